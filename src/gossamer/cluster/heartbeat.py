@@ -12,12 +12,14 @@ import asyncio
 import contextlib
 import logging
 import threading
+import time
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, TypeVar
 
 from gossamer.config.settings import Settings
 from gossamer.core.errors import GossamerError, OperatorError
 from gossamer.core.shifts import EndReason, RosterView, Shift, ShiftResult, WorkerInfo, WorkerState
+from gossamer.fleet.leader_check import LeaderCheck
 from gossamer.fleet.worker_orders import OrderReader
 from gossamer.ports.backends import FleetBackend
 from gossamer.wiring.open import open_fleet
@@ -61,6 +63,7 @@ class Heartbeat:
         self._settings = settings
         self._said, self._obey, self._told = said, obey, told
         self._orders = OrderReader()
+        self._leader = LeaderCheck(settings.alerts.no_supervisor)
         self._works_in = loop
         self._hung_s = hung_s
         self._unheard = 0  # beats whose answer has not come through to the loop
@@ -175,6 +178,9 @@ class Heartbeat:
         state = await self._orders.read_order(requests.shared, worker.id)
         if state is not None:
             self._works_in.call_soon_threadsafe(self._told, state)
+        if self._leader.is_due(now := time.monotonic()):
+            view = await requests.roster.read_roster()
+            self._leader.note_leader(now, is_there=bool(view.leader))
         return orders
 
     def _deliver_orders(self, orders: dict[str, EndReason]) -> None:

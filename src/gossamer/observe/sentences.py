@@ -1,4 +1,7 @@
-"""How numbers are written in sentences: with the units of ``observe.units``, times in our own zone."""
+"""How numbers are written in sentences: with the units of ``observe.units``, times with the zone they are in.
+
+That is the zone of this machine; whoever reads it may be in another.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,6 @@ def formatter_at(now: float) -> SentenceFormatter:
 
     def show_time(at: float) -> str:
         local = datetime.fromtimestamp(at).astimezone()
-        return local.strftime("%H:%M" if local.date() == today else "%m-%d %H:%M")
+        return local.strftime("%H:%M %Z" if local.date() == today else "%m-%d %H:%M %Z")
 
     return SentenceFormatter(span=format_duration, time=show_time, rate=format_rate, size=format_size)

@@ -9,7 +9,7 @@ def format_duration(seconds: float) -> str:
     """``0.25 s``, ``12 s``, ``3m 20s``, ``2h 05m``, ``4d 03h``."""
     if seconds < 10:
         return f"{max(seconds, 0.0):.2g} s"
-    if seconds < 60:
+    if round(seconds) < 60:
         return f"{seconds:.0f} s"
     minutes, rest = divmod(round(seconds), 60)
     if minutes < 60:

@@ -131,6 +131,11 @@ def _judge(value: float, bad: float, well: float) -> ReadingState:
     return ReadingState.WELL if value < well else ReadingState.UNSURE
 
 
+def _percent(share: float) -> str:
+    """A share in per cent; one that is not whole is never said to be."""
+    return f"{share:.0%}" if share < 0.995 else "99%" if share < 1 else "100%"
+
+
 def _read_work(look: JobLook, rules: AlertRules, show: SentenceFormatter) -> Iterator[AlertReading]:
     """Whether anybody works on what is due."""
     if look.due and not look.has_workers:
@@ -169,16 +174,15 @@ def _read_counts(look: JobLook, rules: AlertRules) -> Iterator[AlertReading]:
     for host in look.failing:
         if rules.host_failures and host.attempts >= rules.host_attempts:
             share = host.failed / host.attempts
-            text = f"{share:.0%} of the requests to {short_name(host.host)} fail, in {look.id}."
+            text = f"{_percent(share)} of the requests to {short_name(host.host)} fail, in {look.id}."
             state = _judge(share, rules.host_failures, rules.host_failures * WELL_SHARE)
             yield _reading(look, TroubleKind.HOST_FAILS, text, state, who=host.host)
 
 
 def _read_budgets(look: JobLook, rules: AlertRules) -> Iterator[AlertReading]:
     for budget in look.budgets if rules.budget_share else ():
-        text = (
-            f"{look.id} has used {min(budget.share, 1):.0%} of its budget of {budget.kind.replace('_', ' ')}."
-        )
+        used, kind = _percent(budget.share), budget.kind.replace("_", " ")
+        text = f"{look.id} has used {used} of its budget of {kind}."
         state = _judge(budget.share, rules.budget_share, rules.budget_share - BAND)
         yield _reading(look, TroubleKind.BUDGET, text, state, who=budget.kind)
 

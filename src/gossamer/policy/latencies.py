@@ -1,10 +1,43 @@
-"""Percentiles of response times that were counted in buckets. Pure."""
+"""Percentiles of response times, of single ones and of those that were counted in buckets. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 
+from gossamer.core.record import Record
+from gossamer.core.results import Attempt
 from gossamer.core.series import LATENCY_BOUNDS_MS, OVER
+from gossamer.policy import urls
+
+LEAST_ANSWERS = 5
+"""Fewer answers say nothing of what is usual."""
+
+
+class LatencyFacts(Record, frozen=True, kw_only=True):
+    """How long answers take: in the middle, and all but the slowest twentieth. Seconds."""
+
+    p50_s: float
+    p95_s: float
+
+
+def times_by_host(attempts: Iterable[Attempt]) -> dict[str, LatencyFacts]:
+    """The response times of the hosts of some attempts that have answered often enough."""
+    found: dict[str, list[float]] = defaultdict(list)
+    for attempt in attempts:
+        if attempt.status and attempt.elapsed_ms:
+            found[urls.host_key(attempt.url)].append(attempt.elapsed_ms / 1000)
+    return {
+        host: LatencyFacts(p50_s=_rank(sorted(times), 0.5), p95_s=_rank(sorted(times), 0.95))
+        for host, times in found.items()
+        if len(times) >= LEAST_ANSWERS
+    }
+
+
+def _rank(times: list[float], share: float) -> float:
+    """The time within which this share of them lies."""
+    return round(times[math.ceil(share * len(times)) - 1], 4)
 
 
 def percentile_s(buckets: Mapping[str, int], share: float) -> float | None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from gossamer.config.settings import Settings
 from gossamer.core.record import Record, Time
 from gossamer.policy.job_memory import OLD_S
-from gossamer.policy.troubles import Trouble, order_troubles
+from gossamer.policy.troubles import Trouble, TroubleKind, order_troubles
+from gossamer.queries.fleet_troubles import missing_leader
 from gossamer.watch.memories import (
     load_job_memory,
     load_notices,
@@ -49,9 +50,14 @@ async def list_alerts(backends: Backends, settings: Settings) -> AlertPage:
     for place in places:
         for news in (await load_notices(shared, place)).waiting:
             waiting[news.target] = waiting.get(news.target, 0) + 1
+    alerts = [state.as_trouble() for state in states if state.is_active]
+    fleet = backends.requests.fleet
+    if fleet is not None and all(alert.kind is not TroubleKind.NO_SUPERVISOR for alert in alerts):
+        running = sum(job.is_fleet and job.is_running for job in jobs)
+        alerts += missing_leader(await fleet.roster.read_roster(), running, now)
     return AlertPage(
         at=now,
-        alerts=tuple(order_troubles(state.as_trouble() for state in states if state.is_active)),
+        alerts=tuple(order_troubles(alerts)),
         targets=tuple(
             TargetStatus(name=name, kind=one.kind, severities=one.severities, waiting=waiting.get(name, 0))
             for name, one in settings.alerts.targets.items()

@@ -49,13 +49,19 @@ def troubles_of_place(
     return [*alerts, *(one for one in found if one.kind not in told)]
 
 
+def missing_leader(view: RosterView, running: int, at: float) -> list[Trouble]:
+    """That nobody leads although jobs of the fleet run: there is no supervisor then that could tell it."""
+    if view.leader or not running:
+        return []
+    jobs = f"{format_count(running, 'job')} {'runs' if running == 1 else 'run'}"
+    text = f"No supervisor leads the fleet, and {jobs}."
+    return [make_trouble(TroubleKind.NO_SUPERVISOR, "fleet", text, since=at)]
+
+
 def _roster_troubles(view: RosterView, jobs: Sequence[ObservedJob], at: float) -> list[Trouble]:
     found: list[Trouble] = []
     running = [one.job.id for one in jobs if one.is_running and one.job.is_fleet]
-    if running and not view.leader:
-        text = f"No supervisor leads the fleet, and {format_count(len(running), 'job')} "
-        text += f"{'runs' if len(running) == 1 else 'run'}."
-        found.append(make_trouble(TroubleKind.NO_SUPERVISOR, "fleet", text, since=at))
+    found += missing_leader(view, len(running), at)
     silent = [worker for worker in view.workers if is_silent_worker(worker, view)]
     for worker in sorted(silent, key=lambda worker: -worker.beat_at)[:MOST_SILENT]:
         text = f"{short_name(worker.id)} is silent. Its shifts go to other workers; nothing is lost."

@@ -17,6 +17,7 @@ from gossamer.observe.sentences import formatter_at
 from gossamer.policy.host_sums import HostPace, HostSums, pace_of, sum_hosts
 from gossamer.policy.job_memory import JobMemory
 from gossamer.policy.job_samples import mean_latency_s, rate_of
+from gossamer.policy.latencies import times_by_host
 from gossamer.policy.pace_limit import STOPPED
 from gossamer.policy.politeness import is_down
 from gossamer.policy.sentences.hosts import (
@@ -34,6 +35,8 @@ SLOW_S = 3600.0
 """A host that needs longer than this is slow."""
 DEAD_COUNTED = 1000
 """More dead letters are not counted one by one."""
+TIMED_ATTEMPTS = 500
+"""The latest attempts by which it is said how fast hosts answer."""
 LOWEST_RUNG = "http"
 
 
@@ -51,7 +54,7 @@ class HostPaceRow(Record, frozen=True, kw_only=True):
     hold_until: Time
     next_at: Time
     success: float | None  # share of the attempts of this hour and the one before that did not fail
-    p50_s: float | None
+    p50_s: float | None  # of its latest answers, if there were enough among the latest of the job
     p95_s: float | None
     rung: str
     pages: int
@@ -234,6 +237,17 @@ class _HostReader:
             for row in rows
         ]
 
+    async def add_times(self, rows: Sequence[HostPaceRow]) -> list[HostPaceRow]:
+        """The rows with how fast their hosts answered lately, if they were among those that were asked."""
+        found = await self._backends.ledger.page_attempts(self._job, TIMED_ATTEMPTS) if rows else None
+        times = times_by_host(found.attempts) if found else {}
+        return [
+            replace(row, p50_s=times[row.host].p50_s, p95_s=times[row.host].p95_s)
+            if row.host in times
+            else row
+            for row in rows
+        ]
+
     async def _count_letters(self) -> Counter[str] | None:
         """The dead letters of each host; ``None``: there are too many to be counted."""
         if self.stats is None or self.stats.dead > DEAD_COUNTED:
@@ -279,7 +293,7 @@ async def read_hosts(
     return HostList(
         at=reader.now,
         say=_say(reader, job, reader.sum(reports)),
-        hosts=tuple(await reader.add_counts(part)),
+        hosts=tuple(await reader.add_times(await reader.add_counts(part))),
         total=max(hosts, len(fitting)) if is_everything else len(fitting),
         totals=HostKindCounts(
             work=max(hosts, len(rows)),
@@ -318,7 +332,7 @@ async def read_host(backends: Backends, job: Job, host: str) -> HostView:
     report = await reader.find_report(host)
     if report is None:
         raise NotThereError(f"{job.id} has no request to the host {host!r}")
-    (row,) = await reader.add_counts([reader.row_of(report)])
+    (row,) = await reader.add_times(await reader.add_counts([reader.row_of(report)]))
     letters = await backends.open_frontier(job).dead_letters(DeadLetterFilter(host=report.host), DEAD_COUNTED)
     record = await backends.find_robots(report.host)
     pace = pace_of(report, reader.rules, reader.now, None)

@@ -20,7 +20,7 @@ from gossamer.policy.job_memory import JobMemory
 from gossamer.policy.job_samples import lately
 from gossamer.policy.pace_limit import DelayReason, PaceLimit, find_limit, time_left_s
 from gossamer.policy.sentences.jobs import YOUNG_S, ObservedJobFacts, describe_job
-from gossamer.policy.sentences.words import Saying
+from gossamer.policy.sentences.words import Saying, short_name
 from gossamer.policy.troubles import Trouble, TroubleKind, make_trouble, order_troubles
 from gossamer.queries.jobs import refresh_job
 from gossamer.watch.job_look import SILENT_S, observe_hosts, pace_facts
@@ -233,13 +233,13 @@ def _seen_troubles(known: ObservedJob) -> list[Trouble]:
         found.append(
             (
                 TroubleKind.UNREADABLE,
-                f"The requests of {job.id} cannot be read: {known.unreadable}.",
+                f"The requests of {job.id} cannot be read: {short_name(known.unreadable, 200)}.",
                 known.at,
             )
         )
     is_over = job.state in OVER
     if job.end_reason is FinishReason.ERROR and not is_over:
-        error = f": {job.end_error[:200]}" if job.end_error else ""
+        error = f": {short_name(job.end_error, 200)}" if job.end_error else ""
         found.append(
             (TroubleKind.FAILED, f"{job.id} ended with an error{error}.", job.finished_at or known.at)
         )
@@ -253,7 +253,8 @@ def _running_troubles(known: ObservedJob) -> list[tuple[TroubleKind, str, float]
     waiting = known.stats.waiting if known.stats else 0
     found = []
     if job.is_fleet and waiting and not known.has_workers:
-        text = f"{format_count(waiting, 'request')} of {job.id} wait, and no worker takes its lane."
+        wait = "waits" if waiting == 1 else "wait"
+        text = f"{format_count(waiting, 'request')} of {job.id} {wait}, and no worker takes its lane."
         found.append((TroubleKind.NO_WORKER, text, known.at))
     if known.limit is PaceLimit.HELD:
         hosts = known.hosts.held_hosts

@@ -17,6 +17,7 @@ from gossamer.policy.job_life import shown_state
 from gossamer.policy.job_memory import PlaceMemory
 from gossamer.policy.pace_limit import PaceLimit
 from gossamer.policy.sentences.fleet import OverviewFacts, describe_overview
+from gossamer.policy.sentences.words import SURPLUS
 from gossamer.policy.troubles import SHOWN, Severity, Trouble, order_troubles
 from gossamer.queries.fleet_troubles import WorkerCounts, count_workers, troubles_of_place
 from gossamer.queries.last_hour import HourCounts, add_hours, read_last_hour
@@ -294,7 +295,7 @@ def _vitals(
         VitalView(
             name="pages",
             text=format_rate(pages),
-            more=f"of {format_rate(allowed)} allowed" if allowed else "",
+            more=_describe_allowed(pages, allowed),
             values=hour.rates("pages"),
         ),
         VitalView(name="in_flight", text=f"{leased:,}", more="requests", values=hour.means("now:leased")),
@@ -325,6 +326,14 @@ def _vitals(
             )
         )
     return found
+
+
+def _describe_allowed(pages: float, allowed: float) -> str:
+    """What is allowed, behind the pace; which may be more, where less is allowed than a moment ago."""
+    if not allowed:
+        return ""
+    rate = format_rate(allowed)
+    return f"{rate} allowed now" if pages > allowed * SURPLUS else f"of {rate} allowed"
 
 
 def format_share(share: float) -> str:

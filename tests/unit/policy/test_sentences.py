@@ -131,6 +131,16 @@ def test_the_second_sentence_says_pace_what_waits_and_what_comes_last() -> None:
     )
 
 
+def test_a_pace_from_before_a_change_is_not_said_to_be_a_part_of_what_is_allowed_now() -> None:
+    faster = "89/s lately, more than the 33/s that its hosts allow now."
+    assert say(pages_per_s=89, allowed_per_s=33).reason.startswith(f"Pages: {faster}")
+    assert say(pages_per_s=34, allowed_per_s=33).reason.startswith("Pages: 34/s of the 33/s that")
+    facts = HostsFacts(job="shops-7", hosts=1, allowed_per_s=33, started_per_s=89)
+    assert describe_hosts(facts, SHOW).reason == (
+        "It was asked 89/s lately, more than the 33/s that it allows now."
+    )
+
+
 def test_a_host_that_is_named_by_strangers_is_short_and_on_one_line() -> None:
     evil = "a" * 300 + "\n\x1b[31m"
     assert len(short_name(evil)) <= LONGEST_NAME

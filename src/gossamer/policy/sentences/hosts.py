@@ -11,6 +11,7 @@ from gossamer.policy.sentences.words import (
     SentenceFormatter,
     all_of,
     count_words,
+    describe_pace,
     short_name,
     start_sentence,
 )
@@ -142,9 +143,8 @@ def _more_about_hosts(facts: HostsFacts, show: SentenceFormatter) -> list[str]:
     ]
     more = [f"{', '.join(lines)}."] if lines else []
     if facts.allowed_per_s and facts.started_per_s is not None:
-        allowed, started = show.rate(facts.allowed_per_s), show.rate(facts.started_per_s)
-        who, they = ("It is", "it allows") if facts.hosts == 1 else ("They are", "they allow")
-        more.append(f"{who} asked {started} of the {allowed} that {they}.")
+        who, they = ("It was", "it allows") if facts.hosts == 1 else ("They were", "they allow")
+        more.append(f"{who} asked {describe_pace(facts.started_per_s, facts.allowed_per_s, they, show)}.")
     if facts.slowest and facts.slowest_s:
         more.append(
             f"The last to be through is {short_name(facts.slowest)}, in {show.span(facts.slowest_s)}."

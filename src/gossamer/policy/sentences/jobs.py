@@ -6,7 +6,7 @@ from gossamer.core.lifecycle import FinishReason, JobState
 from gossamer.core.record import Record
 from gossamer.core.text import format_count
 from gossamer.policy.pace_limit import DelayReason, PaceLimit
-from gossamer.policy.sentences.words import Saying, SentenceFormatter, short_name
+from gossamer.policy.sentences.words import Saying, SentenceFormatter, describe_pace, short_name
 
 YOUNG_S = 5.0
 """A job so young has just begun: nothing can be said of its pace."""
@@ -235,8 +235,8 @@ def _describe_work(facts: ObservedJobFacts, show: SentenceFormatter) -> str:
     """Pace of what is allowed, and what waits."""
     if facts.pages_per_s is None:
         return _describe_waiting(facts)
-    allowed = f" of the {show.rate(facts.allowed_per_s)} that its hosts allow" if facts.allowed_per_s else ""
-    return f"Pages: {show.rate(facts.pages_per_s)}{allowed}. {_describe_waiting(facts)}"
+    pace = describe_pace(facts.pages_per_s, facts.allowed_per_s, "its hosts allow", show)
+    return f"Pages: {pace}. {_describe_waiting(facts)}"
 
 
 def _describe_waiting(facts: ObservedJobFacts) -> str:

@@ -9,6 +9,8 @@ from gossamer.core.text import format_count
 
 LONGEST_NAME = 48
 """Characters of a name in a sentence; what is longer is cut in the middle."""
+SURPLUS = 1.1
+"""A pace of so many times what is allowed is that of a time in which more was."""
 _SMALL = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 
 
@@ -26,6 +28,15 @@ class Saying(NamedTuple):
 
     answer: str  # one sentence that answers
     reason: str = ""  # why, and what else is worth knowing
+
+
+def describe_pace(done: float, allowed: float | None, allows: str, show: SentenceFormatter) -> str:
+    """A pace beside the one that is allowed. It may be more, where less is allowed than a moment ago."""
+    if not allowed:
+        return show.rate(done)
+    if done > allowed * SURPLUS:
+        return f"{show.rate(done)} lately, more than the {show.rate(allowed)} that {allows} now"
+    return f"{show.rate(done)} of the {show.rate(allowed)} that {allows}"
 
 
 def number_word(count: int) -> str:

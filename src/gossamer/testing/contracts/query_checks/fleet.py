@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from gossamer.config.settings import Settings
 from gossamer.core.errors import SettingError
 from gossamer.core.shifts import EndReason, JobSample
+from gossamer.policy.troubles import TroubleKind
 from gossamer.ports.backends import FleetRoster
+from gossamer.queries.alerts import list_alerts
 from gossamer.queries.fleet import read_fleet
 from gossamer.queries.pace import JobPace, estimate_pace
 from gossamer.testing.contracts.frontier_harness import make_entry
 from gossamer.testing.contracts.query_harness import QueryHarness, register_check
 from gossamer.testing.contracts.roster_harness import TTL_S, make_card, make_end, make_shift
 from gossamer.testing.contracts.suite import assert_equal, assert_holds
+
+SETTINGS = Settings()
 
 
 @register_check
@@ -70,3 +75,18 @@ async def _expect_refusal(s: QueryHarness) -> None:
     except SettingError:
         return
     raise AssertionError("there is no fleet in such a place")
+
+
+@register_check
+async def a_fleet_without_a_supervisor_is_an_alert(s: QueryHarness) -> None:
+    """While a job of it runs: who tells alerts is the supervisor that is missing."""
+    fleet = s.backends.requests.fleet
+    assert_equal((await list_alerts(s.backends, SETTINGS)).alerts, (), "no job of a fleet runs")
+    if fleet is None:
+        return
+    job = await s.backends.book.create("shop", "shop.py", plan=b"plan")
+    (alert,) = (await list_alerts(s.backends, SETTINGS)).alerts
+    assert_equal((alert.kind, alert.who), (TroubleKind.NO_SUPERVISOR, "fleet"), "nobody leads")
+    assert_equal(alert.text, "No supervisor leads the fleet, and 1 job runs.", "in a sentence")
+    await begin_shifts(s, fleet.roster, job.id)
+    assert_equal((await list_alerts(s.backends, SETTINGS)).alerts, (), "one leads")

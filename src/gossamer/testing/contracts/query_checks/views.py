@@ -11,7 +11,7 @@ from gossamer.core.errors import Fault, NotThereError, SettingError, UsageError
 from gossamer.core.hosts import FrontierRules
 from gossamer.core.jobs import Job
 from gossamer.core.lifecycle import FinishReason, JobCommand, JobState
-from gossamer.core.results import Verdict
+from gossamer.core.results import Attempt, Verdict
 from gossamer.core.shifts import JobSample
 from gossamer.policy.alerts import AlertState
 from gossamer.policy.job_memory import JobMemory
@@ -232,6 +232,24 @@ async def the_success_of_a_host_is_that_of_its_attempts(s: QueryHarness) -> None
     await s.end_visits(job, ends)
     (row,) = (await read_hosts(s.backends, job, HostFilter())).hosts
     assert_equal((row.success, row.dead), (0.75, 1), "three of four")
+    assert_equal((row.p50_s, row.p95_s), (None, None), "four answers say nothing of what is usual")
+
+
+@register_check
+async def the_response_times_of_a_host_are_those_of_its_latest_answers(s: QueryHarness) -> None:
+    """By the ledger, in a listing and alone."""
+    job = await s.make_job("shop", *(make_entry(n, host=f"h{n}.example") for n in range(2)))
+    tries = [
+        Attempt(at=s.now(), url=f"http://h0.example/{n}", fingerprint=9, verdict=Verdict.SUCCESS, status=200)
+        for n in range(20)
+    ]
+    timed = [replace(tried, elapsed_ms=10.0 * number) for number, tried in enumerate(tries, start=1)]
+    await s.backends.store.record_attempts(job, timed)
+    rows = (await read_hosts(s.backends, job, HostFilter(sort="host", descending=False))).hosts
+    times = {row.host: (row.p50_s, row.p95_s) for row in rows}
+    assert_equal(times, {"h0.example": (0.1, 0.19), "h1.example": (None, None)}, "in a listing, in seconds")
+    one = await read_host(s.backends, job, "h0.example")
+    assert_equal((one.p50_s, one.p95_s), (0.1, 0.19), "and alone")
 
 
 @register_check

@@ -1,0 +1,43 @@
+"""Whether a supervisor leads the fleet, as its workers see it.
+
+Alerts are the leader's to tell, so nobody tells that there is none: the logs of the workers do.
+"""
+
+from __future__ import annotations
+
+import logging
+
+EVERY_S = 15.0
+"""Seconds between two looks."""
+
+log = logging.getLogger("gossamer.worker")
+
+
+class LeaderCheck:
+    """One line when nobody has led for ``patience_s`` (0: none), and one when somebody does again."""
+
+    def __init__(self, patience_s: float) -> None:
+        self._patience_s = patience_s
+        self._next_at = 0.0
+        self._since: float | None = None  # nobody leads since then
+        self._is_told = False
+
+    def is_due(self, now: float) -> bool:
+        """Whether it is time to look again."""
+        return self._patience_s > 0 and now >= self._next_at
+
+    def note_leader(self, now: float, *, is_there: bool) -> None:
+        """What a look found."""
+        self._next_at = now + EVERY_S
+        if is_there:
+            if self._is_told:
+                log.info("a supervisor leads the fleet again")
+            self._since, self._is_told = None, False
+            return
+        self._since = now if self._since is None else self._since
+        if not self._is_told and now - self._since >= self._patience_s:
+            log.warning(
+                "no supervisor leads the fleet: nobody asks for shifts, and nobody tells of alerts; "
+                "`gossamer supervisor` starts one"
+            )
+            self._is_told = True
