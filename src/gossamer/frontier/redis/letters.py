@@ -10,9 +10,17 @@ from typing import NamedTuple
 from gossamer.core.jobs import DeadLetter, DeadLetterFilter, LetterCounts, LetterPlace, LetterRows
 from gossamer.core.lifecycle import JobCommand
 from gossamer.frontier.redis.admin import read_host
+from gossamer.frontier.redis.search import STEP
 from gossamer.frontier.redis.shard import RedisShard
 from gossamer.frontier.redis.shares import by_shard, split_chunks
-from gossamer.frontier.redis.wire import StoredRequest, batch_of, raw_bytes, text_bytes, unpack_member
+from gossamer.frontier.redis.wire import (
+    StoredRequest,
+    batch_of,
+    raw_bytes,
+    text_bytes,
+    text_of,
+    unpack_member,
+)
 from gossamer.frontier.transitions import LETTERS, ROUND, job_moves_of
 
 NEWEST: LetterPlace = (inf, 0)
@@ -154,10 +162,30 @@ async def count_letters(shards: Sequence[RedisShard], which: DeadLetterFilter) -
     total: Counter[str] = Counter()
     is_all, share = True, LETTERS // len(shards)
     for shard in shards:
-        ours, end = await ShardLetters(shard, which).read_part(LETTERS, NEWEST, within=share)
-        total.update(letter.stored.reason for letter in ours)
-        is_all = is_all and end is None
+        if which.text or which.ids or which.reason is not None:
+            ours, end = await ShardLetters(shard, which).read_part(LETTERS, NEWEST, within=share)
+            total.update(letter.stored.reason for letter in ours)
+            is_all = is_all and end is None
+        else:
+            found, size = await _count_reasons(shard, which, share)
+            total.update(found)
+            is_all = is_all and size <= share
     return LetterCounts(by_reason=dict(total), is_all=is_all)
+
+
+async def _count_reasons(shard: RedisShard, which: DeadLetterFilter, most: int) -> tuple[Counter[str], int]:
+    """The reasons of the newest dead letters, counted where they are; and how many there are in all."""
+    total: Counter[str] = Counter()
+    host = raw_bytes(text_bytes(which.host or ""))
+    older_than = False if which.older_than is None else which.older_than
+    size = most
+    for first in range(0, most, STEP):
+        if first >= size:
+            break
+        asked = (first, min(STEP, most - first), host, older_than)
+        size, *found = await shard.run_script("count_dead", *asked, repeat=True)
+        total.update(dict(zip(map(text_of, found[::2]), found[1::2], strict=True)))
+    return total, size
 
 
 async def judge_dead(shards: Sequence[RedisShard], verb: str, which: DeadLetterFilter) -> int:
