@@ -19,6 +19,7 @@ from gossamer.frontier.redis.wire import (
     host_of,
     lease_of,
     leases_of,
+    pending_of,
     raw_bytes,
 )
 from gossamer.frontier.transitions import DUE_HOSTS, ROUND
@@ -46,14 +47,13 @@ async def are_known(shard: RedisShard, fingerprints: Sequence[int]) -> list[bool
 
 async def busiest_hosts(shards: Sequence[RedisShard], limit: int) -> list[HostReport]:
     """The hosts with most pending requests."""
-    found: list[tuple[int, bytes, int, HostReport]] = []
+    found: list[tuple[int, bytes, int, bytes]] = []
     for shard in shards:
         async for key, value in _scan_hash(shard, "hosts"):
-            row = host_of(value)
-            if row.pending_count:
-                report = HostReport(host=row.name, state=row.state, pending=row.pending_count)
-                found.append((-row.pending_count, key, shard.index, report))
-    return [row[3] for row in nsmallest(limit, found, key=lambda row: row[:3])]
+            if pending := pending_of(value):
+                found.append((-pending, key, shard.index, value))
+    rows = [(row[0], host_of(row[3])) for row in nsmallest(limit, found)]
+    return [HostReport(host=row.name, state=row.state, pending=-number) for number, row in rows]
 
 
 async def place_hosts(shard: RedisShard) -> None:

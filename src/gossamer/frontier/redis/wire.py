@@ -272,6 +272,16 @@ def host_of(raw: bytes) -> HostRow:
     return HostRow(text_of(raw[name_at:]), state, waiting)
 
 
+def pending_of(raw: bytes) -> int:
+    """How much waits for a host, without taking the rest of it apart: many are looked through for a few."""
+    form, size = raw[_HOST.size - 2], raw[_HOST.size - 1]
+    if not size:
+        return 0
+    at = _HOST.size + (_HOST_MORE.size if form & _WHOLE else 0)
+    slots = _WAITING.iter_unpack(raw[at : at + size * _WAITING.size])
+    return sum(listed + back for _, _, listed, back in slots)
+
+
 def lease_of(raw: bytes) -> LeaseRow:
     """A lease that is in force."""
     host, _, _, granted_at, _, _, size = _LEASE.unpack_from(raw)
