@@ -55,8 +55,8 @@ class ShardLetters:
         """The chosen ones, oldest first."""
         first = 0
         while True:
-            found = await self._read_letters(first, first + ROUND - 1)
-            yield [letter for letter in found if await self._is_chosen(letter)]
+            found = await self._read_members(first, first + ROUND - 1)
+            yield await self._choose(found)
             first += len(found)
             if len(found) < ROUND:
                 return
@@ -73,14 +73,14 @@ class ShardLetters:
         looked_at = 0
         while True:
             by = ("BYSCORE", "REV", "LIMIT", looked_at, ROUND)
-            found = await self._read_letters(newest, "-inf", *by)
-            older = [letter for letter in found if letter.place < before]
-            chosen += [letter for letter in older if await self._is_chosen(letter)]
+            found = await self._read_members(newest, "-inf", *by)
+            older = [pair for pair in found if self._place_of(*pair) < before]
+            chosen += await self._choose(older)
             looked_at += len(found)
             if len(found) < ROUND:
                 return chosen, None
             if older and (len(chosen) >= limit or looked_at >= within):
-                return chosen, older[-1].place
+                return chosen, self._place_of(*older[-1])
 
     async def to_letter(self, letter: StoredLetter) -> DeadLetter:
         """What is known of it."""
@@ -92,13 +92,27 @@ class ShardLetters:
             died_at=letter.died_at,
         )
 
-    async def _read_letters(self, first: int | str, last: int | str, *by: str | int) -> list[StoredLetter]:
+    async def _read_members(
+        self, first: int | str, last: int | str, *by: str | int
+    ) -> list[tuple[bytes, float]]:
+        """Dead letters as they are stored, and when they died."""
         flat = await self._shard.run_command("ZRANGE", "dead", first, last, *by, "WITHSCORES")
-        found = []
-        for member, score in zip(flat[::2], flat[1::2], strict=True):
-            key, stored = unpack_member(member)
-            found.append(StoredLetter(member, float(score), self._shard.number_of(stored), key, stored))
-        return found
+        return list(zip(flat[::2], map(float, flat[1::2]), strict=True))
+
+    def _place_of(self, member: bytes, died_at: float) -> LetterPlace:
+        return died_at, self._shard.number_of(int.from_bytes(member[:6]))
+
+    async def _choose(self, found: list[tuple[bytes, float]]) -> list[StoredLetter]:
+        """Those that the filter chooses; of others no more is taken apart than tells them."""
+        host = None if self._which.host is None else await self._chosen_host(self._which.host)
+        chosen = []
+        for member, died_at in found:
+            if host is None or member[6:10] == host:
+                key, stored = unpack_member(member)
+                letter = StoredLetter(member, died_at, self._shard.number_of(stored.id), key, stored)
+                if await self._is_chosen(letter):
+                    chosen.append(letter)
+        return chosen
 
     async def _is_chosen(self, letter: StoredLetter) -> bool:
         which, stored = self._which, letter.stored
@@ -107,8 +121,6 @@ class ShardLetters:
             and (which.older_than is None or letter.died_at < which.older_than)
             and (not which.ids or stored.id in self._ids)
         )
-        if is_chosen and which.host is not None:
-            is_chosen = letter.host == await self._chosen_host(which.host)
         if is_chosen and which.text:
             url = stored.to_entry(await self._name_of(letter.host)).request.url
             is_chosen = which.text.lower() in url.lower()

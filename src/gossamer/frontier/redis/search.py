@@ -174,7 +174,7 @@ async def _known_at(shard: RedisShard, owner: HostRow, found: StoredPosition) ->
         _, stored = unpack_member(found.element)
     if state is RequestState.DEAD:
         died_at = await shard.run_command("ZSCORE", "dead", found.element)
-        position = QueuePosition(died_at=float(died_at or 0.0), number=shard.number_of(stored))
+        position = QueuePosition(died_at=float(died_at or 0.0), number=shard.number_of(stored.id))
     return _known_as(state, stored, owner, position)
 
 

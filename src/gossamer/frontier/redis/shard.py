@@ -13,7 +13,6 @@ import msgspec
 from gossamer.core.errors import LostRequestsError, StorageError
 from gossamer.core.requests import Lease
 from gossamer.drivers.redis.server import LuaScript, RedisServer, load_script
-from gossamer.frontier.redis.wire import StoredRequest
 from gossamer.ports.clock import Clock
 
 _LIBRARY = ("politeness.lua", "library.lua")
@@ -61,9 +60,9 @@ class RedisShard:
                 raise self.gone_error() from None
             raise
 
-    def number_of(self, stored: StoredRequest) -> int:
+    def number_of(self, id_here: int) -> int:
         """A request's id, as no other shard gives it."""
-        return stored.id * self.of + self.index
+        return id_here * self.of + self.index
 
     async def run_command(self, command: str, key: str | bytes, *args: Any) -> Any:
         """What a command answers about one of its keys."""
