@@ -76,7 +76,9 @@ def dashboard(settings: Mapping[str, str], folder: Path) -> Iterator[str]:
         process = subprocess.Popen(command, stdout=log, stderr=log, env=os.environ | named, cwd=folder)
         try:
             wait_for(port)
-            yield f"http://127.0.0.1:{port}"
+            base = f"http://127.0.0.1:{port}"
+            ask(f"{base}/healthz")  # it listens before it serves
+            yield base
         finally:
             process.terminate()
             process.wait(10)
