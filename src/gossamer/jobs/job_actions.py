@@ -36,7 +36,7 @@ async def _look_at_job(parts: ActionParts, order: ActionOrder) -> ActionFacts:
     if order.expected.get("state") == UNFINISHED and state == JobState.RUNNING:
         is_abandoned = not job.is_fleet and await parts.backends.at_work(job) is None
         seen = shown_state(mark_interrupted(job) if is_abandoned else job)
-    return ActionFacts(job.id, {"state": state}, {"state": seen})
+    return ActionFacts(job.id, {"state": seen}, {"state": seen})
 
 
 async def _change(command: JobCommand, parts: ActionParts, order: ActionOrder) -> dict[str, Any]:

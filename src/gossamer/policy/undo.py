@@ -60,11 +60,11 @@ def _nothing(_action: LoggedAction, _now: float) -> list[_Order]:
 
 
 def _state_back(action: LoggedAction, _now: float) -> list[_Order]:
-    """A job that ran runs again, one that was paused is paused again."""
+    """A job that ran runs again, one that was paused, or had ended with work left, is paused."""
     before, after = action.before.get("state"), action.after.get("state")
     if before == after:
         return []
-    kinds = {"running": "resume", "paused": "pause"}
+    kinds = {"running": "resume", "paused": "pause", "unfinished": "pause"}
     return [(kinds[str(before)], "", {}, {"state": after})] if before in kinds else []
 
 

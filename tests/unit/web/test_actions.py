@@ -178,6 +178,23 @@ async def test_a_state_is_expected_as_it_is_shown(alone):
     await do(alone, f"/jobs/{job.id}/actions", 409, do="pause", expect={"state": "unfinished"})
 
 
+async def test_a_job_that_ended_with_work_left_goes_on_and_that_is_undone(alone, monkeypatch):
+    started = []
+
+    async def start(parts, job):
+        started.append(job.id)
+
+    monkeypatch.setattr("gossamer.jobs.job_actions.check_startable", start)
+    monkeypatch.setattr("gossamer.jobs.job_actions.start_again", start)
+    job, frontier = await make_job(alone)
+    done = await do(alone, f"/jobs/{job.id}/actions", do="resume", expect={"state": "unfinished"})
+    assert (done["before"], done["after"]) == ({"state": "unfinished"}, {"state": "running"})
+    await asyncio.gather(*alone.app.state.parts.tasks)
+    assert started == [job.id, job.id], "it was looked at, and started"
+    await undo(alone, done["action"])
+    assert (await frontier.read_stats()).state is JobState.PAUSED
+
+
 async def test_settings_are_changed_and_put_back(web):
     job, frontier = await make_job(web)
     path = f"/jobs/{job.id}/actions"
@@ -241,7 +258,7 @@ async def test_letters_are_retried_edited_and_dropped(web):
     await do(web, f"{path}/retry", 409, expect={"count": 2})
     await do(web, f"{path}/drop", 400, filter={"ids": []})  # none, and not all
     await do(web, f"{path}/drop", 400, change={"priority": 1})
-    assert (await do(web, f"{path}/drop", filter={"older_than": 0}))["after"] == {"done": 0}
+    assert (await do(web, f"{path}/drop", filter={"older_than": 60}))["after"] == {"done": 0}
     (one, two, three) = await frontier.dead_letters(DeadLetterFilter())
     done = await do(web, f"{path}/retry", filter={"ids": [one.id]}, expect={"count": 1})
     assert done["after"] == {"done": 1}

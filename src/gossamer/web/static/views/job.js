@@ -24,9 +24,10 @@ function controls(ctx, job) {
       change,
       cancel,
     ];
-  if (job.state === "paused")
+  // One that ended with work left goes on here; on a fleet `gossamer submit` begins it again.
+  if (job.state === "paused" || (job.state === "unfinished" && !ctx.me?.fleet))
     return [
-      actButton(ctx, "Resume", () => resumeJob(ctx, job.job), { key: "p", icon: "running", kind: "main" }),
+      actButton(ctx, "Resume", () => resumeJob(ctx, job), { key: "p", icon: "running", kind: "main" }),
       change,
       cancel,
     ];

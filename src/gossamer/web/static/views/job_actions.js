@@ -17,9 +17,9 @@ export const pauseJob = (ctx, id) =>
     `${id} is paused. What is in flight is finished.`,
     { undone: `${id} goes on.` },
   );
-export const resumeJob = (ctx, id) =>
-  act(ctx, path(id), { do: "resume", expect: { state: "paused" } }, `${id} goes on.`, {
-    undone: `${id} is paused again.`,
+export const resumeJob = (ctx, { job, state }) =>
+  act(ctx, path(job), { do: "resume", expect: { state } }, `${job} goes on.`, {
+    undone: `${job} is paused again.`,
   });
 
 export const cancelJob = (ctx, job) =>

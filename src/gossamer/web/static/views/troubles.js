@@ -5,7 +5,7 @@ import { lasting } from "../format.js";
 import { button, link, linkButton, trouble } from "../ui.js";
 import { actButton } from "../actions.js";
 import { mark } from "../marks.js";
-import { changeLimits, pauseJob, resumeJob } from "./job_actions.js";
+import { changeLimits, pauseJob } from "./job_actions.js";
 
 export const KINDS = { needs_you: "dead", takes_care: "held", know: "info" };
 
@@ -18,7 +18,6 @@ function placeOf(one) {
 /** A way out: a place, an action, or a command to be run on the server. */
 function wayOut(ctx, one, way) {
   if (way.action === "pause") return actButton(ctx, way.text, () => pauseJob(ctx, one.job));
-  if (way.action === "resume") return actButton(ctx, way.text, () => resumeJob(ctx, one.job));
   if (way.action === "limits") return actButton(ctx, way.text, () => changeLimits(ctx, one.job));
   if (way.place) return way.place === ctx.path ? null : linkButton(way.place, way.text);
   return way.command ? button(`${way.text}…`, () => showCommand(way)) : null;
