@@ -57,6 +57,31 @@ def test_keys_lead_everywhere(visitor: Visitor) -> None:
 
 
 @pytest.mark.thorough
+def test_what_is_found_by_its_name_stands_there_once(visitor: Visitor) -> None:
+    page = visitor.go("/jobs/shops-7")
+    page.keyboard.press("/")
+    page.keyboard.type("shop")
+    found = page.locator("#found").get_by_role("option")
+    expect(page.get_by_role("option", name="api.shop.example")).to_be_visible()
+    expect(found.first).to_have_text("jobshops-7 running")
+    assert len({*found.all_inner_texts()}) == found.count()
+
+
+@pytest.mark.thorough
+def test_the_menu_of_a_phone_opens_and_closes(chromium: Browser, canned: CannedServer) -> None:
+    with Visitor(chromium, canned.url, width=390) as someone:
+        page = someone.go("/")
+        menu = page.get_by_role("button", name="Places")
+        menu.click()
+        expect(page.locator(".rail .place").first).to_be_focused()
+        page.keyboard.press("Escape")
+        expect(menu).to_be_focused()
+        expect(menu).to_have_attribute("aria-expanded", "false")
+        page.keyboard.press("?")
+        expect(page.locator("dialog kbd").first).to_be_visible()
+
+
+@pytest.mark.thorough
 def test_rows_are_walked_opened_picked_and_closed_by_keys(visitor: Visitor) -> None:
     page = visitor.go("/jobs/shops-7/dead")
     page.keyboard.type("jjx")

@@ -1,6 +1,7 @@
 // The page itself: which place is shown, what it asks for, and when it is drawn.
 import { forgetAnswers, onAnswer } from "./api.js";
 import { addressOf, Context } from "./context.js";
+import { openRail } from "./dialog.js";
 import { patch } from "./dom.js";
 import { drawFrame, drawAlone } from "./frame.js";
 import { listenToKeys } from "./keys.js";
@@ -91,7 +92,7 @@ class App {
       ? new Context(this, { path, query, job: found.job })
       : Object.assign(this.ctx, { query });
     this.view = found.view;
-    document.getElementById("rail")?.classList.remove("open");
+    openRail(false);
     this.wantParts();
     this.draw();
     if (isOther && former) {

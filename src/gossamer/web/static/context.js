@@ -59,7 +59,7 @@ export class Context {
   /** A view that is one part: its head is the answer, or only its name as long as there is none. */
   whole(name, title, waiting, draw) {
     const part = this.part(name);
-    if (part?.data === undefined) return [head({ answer: title }), this.show(name, draw, { waiting })];
+    if (part?.data === undefined) return [head({ answer: title }), this.show(name, draw, { waiting, what: title })];
     return this.show(name, draw);
   }
 

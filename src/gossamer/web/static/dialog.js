@@ -128,3 +128,13 @@ export function toast(text, { undo, kind = "" } = {}) {
     },
   };
 }
+
+/** Where there is little room, the rail stands over the view: opens it, closes it, or does the other of both. */
+export function openRail(isOpen) {
+  const rail = document.getElementById("rail"),
+    menu = document.querySelector(".menu-btn"),
+    was = rail?.classList.contains("open");
+  if (!rail || was === isOpen) return;
+  menu?.setAttribute("aria-expanded", String(rail.classList.toggle("open", !was)));
+  (was ? menu : rail.querySelector(".place"))?.focus();
+}

@@ -94,6 +94,7 @@ function patchKids(node, old, next) {
   const found = next.map((kid, at) => {
     if (kid === null) return null;
     const same = kid.key !== undefined ? byKey.get(kid.key) : old[at];
+    byKey.delete(kid.key); // a second one of that name is another element
     return same && same.key === kid.key && same.tag === kid.tag ? same : null;
   });
   const kept = new Set(found);

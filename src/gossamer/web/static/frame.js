@@ -1,5 +1,6 @@
 // The frame around every view: rail, bar, the views of a job on a phone, and the banner without a connection.
 import { tell } from "./api.js";
+import { openRail } from "./dialog.js";
 import { h } from "./dom.js";
 import { clock, duration, share, short } from "./format.js";
 import { openGoTo } from "./goto.js";
@@ -140,7 +141,7 @@ function jobSwitch(app, id) {
       "aria-label": `Job ${id}${listed ? `, ${listed.state}` : ""}. Choose another.`,
     },
     listed ? jobMark(listed) : mark("running"),
-    h("span", { class: "ell" }, middle(id)),
+    h("span", { class: "ell" }, middle(id, { tail: 4 })),
     mark("down"),
   );
 }
@@ -193,8 +194,10 @@ function bar(app, view) {
   return h(
     "header",
     { key: "bar", class: "bar" },
-    iconButton("menu", "Places", () => document.getElementById("rail").classList.toggle("open"), {
+    iconButton("menu", "Places", () => openRail(), {
       class: "btn icon menu-btn",
+      "aria-controls": "rail",
+      "aria-expanded": "false",
     }),
     h(
       "nav",

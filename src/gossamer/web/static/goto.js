@@ -4,7 +4,7 @@ import { openDialog } from "./dialog.js";
 import { h } from "./dom.js";
 import { count, cut } from "./format.js";
 import { FLEET, jobHref, OF_JOB } from "./places.js";
-import { foreign, lifeHref } from "./ui.js";
+import { button, foreign, lifeHref } from "./ui.js";
 
 const ASK_AFTER_MS = 150; // without another key
 const isUrl = (text) => /^https?:\/\//i.test(text) || /^[\w-]+(\.[\w-]+)+(:\d+)?\/./.test(text);
@@ -56,7 +56,7 @@ export function openGoTo(app, { onlyJobs = false } = {}) {
       h(
         "a",
         {
-          key: href,
+          key: `${kind}-${href}`,
           href,
           role: "option",
           id: `o-${i}`,
@@ -78,7 +78,10 @@ export function openGoTo(app, { onlyJobs = false } = {}) {
         !list.length &&
           h("p", { class: "none" }, "No job, host or place has that in its name. A URL is explained."),
       ],
-      foot: h("p", { class: "sub" }, "↑ ↓ choose, Enter goes, Esc closes"),
+      foot: [
+        h("p", { class: "sub for-keys" }, "↑ ↓ choose, Enter goes, Esc closes"),
+        button("Close", close),
+      ],
     };
   });
   look(app, state, dialog.again);

@@ -1,5 +1,5 @@
 // Keys: what each does, and where they do nothing (while one types, and in dialogs).
-import { isDialogOpen, openDialog } from "./dialog.js";
+import { isDialogOpen, openDialog, openRail } from "./dialog.js";
 import { h } from "./dom.js";
 import { openGoTo } from "./goto.js";
 import { FLEET, jobHref, OF_JOB } from "./places.js";
@@ -36,6 +36,21 @@ export function openKeys() {
     ({ close }) => ({
       body: [
         h(
+          "label",
+          { class: "check first" },
+          h("input", {
+            type: "checkbox",
+            checked: areOn(),
+            onchange: (event) => localStorage.setItem(KEPT, event.target.checked ? "on" : "off"),
+          }),
+          h(
+            "span",
+            {},
+            "Single keys do something ",
+            h("span", { class: "sub" }, "(Enter, Esc and the arrows always do)"),
+          ),
+        ),
+        h(
           "div",
           { class: "keys" },
           MEANINGS(ofPlaces()).map(([keys, what]) =>
@@ -49,21 +64,6 @@ export function openKeys() {
                 keys.split(" ").map((key) => [h("kbd", {}, key), " "]),
               ),
             ),
-          ),
-        ),
-        h(
-          "label",
-          { class: "check last" },
-          h("input", {
-            type: "checkbox",
-            checked: areOn(),
-            onchange: (event) => localStorage.setItem(KEPT, event.target.checked ? "on" : "off"),
-          }),
-          h(
-            "span",
-            {},
-            "Single keys do something ",
-            h("span", { class: "sub" }, "(Enter, Esc and the arrows always do)"),
           ),
         ),
       ],
@@ -111,7 +111,7 @@ export function listenToKeys(app) {
 function onEscape(event, isTyping) {
   const rail = document.getElementById("rail");
   if (isTyping) event.target.blur();
-  else if (rail?.classList.contains("open")) rail.classList.remove("open");
+  else if (rail?.classList.contains("open")) openRail(false);
   else press(".side .tools [aria-label='Close (Esc)']");
 }
 

@@ -27,7 +27,7 @@ const question = (ctx) =>
 const idOf = (one) => String(one.id);
 
 const columns = (ctx) => [
-  { key: "url", label: "URL", p: 1, cell: (one) => url(one.url, { max: 70, job: ctx.job }) },
+  { key: "url", label: "URL", p: 1, cell: (one) => url(one.url, { max: 400, job: ctx.job }) },
   { key: "at", label: "At", p: 2, cell: (one) => when(ctx, one.at) },
   { key: "n", label: "Try", right: true, p: 3, cell: (one) => count(one.attempt) },
   { key: "status", label: "Status", right: true, p: 2, cell: (one) => statusText(one.status) },

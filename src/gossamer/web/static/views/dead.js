@@ -22,8 +22,11 @@ function meantBy(ctx) {
 }
 const question = (ctx) => pathOf(apiOf(ctx, "/dead"), { ...filterOf(ctx), cursor: ctx.query.cursor });
 
+/** Whether there is none at all: then there is nothing to choose from. */
+const isEmpty = (ctx, data) => data?.letters.length === 0 && !Object.keys(filterOf(ctx)).length;
+
 const columns = (ctx) => [
-  { key: "url", label: "URL", p: 1, cell: (letter) => url(letter.url, { max: 92, plain: true }) },
+  { key: "url", label: "URL", p: 1, cell: (letter) => url(letter.url, { max: 400, plain: true }) },
   {
     key: "reason",
     label: "Reason",
@@ -131,7 +134,7 @@ function list(ctx, data) {
   const asked = question(ctx),
     { rows, newer, at, again } = freeze(ctx, "dead", asked, data.letters, idOf),
     state = picks(ctx, asked);
-  if (!rows.length && !Object.keys(filterOf(ctx)).length)
+  if (!rows.length && isEmpty(ctx, data))
     return blank({
       title: "No dead letters.",
       text: "A request that fails for good, or too often, waits here for you. Nothing has.",
@@ -184,7 +187,7 @@ export const dead = {
       [first, second] = data ? answerOf(data) : ["Dead letters", ""];
     return [
       head({ answer: first, say: second }),
-      filters(ctx, data),
+      isEmpty(ctx, data) ? null : filters(ctx, data),
       ctx.show("dead", (found) => list(ctx, found), {
         waiting: skeleton("table", 14),
         what: "The dead letters",

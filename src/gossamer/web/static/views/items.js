@@ -49,7 +49,7 @@ const areAll = (rows, name, form) => {
 /** A value of a field, in one line of a table. */
 const shortOf = (value) =>
   ADDRESS.test(value)
-    ? url(value, { max: 200, plain: true })
+    ? url(value, { max: 400, plain: true })
     : h("span", { class: "ell" }, valueOf(value, 40));
 
 /** A value of a field as text: what is no text is shown as JSON. */
@@ -76,14 +76,18 @@ function columns(ctx, rows) {
       p: 1,
       cell: (item) => (titled ? valueOf(item.data[titled], 90) : foreign(item.key, { max: 60 })),
     },
-    ...others.map((name, i) => ({
-      key: `f${i}`,
-      label: name,
-      p: i < 2 ? 2 : i < 3 ? 3 : 4,
-      right: areAll(rows, name, NUMBER),
-      phone: areAll(rows, name, ADDRESS) && "wide",
-      cell: (item) => shortOf(item.data[name]),
-    })),
+    ...others.map((name, i) => {
+      const isNumber = areAll(rows, name, NUMBER),
+        isAddress = areAll(rows, name, ADDRESS);
+      return {
+        key: isNumber ? "number" : isAddress ? "address" : "text",
+        label: name,
+        p: i < 2 ? 2 : i < 3 ? 3 : 4,
+        right: isNumber,
+        phone: isAddress && "wide",
+        cell: (item) => shortOf(item.data[name]),
+      };
+    }),
     { key: "changed", label: "Changed", right: true, p: 2, cell: (item) => ago(ctx.now() - item.changed_at) },
   ];
 }
