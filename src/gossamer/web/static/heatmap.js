@@ -1,6 +1,6 @@
 // A heat map is a table whose cells lead to their rows. Its steps never change: a colour means the same on every day.
 import { h } from "./dom.js";
-import { count, share, short } from "./format.js";
+import { count, cut, share, short } from "./format.js";
 import { foreign } from "./ui.js";
 
 const STEPS = [0.01, 0.05, 0.2, 0.5];
@@ -66,7 +66,7 @@ export function heatmap(ctx, { rows, columns, label, what, href, state }) {
         h(
           "tr",
           { key: row.name },
-          h("th", { scope: "row" }, foreign(row.name, { max: 30 })),
+          h("th", { scope: "row", title: cut(row.name, 600) }, foreign(row.name, { max: 30 })),
           columns.map((_, column) => cellOf(row, column, at)),
           h("td", { class: "right total" }, count(row.total)),
         ),

@@ -2,7 +2,7 @@
 import { pathOf } from "../api.js";
 import { bars } from "../charts.js";
 import { h } from "../dom.js";
-import { ago, count, share } from "../format.js";
+import { ago, count, cut, share } from "../format.js";
 import { heatmap } from "../heatmap.js";
 import { mark } from "../marks.js";
 import { jobHref } from "../places.js";
@@ -51,7 +51,7 @@ const line = (ctx, group, chosen, total) =>
     h(
       "span",
       {},
-      h("b", {}, foreign(titleOf(group), { max: 70 })),
+      h("b", { title: cut(titleOf(group), 600) }, foreign(titleOf(group), { max: 70 })),
       h(
         "span",
         { class: "sub" },
