@@ -56,7 +56,8 @@ async def _forget_worker(parts: ActionParts, order: ActionOrder) -> dict[str, An
 
 
 async def _look_at_proxy(parts: ActionParts, order: ActionOrder) -> ActionFacts:
-    listed = await read_listed(parts.loaded.settings, parts.backends.clock)
+    settings = parts.loaded.settings
+    listed = await read_listed(settings, parts.backends.clock) if settings.proxies.are_there else ()
     if order.who not in {proxy.name for proxy in listed}:
         raise UsageError(f"the settings list no proxy {order.who!r}")
     asked = [proxy for proxy in listed if proxy.name == order.who]

@@ -137,8 +137,13 @@ def _allowed_target(parts: ActionParts, target: str) -> str:
 def _file_of_project(parts: ActionParts, target: str, path: Path, name: str | None) -> str:
     """A file of the project, and the class in it. Raises ``UsageError`` for any other file."""
     project = parts.loaded.project
-    file = None if project is None else (project / path).resolve()
-    if project is None or file is None or not file.is_relative_to(project.resolve()) or not file.is_file():
+    if project is None:
+        raise UsageError(
+            f"{target}: only files of a project are started here, and there is none: no gossamer.toml is in "
+            f"{parts.loaded.start} or above. An empty one makes a project of a folder"
+        )
+    file = (project / path).resolve()
+    if not file.is_relative_to(project.resolve()) or not file.is_file():
         raise UsageError(f"{target}: only files inside the project can be started here")
     return f"{file}:{name}" if name else str(file)
 

@@ -27,6 +27,8 @@ from gossamer.watch.job_look import SILENT_S, observe_hosts, pace_facts
 from gossamer.watch.memories import load_job_memory
 from gossamer.wiring.backends import Backends
 
+TOO_EARLY = "too early"
+"""Why nothing is said of the pace of a job that has just begun."""
 REQUESTS_PER_SHIFT = 32
 """So many requests that may start now would keep one more shift busy."""
 
@@ -61,7 +63,7 @@ class ObservedJob(Record, frozen=True, kw_only=True):
     @property
     def is_pace_known(self) -> bool:
         """Whether it has been watched for long enough."""
-        return not self.pace.reason.startswith("too early")
+        return not self.pace.reason.startswith(TOO_EARLY)
 
     @property
     def is_growing(self) -> bool:
@@ -198,7 +200,7 @@ def note_on_left(known: ObservedJob) -> str:
         return ""
     if known.limit is PaceLimit.HELD and known.hosts.held_until:
         return f"from {formatter_at(known.at).time(known.hosts.held_until)}"
-    return "growing" if known.is_growing else "" if known.is_pace_known else "too early"
+    return "growing" if known.is_growing else "" if known.is_pace_known else TOO_EARLY
 
 
 def note_on_state(known: ObservedJob) -> str:

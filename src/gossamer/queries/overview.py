@@ -266,13 +266,14 @@ def _say(
     allowed = [one.hosts.allowed_per_s for one in running if one.hosts.allowed_per_s is not None]
     ends = sorted((one.left_s, one.job.id) for one in running if one.left_s is not None)
     short = [one for one in running if one.limit is PaceLimit.WORKERS]
+    paces = [one.pace.pages_per_s for one in running if one.is_pace_known]
     facts = OverviewFacts(
         jobs=jobs,
         running=len(running),
         need_you=len(needy),
         well=sum(one.job.id not in needy for one in running),
         has_place_trouble=any(one.severity is Severity.NEEDS_YOU and not one.job for one in troubles),
-        pages_per_s=sum(one.pace.pages_per_s for one in running),
+        pages_per_s=sum(paces) if paces else None,
         allowed_per_s=sum(allowed) if allowed else None,
         short_job=short[0].job.id if short else "",
         next_job=ends[0][1] if ends else "",

@@ -121,14 +121,25 @@ async def _answer_timeout(_request: Request, _error: Exception) -> Response:
     )
 
 
-async def _answer_invalid(_request: Request, error: Exception) -> Response:
+async def _answer_invalid(request: Request, error: Exception) -> Response:
     problems: Sequence[Any] = error.errors() if isinstance(error, RequestValidationError) else ()
-    said = [
-        f"{'.'.join(map(str, problem['loc'][1:])) or 'body'}: {problem['msg']}" for problem in problems[:5]
-    ]
+    said = [f"{_place_of(problem)}: {problem['msg']}" for problem in problems[:5]]
+    if any(tuple(problem["loc"]) == ("body",) for problem in problems) and not _is_json(request):
+        said = ["the body is read where the header says `Content-Type: application/json`"]
     return error_response(
         422, "This cannot be asked so.", "; ".join(said), "/api/v1/openapi.json says what can be asked."
     )
+
+
+def _is_json(request: Request) -> bool:
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower() == "application/json"
+
+
+def _place_of(problem: Mapping[str, Any]) -> str:
+    """Where in the request it is; of what is no JSON, from which character on."""
+    if problem["type"] == "json_invalid":
+        return f"body, character {problem['loc'][-1]}"
+    return ".".join(map(str, problem["loc"][1:])) or "body"
 
 
 async def _answer_http(request: Request, error: Exception) -> Response:

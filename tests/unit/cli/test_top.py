@@ -199,6 +199,37 @@ async def test_a_look_that_fails_leaves_what_was_seen() -> None:
     assert not any("older" in line for line in _lines(screen))
 
 
+async def test_it_ends_although_a_driver_takes_the_end_for_its_own_time_out() -> None:
+    is_looking = asyncio.Event()
+
+    async def look(_chosen: str) -> TopView:
+        is_looking.set()
+        try:
+            return await asyncio.Event().wait()  # type: ignore[return-value]
+        except asyncio.CancelledError:
+            return view()
+
+    screen = TopScreen(look, view())
+    screen.press_key("j")
+    looking = asyncio.create_task(screen._keep_looking())
+    await is_looking.wait()
+    screen.press_key("q")
+    looking.cancel()
+    async with asyncio.timeout(5):
+        await asyncio.wait({looking})
+
+
+def test_one_look_on_a_narrow_terminal_is_told_in_full() -> None:
+    told = " ".join(" ".join(shown(view(), width=40, height=10_000, is_screen=False)).split())
+    assert "shop-1 goes slower than its hosts allow: it lacks workers." in told
+    assert "gossamer dead list shop-1" in told
+
+
+def test_a_pace_that_nobody_knows_yet_is_not_said_to_be_none() -> None:
+    young = job("shop-1", left_s=None, left_note="too early", pages_per_s=0.0)
+    assert " 0.0/s" not in "\n".join(shown(view(jobs=(young,), chosen=None, fleet=None, say=("", ""))))
+
+
 def _lines(screen: TopScreen) -> list[str]:
     stream = io.StringIO()
     Console(file=stream, width=80, markup=False, highlight=False).print(screen._render(80, 24))

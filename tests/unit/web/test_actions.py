@@ -351,7 +351,15 @@ async def test_what_is_not_there(web):
     await do(web, f"/jobs/{job.id}/actions", 400, do="explode")
     await do(web, f"/jobs/{job.id}/actions", 422, do="pause", force=True)
     await do(web, "/workers/w1/actions", 400, do="drain")
-    await do(web, "/proxies/p1/actions", 400, do="rest")
+    refused = await do(web, "/proxies/p1/actions", 400, do="rest")
+    assert refused["error"]["why"] == "the settings list no proxy 'p1'"
+    refused = await do(web, f"/jobs/{job.id}/actions", 400, do="limits", **{"with": {"delay": -3}})
+    assert refused["error"]["why"] == "delay = -3: should be greater than or equal to 0"
+    for kind, why in (("application/json", "body, character 7:"), ("text/plain", "the body is read where")):
+        answer = await web.client.post(
+            f"/api/v1/jobs/{job.id}/actions", content=b'{"do": pause}', headers={"Content-Type": kind}
+        )
+        assert (answer.status_code, answer.json()["error"]["why"].startswith(why)) == (422, True)
 
 
 async def test_workers_and_crawls_of_a_fleet(redis_url, tmp_path):

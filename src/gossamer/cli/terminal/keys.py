@@ -55,7 +55,10 @@ class KeyReader:
 
     def _read(self) -> None:
         assert self._fd is not None, "there is a reader only of a terminal"
-        pressed = os.read(self._fd, MOST_BYTES)
+        try:
+            pressed = os.read(self._fd, MOST_BYTES)
+        except OSError:
+            pressed = b""
         if not pressed:  # the terminal is gone
             asyncio.get_running_loop().remove_reader(self._fd)
             self._press("q")

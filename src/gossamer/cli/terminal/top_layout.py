@@ -16,6 +16,7 @@ from gossamer.observe.text import one_line
 from gossamer.observe.units import format_duration, format_rate, format_size
 from gossamer.queries.fleet_view import WorkerView
 from gossamer.queries.hosts import HostStatus
+from gossamer.queries.observed_jobs import TOO_EARLY
 from gossamer.queries.overview import JobRow
 from gossamer.queries.top import TopView
 
@@ -54,8 +55,11 @@ class _Part(Record, frozen=True):
 def render_top(view: TopView, state: ScreenState, *, chosen: str = "") -> RenderableType:
     """At most ``state.height`` lines, the last one with the keys; ``chosen`` is the job that is marked."""
     above = [*_head_lines(view, state), *_trouble_lines(view)]
-    foot = _line(f"{_clock(view.at)}   {KEYS}", "dim")
     close = _close_lines(view)
+    if not state.is_screen:  # there is room for all of it
+        for line in (*above, *close):
+            line.no_wrap, line.overflow = False, "fold"
+    foot = _line(f"{_clock(view.at)}   {KEYS}", "dim")
     free = state.height - len(above) - 1
     close = close if free - len(close) > LEAST_ROWS else []
     parts = [_jobs_part(view, chosen)]
@@ -140,7 +144,7 @@ def _job_cells(row: JobRow) -> tuple[str, ...]:
         f"{mark} {row.job}",
         row.state,
         f"{row.pages:,}",
-        format_rate(row.pages_per_s) if is_running else "",
+        format_rate(row.pages_per_s) if is_running and row.left_note != TOO_EARLY else "",
         format_rate(row.allowed_per_s) if is_running and row.allowed_per_s is not None else "",
         "?" if row.done is None else f"{row.waiting:,}",
         f"{row.dead:,}",

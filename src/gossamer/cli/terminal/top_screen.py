@@ -80,7 +80,8 @@ class TopScreen:
             self._hurry.set()
 
     async def _keep_looking(self) -> None:
-        while True:
+        """Until it is over, also where a driver takes the cancellation for its own time-out, and goes on."""
+        while not self._is_over:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(LOOK_S):
                     await self._hurry.wait()

@@ -80,7 +80,7 @@ class OverviewFacts(Record, frozen=True, kw_only=True):
     need_you: int = 0  # jobs with a trouble that needs a person
     well: int = 0  # jobs that run, without one
     has_place_trouble: bool = False  # something that is no job's needs a person
-    pages_per_s: float = 0.0
+    pages_per_s: float | None = 0.0  # None: too early to say
     allowed_per_s: float | None = None
     short_job: str = ""  # the job that lacks workers
     next_job: str = ""  # the next to be done
@@ -120,7 +120,11 @@ def _describe_pace(facts: OverviewFacts, show: SentenceFormatter) -> str:
         return "Start with any page of yours, or of somebody who does not mind."
     if not facts.running:
         return f"{format_count(facts.jobs, 'crawl')} {'is' if facts.jobs == 1 else 'are'} kept here."
-    pages = f"Pages: {show.rate(facts.pages_per_s)} on {count_words(facts.running, 'job')}"
+    jobs = count_words(facts.running, "job")
+    if facts.pages_per_s is None:
+        pages = f"The pace of {jobs} shows in a moment"
+    else:
+        pages = f"Pages: {show.rate(facts.pages_per_s)} on {jobs}"
     whose = "its" if facts.running == 1 else "their"
     allowed = f"; {whose} hosts allow {show.rate(facts.allowed_per_s)}" if facts.allowed_per_s else ""
     missing = f" {short_name(facts.short_job)} lacks workers." if facts.short_job else ""
