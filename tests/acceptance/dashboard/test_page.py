@@ -95,6 +95,8 @@ def test_rows_are_walked_opened_picked_and_closed_by_keys(visitor: Visitor) -> N
     page.keyboard.press("Escape")
     expect(page.locator(".side")).to_have_count(0)
     assert page.evaluate("document.activeElement.dataset.id") == "1315"
+    page = visitor.go("/jobs/shops-7/dead?id=1312")
+    expect(page.locator(".side .say")).to_contain_text("Look at shops.py, line 48, in parse_product.")
 
 
 @pytest.mark.thorough

@@ -10,6 +10,8 @@ import random
 import time
 from typing import Any
 
+from gossamer.policy.sentences.errors import words_for
+
 NOW = time.time()
 VIEWS = [
     "/",
@@ -636,6 +638,7 @@ def _letter(number: int) -> dict[str, Any]:
         "url": url,
         "host": "api.shop.example",
         "reason": reasons[number % 5],
+        "reason_text": words_for(reasons[number % 5]),
         "attempts": 4,
         "died_at": NOW - (1320 - number) * 11,
         "method": "GET",

@@ -6,7 +6,7 @@ import { count, plural, size } from "../format.js";
 import { sheet } from "../sheet.js";
 import { button, copyText, facts, foreign, lifeHref, link, section, skeleton, url } from "../ui.js";
 import { dropLetters, editLetters, retryLetters } from "./dead_actions.js";
-import { isTraceback, life, traceback, when } from "./shared.js";
+import { isTraceback, life, ownPlace, traceback, when } from "./shared.js";
 
 const LONG = 420;
 
@@ -28,13 +28,13 @@ function body(ctx, letter) {
         .map((one) => one.detail)
         .find(Boolean) ?? "";
   const which = { filter: { ids: [letter.id] }, count: 1, is_all: false };
-  const [first, second] = letter.say ?? [`It was given up: ${letter.reason_text ?? letter.reason}.`, ""];
+  const place = isTraceback(detail) ? ownPlace(detail) : "";
   return [
     h(
       "p",
       { class: "say" },
-      h("b", {}, foreign(first, { max: 400 })),
-      second && [" ", foreign(second, { max: 400 })],
+      h("b", {}, `It was given up: ${letter.reason_text}.`),
+      place && [" Look at ", foreign(place, { max: 200 }), "."],
     ),
     h(
       "div",

@@ -86,6 +86,16 @@ export const when = (ctx, t, seconds = true) =>
   );
 export const span = (from, to) => (from && to ? `${clock(from)} – ${clock(to)}` : "");
 
+const isOwnFile = (file) => !/(^|\/)(gossamer|site-packages|dist-packages|lib\/python)/.test(file);
+/** Where in one's own code it was raised: "shops.py, line 48, in parse_product"; "" where that is not known. */
+export function ownPlace(text) {
+  const frames = [...String(text).matchAll(/^ {2}File "([^"]*)", line (\d+)(?:, in (.+))?$/gm)],
+    own = frames.filter(([, file]) => isOwnFile(file)).at(-1);
+  if (!own) return "";
+  const [, file, line, name] = own;
+  return `${file.split(/[\\/]/).at(-1)}, line ${line}${name ? `, in ${name}` : ""}`;
+}
+
 /** A traceback with one's own lines marked: those of no installed package, and not of Gossamer itself. */
 export function traceback(text) {
   const lines = String(text).split("\n");
@@ -95,7 +105,7 @@ export function traceback(text) {
     { class: "code", tabindex: "0" },
     lines.map((line, i) => {
       const file = /^ {2}File "([^"]*)"/.exec(line)?.[1];
-      if (file !== undefined) isOwn = !/(^|\/)(gossamer|site-packages|dist-packages|lib\/python)/.test(file);
+      if (file !== undefined) isOwn = isOwnFile(file);
       else if (!line.startsWith("    ")) isOwn = false;
       const isLast =
         i === lines.length - 1 ||
