@@ -83,17 +83,19 @@ class MetricsReader:
 
     async def _read_all(self) -> list[MetricSample]:
         found = [MetricSample(metrics.BUILD_INFO, 1, (__version__,))]
+        fleet = self._backends.requests.fleet
+        # First: where it is away, jobs would be waited for one by one.
+        view = None if fleet is None else await fleet.roster.read_roster()
         jobs = await self._list_jobs()
         for job in jobs:
             snapshot = await self._read_job(job)
             found += (sample._replace(labels=(job.id, *sample.labels)) for sample in job_samples(snapshot))
             found += alert_samples(await self._read_alerts(job))
         places = [place_of_crawl(job) for job in jobs if job.is_running and not job.is_fleet]
-        if self._backends.requests.fleet is not None:
+        if view is not None:
             places.append(place_of_fleet(self._settings.cluster.fleet))
         found += await self._read_places(places)
-        if self._backends.requests.fleet is not None:
-            view = await self._backends.requests.fleet.roster.read_roster()
+        if view is not None:
             found += roster_samples(view, self._settings.cluster.lanes)
             if not view.leader and all(sample.labels[:1] != NO_SUPERVISOR[:1] for sample in found):
                 found.append(MetricSample(metrics.ALERT_ACTIVE, 1, NO_SUPERVISOR))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import io
+import logging
+from logging import NullHandler
 from typing import Any
 
 import pytest
@@ -11,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
+from gossamer.cli.commands import top
 from gossamer.cli.terminal.keys import split_keys
 from gossamer.cli.terminal.top_layout import KEYS, ScreenState, render_top
 from gossamer.cli.terminal.top_screen import TopScreen
@@ -217,6 +220,29 @@ async def test_it_ends_although_a_driver_takes_the_end_for_its_own_time_out() ->
     looking.cancel()
     async with asyncio.timeout(5):
         await asyncio.wait({looking})
+
+
+def test_what_is_logged_does_not_stand_across_the_screen(monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[Any] = []
+
+    def run(_settings: Any, work: Any, *, limit_s: float) -> None:
+        found.append(limit_s)
+        asyncio.run(work(None))
+
+    async def read(*_: Any) -> TopView:
+        return view()
+
+    async def show(_screen: TopScreen) -> None:
+        found.append([handler for handler in logging.getLogger().handlers if type(handler) is NullHandler])
+
+    monkeypatch.setattr(top, "run_with_backends", run)
+    monkeypatch.setattr(top, "read_top", read)
+    monkeypatch.setattr(TopScreen, "run", show)
+    monkeypatch.setattr("sys.stdout", type("Terminal", (io.StringIO,), {"isatty": lambda _: True})())
+    top.show_top()
+    limit_s, (handler,) = found
+    assert 1 <= limit_s <= 10, "a server that is away is not waited for as a crawl waits"
+    assert handler not in logging.getLogger().handlers
 
 
 def test_one_look_on_a_narrow_terminal_is_told_in_full() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from importlib import import_module
 from typing import Annotated
@@ -13,10 +14,13 @@ from gossamer.cli.options import AsJson, Data, Set
 from gossamer.cli.terminal.backends import run_with_backends
 from gossamer.cli.terminal.output import print_json
 from gossamer.config.command_settings import settings_of
+from gossamer.observe.log_setup import attach_handlers
 from gossamer.queries.documents import to_document
 from gossamer.queries.top import TopView, read_top
 from gossamer.wiring.backends import Backends
 
+LIMIT_S = 5.0
+"""Seconds that one question to a server takes at most: somebody looks on."""
 EXAMPLES = """
   gossamer top                       every job, and more of the one that needs you most
   gossamer top shop                  more of this one
@@ -58,12 +62,14 @@ def show_top(
             return await read_top(backends, settled, chosen)
 
         screen = import_module("gossamer.cli.terminal.top_screen")
-        await screen.TopScreen(look, await look(name)).run()
+        # What is logged would stand across the screen; what is wrong is said there.
+        with attach_handlers("warning", [logging.NullHandler()]):
+            await screen.TopScreen(look, await look(name)).run()
 
     if sys.stdout.isatty() and not (once or as_json):
-        run_with_backends(settled, watch)
+        run_with_backends(settled, watch, limit_s=LIMIT_S)
         return
-    view = run_with_backends(settled, look_once)
+    view = run_with_backends(settled, look_once, limit_s=LIMIT_S)
     if as_json:
         print_json(to_document(view))
         return

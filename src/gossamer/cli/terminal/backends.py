@@ -22,14 +22,17 @@ def run_with_backends(
     *,
     create: bool = False,
     patience_s: float = 0.0,
+    limit_s: float | None = None,
 ) -> T:
     """The result of ``work``. Raises ``StorageError`` when there is no database (and not ``create``).
 
-    ``patience_s`` is for how long servers that are away are waited for.
+    ``patience_s`` is for how long servers that are away are waited for, ``limit_s`` the longest that one
+    question to them takes.
     """
 
     async def run() -> T:
-        backends = await _open_patiently(settings, create=create, until=time.monotonic() + patience_s)
+        until = time.monotonic() + patience_s
+        backends = await _open_patiently(settings, create=create, until=until, limit_s=limit_s)
         try:
             return await work(backends)
         finally:
@@ -38,11 +41,13 @@ def run_with_backends(
     return asyncio.run(run())
 
 
-async def _open_patiently(settings: Settings, *, create: bool, until: float) -> Backends:
+async def _open_patiently(
+    settings: Settings, *, create: bool, until: float, limit_s: float | None
+) -> Backends:
     told = False
     while True:
         try:
-            return await open_backends(settings, create=create)
+            return await open_backends(settings, create=create, limit_s=limit_s)
         except StorageError as error:
             if time.monotonic() >= until:
                 raise
