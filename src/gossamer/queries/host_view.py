@@ -58,7 +58,7 @@ class HostPaceRow(Record, frozen=True, kw_only=True):
     p95_s: float | None
     rung: str
     pages: int
-    dead: int | None
+    dead: int | None  # None: the job has too many to count those of a host
     incidents: int
     silences: int
     allowed_per_s: float | None
@@ -333,11 +333,12 @@ async def read_host(backends: Backends, job: Job, host: str) -> HostView:
     if report is None:
         raise NotThereError(f"{job.id} has no request to the host {host!r}")
     (row,) = await reader.add_times(await reader.add_counts([reader.row_of(report)]))
-    letters = await backends.open_frontier(job).dead_letters(DeadLetterFilter(host=report.host), DEAD_COUNTED)
+    letters = await backends.open_frontier(job).count_letters(DeadLetterFilter(host=report.host))
+    dead = sum(letters.by_reason.values()) if letters.is_all else None
     record = await backends.find_robots(report.host)
     pace = pace_of(report, reader.rules, reader.now, None)
     said = describe_host(reader.facts_of(report, pace), formatter_at(reader.now))
     robots = (
         RobotsFacts(read_at=record.fetched_at, crawl_delay_s=report.state.crawl_delay_s) if record else None
     )
-    return HostView(**{**asdict(row), "dead": len(letters)}, say=(said.answer, said.reason), robots=robots)
+    return HostView(**{**asdict(row), "dead": dead}, say=(said.answer, said.reason), robots=robots)

@@ -19,8 +19,11 @@ const seenOf = (one) => ({ set_delay_s: one.set_delay_s ?? null });
 
 export function waysOut(ctx, one) {
   const dead =
-    one.dead > 0 &&
-    linkButton(jobHref(ctx.job, "/dead", { host: one.host }), `See ${count(one.dead)} dead letters`);
+    one.dead !== 0 &&
+    linkButton(
+      jobHref(ctx.job, "/dead", { host: one.host }),
+      one.dead ? `See ${count(one.dead)} dead letters` : "See its dead letters",
+    );
   if (one.why === "skipped")
     return [actButton(ctx, "Take it again", () => take(ctx, one), { kind: "main" }), dead];
   return [
