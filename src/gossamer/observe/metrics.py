@@ -13,10 +13,15 @@ from typing import NamedTuple
 from gossamer.core.errors import LedgerReason
 from gossamer.core.jobs import FrontierStats
 from gossamer.core.lifecycle import RequestState
+from gossamer.core.redaction import hide_userinfo
+from gossamer.observe.text import one_line
 from gossamer.policy.faults import FAULTS, FaultKind
+from gossamer.policy.secret_names import hide_parameters
 
 OTHER = "other"
 """The value of a label for everything beyond its bound."""
+DROP_TEXT = 80
+"""Characters of the reason of a drop."""
 NO_ANSWER = "none"
 """The class of the status where there was no answer."""
 
@@ -191,6 +196,11 @@ def failure_of(reason: str) -> str:
     if reason in _FAILURES:
         return reason
     return "" if reason in _NO_FAILURES else OTHER
+
+
+def drop_label(reason: str) -> str:
+    """The label of the reason of a drop, which users' code gives: short, and without secrets of URLs."""
+    return one_line(hide_parameters(hide_userinfo(reason[:1000])), DROP_TEXT)
 
 
 def code_of(digit: int) -> str:

@@ -18,7 +18,7 @@ from gossamer.core.results import Verdict
 from gossamer.core.series import LATENCY_BOUNDS_MS
 from gossamer.observe import metrics
 from gossamer.observe.host_counts import HostCounts
-from gossamer.observe.metrics import OTHER, LatencyCounts, Metric, MetricSample, failure_of
+from gossamer.observe.metrics import OTHER, LatencyCounts, Metric, MetricSample, drop_label, failure_of
 from gossamer.observe.text import one_line
 from gossamer.version import __version__
 
@@ -26,8 +26,6 @@ JOBS = 50
 """Jobs that are told apart; the one that was heard of longest ago makes room."""
 DROPS = 50
 """Reasons of drops, which users' code gives, that are told apart."""
-DROP_TEXT = 80
-"""Characters of the reason of a drop."""
 
 AttemptKey = tuple[Verdict, str, int, str]
 """Verdict, rung, first digit of the status, why it failed."""
@@ -156,7 +154,7 @@ class JobCounts:
 
     def _count_drops(self, dropped: Mapping[str, int]) -> None:
         for text, number in DropKind.ITEM.select_from(dropped).items():
-            reason = one_line(text, DROP_TEXT)
+            reason = drop_label(text)
             reason = reason if reason in self.dropped or len(self.dropped) < DROPS else OTHER
             self.dropped[reason] = self.dropped.get(reason, 0) + number
 

@@ -197,7 +197,9 @@ def total_samples(totals: JobTotals) -> Iterator[MetricSample]:
     yield MetricSample(metrics.ITEMS, totals.items + totals.duplicates)
     yield MetricSample(metrics.ITEM_DUPLICATES, totals.duplicates)
     yield MetricSample(metrics.RETRIES, totals.retries)
-    dropped = Counter(DropKind.ITEM.select_from(totals.dropped))
+    dropped: Counter[str] = Counter()
+    for reason, number in DropKind.ITEM.select_from(totals.dropped).items():
+        dropped[metrics.drop_label(reason)] += number
     shown = dropped.most_common(DROPS)
     yield from (MetricSample(metrics.ITEMS_DROPPED, number, (reason,)) for reason, number in shown)
     if rest := dropped.total() - sum(number for _, number in shown):

@@ -79,6 +79,16 @@ def test_drops_by_many_reasons_are_bounded() -> None:
     assert dropped["other"] == sum(range(1, 11))
 
 
+def test_reasons_of_drops_are_short_and_have_no_secrets() -> None:
+    """Users' code gives them, and what it says may quote a URL."""
+    url = "https://me:hush@a.example/1?api_key=hush&page=2"
+    totals = JobTotals(dropped={f"item:no price at {url}": 2, f"item:{'x' * 90}1": 3, f"item:{'x' * 90}2": 4})
+    assert of_job(total_samples(totals)).by("items_dropped_total", "reason") == {
+        "no price at https://***@a.example/1?api_key=***&page=2": 2,
+        f"{'x' * 79}…": 7,
+    }
+
+
 def test_who_is_silent_has_no_slots() -> None:
     here = WorkerInfo(id="a", slots=3, lanes=("http", "seed"), beat_at=99.0)
     workers = (
