@@ -299,7 +299,12 @@ def _vitals(
             more=_describe_allowed(pages, allowed),
             values=hour.rates("pages"),
         ),
-        VitalView(name="in_flight", text=f"{leased:,}", more="requests", values=hour.means("now:leased")),
+        VitalView(
+            name="in_flight",
+            text=f"{leased:,}",
+            more="request" if leased == 1 else "requests",
+            values=hour.means("now:leased"),
+        ),
         VitalView(
             name="failed",
             text=UNKNOWN if share is None else format_share(share),

@@ -212,7 +212,7 @@ function eventsBand({ marks, gaps, place }) {
 function axisBand({ from, until, place }) {
   const span = until - from,
     every =
-      [60, 300, 600, 1800, 3600, 3 * 3600, 6 * 3600, 86_400, 7 * 86_400].find((s) => span / s <= 8) ??
+      [10, 20, 60, 300, 600, 1800, 3600, 3 * 3600, 6 * 3600, 86_400, 7 * 86_400].find((s) => span / s <= 8) ??
       30 * 86_400;
   const ticks = [];
   for (let t = Math.ceil(from / every) * every; t <= until - span * 0.02; t += every) ticks.push(t);
@@ -226,7 +226,7 @@ function axisBand({ from, until, place }) {
         h(
           "span",
           { css: { left: `${place(t)}%` } },
-          span > 2 * 86_400 ? moment(t, until).slice(0, 5) : clock(t, false),
+          span > 2 * 86_400 ? moment(t, until).slice(0, 5) : clock(t, every < 60),
         ),
       ),
     ),

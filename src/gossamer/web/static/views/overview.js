@@ -48,14 +48,19 @@ function progressCell(job) {
   );
 }
 
-function paceCell(job) {
+const MINUTE_S = 60;
+/** The minutes of the last hour in which the job was there: before, nothing is no zero. */
+const lived = ({ spark: values, created_at: begun }, now) =>
+  values.map((value, i) => (now - (values.length - 1 - i) * MINUTE_S < begun ? null : value));
+
+function paceCell(job, now) {
   if (job.state !== "running") return sub(job.state_note ?? job.state);
   return h(
     "span",
     { class: "with-spark" },
     h("span", {}, rate(job.pages_per_s)),
     job.spark?.length > 1 &&
-      spark(job.spark, {
+      spark(lived(job, now), {
         label: `${job.job}: pages per second in the last hour`,
         kind: job.trouble_kind === "held" ? "held" : "",
       }),
@@ -80,10 +85,10 @@ function whatCell(job) {
   return sub(job.state === "running" && job.limit === "politeness" ? "as fast as its hosts allow" : "");
 }
 
-const columns = [
+const columns = (now) => [
   { key: "job", label: "Job", p: 1, cell: nameCell },
   { key: "progress", label: "Done of known", p: 2, phone: "block", cell: progressCell },
-  { key: "rate", label: "Pages, last hour", p: 2, phone: "wide", cell: paceCell },
+  { key: "rate", label: "Pages, last hour", p: 2, phone: "wide", cell: (job) => paceCell(job, now) },
   {
     key: "left",
     label: "Left",
@@ -139,7 +144,7 @@ function jobs(ctx, data) {
     table({
       id: "jobs",
       label: "Jobs",
-      columns,
+      columns: columns(ctx.now()),
       rows,
       idOf: (job) => job.job,
       go: (href) => ctx.go(href),
