@@ -22,7 +22,7 @@ def test_targets_are_tried_and_listed_without_their_secrets(tmp_path):
             'to = ["ops@example.org"]\ntimeout = 1.0\n'
         )
         tried = gossamer("alerts test", cwd=tmp_path, code=1, env=env)
-        found = asked("alerts test ops", cwd=tmp_path, env=env)
+        found = asked("alerts test ops", cwd=tmp_path, env={"OPS_URL": env["OPS_URL"]})
         refused = gossamer("alerts test nobody", cwd=tmp_path, code=2, env=env)
         shown = gossamer("settings", cwd=tmp_path, env=env)
         absent = gossamer("alerts test", cwd=tmp_path, code=2)

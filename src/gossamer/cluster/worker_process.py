@@ -72,6 +72,7 @@ class WorkerProcess:
             host=socket.gethostname(),
             pid=os.getpid(),
             version=__version__,
+            started_at=time.time(),
         )
 
     def __repr__(self) -> str:

@@ -27,13 +27,14 @@ async def try_targets(settings: Settings, names: Collection[str] = ()) -> Sequen
 
     Raises ``UsageError`` for a name that is not among the settings, and as ``alert_targets_of`` does.
     """
-    targets = alert_targets_of(settings)
-    known = [target.name for target in targets]
+    known = settings.alerts.targets
     if missing := [name for name in names if name not in known]:
         listed = ", ".join(known) or "none"
         raise UsageError(f"there is no alert target {missing[0]!r}; the settings name: {listed}")
-    chosen = [target for target in targets if not names or target.name in names]
-    return await asyncio.gather(*map(_try_target, chosen))
+    chosen = {name: one for name, one in known.items() if not names or name in names}
+    alerts = settings.alerts.model_copy(update={"targets": chosen})  # what another one lacks is no matter
+    targets = alert_targets_of(settings.model_copy(update={"alerts": alerts}))
+    return await asyncio.gather(*map(_try_target, targets))
 
 
 async def _try_target(target: AlertTarget) -> TargetReport:

@@ -195,7 +195,7 @@ async def test_a_look_that_fails_leaves_what_was_seen() -> None:
     looks.fails = True
     await screen._look_once()
     lines = _lines(screen)
-    assert any("Redis is away; what is shown is older" in line for line in lines)
+    assert any("what is shown is older: Redis is away" in line for line in lines)
     assert any("shop.example" in line for line in lines)
     looks.fails = False
     await screen._look_once()

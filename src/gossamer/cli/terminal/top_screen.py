@@ -95,7 +95,7 @@ class TopScreen:
             self._view = await self._look(self._chosen)
             self._state = replace(self._state, trouble="")
         except OperatorError as error:
-            self._state = replace(self._state, trouble=f"{error}; what is shown is older")
+            self._state = replace(self._state, trouble=f"what is shown is older: {error}")
         self._redraw.set()
 
     @contextlib.contextmanager
