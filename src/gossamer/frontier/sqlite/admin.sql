@@ -37,11 +37,17 @@ SELECT count(*) FROM entry JOIN queue
 WHERE entry.id = ?;
 
 -- name: hosts
+-- By what each remembers of what waits for it: to count the queue would take as long as it is.
 SELECT host.name, waits.number, pace.state
-FROM (SELECT host, count(*) AS number FROM queue GROUP BY host) AS waits
+FROM (
+    SELECT pace.host, (SELECT sum(atom) FROM json_tree(pace.waiting) WHERE type = 'integer') AS number
+    FROM host JOIN pace ON pace.host = host.id
+    WHERE host.frontier = (SELECT id FROM frontier WHERE job = ?) AND pace.waiting <> '{}'
+    ORDER BY number DESC, pace.host LIMIT ?
+) AS waits
     JOIN host ON host.id = waits.host JOIN pace ON pace.host = waits.host
-WHERE host.frontier = (SELECT id FROM frontier WHERE job = ?)
-ORDER BY waits.number DESC, waits.host LIMIT ?;
+WHERE waits.number > 0
+ORDER BY waits.number DESC, waits.host;
 
 -- name: host
 SELECT (SELECT count(*) FROM queue WHERE queue.host = host.id), coalesce(pace.state, '{}')

@@ -8,7 +8,7 @@ from gossamer.core.redaction import hide_userinfo
 from gossamer.core.results import Attempt, AttemptFilter
 from gossamer.ports.ledger_reader import LedgerReader
 
-STEPS = 8
+STEPS = 5
 """Pages that are told, the page itself among them: each takes a look into the ledger."""
 
 
