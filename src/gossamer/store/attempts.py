@@ -18,7 +18,7 @@ LATEST = 100_000
 """Rows among which one is looked for that was written a moment ago: a large ledger is not searched."""
 SLICE = 20_000
 """Rows that are looked at by one statement, at most."""
-SLICES = 5
+SLICES = 3
 """Such statements for one part of a ledger: what fits a filter may be rare."""
 SLACK_S = 600.0
 """So long after it began an attempt is written, at the latest: it has to end, and the store to be there."""
