@@ -103,7 +103,7 @@ def read_job(look: JobLook, rules: AlertRules, show: SentenceFormatter) -> Itera
     if not look.is_running:
         return
     yield from _read_work(look, rules, show)
-    yield from _read_counts(look, rules)
+    yield from _read_counts(look, rules, show)
     yield from _read_budgets(look, rules)
     for one in look.fields if rules.drift else ():
         name = short_name(one.field)
@@ -148,12 +148,13 @@ def _read_work(look: JobLook, rules: AlertRules, show: SentenceFormatter) -> Ite
         yield _reading(look, TroubleKind.STALLED, text)
 
 
-def _read_counts(look: JobLook, rules: AlertRules) -> Iterator[AlertReading]:
+def _read_counts(look: JobLook, rules: AlertRules, show: SentenceFormatter) -> Iterator[AlertReading]:
     """What its counters say: dead letters, items, what waits, single hosts."""
     dead = growth_of(look.samples, "dead", rules.window_s)
     attempts = growth_of(look.samples, "attempts", rules.window_s)
     if rules.dead_letters and dead > 0:
-        text = f"{look.id} has {format_count(dead, 'new dead letter')}."
+        letters = format_count(dead, "new dead letter")
+        text = f"{look.id} has {letters} within {show.span(rules.window_s)}."
         state = _judge(dead, rules.dead_letters, rules.dead_letters * WELL_SHARE)
         if dead <= rules.dead_share * attempts:
             state = ReadingState.WELL

@@ -340,3 +340,19 @@ def test_a_field_that_becomes_empty_is_told_from_one_that_always_was() -> None:
     assert (found.field, found.now, round(found.lost, 2)) == ("P.title", 0.04, 0.96)
     assert compare_fills(usual, fill_shares(made_items(LEAST_ITEMS - 1, title=""))) == ()
     assert usual_fills(usual, latest)["P.title"] == 1.0
+
+
+def test_a_share_that_is_not_whole_is_never_said_to_be() -> None:
+    samples = (JobSample(at=1.0, pages=0, waiting=0), JobSample(at=9.0, pages=0, waiting=0, dead=40))
+    look = JobLook(
+        id="shop-1",
+        at=10.0,
+        samples=samples,
+        budgets=(BudgetUse(kind="browser_seconds", used=998, limit=1000),),
+        failing=(FailingHost(host="a.example", attempts=1000, failed=999),),
+    )
+    assert [reading.text for reading in read_job(look, AlertRules(), SHOW)] == [
+        f"shop-1 has 40 new dead letters within {SHOW.span(900.0)}.",
+        "99% of the requests to a.example fail, in shop-1.",
+        "shop-1 has used 99% of its budget of browser seconds.",
+    ]
