@@ -292,6 +292,7 @@ def _vitals(
     share, p95 = hour.failed_share(), hour.percentile_s(0.95, 5)
     pages = sum(one.pace.pages_per_s for one in running)
     leased = sum(one.stats.leased for one in running if one.stats)
+    unit = "request" if leased == 1 else "requests"
     found = [
         VitalView(
             name="pages",
@@ -299,12 +300,7 @@ def _vitals(
             more=_describe_allowed(pages, allowed),
             values=hour.rates("pages"),
         ),
-        VitalView(
-            name="in_flight",
-            text=f"{leased:,}",
-            more="request" if leased == 1 else "requests",
-            values=hour.means("now:leased"),
-        ),
+        VitalView(name="in_flight", text=f"{leased:,}", more=unit, values=hour.means("now:leased")),
         VitalView(
             name="failed",
             text=UNKNOWN if share is None else format_share(share),
