@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import socket
 
 from gossamer.access.gate import AccessGate
@@ -80,8 +81,10 @@ def listen_at(host: str, port: int) -> socket.socket:
         ]
         return socket.create_server(place[:2], family=family, backlog=BACKLOG)
     except (OSError, OverflowError) as error:
+        number = getattr(error, "errno", None) or 0  # of names that are not found it is below 0
+        why = os.strerror(number) if number > 0 else getattr(error, "strerror", None) or error
         raise MissingServiceError(
-            f"the dashboard cannot listen at {host}:{port} ({error}); choose others with --host and --port"
+            f"the dashboard cannot listen at {host}:{port} ({why}); choose others with --host and --port"
         ) from None
 
 

@@ -26,6 +26,8 @@ def test_a_token_is_made_listed_and_revoked(tmp_path):
     assert gossamer("token", "create", "ann", *data).exit_code == 2
     assert gossamer("token", "revoke", "ann", *data).exit_code == 0
     assert json.loads(gossamer("token", "list", "--json", *data).stdout) == []
+    none = gossamer("token", "list", *data)
+    assert (none.exit_code, none.stdout, "there is no token" in none.stderr) == (0, "", True)
     assert gossamer("token", "revoke", "ann", *data).exit_code == 2
 
 

@@ -225,7 +225,10 @@ async def test_where_others_can_come_there_must_be_a_token(web):
 
 
 def test_a_port_that_is_taken_is_an_error_that_says_so():
-    with listen_at("127.0.0.1", 0) as taken, pytest.raises(Exception, match="choose others with --host"):
+    with (
+        listen_at("127.0.0.1", 0) as taken,
+        pytest.raises(Exception, match=r"\(Address already in use\); choose others with --host"),
+    ):
         listen_at("127.0.0.1", taken.getsockname()[1])
 
 

@@ -73,6 +73,9 @@ def list_tokens(data: Data = None, settings: Set = None, as_json: AsJson = False
     if as_json:
         print_json([{key: to_document(token)[key] for key in ("name", "role", "made_at")} for token in found])
         return
+    if not found:
+        print_message("there is no token: the dashboard serves this machine alone, and lets it do everything")
+        return
     print_table(
         ("token", "role", "made"), ((token.name, token.role, local_time(token.made_at)) for token in found)
     )
