@@ -341,7 +341,7 @@ def test_how_a_fleet_does(facts: FleetFacts, answer: str) -> None:
 @pytest.mark.parametrize(
     ("facts", "answer"),
     [
-        (OverviewFacts(), "Nothing was crawled yet."),
+        (OverviewFacts(), "Nothing has been crawled yet."),
         (OverviewFacts(jobs=3), "Nothing runs, and nothing needs you."),
         (OverviewFacts(jobs=1, running=1, well=1), "The one job that runs takes care of itself."),
         (OverviewFacts(jobs=7, running=7, well=7), "All seven jobs take care of themselves."),

@@ -94,7 +94,7 @@ def describe_overview(facts: OverviewFacts, show: SentenceFormatter) -> Saying:
 
 def _describe_needs(facts: OverviewFacts) -> str:
     if not facts.jobs:
-        return "Nothing was crawled yet."
+        return "Nothing has been crawled yet."
     if facts.need_you:
         needs = "needs" if facts.need_you == 1 else "need"
         return f"{start_sentence(count_words(facts.need_you, 'job'))} {needs} you.{_describe_others(facts)}"

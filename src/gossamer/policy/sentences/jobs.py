@@ -151,7 +151,7 @@ def _describe_start(facts: ObservedJobFacts) -> Saying | None:
     """A job that has just begun, or that nobody works on."""
     if facts.now - facts.created_at < YOUNG_S:
         return Saying(
-            f"{facts.id} has just begun.", f"Its seeds are added. Its pace shows after {YOUNG_S:.0f} s."
+            f"{facts.id} has just begun.", f"{_describe_waiting(facts)} Its pace shows in a moment."
         )
     if not facts.is_fleet:
         if facts.is_at_work:

@@ -21,7 +21,7 @@ async def a_glance_at_a_place_without_jobs(s: QueryHarness) -> None:
     """There is nothing to look at closely."""
     found = await read_top(s.backends, SETTINGS)
     assert_equal((found.jobs, found.more_jobs, found.chosen), ((), 0, None), "nothing is there")
-    assert_equal(found.say[0], "Nothing was crawled yet.", "that is said")
+    assert_equal(found.say[0], "Nothing has been crawled yet.", "that is said")
 
 
 @register_check

@@ -48,7 +48,7 @@ async def a_place_without_jobs_says_so(s: QueryHarness) -> None:
     assert_equal(
         (found.open, found.ended, found.jobs, found.next_cursor), (0, 0, (), None), "nothing is there"
     )
-    assert_equal(found.say[0], "Nothing was crawled yet.", "that is said")
+    assert_equal(found.say[0], "Nothing has been crawled yet.", "that is said")
 
 
 @register_check

@@ -145,7 +145,7 @@ export function firstRun(ctx) {
   const ready = ctx.me?.ready ?? [];
   return [
     head({
-      answer: "Nothing was crawled yet.",
+      answer: "Nothing has been crawled yet.",
       say: "Start with any page of yours or of somebody who does not mind: one request at a time per host, robots.txt obeyed, at the pace of the host.",
     }),
     startForm(ctx),
