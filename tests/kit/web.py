@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -51,10 +52,19 @@ class WebHarness:
 
 @asynccontextmanager
 async def open_web(
-    folder: Any, *, is_local: bool = True, address: str = "127.0.0.1", clock: Any = None, **given: Any
+    folder: Any,
+    *,
+    is_local: bool = True,
+    address: str = "127.0.0.1",
+    clock: Any = None,
+    start: Path | None = None,
+    **given: Any,
 ) -> AsyncIterator[WebHarness]:
-    """The application over a data directory, or over the places that ``given`` settings name."""
-    loaded = load_settings(env={}, spider={"data": str(folder), **given})
+    """The application over a data directory, or over the places that ``given`` settings name.
+
+    It is started in the folder ``start``, which may be a project.
+    """
+    loaded = load_settings(env={}, spider={"data": str(folder), **given}, start=start)
     backends = await open_backends(loaded.settings, create=True, limit_s=5.0)
     try:
         parts = make_parts(loaded, backends, is_local=is_local, clock=clock)

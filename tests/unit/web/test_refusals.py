@@ -20,6 +20,15 @@ async def alone(tmp_path):
         yield opened
 
 
+@pytest.fixture
+async def in_project(tmp_path):
+    """The same, started in a project."""
+    (project := tmp_path / "project").mkdir()
+    (project / "gossamer.toml").touch()
+    async with open_web(tmp_path, start=project) as opened:
+        yield opened
+
+
 async def test_what_a_request_carries_stays_with_its_origin(alone):
     """Who may steer need not know the secrets of a crawl: another host is not given them."""
     job, frontier = await make_job(alone)
@@ -83,13 +92,18 @@ async def test_no_private_page_that_the_job_does_not_have(alone, url):
         ("no_such_spider", "no spider"),
     ],
 )
-async def test_what_is_not_started(alone, target, why):
-    refused = await do(alone, "/jobs", 400, target=target)
+async def test_what_is_not_started(in_project, target, why):
+    refused = await do(in_project, "/jobs", 400, target=target)
     assert why in refused["error"]["why"]
     is_private = why == "not a public address"
     assert ("gossamer crawl" in refused["error"]["why"]) is is_private, "it says what to do"
     assert ("-s dashboard.allow_private=true" in refused["error"]["why"]) is is_private
-    assert await alone.backends.book.list_jobs() == []
+    assert await in_project.backends.book.list_jobs() == []
+
+
+async def test_no_file_is_started_where_no_project_is(alone):
+    refused = await do(alone, "/jobs", 400, target="shop.py")
+    assert "there is none: no gossamer.toml is in" in refused["error"]["why"]
 
 
 @pytest.mark.parametrize(
