@@ -140,6 +140,7 @@ class _HostReader:
         self._job = job
         self._frontier = backends.open_frontier(job)
         self.now = backends.clock.now()
+        self.show = formatter_at(self.now)
         self.rules = FrontierRules()
         self.stats: FrontierStats | None = None
         self.memory = JobMemory()
@@ -177,7 +178,7 @@ class _HostReader:
             delay_s=pace.delay_s,
             set_delay_s=state.delay_s if state.is_paced else None,
             why=pace.why,
-            why_text=describe_delay(self.facts_of(report, pace), formatter_at(self.now)),
+            why_text=describe_delay(self.facts_of(report, pace), self.show),
             hold_until=state.hold_until if state.hold_until > self.now else 0.0,
             next_at=max(state.next_at, state.hold_until),
             success=None,
@@ -321,7 +322,7 @@ def _say(reader: _HostReader, job: Job, sums: HostSums) -> tuple[str, str]:
         allowed_per_s=sums.allowed_per_s,
         started_per_s=rate_of(reader.memory.samples, "attempts", RATE_S),
     )
-    said = describe_hosts(facts, formatter_at(reader.now))
+    said = describe_hosts(facts, reader.show)
     return said.answer, said.reason
 
 
@@ -337,7 +338,7 @@ async def read_host(backends: Backends, job: Job, host: str) -> HostView:
     dead = sum(letters.by_reason.values()) if letters.is_all else None
     record = await backends.find_robots(report.host)
     pace = pace_of(report, reader.rules, reader.now, None)
-    said = describe_host(reader.facts_of(report, pace), formatter_at(reader.now))
+    said = describe_host(reader.facts_of(report, pace), reader.show)
     robots = (
         RobotsFacts(read_at=record.fetched_at, crawl_delay_s=report.state.crawl_delay_s) if record else None
     )
