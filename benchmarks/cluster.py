@@ -80,7 +80,7 @@ def run(fleet: Fleet, *, timeout_s: float) -> ClusterRun:
 
 def watch(fleet: Fleet, *, timeout_s: float) -> Watched:
     """Give the crawl to the fleet and look on until it is over."""
-    wanted = len(read_truth(fleet.workload.name))
+    wanted = len(read_truth(fleet.workload.site))
     own, workers, servers = own_cpu_s(), *cpu(fleet)
     began, start = time.time(), time.perf_counter()
     fleet.submit()
@@ -115,7 +115,7 @@ def own_cpu_s() -> float:
 
 def figures(seen: Watched, pages: Sequence[Answer], trouble: str) -> ClusterRun:
     """The rates and costs. Of a run that lacks pages, too: by the pages that were fetched."""
-    fetched = len({page.path for page in pages})
+    fetched = len({(page.address, page.path) for page in pages})
     first_s = pages[0].at - seen.began if pages else 0.0
     last_s = pages[-1].at - seen.began if pages else 0.0
     return ClusterRun(

@@ -91,7 +91,7 @@ class ScrapyRedis(Fleet):
 
     def start(self) -> None:
         super().start()
-        self._spider = "catalogue" if self.workload.name == "catalogue" else "pages"
+        self._spider = "catalogue" if self.workload.site == "catalogue" else "pages"
         script = str(PEERS / "scrapy_redis_peer.py")
         limit = str(self.workload.per_host)
         self.workers = [
@@ -128,7 +128,7 @@ class Tutorial(Fleet):
         self.callback(self._app.close)
 
     def submit(self) -> None:
-        task = "tutorial_peer." + ("listing" if self.workload.name == "catalogue" else "page")
+        task = "tutorial_peer." + ("listing" if self.workload.site == "catalogue" else "page")
         for seed in self.seeds:
             self.redis.sadd("seen", seed)
             self._app.send_task(task, args=[seed], ignore_result=True)
@@ -166,7 +166,7 @@ class Gossamer(Fleet):
         self.workers = [self._command("supervisor"), *(self._command("worker") for _ in range(WORKERS))]
 
     def submit(self) -> None:
-        spider = "Catalogue" if self.workload.name == "catalogue" else "Pages"
+        spider = "Catalogue" if self.workload.site == "catalogue" else "Pages"
         # Each worker may have as many requests at the host as each of the peers' has.
         at_once = str(WORKERS * self.workload.per_host)
         limits = ("--delay", str(self.workload.delay_s), "--per-host", at_once)

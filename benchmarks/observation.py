@@ -4,7 +4,8 @@
 is open on the job, and a Prometheus that asks all of them every 5 s; ``crowded`` has twenty dashboards open.
 They take turns, and each round gives one ratio to ``alone``: by the time of the crawl and by the CPU of the
 workers and their servers. The dashboard's own process and those who look share the machine with the fleet:
-their CPU is not the fleet's, but it takes from its time where there are few cores.
+their CPU is not the fleet's, but it takes from its time where there are few cores. So it is shown by itself,
+in seconds of one core for each second of the crawl: that is what a noisy machine can tell apart.
 """
 
 from __future__ import annotations
@@ -14,17 +15,21 @@ import shutil
 import statistics
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
 # Beside this file.
 from cluster import ClusterRun, run
 from cluster_fleets import Gossamer
-from run import CACHE, HERE, WORKLOADS
-from servers import free_ports, serve, wait_for
+from cluster_processes import cpu_s
+from run import CACHE, HERE, Workload
+from servers import CATALOGUES, free_ports, serve, wait_for
 
 ONLOOKERS = Path(__file__).with_name("onlookers.py")
 TIMEOUT_S = 300
+SITE = Workload("catalogues", pages=CATALOGUES * 5_200, per_host=16, kind="catalogue")
+"""Long enough that what is done once, when a page is opened, is little beside what goes on."""
 
 
 class Observed(Gossamer):
@@ -32,11 +37,12 @@ class Observed(Gossamer):
 
     name = "observed"
     dashboards = 1
+    dashboard_cores = 0.0
 
     def start(self) -> None:
         super().start()
         (self._port,) = free_ports(1)
-        self._command("dashboard", "--port", str(self._port))
+        self._dashboard = self._command("dashboard", "--port", str(self._port))
         wait_for(self._port, 30)
 
     def start_members(self) -> None:
@@ -48,10 +54,17 @@ class Observed(Gossamer):
         ]
 
     def submit(self) -> None:
+        self._began, self._used_s = time.perf_counter(), cpu_s([self._dashboard.pid])
         super().submit()
         all_metrics = [*self._metrics, f"http://127.0.0.1:{self._port}/metrics"]
         looking = (str(self._port), f"{self._job}-1", str(self.dashboards), *all_metrics)
         self._run(sys.executable, str(ONLOOKERS), *looking)
+
+    def export(self, items: Path) -> None:
+        """Once the crawl is over: what the dashboard took meanwhile, in seconds of a core each second."""
+        used_s = cpu_s([self._dashboard.pid]) - self._used_s
+        self.dashboard_cores = used_s / (time.perf_counter() - self._began)
+        super().export(items)
 
 
 class Crowded(Observed):
@@ -68,8 +81,10 @@ def cpu_of(run: ClusterRun) -> float:
     return run.worker_cpu_s_per_1000 + run.server_cpu_s_per_1000
 
 
-def table(rounds: Sequence[dict[str, ClusterRun]]) -> str:
-    lines = [f"{'fleet':<10} {'pages/s':>8} {'CPU s/1000':>11} {'x time':>8} {'x CPU':>8}"]
+def table(rounds: Sequence[dict[str, ClusterRun]], cores: dict[str, list[float]]) -> str:
+    lines = [
+        f"{'fleet':<10} {'pages/s':>8} {'CPU s/1000':>11} {'x time':>8} {'x CPU':>8} {'dashboard, cores':>17}"
+    ]
     for fleet in FLEETS:
         runs = [by_name[fleet.name] for by_name in rounds]
         time_ratio = statistics.median(
@@ -80,32 +95,34 @@ def table(rounds: Sequence[dict[str, ClusterRun]]) -> str:
         )
         problem = next((f"  !! {run.problem}" for run in runs if run.problem), "")
         pages_per_s = statistics.median(run.pages_per_s for run in runs)
-        cpu_s = statistics.median(map(cpu_of, runs))
+        cpu = statistics.median(map(cpu_of, runs))
         name = "alone" if fleet is Gossamer else fleet.name
         lines.append(
-            f"{name:<10} {pages_per_s:8.0f} {cpu_s:11.2f} {time_ratio:8.3f} {cpu_ratio:8.3f}{problem}"
+            f"{name:<10} {pages_per_s:8.0f} {cpu:11.2f} {time_ratio:8.3f} {cpu_ratio:8.3f} "
+            f"{statistics.median(cores[fleet.name]):17.3f}{problem}"
         )
     return "\n".join(lines)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--site", choices=("catalogue", "docs"), default="catalogue")
+    parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
     subprocess.run([sys.executable, str(HERE / "sites.py")], check=True)
     rounds: list[dict[str, ClusterRun]] = []
+    cores: dict[str, list[float]] = {fleet.name: [] for fleet in FLEETS}
     with serve() as seeds:
-        workload = next(workload for workload in WORKLOADS if workload.name == options.site)
         for number in range(options.rounds):
             by_name = {}
             for fleet in FLEETS:
                 folder = CACHE / "runs" / f"observation-{fleet.name}-{number}"
                 shutil.rmtree(folder, ignore_errors=True)
                 folder.mkdir(parents=True)
-                by_name[fleet.name] = run(fleet(workload, seeds[options.site], folder), timeout_s=TIMEOUT_S)
+                one = fleet(SITE, seeds[SITE.name], folder)
+                by_name[fleet.name] = run(one, timeout_s=TIMEOUT_S)
+                cores[fleet.name].append(getattr(one, "dashboard_cores", 0.0))
             rounds.append(by_name)
-            print(table(rounds), flush=True)
+            print(table(rounds, cores), flush=True)
     if any(run.problem for by_name in rounds for run in by_name.values()):
         sys.exit(1)
 

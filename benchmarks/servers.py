@@ -21,6 +21,8 @@ import trustme
 from sites import CACHE, DOCS, ROBOTS, SITES
 
 HOSTS = [f"127.0.1.{number}" for number in range(1, 201)]
+CATALOGUES = 8
+"""Hosts that serve the same catalogue: a crawl of half a minute."""
 LOG = CACHE / "access.log"
 AUTHORITY = CACHE / "authority.pem"
 FLUSH_S = 0.5
@@ -48,7 +50,7 @@ http {{
     listen 127.0.0.1:{docs}; root {docs_root};
     location = /robots.txt {{ return 200 "{robots}"; }}
   }}
-  server {{ listen 127.0.0.1:{catalogue}; root {sites}/catalogue; }}
+  server {{ listen 127.0.0.1:{catalogue}; {listen_catalogues} root {sites}/catalogue; }}
   server {{ listen 127.0.0.1:{scripted}; root {sites}/scripted; }}
   server {{ {listen_hosts} root {sites}/hosts; }}
   ssl_certificate {cache}/tls.pem; ssl_certificate_key {cache}/tls.pem; ssl_protocols TLSv1.2 TLSv1.3;
@@ -103,6 +105,7 @@ def serve() -> Iterator[dict[str, list[str]]]:
             catalogue=catalogue,
             scripted=scripted,
             sites=SITES,
+            listen_catalogues=" ".join(f"listen {host}:{catalogue};" for host in HOSTS[:CATALOGUES]),
             listen_hosts=" ".join(f"listen {host}:{hosts};" for host in HOSTS),
             listen_tls_hosts=" ".join(f"listen {host}:{tls['tls_hosts']} ssl;" for host in HOSTS),
             requests_per_connection=REQUESTS_PER_CONNECTION,
@@ -124,6 +127,7 @@ def serve() -> Iterator[dict[str, list[str]]]:
         yield {
             "docs": [f"http://127.0.0.1:{docs}/"],
             "catalogue": [f"http://127.0.0.1:{catalogue}/"],
+            "catalogues": [f"http://{host}:{catalogue}/" for host in HOSTS[:CATALOGUES]],
             "slow": [f"http://127.0.0.1:{slow}/"],
             "scripted": [f"http://127.0.0.1:{scripted}/"],
             "hosts": [f"http://{host}:{hosts}/" for host in HOSTS],

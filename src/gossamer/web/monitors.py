@@ -1,6 +1,7 @@
 """What is watched for all streams together: each topic is looked at once, however many look at it.
 
-A monitor asks its question every second while anybody listens, and tells all listeners what has changed. A
+A monitor asks its question every second or two while anybody listens, less often where the answer costs
+much, and tells all listeners what has changed. A
 listener that does not keep up loses what it was to be told, and is given the whole answer when it comes back:
 what is kept for it has a bound.
 """
@@ -24,6 +25,9 @@ from gossamer.web.topics import TopicQuestion, decode_answer
 
 KEPT_S = 60.0
 """For how long it is known what was told: so late may a stream begin again where it was."""
+LEAST_REST = 100
+"""A look is followed by a rest of so many times its length: looking on costs a topic's hundredth at most."""
+MAX_REST_S = 10.0
 MAX_SNAPSHOT = 60_000
 MAX_DELTA = 8_000
 MAX_BUFFER = 256_000
@@ -43,6 +47,11 @@ TOO_LARGE = {
 log = logging.getLogger("gossamer.web")
 
 Ask = Callable[[TopicQuestion], Awaitable[tuple[int, bytes]]]
+
+
+def rest_after(took_s: float, every_s: float) -> float:
+    """How long a topic rests after a look: a busy machine is looked at less often."""
+    return max(every_s, min(took_s * LEAST_REST, MAX_REST_S))
 
 
 class StreamEvent(Record, frozen=True):
@@ -136,12 +145,14 @@ class TopicMonitor:
         return self._make_event("snapshot", {"data": self._answer})
 
     async def _watch(self) -> None:
+        loop = asyncio.get_running_loop()
         while True:
+            began = loop.time()
             try:
                 await self._look()
             except Exception:
                 log.exception("the topic %s could not be looked at", self.question.name)
-            await asyncio.sleep(self.question.rule.every_s)
+            await asyncio.sleep(rest_after(loop.time() - began, self.question.rule.every_s))
 
     async def _look(self) -> None:
         status, body = await self._ask(self.question)

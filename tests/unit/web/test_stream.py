@@ -14,7 +14,7 @@ from gossamer.core.access import Role
 from gossamer.core.errors import UsageError
 from gossamer.testing.clock import run_virtual
 from gossamer.web.deltas import find_delta
-from gossamer.web.monitors import MAX_BUFFER, MAX_STREAMS_EACH, MonitorPool, StreamBuffer
+from gossamer.web.monitors import MAX_BUFFER, MAX_STREAMS_EACH, MonitorPool, StreamBuffer, rest_after
 from gossamer.web.packages import uvicorn
 from gossamer.web.topics import TopicQuestion, TopicRule, ask_within, read_topics
 from kit.web import open_web
@@ -278,3 +278,8 @@ async def test_a_stream_over_a_connection(tmp_path):
         server.should_exit = True
         await serving
         assert web.app.state.monitors.streams == 0
+
+
+@pytest.mark.parametrize(("took_s", "rest_s"), [(0.0, 2.0), (0.001, 2.0), (0.05, 5.0), (30.0, 10.0)])
+def test_a_topic_that_costs_much_is_looked_at_less_often(took_s, rest_s):
+    assert rest_after(took_s, every_s=2.0) == rest_s
