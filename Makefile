@@ -19,15 +19,17 @@ prepare: $(READY) $(DOCS) test-servers
 test: prepare
 	$(PY) -m pytest -n 3 --dist loadscope --no-loadscope-reorder -m "not thorough"
 
-# What `make test` leaves out for its length: about half an hour. Other targets run parts of it on larger sites.
+# What `make test` leaves out for its length, and ten times as many examples of each property: about an hour.
+# Other targets run parts of it on larger sites.
 .PHONY: test-thorough
 test-thorough: prepare
 	$(PY) -m pytest -n 2 --dist loadscope --no-loadscope-reorder -m thorough
+	GOSSAMER_TEST_EXAMPLES=400 $(PY) -m pytest -n 2 -m "hypothesis and not thorough" tests/unit tests/contract
 
 # What needs no server and no process of its own: under a minute and a half.
 .PHONY: test-fast
 test-fast: $(READY)
-	TEST_SERVERS=none $(PY) -m pytest -n 2 -m "not server and not slow" tests/unit tests/contract
+	TEST_SERVERS=none $(PY) -m pytest -n 2 -m "not server and not slow and not thorough" tests/unit tests/contract
 
 # `make test` again and again, every other time beside a busy loop on every core, and a table of what failed.
 RUNS := 20
@@ -141,11 +143,22 @@ bench-browser: $(READY)
 	scripts/bench-setup.sh
 	$(PY) benchmarks/browser.py $(BENCH)
 
+# The stores alone: SQLite and PostgreSQL.
+.PHONY: bench-store
+bench-store: $(READY)
+	scripts/servers.sh
+	$(PY) benchmarks/store.py $(BENCH)
+
 # The frontier alone, in memory, in SQLite and in Redis.
 .PHONY: bench-frontier
 bench-frontier: $(READY)
 	scripts/servers.sh
 	$(PY) benchmarks/frontier.py $(BENCH)
+
+# What keeping every answer costs a crawl.
+.PHONY: bench-archive
+bench-archive: $(READY)
+	$(PY) benchmarks/archive.py $(BENCH)
 
 # Where its time goes on one of those sites: make profile PROFILE=docs
 .PHONY: profile

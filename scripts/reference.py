@@ -203,8 +203,9 @@ def states_page() -> str:
             "How one attempt ended; a column of `gossamer attempts`.",
             enum_table(Verdict, "verdict"),
             "## States of a job",
-            "`state` of `gossamer jobs --json`. Of a job that is `running` and whose last run has ended, the "
-            "table says `unfinished` with the [finish reason](results.md#finish-reasons) of that run.",
+            "A job that is `running`, and whose last run has ended with work left, is shown as `unfinished`: "
+            "by `gossamer jobs` and `status`, with the [finish reason](results.md#finish-reasons) of that "
+            "run, in their `--json`, and by the HTTP API.",
             enum_table(JobState, "state"),
             "## Commands of a job",
             "Where each command leads from each state; - means that it is refused, and changes nothing. "

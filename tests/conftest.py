@@ -2,7 +2,8 @@
 A test that changes how a server is set up takes one of its own: ``with RedisProcess() as server:``.
 
 One of each kind for a process of pytest-xdist, started when it is first asked for. ``TEST_REDIS_URL``,
-``TEST_POSTGRES_URL`` and ``TEST_AMQP_URL`` name servers to be used for the URLs instead.
+``TEST_POSTGRES_URL`` and ``TEST_AMQP_URL`` name servers to be used for the URLs instead. ``MONGO_URL`` names
+a MongoDB; without it, what speaks its protocol here is a small server of our own.
 """
 
 from __future__ import annotations
@@ -21,17 +22,25 @@ from gossamer.runtime.known_secrets import forget_secrets
 from kit import corpora
 from kit.environment import keep_plain
 from kit.server_process import Process
-from kit.servers import PostgresProcess, RabbitProcess, RedisProcess
+from kit.servers import BucketProcess, MongoProcess, PostgresProcess, RabbitProcess, RedisProcess
 
 SERVER_FIXTURES = frozenset(
-    {"redis_server", "postgres_server", "rabbit_server", "redis_url", "postgres_url", "amqp_url"}
+    {
+        *("redis_server", "postgres_server", "rabbit_server", "s3_server", "mongo_server"),
+        *("redis_url", "postgres_url", "amqp_url", "s3_url", "mongo_url"),
+    }
 )
 _left_out_elsewhere: list[int] = []
 """Cases left out, as the processes of pytest-xdist have counted them."""
 
 
 # A test fails for what it finds, never because the machine is busy and an example takes longer by the clock.
-settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "suite",
+    deadline=None,
+    max_examples=int(os.environ.get("GOSSAMER_TEST_EXAMPLES", "40")),
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.load_profile("suite")
 
 
@@ -106,6 +115,24 @@ def rabbit_server() -> Iterator[RabbitProcess]:
         yield server
 
 
+@pytest.fixture(scope="session")
+def s3_server() -> Iterator[BucketProcess]:
+    """A service of our own that speaks S3."""
+    with BucketProcess() as server:
+        yield server
+
+
+@pytest.fixture
+def s3_url(s3_server: BucketProcess, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A place in a bucket in which nothing is; the environment says where buckets are, and the keys."""
+    monkeypatch.setenv("AWS_ENDPOINT_URL", s3_server.start().url)
+    monkeypatch.setenv("AWS_ALLOW_HTTP", "true")
+    monkeypatch.setenv("AWS_REGION", "us-east-1")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "key-of-tests")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret-of-tests")
+    return f"s3://{s3_server.make_bucket()}/crawls"
+
+
 @pytest.fixture
 def redis_url(request: pytest.FixtureRequest) -> str:
     """A Redis database in which nothing is."""
@@ -137,6 +164,31 @@ def postgres_url(request: pytest.FixtureRequest) -> Iterator[str]:
     if not given:
         server.start()
     _execute(administration, f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture(scope="session")
+def mongo_server() -> Iterator[MongoProcess]:
+    """A server of our own that speaks MongoDB's protocol."""
+    with MongoProcess() as server:
+        yield server
+
+
+@pytest.fixture
+def mongo_url(request: pytest.FixtureRequest) -> Iterator[str]:
+    """A database of MongoDB in which nothing is; dropped afterwards."""
+    pymongo = pytest.importorskip("pymongo")
+    name = f"test_{secrets.token_hex(6)}"
+    if given := os.environ.get("MONGO_URL"):
+        server, question_mark, options = given.partition("?")
+        scheme, _, place = server.partition("://")
+        url = f"{scheme}://{place.partition('/')[0]}/{name}{question_mark}{options}"
+    else:
+        server_process: MongoProcess = request.getfixturevalue("mongo_server")
+        url = server_process.start().url_of(name)
+    yield url
+    if given:
+        with pymongo.MongoClient(url) as client:
+            client.drop_database(name)
 
 
 @pytest.fixture

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from gossamer.core.requests import Request
     from gossamer.crawl.result import CrawlResult
     from gossamer.crawl.run import crawl
-    from gossamer.items.item import Item, key, key_field
+    from gossamer.items.item import FileRef, Item, key, key_field
+    from gossamer.queries.stored_items import read_items as items
+    from gossamer.spiders.pagination import Paginate
     from gossamer.spiders.response import Response
     from gossamer.spiders.sitemap import SitemapSpider
     from gossamer.spiders.spider import Spider
@@ -24,7 +26,9 @@ _HOMES = {
     "Click": "gossamer.core.browsing",
     "CrawlResult": "gossamer.crawl.result",
     "DropItem": "gossamer.core.errors",
+    "FileRef": "gossamer.items.item",
     "Item": "gossamer.items.item",
+    "Paginate": "gossamer.spiders.pagination",
     "Press": "gossamer.core.browsing",
     "Request": "gossamer.core.requests",
     "Response": "gossamer.spiders.response",
@@ -35,6 +39,7 @@ _HOMES = {
     "Type": "gossamer.core.browsing",
     "Wait": "gossamer.core.browsing",
     "crawl": "gossamer.crawl.run",
+    "items": "gossamer.items",  # the room itself, which can be called
     "key": "gossamer.items.item",
     "key_field": "gossamer.items.item",
 }
@@ -43,7 +48,9 @@ __all__ = [
     "Click",
     "CrawlResult",
     "DropItem",
+    "FileRef",
     "Item",
+    "Paginate",
     "Press",
     "Request",
     "Response",
@@ -55,6 +62,7 @@ __all__ = [
     "Wait",
     "__version__",
     "crawl",
+    "items",
     "key",
     "key_field",
 ]
@@ -67,7 +75,7 @@ def __getattr__(name: str) -> Any:
         if name in IMPORTS:  # an AttributeError's words would not reach who imports it
             raise ImportError(f"gossamer has no {name}: {IMPORTS[name]}", name=name)
         raise AttributeError(f"module 'gossamer' has no attribute {name!r}")
-    value = getattr(import_module(_HOMES[name]), name)
+    value = import_module("gossamer.items") if name == "items" else getattr(import_module(_HOMES[name]), name)
     globals()[name] = value
     return value
 

@@ -55,11 +55,11 @@ def spider_for(url):
 async def test_a_plain_crawl_has_a_budget_of_bytes_and_continues_with_a_larger_one(site, tmp_path):
     more = {"data": str(tmp_path), "delay": 0.0}
     result = await crawl(spider_for(site.url), **more, **{"budgets.bytes": 20_000})
-    assert (result.finish_reason, result.pages, result.dead) == ("budget", 20, 0)
+    assert (result.finish_reason, result.pages, result.dead) == ("budget: bytes", 20, 0)
     assert result.ending.is_early
-    assert any("a budget is spent; 1 request waits" in note for note in result.notes)
+    assert any("a budget is spent (bytes); 1 request waits" in note for note in result.notes)
     again = await crawl(spider_for(site.url), **more, **{"budgets.bytes": 20_000})
-    assert (again.finish_reason, again.pages) == ("budget", 20), "what was spent stays spent"
+    assert (again.finish_reason, again.pages) == ("budget: bytes", 20), "what was spent stays spent"
     larger = await crawl(spider_for(site.url), **more, **{"budgets.bytes": 1_000_000})
     assert (larger.finish_reason, larger.pages) == ("finished", PAGES + 1)
     assert (larger.cost, larger.by_rung) == (0.0, {})
@@ -80,7 +80,7 @@ def test_the_command_says_so(site, tmp_path):
         f"crawl {site.url}/ --json --delay 0 -s budgets.bytes=9000", cwd=tmp_path, code=ExitCode.STOPPED
     )
     result = json.loads(said.stdout)
-    assert (result["finish_reason"], result["pages"], result["cost"]) == ("budget", 9, 0.0)
+    assert (result["finish_reason"], result["pages"], result["cost"]) == ("budget: bytes", 9, 0.0)
 
 
 async def pay(tmp_path, monkeypatch, site, *, credit=1000, key="k", **settings):
@@ -110,9 +110,9 @@ async def test_the_cost_stands_in_the_report(site, tmp_path, monkeypatch):
 async def test_a_crawl_ends_when_its_money_is_spent_and_continues_with_more(site, tmp_path, monkeypatch):
     paid = {"fetch": "gateway:shop", "budgets.cost": 1.0}
     result, billed = await pay(tmp_path, monkeypatch, site, **paid)
-    assert (result.finish_reason, result.pages, billed) == ("budget", 20, 100)
+    assert (result.finish_reason, result.pages, billed) == ("budget: cost", 20, 100)
     result, billed = await pay(tmp_path, monkeypatch, site, **{**paid, "budgets.cost": 2.0})
-    assert (result.finish_reason, result.pages, billed) == ("budget", 40, 100)
+    assert (result.finish_reason, result.pages, billed) == ("budget: cost", 40, 100)
 
 
 async def test_a_host_over_its_money_without_a_cheaper_rung_is_skipped(site, tmp_path, monkeypatch):

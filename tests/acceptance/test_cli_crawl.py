@@ -74,7 +74,7 @@ def test_a_crawl_ends_with_one_json_object_and_the_files(here):
     assert list(result) == [
         "job", "spider", "finish_reason", "pages", "items", "attempts", "retries", "dead", "dropped",
         "duplicates", "bytes", "seconds", "pages_per_second", "cost", "by_rung", "cost_by_rung",
-        "by_status", "cut_pages",
+        "by_status", "goals", "cut_pages",
         "redirects_to_known",
         "peak_rss_mb",
     ]  # fmt: skip
@@ -392,6 +392,22 @@ def test_a_new_project_runs(tmp_path, target):
     ]
     assert (project / ".gossamer/gossamer.db").exists()
     gossamer("new", "first", cwd=tmp_path, code=2)
+
+
+def test_a_new_declarative_project_runs(tmp_path):
+    gossamer("new", "--declarative", "first", cwd=tmp_path)
+    project = tmp_path / "first"
+    with serve_in_thread(books) as site:
+        given = ("-a", f"start_urls={site.url}/", "-a", "allowed_domains=127.0.0.1")
+        gossamer("crawl", "example", *given, "--json", "-O", "b.jsonl", *FAST, cwd=project)
+        guessed = gossamer("guess", f"{site.url}/book1", cwd=project, code=2)
+    assert "repeats" in guessed.stderr
+    found = [json.loads(row) for row in (project / "b.jsonl").read_text().splitlines()]
+    assert sorted((book["title"], book["price"]) for book in found) == [
+        ("Book 1", "11.50"),
+        ("Book 2", "12.50"),
+        ("Book 3", "13.50"),
+    ]
 
 
 def test_shell_evaluates_reads_stdin_and_asks_robots(tmp_path, shop):

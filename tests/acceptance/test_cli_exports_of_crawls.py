@@ -49,11 +49,25 @@ def test_items_go_to_stdout_and_everything_else_to_stderr(here, option):
     assert "name a file" in gossamer("crawl two.py --format csv", *FAST, cwd=here, code=2).stderr
 
 
+def test_a_bucket_that_cannot_be_used_is_told_before_the_first_page(here, site, s3_url, monkeypatch):
+    """Else a crawl of a day ends without its file."""
+    before = len(site.hits)
+    done = gossamer("crawl two.py -O s3://no-such-bucket/{date}/x.jsonl", *FAST, cwd=here, code=4)
+    assert "s3://no-such-bucket: there is no such bucket" in done.stderr
+    gossamer(f"crawl two.py -O {s3_url}/x.jsonl", *FAST, cwd=here)
+    assert len(site.hits) > before
+    before = len(site.hits)
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID")
+    done = gossamer(f"crawl two.py --fresh -O {s3_url}/x.jsonl", *FAST, cwd=here, code=4)
+    assert "there are no keys for it; set AWS_ACCESS_KEY_ID" in done.stderr
+    assert len(site.hits) == before
+
+
 @pytest.mark.parametrize("command", ["crawl two.py -O", "crawl two.py -o", "export two -o"])
 def test_places_that_are_no_files_are_refused_before_anything_happens(here, site, command):
     before = len(site.hits)
-    done = gossamer(f"{command} s3://bucket/items.csv", cwd=here, code=2)
-    assert "not to s3:// places" in done.stderr
+    done = gossamer(f"{command} gs://bucket/items.csv", cwd=here, code=2)
+    assert "not to gs:// places" in done.stderr
     assert len(site.hits) == before
     assert sorted(path.name for path in here.iterdir()) == ["two.py"]
 
@@ -75,7 +89,7 @@ def test_a_file_that_cannot_be_continued_is_refused_before_the_crawl(here, site)
 
 def test_a_file_that_is_spoilt_meanwhile_loses_nothing(here, monkeypatch):
     """It is said which command exports the items, and the other files are written."""
-    import gossamer.export as module
+    import gossamer.export.json as module
     from gossamer.core.errors import UsageError
 
     def refuse(*_):

@@ -501,6 +501,14 @@ def test_genspider_writes_a_spider_that_runs(tmp_path, site):
     assert (tmp_path / "my_shop.py").read_text() == before
 
 
+def test_genspider_writes_one_in_toml_that_runs(tmp_path, site):
+    done = gossamer(f"genspider --declarative my-shop {site.url}", cwd=tmp_path)
+    assert "gossamer crawl my_shop.toml" in done.stdout
+    result = asked("crawl my_shop.toml", *FAST, "-s", "max_retries=0", cwd=tmp_path)
+    assert (result["spider"], result["finish_reason"]) == ("my-shop", "finished")
+    assert result["items"] >= 2
+
+
 def test_genspider_in_a_project(tmp_path):
     gossamer("new first", cwd=tmp_path)
     below = tmp_path / "first" / "deep"

@@ -53,7 +53,7 @@ def test_on_virtual_time() -> None:
         kit.parts = kit.with_parts(
             fetcher=fetcher,
             robots=RobotsCache(fetcher, MemorySharedState(kit.clock), kit.clock, user_agent="gossamer"),
-            extractor=SpiderExtractor(lambda _: GenericSpider()),
+            extractor=SpiderExtractor(lambda _: GenericSpider(start_urls=[ALICE, BOB])),
         )
         ran = await Supervisor(kit.parts, Worker(kit.parts, kit.shift)).run(kit.seeds_of(ALICE, BOB))
         return ran, fetcher, sites

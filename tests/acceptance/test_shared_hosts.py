@@ -1,10 +1,13 @@
-"""Two crawls of one host at the same time: the second one says what that means."""
+"""Two crawls of one host at the same time: they keep one pace, and the second one says so."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
-from gossamer.testing.site import Site, serve_in_thread
+from gossamer.testing.answers import SiteResponse
+from gossamer.testing.site import Hit, Site, serve_in_thread
 from kit.programs import run, start
 from kit.saved_shop import served, spider_file
 
@@ -25,7 +28,7 @@ def test_a_crawl_says_that_another_one_asks_the_same_host(tmp_path: Path) -> Non
         process.wait()
         host = site.url.split("/")[2].partition(":")[0]
         assert "and saved-shop-1 (" in said
-        assert f"both crawl {host}: each keeps a pace of its own there" in said
+        assert f"both crawl {host}: they share its pace and take turns" in said
         assert "both crawl" not in second_crawl(site, data), "it is not crawled any more"
 
 
@@ -41,3 +44,42 @@ def test_a_killed_crawl_that_is_started_over_is_not_at_work(tmp_path: Path) -> N
         again = run(*crawl, "--max-pages", "1", "--fresh")
         assert again.returncode == 0, again.stderr
         assert "both crawl" not in again.stderr
+
+
+LISTED = """
+from gossamer import Spider
+
+class {name}(Spider):
+    name = "{name}"
+    start_urls = [f"{url}/{name}/{{n}}" for n in range({pages})]
+
+    def parse(self, response):
+        yield {{"url": response.url}}
+"""
+
+
+def test_two_crawls_of_different_size_keep_one_pace_and_both_progress(tmp_path: Path) -> None:
+    """The host's own log, of two processes on one file: no more than one of them may ask, by turns."""
+    page = SiteResponse(200, b"<!doctype html><title>Page</title>")
+    with serve_in_thread(lambda path, headers: page) as site:
+        crawls = {}
+        for name, pages in (("large", 400), ("small", 12)):
+            spider = tmp_path / f"{name}.py"
+            spider.write_text(LISTED.format(name=name, url=site.url, pages=pages))
+            more = ("--delay", "0.1", "--no-robots", "--data", tmp_path / "data")
+            crawls[name] = start("crawl", spider, *more)
+        assert crawls["small"].wait(60) == 0
+        hits = list(site.hits)
+        crawls["large"].kill()
+        crawls["large"].wait()
+    both = [hit for hit in hits if hit.at >= max(first_of(hits, "large"), first_of(hits, "small"))]
+    gaps = [later.at - sooner.at for sooner, later in pairwise(both)]
+    close = [gap for gap in gaps if gap < 0.06]  # a gap is measured where it arrives, late as that may be
+    assert len(close) <= len(gaps) // 8, gaps
+    assert sum(gaps) >= 0.09 * len(gaps), "one delay for both"
+    taken = [hit.path.split("/")[1] for hit in both]
+    assert 8 <= taken.count("large") <= 20, f"by turns: {taken}"
+
+
+def first_of(hits: Sequence[Hit], name: str) -> float:
+    return min(hit.at for hit in hits if hit.path.startswith(f"/{name}/"))

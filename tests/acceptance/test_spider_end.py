@@ -183,7 +183,7 @@ def test_a_start_that_raises_is_what_the_job_ended_with(tmp_path: Path, shop: Si
     assert "unfinished (error) " in run("jobs", cwd=tmp_path).stdout
     assert f"unfinished (error: {what} (" in run("status", "ends", cwd=tmp_path).stdout
     found = json.loads(run("status", "ends", "--json", cwd=tmp_path).stdout)
-    assert (found["state"], found["finish_reason"]) == ("running", "error")
+    assert (found["state"], found["finish_reason"]) == ("unfinished", "error")
     assert found["error"].startswith(what)
     (tmp_path / "ends.py").write_text(RAISES.format(url=shop.url).replace("raise", "return #"))
     assert run("crawl", "ends.py", cwd=tmp_path).returncode == 0

@@ -7,6 +7,9 @@ import pytest
 from gossamer.drivers.sqlite.database import Database
 from gossamer.store.memory.actions import MemoryActionLog
 from gossamer.store.memory.tokens import MemoryTokenStore
+from gossamer.store.mongodb import schema
+from gossamer.store.mongodb.actions import MongoActionLog
+from gossamer.store.mongodb.tokens import MongoTokenStore
 from gossamer.store.postgres.actions import PostgresActionLog
 from gossamer.store.postgres.schema import make_server
 from gossamer.store.postgres.tokens import PostgresTokenStore
@@ -20,6 +23,7 @@ KINDS = {
     "memory": (MemoryTokenStore, MemoryActionLog),
     "sqlite": (SqliteTokenStore, SqliteActionLog),
     "postgres": (PostgresTokenStore, PostgresActionLog),
+    "mongo": (MongoTokenStore, MongoActionLog),
 }
 
 
@@ -31,7 +35,7 @@ def memory(kind):
     return make
 
 
-@pytest.fixture(params=["memory", "sqlite", *on_servers("postgres")])
+@pytest.fixture(params=["memory", "sqlite", *on_servers("postgres", "mongo")])
 def open_kind(request, tmp_path):
     """From 0 (tokens) or 1 (actions) to what makes one."""
 
@@ -46,7 +50,8 @@ def open_kind(request, tmp_path):
                 with closing(Database(tmp_path / "store.db")) as db:
                     yield kind(db)
                 return
-            server = make_server(request.getfixturevalue("postgres_url"))
+            open_server = schema.make_server if request.param == "mongo" else make_server
+            server = open_server(request.getfixturevalue(f"{request.param}_url"))
             try:
                 yield kind(server)
             finally:

@@ -22,11 +22,13 @@ from gossamer.core.jobs import DeadLetterFilter
 from gossamer.core.lifecycle import JOB_TABLE, JobCommand, JobState, RequestState
 from gossamer.core.requests import Entry, Request
 from gossamer.core.results import Outcome, Verdict
+from gossamer.core.shifts import EXTRACT_LANE
 from gossamer.drivers.redis.server import RedisServer
 from gossamer.drivers.sqlite.database import Database
 from gossamer.frontier.memory.frontier import MemoryFrontier
 from gossamer.frontier.redis.frontier import RedisFrontier
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
+from gossamer.policy.politeness import KEPT_SHARE
 from gossamer.policy.retry import due_after_expiry
 from gossamer.testing.clock import EPOCH, ManualClock
 
@@ -40,8 +42,8 @@ def place(redis_url):
 
 
 COMMANDS = [command for command in JobCommand if command is not JobCommand.CANCEL]  # it is for good
-HOSTS = ("a", "b", "c")
-LANES = ("http", "browser")
+HOSTS = ("a", "b", "c", "free/a")
+LANES = ("http", "browser", EXTRACT_LANE)
 
 rules_ = st.builds(
     FrontierRules,
@@ -221,6 +223,7 @@ class Histories(RuleBasedStateMachine):
             assert row.entry.request.band >= last_band
             last_band = row.entry.request.band
         self.check_next_at(grant, lane, limit)
+        assert all(lease.start_by > self.now() + 10**9 for lease in grant.leases if "/" in lease.entry.host)
         return grant.leases
 
     def take(self, lease, lane, ttl):
@@ -247,7 +250,7 @@ class Histories(RuleBasedStateMachine):
         held = [row.deadline for row in self.in_state(RequestState.LEASED)]
         times = (
             held
-            if not self.budget_left()
+            if not self.budget_left(lane)
             else held
             + [row.due_at for row in self.in_state(RequestState.DELAYED) if row.entry.request.lane == lane]
         )
@@ -257,10 +260,10 @@ class Histories(RuleBasedStateMachine):
         if grant.next_at is not None and len(grant.leases) < limit:
             assert grant.next_at > self.now()
 
-    def budget_left(self):
+    def budget_left(self, lane):
         leased = len(self.in_state(RequestState.LEASED))
         spent = self.rules.max_pages is not None and self.pages + leased >= self.rules.max_pages
-        return self.job is JobState.RUNNING and not spent
+        return self.job is JobState.RUNNING and (lane == EXTRACT_LANE or not spent)
 
     @rule(
         lease=leases,
@@ -384,7 +387,7 @@ class Histories(RuleBasedStateMachine):
             ]
             assert 0 < due.requests <= len(waiting)
             assert due.since <= self.now()
-            assert self.budget_left()
+            assert self.budget_left(due.lane)
 
     @rule(lane=st.sampled_from(LANES))
     def lease_all_that_is_due(self, lane):
@@ -458,7 +461,19 @@ class Histories(RuleBasedStateMachine):
         assert totals == (self.pages, self.duplicates, self.too_deep, self.job)
         assert stats.hosts == len({row.entry.host for row in self.rows})
         if self.rules.max_pages is not None:
-            assert stats.budget_spent == (self.pages >= self.rules.max_pages)
+            left = [
+                row
+                for row in self.in_state(RequestState.PENDING, RequestState.DELAYED)
+                if row.entry.request.lane == EXTRACT_LANE
+            ]
+            if self.pages < self.rules.max_pages or any(
+                row.state is RequestState.DELAYED
+                or ("/" in row.entry.host and row.entry.host not in self.skipped)
+                for row in left
+            ):
+                assert not stats.budget_spent
+            elif not left:
+                assert stats.budget_spent
 
     @invariant()
     def hosts_are_within_bounds(self):
@@ -468,7 +483,8 @@ class Histories(RuleBasedStateMachine):
             rows = [row for row in self.rows if row.entry.host == report.host]
             assert report.pending == sum(row.state is RequestState.PENDING for row in rows)
             assert report.state.in_flight == sum(row.state is RequestState.LEASED for row in rows)
-            assert report.state.pages == self.host_pages[report.host]
+            assert report.state.pages == (0 if report.state.is_free else self.host_pages[report.host])
+            assert report.state.is_free == ("/" in report.host)
 
     @invariant()
     def counters_equal_the_rows(self):
@@ -496,7 +512,7 @@ class Histories(RuleBasedStateMachine):
 
 
 Histories.TestCase.settings = settings(
-    max_examples=40,
+    max_examples=20,
     stateful_step_count=40,
     deadline=None,
     suppress_health_check=list(HealthCheck),
@@ -504,6 +520,135 @@ Histories.TestCase.settings = settings(
     phases=(Phase.explicit, Phase.generate),  # a long history says enough; shrinking takes minutes
 )
 test_histories = Histories.TestCase
+
+
+class TwoJobs(RuleBasedStateMachine):
+    """Two jobs of one place: all frontiers say the same, and no host is asked sooner than it may be."""
+
+    @initialize(first=rules_, second=rules_)
+    def open(self, first, second):
+        self.loop = asyncio.new_event_loop()
+        self.folder = Path(tempfile.mkdtemp())
+        self.clock = ManualClock()
+        self.rules = [replace(rules, max_pages=None, max_expiries=2) for rules in (first, second)]
+        self.databases = [Database(self.folder / "x.db") for _ in range(2)]  # two processes
+        self.server = RedisServer(PLACE["url"])
+        self.loop.run_until_complete(self.server.delete_keys(f"{self.server.key_for('model')}*"))
+        paces = {}
+        self.jobs = []
+        for number, rules in enumerate(self.rules):
+            redis = RedisFrontier(
+                self.server, f"m-{number}", rules, self.clock, paces="model", uses_server_time=False, seed=5
+            )
+            self.loop.run_until_complete(redis.delete_requests())
+            self.loop.run_until_complete(redis.create_shards())
+            sqlite = SqliteFrontier(self.databases[number], f"m-{number}", rules, self.clock, seed=5)
+            self.jobs.append((MemoryFrontier(rules, self.clock, paces=paces, seed=5), sqlite, redis))
+        for job in (0, 1):  # from now on, each knows of the other
+            self.all_of(job, "add", [Entry(request=Request("http://b/"), fingerprint=-1, host="b")])
+        self.held = [[], []]
+        self.latest = {}  # by host: when it was asked last, and the delay that the asking job had
+        self.fingerprint = 0
+
+    def teardown(self):
+        if hasattr(self, "jobs"):
+            for database in self.databases:
+                database.close()
+            self.loop.run_until_complete(self.server.close())
+            self.loop.close()
+            shutil.rmtree(self.folder)
+
+    def all_of(self, job, method, *args):
+        answers = [self.loop.run_until_complete(getattr(one, method)(*args)) for one in self.jobs[job]]
+        assert answers[0] == answers[1], f"{method}: memory says {answers[0]}, SQLite says {answers[1]}"
+        assert answers[0] == answers[2], f"{method}: memory says {answers[0]}, Redis says {answers[2]}"
+        return answers[0]
+
+    @rule(job=st.sampled_from([0, 1]), host=st.sampled_from(["a", "b", "free/a"]), count=st.integers(1, 5))
+    def add(self, job, host, count):
+        entries = []
+        for _ in range(count):
+            self.fingerprint += 1
+            request = Request(f"http://{host}/{self.fingerprint}", priority=self.fingerprint % 3)
+            entries.append(Entry(request=request, fingerprint=self.fingerprint, host=host))
+        self.all_of(job, "add", entries)
+
+    @rule(
+        jobs=st.permutations([0, 1]),
+        limit=st.sampled_from([1, 3, 20]),
+        wait=st.sampled_from([0, 0.05, 0.5, 4.0]),
+    )
+    def lease(self, jobs, limit, wait):
+        self.clock.advance(wait)
+        for job in jobs:
+            grant = self.all_of(job, "lease", "http", limit, 30)
+            expired = {lease.token for lease in grant.expired}
+            self.held[job] = [lease for lease in self.held[job] if lease.token not in expired]
+            for lease in grant.leases:
+                self.held[job].append(lease)
+                self.check_start(job, lease)
+
+    def check_start(self, job, lease):
+        host, now = lease.entry.host, self.clock.now()
+        if "/" in host:
+            return
+        in_hand = [
+            held for leases in self.held for held in leases if held.entry.host == host and held.deadline > now
+        ]
+        assert len(in_hand) <= max(rules.per_host for rules in self.rules)
+        if any(held in in_hand for held in self.held[1 - job]):
+            assert len(in_hand) <= self.rules[job].per_host, "no more than its own rules allow"
+        delay_s = self.rules[job].delay_s or 0.0
+        if host in self.latest:
+            at, asked_s = self.latest[host]
+            assert now - at >= max(delay_s, asked_s) * KEPT_SHARE - 1e-6
+        self.latest[host] = now, delay_s
+
+    @rule(job=st.sampled_from([0, 1]), drawn=signals_, is_page=st.booleans())
+    def settle(self, job, drawn, is_page):
+        if not self.held[job]:
+            return
+        lease = self.held[job].pop(0)
+        kind, _, latency, retry_after, read = drawn
+        if kind is HostSignalKind.UNUSED:
+            kind = HostSignalKind.OK
+        signal = HostSignal(
+            kind=kind, started_at=lease.granted_at, latency_s=latency, retry_after_s=retry_after,
+            robots_read=read, crawl_delay_s=2.0 if read else None,
+        )  # fmt: skip
+        outcome = Outcome(lease=lease, verdict=Verdict.SUCCESS, is_page=is_page, signal=signal)
+        self.all_of(job, "settle", [outcome])
+
+    @rule(job=st.sampled_from([0, 1]))
+    def extend(self, job):
+        held = [lease for lease in self.held[job] if lease.deadline > self.clock.now()]
+        self.all_of(job, "extend", held, 40)
+        self.held[job] = [replace(lease, deadline=self.clock.now() + 40) for lease in held]
+
+    @rule(
+        job=st.sampled_from([0, 1]), until=st.sampled_from([3.0, 60.0]), command=st.sampled_from(HostCommand)
+    )
+    def steer(self, job, until, command):
+        if command is HostCommand.ASK:  # a person may ask sooner than the delay of another job says
+            return
+        delay_s = self.rules[job].delay_s
+        order = HostOrder(command=command, delay_s=delay_s, until=self.clock.now() + until)
+        self.all_of(job, "steer_host", "a", order)
+
+    @rule(seconds=st.sampled_from([0.02, 0.3, 6.0, 100.0]))
+    def wait(self, seconds):
+        self.clock.advance(seconds)
+
+    @invariant()
+    def reports_agree(self):
+        for job in range(2) if hasattr(self, "jobs") else ():
+            self.all_of(job, "busiest_hosts", 9)
+            self.all_of(job, "count_due")
+            self.all_of(job, "read_stats")
+
+
+TwoJobs.TestCase.settings = settings(Histories.TestCase.settings, stateful_step_count=30)
+test_two_jobs = TwoJobs.TestCase
 
 
 def test_a_long_crawl_is_the_same_everywhere(tmp_path):

@@ -20,13 +20,24 @@ async def memory(rules, clock):
     async def reopen():
         return None
 
-    yield FrontierSubject(MemoryFrontier(rules, clock, seed=1), reopen)
+    paces = {}
+
+    async def beside(others):
+        return MemoryFrontier(others, clock, paces=paces, seed=2)
+
+    yield FrontierSubject(MemoryFrontier(rules, clock, paces=paces, seed=1), reopen, beside)
 
 
-def sqlite_in(folder):
+def sqlite_in(folder, *, is_other_process=False):
+    """``is_other_process``: the job beside has a connection of its own."""
+
     @asynccontextmanager
     async def make(rules, clock):
         opened = [Database(folder / "crawl.db")]
+        others_own = Database(folder / "crawl.db") if is_other_process else None
+
+        async def beside(theirs):
+            return SqliteFrontier(others_own or opened[-1], "job-2", theirs, clock, seed=2)
 
         async def reopen():
             opened[-1].close()
@@ -37,10 +48,12 @@ def sqlite_in(folder):
             # A second job in the same file must not be seen.
             other = SqliteFrontier(opened[0], "other-1", rules, clock)
             frontier = SqliteFrontier(opened[0], "job-1", rules, clock, seed=1)
-            yield FrontierSubject(frontier, reopen)
+            yield FrontierSubject(frontier, reopen, beside)
             assert (await SqliteFrontier(opened[-1], "other-1", rules, clock).read_stats()).hosts == 0, other
         finally:
             opened[-1].close()
+            if others_own:
+                others_own.close()
 
     return make
 
@@ -50,7 +63,7 @@ def redis_at(url, shards=1):
     async def make(rules, clock):
         servers = []
 
-        def frontier(job, rules=rules):
+        def frontier(job, rules=rules, paces="paces of a test"):
             servers.append(RedisServer(url))
             return RedisFrontier(
                 servers[-1],
@@ -60,8 +73,15 @@ def redis_at(url, shards=1):
                 # A budget of pages is counted in one place.
                 shards=shards if rules.max_pages is None else 1,
                 uses_server_time=False,
+                paces=paces,
                 seed=1,
             )
+
+        async def beside(theirs):
+            await frontier("job-2").delete_requests()
+            other = frontier("job-2", theirs)
+            await other.create_shards()
+            return other
 
         async def reopen():
             return frontier("job-1", FrontierRules())
@@ -69,10 +89,11 @@ def redis_at(url, shards=1):
         try:
             # A second job in the same Redis must not be seen.
             other, ours = frontier("other-1"), frontier("job-1")
+            await servers[-1].delete_keys(f"{servers[-1].key_for('paces of a test')}*")
             for each in (other, ours):
                 await each.delete_requests()
                 await each.create_shards()
-            yield FrontierSubject(ours, reopen)
+            yield FrontierSubject(ours, reopen, beside)
             assert (await frontier("other-1").read_stats()).hosts == 0
         finally:
             for server in servers:
@@ -81,12 +102,14 @@ def redis_at(url, shards=1):
     return make
 
 
-@pytest.fixture(params=["memory", "sqlite", *on_servers("redis", "redis with 3 shards")])
+@pytest.fixture(
+    params=["memory", "sqlite", "sqlite in two processes", *on_servers("redis", "redis with 3 shards")]
+)
 def make(request, tmp_path):
     if request.param == "memory":
         return memory
-    if request.param == "sqlite":
-        return sqlite_in(tmp_path)
+    if request.param.startswith("sqlite"):
+        return sqlite_in(tmp_path, is_other_process="two" in request.param)
     return redis_at(request.getfixturevalue("redis_url"), 3 if "shards" in request.param else 1)
 
 

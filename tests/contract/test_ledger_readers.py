@@ -9,6 +9,10 @@ from msgspec import structs
 from gossamer.core.results import EVERY_ATTEMPT
 from gossamer.drivers.sqlite.database import Database
 from gossamer.store import attempts as module
+from gossamer.store.mongodb import schema
+from gossamer.store.mongodb.jobs import MongoJobStore
+from gossamer.store.mongodb.ledger import MongoLedgerReader
+from gossamer.store.mongodb.store import MongoStore
 from gossamer.store.postgres.jobs import PostgresJobStore
 from gossamer.store.postgres.ledger import PostgresLedgerReader
 from gossamer.store.postgres.schema import make_server
@@ -47,10 +51,24 @@ def postgres_at(url):
     return make
 
 
-@pytest.fixture(params=["sqlite", *on_servers("postgres")])
+def mongo_at(url):
+    @asynccontextmanager
+    async def make(clock):
+        server = schema.make_server(url)
+        try:
+            yield LedgerSubject(MongoLedgerReader(server), MongoStore(server), MongoJobStore(server, clock))
+        finally:
+            await server.close()
+
+    return make
+
+
+@pytest.fixture(params=["sqlite", *on_servers("postgres", "mongo")])
 def make(request, tmp_path):
     if request.param == "sqlite":
         return sqlite_in(tmp_path)
+    if request.param == "mongo":
+        return mongo_at(request.getfixturevalue("mongo_url"))
     return postgres_at(request.getfixturevalue("postgres_url"))
 
 

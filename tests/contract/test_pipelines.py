@@ -59,9 +59,9 @@ async def test_the_suite_runs_every_check():
 
 async def test_the_suite_catches_a_pipeline_that_drops_what_fails():
     class Silent(DefaultPipeline):
-        async def process(self, item, url):
+        async def process(self, item, url, page=None):
             try:
-                return await super().process(item, url)
+                return await super().process(item, url, page)
             except PipelineError as error:
                 raise DropItem(str(error)) from error
 

@@ -9,6 +9,7 @@ from gossamer.testing.contracts.queries import check_queries, query_checks
 from gossamer.wiring.backends import open_backends
 from kit.servers import on_servers
 
+MONGO = pytest.param("mongo", marks=[pytest.mark.server, pytest.mark.thorough])
 PLAIN = {"delay": 0.0, "per_host": 100}
 
 
@@ -28,12 +29,14 @@ def opened_at(folder, **places):
 
 
 @pytest.mark.parametrize("name", query_checks())
-@pytest.mark.parametrize("kind", ["sqlite", *on_servers("servers")])
+@pytest.mark.parametrize("kind", ["sqlite", *on_servers("servers"), MONGO])
 async def test_contract(kind, name, tmp_path, request):
     places = {}
     if kind == "servers":
         places["frontier"] = {"url": request.getfixturevalue("redis_url")}
         places["store"] = {"url": request.getfixturevalue("postgres_url")}
+    if kind == "mongo":
+        places["store"] = {"url": request.getfixturevalue("mongo_url")}
     await query_checks()[name](opened_at(tmp_path, **places))
 
 

@@ -7,6 +7,10 @@ import pytest
 from gossamer.drivers.sqlite.database import Database
 from gossamer.store.memory.jobs import MemoryJobStore
 from gossamer.store.memory.store import MemoryStore
+from gossamer.store.mongodb import schema
+from gossamer.store.mongodb.jobs import MongoJobStore
+from gossamer.store.mongodb.series import MongoSeries
+from gossamer.store.mongodb.store import MongoStore
 from gossamer.store.postgres.jobs import PostgresJobStore
 from gossamer.store.postgres.schema import make_server
 from gossamer.store.postgres.series import PostgresSeries
@@ -47,12 +51,26 @@ def postgres_at(url):
     return make
 
 
-@pytest.fixture(params=["memory", "sqlite", *on_servers("postgres")])
+def mongo_at(url):
+    @asynccontextmanager
+    async def make(clock):
+        server = schema.make_server(url)
+        try:
+            yield SeriesSubject(MongoSeries(server), MongoStore(server), MongoJobStore(server, clock))
+        finally:
+            await server.close()
+
+    return make
+
+
+@pytest.fixture(params=["memory", "sqlite", *on_servers("postgres", "mongo")])
 def make(request, tmp_path):
     if request.param == "memory":
         return memory
     if request.param == "sqlite":
         return sqlite_in(tmp_path)
+    if request.param == "mongo":
+        return mongo_at(request.getfixturevalue("mongo_url"))
     return postgres_at(request.getfixturevalue("postgres_url"))
 
 

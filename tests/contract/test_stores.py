@@ -8,6 +8,9 @@ from msgspec.structs import replace
 from gossamer.drivers.sqlite.database import Database
 from gossamer.store.memory.jobs import MemoryJobStore
 from gossamer.store.memory.store import MemoryStore
+from gossamer.store.mongodb import schema
+from gossamer.store.mongodb.jobs import MongoJobStore
+from gossamer.store.mongodb.store import MongoStore
 from gossamer.store.postgres.jobs import PostgresJobStore
 from gossamer.store.postgres.schema import make_server
 from gossamer.store.postgres.store import PostgresStore
@@ -37,19 +40,33 @@ def postgres_at(url):
     async def make(clock):
         server = make_server(url)
         try:
-            yield StoreSubject(PostgresStore(server), PostgresJobStore(server, clock))
+            yield StoreSubject(PostgresStore(server, seen_resolution_s=0), PostgresJobStore(server, clock))
         finally:
             await server.close()
 
     return make
 
 
-@pytest.fixture(params=["memory", "sqlite", *on_servers("postgres")])
+def mongo_at(url):
+    @asynccontextmanager
+    async def make(clock):
+        server = schema.make_server(url)
+        try:
+            yield StoreSubject(MongoStore(server, seen_resolution_s=0), MongoJobStore(server, clock))
+        finally:
+            await server.close()
+
+    return make
+
+
+@pytest.fixture(params=["memory", "sqlite", *on_servers("postgres", "mongo")])
 def make(request, tmp_path):
     if request.param == "memory":
         return memory
     if request.param == "sqlite":
         return sqlite_in(tmp_path)
+    if request.param == "mongo":
+        return mongo_at(request.getfixturevalue("mongo_url"))
     return postgres_at(request.getfixturevalue("postgres_url"))
 
 

@@ -145,7 +145,13 @@ def test_a_place_is_there_after_a_test_has_killed_the_server(
         assert client.ping()
 
 
-@pytest.mark.parametrize("kind", [RedisProcess, PostgresProcess, RabbitProcess])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        RedisProcess,
+        *(pytest.param(kind, marks=pytest.mark.thorough) for kind in (PostgresProcess, RabbitProcess)),
+    ],
+)
 def test_nothing_stays_when_the_tests_are_killed(kind: type[Process]) -> None:
     program = subprocess.Popen(
         [sys.executable, "-c", KILLED.format(kind=kind.__name__)],

@@ -11,12 +11,17 @@ from functools import cache
 
 from gossamer.core.hosts import FrontierRules
 from gossamer.core.jobs import Job
+from gossamer.core.results import AttemptRows
 from gossamer.frontier.memory.frontier import MemoryFrontier
 from gossamer.ports.clock import Clock
 from gossamer.runtime.clock import SystemClock
 from gossamer.shared.memory import MemorySharedState
 from gossamer.store.memory.actions import MemoryActionLog
+from gossamer.store.memory.files import MemoryFileStore
 from gossamer.store.memory.jobs import MemoryJobStore
+from gossamer.store.memory.profiles import MemoryProfileStore
+from gossamer.store.memory.result_versions import MemoryResultVersions
+from gossamer.store.memory.schedules import MemoryScheduleStore
 from gossamer.store.memory.store import MemoryStore
 from gossamer.store.memory.tokens import MemoryTokenStore
 from gossamer.wiring.schemes import BackendParts, FrontierScheme, StoreScheme
@@ -66,11 +71,23 @@ class PluginFrontierBackend:
 
 
 class PluginLedgerReader:
-    """Of a store whose ledger nobody reads."""
+    """Of a store whose ledger nobody reads, but for the look at a crawl's items at its end."""
+
+    async def page_attempts(self, job, limit, which, before_id=None) -> AttemptRows:
+        return AttemptRows()
+
+    async def read_samples(self, job, reason="", limit=50) -> list:
+        return []
 
 
 class PluginItemReader:
-    """Of a store whose items nobody looks at."""
+    """Of a store whose items nobody looks at, but for the same look."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self.store = store
+
+    async def sample_items(self, job, limit, most_bytes) -> list:
+        return [item async for item in self.store.read_items(job)][:limit]
 
 
 class PluginStoreBackend:
@@ -81,9 +98,15 @@ class PluginStoreBackend:
         self.store = MemoryStore()
         self.ledger = PluginLedgerReader()
         self.series = self.store.series
-        self.items = PluginItemReader()
+        self.items = PluginItemReader(self.store)
         self.tokens = MemoryTokenStore()
         self.actions = MemoryActionLog()
+        self.changes = None
+        self.files = MemoryFileStore()
+        self.known_pages = self.store.known
+        self.profiles = MemoryProfileStore()
+        self.versions = MemoryResultVersions()
+        self.schedules = MemoryScheduleStore()
 
     async def prune_ledger(self, now: float) -> None:
         pass

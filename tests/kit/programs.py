@@ -35,15 +35,20 @@ def start(
     )
 
 
-def run(*args: str | Path, cwd: Path | None = None, timeout: float = 120) -> subprocess.CompletedProcess[str]:
-    """Run it to its end."""
+def run(
+    *args: str | Path,
+    cwd: Path | None = None,
+    timeout: float = 120,
+    env: Mapping[str, str] | None = None,
+) -> subprocess.CompletedProcess[str]:
+    """Run it to its end; ``env``: its environment, by default a plain one."""
     return subprocess.run(
         command(*args),
         cwd=cwd,
         capture_output=True,
         text=True,
         timeout=timeout,
-        env=environment(),
+        env=environment() if env is None else env,
         check=False,
     )
 

@@ -11,6 +11,7 @@ import os
 import secrets
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -254,3 +255,49 @@ class RabbitProcess(Process):
     def answers(self) -> bool:
         """Whether it begins the handshake of AMQP; it listens only when everything else is up."""
         return self.is_running and said(self.port, b"AMQP\x00\x00\x09\x01").startswith(b"\x01")
+
+
+class BucketProcess(Process):
+    """A service that speaks S3 (moto), whose buckets are in its memory."""
+
+    name = "s3"
+
+    @property
+    def url(self) -> str:
+        """Where it is."""
+        return f"http://127.0.0.1:{self.port}"
+
+    def command(self) -> Sequence[str]:
+        """One process, which asks nobody for keys."""
+        return [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(self.port)]
+
+    def answers(self) -> bool:
+        """Whether it lists its buckets."""
+        return self.is_running and b"200" in said(
+            self.port, b"GET / HTTP/1.0\r\nHost: s3.amazonaws.com\r\n\r\n"
+        )
+
+    def make_bucket(self) -> str:
+        """The name of a bucket in which nothing is."""
+        name = f"test-{secrets.token_hex(6)}"
+        request = f"PUT /{name} HTTP/1.0\r\nHost: 127.0.0.1:{self.port}\r\nContent-Length: 0\r\n\r\n"
+        assert b" 200 " in said(self.port, request.encode()), self.tail()
+        return name
+
+
+class MongoProcess(Process):
+    """A server that speaks MongoDB's protocol (`mongo_server`), whose documents are in its memory."""
+
+    name = "mongo"
+
+    def url_of(self, database: str) -> str:
+        """Where one of its databases is."""
+        return f"mongodb://127.0.0.1:{self.port}/{database}"
+
+    def command(self) -> Sequence[str]:
+        """A program of its own."""
+        return [sys.executable, str(Path(__file__).with_name("mongo_server.py")), str(self.port)]
+
+    def answers(self) -> bool:
+        """Whether it listens: it has nothing to load."""
+        return self.is_running

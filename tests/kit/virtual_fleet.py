@@ -13,7 +13,7 @@ import functools
 import inspect
 import random
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -35,6 +35,7 @@ from gossamer.fleet.parts import FleetOptions, FleetParts, MonitoredJob
 from gossamer.fleet.supervisor import FleetSupervisor
 from gossamer.frontier.memory.frontier import MemoryFrontier
 from gossamer.items.pipeline import DefaultPipeline
+from gossamer.policy.job_life import EndFinder
 from gossamer.policy.scope import Scope
 from gossamer.policy.urls import UrlOptions
 from gossamer.ports.duty import Duty
@@ -121,7 +122,7 @@ class Crawl:
         self.root = f"http://{job.id}-h0.test/root"
         self.site_pages.yields[self.root] = follow(*self.names)
         self.max_time_s: float | None = None
-        self.is_over_budget: Callable[[], Awaitable[bool]] | None = None
+        self.find_end: EndFinder | None = None
         self.refused_by: set[str] = set()  # stations that have another version of the spider
         self.seeding_s = 0.0
         self.plan_trouble: str = ""
@@ -327,7 +328,7 @@ class World:
             frontier=frontier,
             per_host=changed.get("per_host", crawl.rules.per_host),
             max_time_s=changed.get("max_time", crawl.max_time_s),
-            is_over_budget=crawl.is_over_budget,
+            find_end=crawl.find_end,
         )
 
     async def submit(

@@ -46,7 +46,7 @@ class WebHarness:
 
     async def make_token(self, name: str, role: Role = Role.READ) -> dict[str, str]:
         """A new token, as the header that brings it."""
-        made = await create_token(self.backends, name, role)
+        made = await create_token(self.backends.tokens, name, role, self.backends.clock.now())
         return {"Authorization": f"Bearer {made.secret}"}
 
 

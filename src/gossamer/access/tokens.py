@@ -9,7 +9,7 @@ from hashlib import sha256
 from gossamer.core.access import LOCAL, AccessToken, Role
 from gossamer.core.errors import UsageError
 from gossamer.core.record import Record
-from gossamer.wiring.backends import Backends
+from gossamer.ports.token_store import TokenStore
 
 PREFIX = "gossamer_"
 """Before every secret, so that people and scanners of repositories know what they have found."""
@@ -37,24 +37,22 @@ def digest_of(secret: str) -> bytes:
     return sha256(secret.encode("utf-8", "replace")).digest()
 
 
-async def create_token(backends: Backends, name: str, role: Role) -> NewToken:
-    """A new token. Raises ``UsageError`` for a name that is taken, or that is none."""
+async def create_token(tokens: TokenStore, name: str, role: Role, now: float) -> NewToken:
+    """A new token, made ``now``. Raises ``UsageError`` for a name that is taken, or that is none."""
     if not _NAME.fullmatch(name) or name == LOCAL:
         raise UsageError(
             f"{name!r} cannot be a token's name; use up to 64 letters, digits, . _ - and @, not {LOCAL!r}"
         )
-    made = NewToken(
-        token=AccessToken(name=name, role=role, made_at=backends.clock.now()), secret=make_secret()
-    )
-    if not await backends.tokens.add_token(made.token, digest_of(made.secret)):
+    made = NewToken(token=AccessToken(name=name, role=role, made_at=now), secret=make_secret())
+    if not await tokens.add_token(made.token, digest_of(made.secret)):
         raise UsageError(
             f"there is a token {name!r} already; choose another name, or `gossamer token revoke {name}` first"
         )
     return made
 
 
-async def revoke_token(backends: Backends, name: str) -> None:
+async def revoke_token(tokens: TokenStore, name: str) -> None:
     """Forget a token and the sessions made with it. Raises ``UsageError`` when there is none of this name."""
-    if not await backends.tokens.revoke_token(name):
-        known = ", ".join(token.name for token in await backends.tokens.list_tokens()) or "none"
+    if not await tokens.revoke_token(name):
+        known = ", ".join(token.name for token in await tokens.list_tokens()) or "none"
         raise UsageError(f"there is no token {name!r}; there are: {known}")

@@ -180,6 +180,9 @@ class SpiderExtractor:
             title=response.page.title if response is not None and is_html else "",
             content_type=response.content_type if response else "",
             flags=response.flags if response else (),
+            response=response,
+            expected=response.expected if response is not None else {},
+            stop=response.stopped if response is not None else "",
         )
 
 

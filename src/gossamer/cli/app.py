@@ -26,25 +26,33 @@ EXAMPLES = """
   gossamer crawl https://example.com -o pages.jsonl
   gossamer new shop && cd shop && gossamer crawl example
 """
+GROUPS = frozenset({"dead", "files", "outputs", "report", "schedule", "token"})
+"""Homes whose commands are a group of its own."""
 HOMES: dict[str, dict[str, str]] = {
     "crawl": {"crawl": "Crawl a URL or run a spider, to the end."},
     "demo": {"demo": "Crawl a small shop on this machine."},
     "project": {"new": "Make a project with a spider that runs."},
     "genspider": {"genspider": "Write a spider that runs."},
+    "guess": {"guess": "Propose a declarative spider for a page."},
     "spiders": {"list": "List the spiders and the arguments they take."},
     "shell": {"shell": "Fetch a page and try selectors on it."},
     "fetch": {"fetch": "Fetch one page and show what happened."},
     "parse": {"parse": "Fetch one page and show what the spider makes of it."},
+    "sitemap": {"sitemap": "List the pages of a sitemap, one URL on each line."},
     "jobs": {
         "jobs": "List the crawls, newest first.",
         "status": "Show the state of a crawl.",
     },
     "top": {"top": "Show everything that runs, live in the terminal."},
     "export": {"export": "Write the items of a crawl."},
+    "sql": {"sql": "Ask items, pages and attempts by SQL."},
+    "replay": {"replay": "Parse archived pages again, with the spider as it is now."},
+    "merge": {"merge": "Merge what several items say of one thing into one item."},
     "submit": {
         "submit": "Submit a crawl to the fleet.",
         "wait": "Wait for the end of a job of the fleet.",
     },
+    "seeds": {"seeds": "Add a list of URLs of any length to a job."},
     "fleet": {
         "pause": "Pause a crawl: nothing new is fetched until it is resumed.",
         "resume": "Resume a paused crawl of the fleet.",
@@ -55,6 +63,7 @@ HOMES: dict[str, dict[str, str]] = {
         "set": "Change settings of a crawl while it runs.",
         "host": "Change how one host of a crawl is asked, while it runs.",
     },
+    "scheduler": {"scheduler": "Run the schedules of this machine until told to stop."},
     "workers": {
         "worker": "Work for the fleet until told to stop.",
         "supervisor": "Supervise the fleet until told to stop.",
@@ -68,8 +77,12 @@ HOMES: dict[str, dict[str, str]] = {
     "settings": {"settings": "Show the settings and which layer set each."},
     "doctor": {"doctor": "Check that nothing is missing."},
     "version": {"version": "Show the version."},
+    "report": {"report": "Report how good items are, what fails, what is fresh, and traps."},
     "dead": {"dead": "Dead letters: requests that were given up."},
+    "schedule": {"schedule": "Schedules: crawls that begin by themselves."},
     "token": {"token": "Tokens: who may use the dashboard and the HTTP API."},
+    "files": {"files": "Files that crawls have saved."},
+    "outputs": {"outputs": "Other places that items are written to as they change."},
 }
 """The commands of each module with their short help, in the order in which a newcomer needs them."""
 STYLE: dict[str, Any] = {
@@ -155,7 +168,7 @@ def build_app(first: str | None = None) -> typer.Typer:
 def _add_commands(app: typer.Typer, home: str) -> None:
     module = import_module(f"gossamer.cli.commands.{home}")
     group = app
-    if home in ("dead", "token"):  # a group of its own
+    if home in GROUPS:
         group = typer.Typer(
             help=module.HELP, epilog=format_examples(module.EXAMPLES), no_args_is_help=True, **STYLE
         )

@@ -45,18 +45,19 @@ def _word_reader() -> type[WordReader]:
 
 
 def complete_spiders(incomplete: str) -> Words:
-    """The spiders of the project, and files of Python."""
+    """The spiders of the project, and files that may hold some."""
     found: dict[str, str] = {}
     with _silence_output():
         found = _word_reader().read_spiders()
     with _silence_output():
-        found |= dict.fromkeys(_python_files(incomplete), "")
+        found |= dict.fromkeys(_spider_files(incomplete), "")
     return _matching_words(found.items(), incomplete)
 
 
-def _python_files(incomplete: str) -> list[str]:
+def _spider_files(incomplete: str) -> list[str]:
     folder, slash, _ = incomplete.rpartition("/")
-    return sorted(folder + slash + path.name for path in Path(folder + slash or ".").glob("*.py"))
+    found = [path.name for path in Path(folder + slash or ".").iterdir() if path.suffix in (".py", ".toml")]
+    return sorted(folder + slash + name for name in found if name != "gossamer.toml")
 
 
 def complete_jobs(context: typer.Context, incomplete: str) -> Words:

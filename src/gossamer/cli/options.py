@@ -25,6 +25,8 @@ Argument = Annotated[
     list[str] | None, typer.Option("-a", metavar="ARG=VALUE", help="An argument of the spider.")
 ]
 MaxPages = Annotated[int | None, typer.Option(metavar="N", help="Stop after N pages.")]
+MaxItems = Annotated[int | None, typer.Option(metavar="N", help="Stop after N items.")]
+MaxErrors = Annotated[int | None, typer.Option(metavar="N", help="Stop after N requests were given up.")]
 MaxDepth = Annotated[int | None, typer.Option(metavar="N", help="Follow links N hops from a seed.")]
 MaxTime = Annotated[str | None, typer.Option(metavar="TIME", help="Stop after 90s, 15m, 2h ...")]
 Delay = Annotated[
@@ -36,23 +38,36 @@ TargetText = Annotated[
     str,
     typer.Argument(
         metavar="TARGET",
-        help="A URL, a spider's name, or FILE.py[:Class].",
+        help="A URL, a spider's name, FILE.py[:Class], or FILE.toml.",
         autocompletion=completion.complete_spiders,
     ),
 ]
 NoRobots = Annotated[bool, typer.Option("--no-robots", help="Ignore robots.txt (your own sites).")]
+Recrawl = Annotated[
+    bool,
+    typer.Option("--recrawl", help="Visit the pages that are known and due, and new ones."),
+]
 PageSpider = Annotated[
     str | None,
     typer.Option(
         metavar="SPIDER",
-        help="A spider's name or FILE.py, instead of the URL's.",
+        help="A spider's name, FILE.py or FILE.toml, instead of the URL's.",
         autocompletion=completion.complete_spiders,
     ),
+]
+Declarative = Annotated[
+    bool, typer.Option("--declarative", help="Write the spider in TOML, without any Python.")
 ]
 MetricsPort = Annotated[
     int | None, typer.Option(metavar="PORT", help="Serve metrics for Prometheus at this port.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+JobKey = Annotated[
+    str,
+    typer.Option(
+        "--key", metavar="KEY", hidden=True, help="32 hexadecimal digits; with the same ones, crawl once."
+    ),
+]
 JobName = Annotated[
     str,
     typer.Argument(
@@ -65,7 +80,7 @@ Format = Annotated[
         "--format",
         "-f",
         metavar="FORMAT",
-        help="jsonl, json, csv or xml, whatever the suffix.",
+        help="jsonl, json, csv, xml, parquet or excel, whatever the suffix.",
         autocompletion=completion.complete_words(of=completion.known_formats),
     ),
 ]

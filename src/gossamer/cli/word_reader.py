@@ -11,7 +11,7 @@ from gossamer.config.settings import setting_fields
 from gossamer.core.errors import Fault, LedgerReason
 from gossamer.core.jobs import Job
 from gossamer.core.results import Verdict
-from gossamer.export import SUFFIXES
+from gossamer.export.formats import KINDS
 from gossamer.targets.discovery import discover_spiders
 from gossamer.wiring.backends import Backends
 
@@ -59,4 +59,4 @@ class WordReader:
     @staticmethod
     def known_formats() -> list[str]:
         """Formats of exports."""
-        return list(dict.fromkeys(SUFFIXES.values()))
+        return list(KINDS)

@@ -19,7 +19,7 @@ from gossamer.cluster.tasks import register_task
 from gossamer.config.layers import load_settings
 from gossamer.config.settings import Settings
 from gossamer.core.errors import StorageError
-from gossamer.core.shifts import PAGE_LANE, SEED_LANE
+from gossamer.core.shifts import EXTRACT_LANE, PAGE_LANE, SEED_LANE
 
 
 @cache
@@ -33,7 +33,7 @@ def configured_app() -> Celery:
 def make_app(settings: Settings, lanes: Sequence[str] = ()) -> Celery:
     """An application that consumes the queues of ``lanes``; without any, those of all the fleet's lanes."""
     fleet = settings.cluster.fleet
-    lanes = lanes or (*settings.cluster.lanes, SEED_LANE)
+    lanes = lanes or (*settings.cluster.lanes, EXTRACT_LANE, SEED_LANE)
     url = broker_url(settings)
     app = Celery("gossamer", broker=url, set_as_current=False)
     if is_redis(url):

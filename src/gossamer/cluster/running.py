@@ -24,7 +24,7 @@ from gossamer.config.settings import Settings
 from gossamer.core.errors import StorageError
 from gossamer.core.jobs import Job
 from gossamer.core.redaction import shown_server
-from gossamer.core.shifts import SEED_LANE, Shift
+from gossamer.core.shifts import EXTRACT_LANE, SEED_LANE, Shift
 from gossamer.core.steering import SettingChange
 from gossamer.fleet.error_throttle import ErrorThrottle
 from gossamer.fleet.parts import FleetParts, MonitoredJob
@@ -36,7 +36,7 @@ from gossamer.ports.sink import Sink
 from gossamer.runtime.process_name import this_process
 from gossamer.targets.plan import plan_from, settings_under
 from gossamer.wiring.backends import Backends, open_backends
-from gossamer.wiring.budgets import budget_check_of
+from gossamer.wiring.budgets import end_finder_of
 from gossamer.wiring.fetchers import touches_network
 from gossamer.wiring.rules import lanes_of, rules_of
 from gossamer.wiring.sinks import open_sinks
@@ -52,7 +52,7 @@ log = logging.getLogger("gossamer.fleet")
 
 def run_worker(settings: Settings, *, slots: int, lanes: Sequence[str]) -> int:
     """Be a worker until told to end; its exit code. Without ``lanes`` it serves all of the fleet's."""
-    everything = tuple(dict.fromkeys((*(lanes or settings.cluster.lanes), SEED_LANE)))
+    everything = tuple(dict.fromkeys((*(lanes or (*settings.cluster.lanes, EXTRACT_LANE)), SEED_LANE)))
     app = register_task(make_app(settings, everything), settings)
     keep_log()
     log.info("a worker of the fleet %r at %s", settings.cluster.fleet, shown_server(broker_url(settings)))
@@ -101,8 +101,10 @@ async def cancel_tasks(tasks: set[asyncio.Task[Any]]) -> None:
 
 async def _supervise_fleet(settings: Settings, publisher: ShiftPublisher, me: str) -> None:
     async with AsyncExitStack() as closing:
-        sinks = closing.enter_context(open_sinks(settings))
+        is_ready = asyncio.Event()
+        sinks = closing.enter_context(open_sinks(settings, is_ready.is_set))
         backends = await _desk_in_time(settings)
+        is_ready.set()
         closing.push_async_callback(backends.close)
         fleet = make_supervisor(settings, backends, publisher, me, sinks)
         watch = watch_fleet(
@@ -131,7 +133,7 @@ def make_supervisor(
             frontier=requests.open_frontier(job, rules),
             per_host=rules.per_host,
             max_time_s=said.max_time,
-            is_over_budget=budget_check_of(said, requests.shared, job),
+            find_end=end_finder_of(said, requests.shared, backends.store, job),
             lanes=lanes_of(said, job),
         )
 

@@ -30,7 +30,14 @@ from gossamer.runtime.known_secrets import hide_secrets
 from gossamer.runtime.log_context import describe_lines, line_details
 from gossamer.runtime.user_code import await_endable
 from gossamer.targets.discovery import CrawlTarget
-from gossamer.targets.plan import check_headers, check_proxies, plan_from, settings_under, target_under
+from gossamer.targets.plan import (
+    check_headers,
+    check_options,
+    check_proxies,
+    plan_from,
+    settings_under,
+    target_under,
+)
 from gossamer.wiring.assemble import CrawlParts, assemble_worker
 from gossamer.wiring.backends import Backends
 from gossamer.wiring.fleet import named_seeds
@@ -133,13 +140,14 @@ class ShiftTask:
             raise StorageError(f"there is no job {self._shift.job} in the store that this worker looks into")
         plan = plan_from(job.plan)
         check_headers(plan, self._settings)
+        check_options(plan, self._settings)
         check_proxies(plan, self._settings)
         changes = {change.key: change.value for change in await self._backends.book.read_changes(job)}
         settings = with_changes(settings_under(plan, self._settings), changes)
         target = target_under(plan, find_project(Path.cwd()))
         wired = await assemble_worker(
             settings, target, self._backends, job,
-            sinks=self._sinks, resumed=True, owner=self._shift.id,
+            sinks=self._sinks, resumed=True, owner=self._shift.id, lane=self._shift.lane,
         )  # fmt: skip
         try:
             if self._shift.lane == SEED_LANE:

@@ -1,7 +1,7 @@
 """The tasks of the application, and how a Celery worker's life moves its place of work.
 
-The place is made when Celery's worker is ready, in its own process: no loop, pool or connection exists at
-import.
+The place is made when Celery's worker starts, in its own process: no loop, pool or connection exists at
+import. It takes shifts when Celery has found its broker.
 
 Remote control (``celery -A gossamer.cluster``, Flower): ``inspect shifts``; ``control pause_shifts``,
 ``control resume_shifts``, ``control drain`` (the process stays; ``shutdown`` drains and ends it). Celery's
@@ -15,7 +15,7 @@ import logging
 import os
 import signal
 from types import FrameType
-from typing import Any
+from typing import Any, NoReturn
 
 from celery import Celery, signals
 from celery.concurrency.thread import TaskPool
@@ -49,30 +49,37 @@ class SignalHandler:
         self.place: WorkerProcess | None = None
         self._consumer: Any = None
         self._queues: list[str] = []
-        self._is_open = False
+        self.is_open = False  # it takes shifts
         self._is_told = False
 
-    def on_worker_ready(self, sender: Any = None, **_: object) -> None:
-        """Celery's worker is ready."""
-        self._consumer, controller = sender, sender.controller
-        if not issubclass(controller.pool_cls, TaskPool):
+    def on_worker_start(self, instance: Any = None, **_: object) -> None:
+        """Celery's worker starts; its broker may be away."""
+        if not issubclass(instance.pool_cls, TaskPool):
             log.error("shifts run in threads: start the worker with `-P threads`, or without -P")
             os._exit(ExitCode.USAGE)
+        prefix = queue_of(self._settings.cluster.fleet, "")
+        self._queues = [queue.name for queue in instance.app.amqp.queues.consume_from.values()]
+        lanes = [name.removeprefix(prefix) for name in self._queues if name.startswith(prefix)]
+        self.place = WorkerProcess(self._settings, slots=instance.concurrency, lanes=lanes)
+        self.place.obey_person = self._obey_person
+        try:
+            self.place.begin()
+        except OperatorError as error:
+            _leave(error)
+
+    def on_worker_ready(self, sender: Any = None, **_: object) -> None:
+        """Celery's worker has found its broker."""
+        assert self.place is not None
+        self._consumer = sender
         # In the place of Celery's, which never end a shift and call Ctrl-C a failure.
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
             signal.signal(number, self._on_signal)
-        prefix = queue_of(self._settings.cluster.fleet, "")
-        self._queues = [queue.name for queue in controller.app.amqp.queues.consume_from.values()]
-        lanes = [name.removeprefix(prefix) for name in self._queues if name.startswith(prefix)]
-        self.place = WorkerProcess(self._settings, slots=controller.concurrency, lanes=lanes)
-        self.place.obey_person = self._obey_person
         try:
             if not self.place.start():
                 return
         except OperatorError as error:
-            log.error("%s", error)  # noqa: TRY400 - a person's to mend, and said as such
-            os._exit(error.exit_code)
-        self._is_open = True
+            _leave(error)
+        self.is_open = True
         gc.collect()
         gc.freeze()  # what was imported stays: no search has to go through it
         gc.set_threshold(
@@ -81,8 +88,8 @@ class SignalHandler:
         log.info(
             "worker %s takes shifts: %s, lanes %s",
             self.place.card.id,
-            format_count(controller.concurrency, "slot"),
-            ", ".join(lanes),
+            format_count(self.place.card.slots, "slot"),
+            ", ".join(self.place.card.lanes),
         )
 
     def on_shutting_down(self, **_: object) -> None:
@@ -91,7 +98,7 @@ class SignalHandler:
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         """Told to end: drain; told again: end at once."""
-        if not self._is_open:
+        if not self.is_open:
             os._exit(ExitCode.OK)
         assert self.place is not None
         if self._is_told:
@@ -124,6 +131,12 @@ class SignalHandler:
             self.place.close()
 
 
+def _leave(error: OperatorError) -> NoReturn:
+    """End at once: what is wrong is a person's to mend, and said as such."""
+    log.error("%s", error)
+    os._exit(error.exit_code)
+
+
 def register_task(app: Celery, settings: Settings) -> Celery:
     """The application with its task, and with a place of work for the worker that it may become."""
     quiet_celery()
@@ -133,13 +146,14 @@ def register_task(app: Celery, settings: Settings) -> Celery:
     @app.task(name=TASK, ignore_result=True)
     def shift(job: str, lane: str, shift_id: str, passed_on: int = 0) -> str:
         """Work on a job's lane for a while."""
-        if station.place is None:
+        if station.place is None or not station.is_open:
             return "not begun: this worker is not ready"
         if passed_on < MOST_PASSES and station.place.prefers_another(job, lane):
             publisher.pass_on(job, lane, shift_id, passed_on + 1)
             return "passed on: this worker is at this job already, and another one is idle"
         return station.place.work_on_shift(job, lane, shift_id)
 
+    signals.celeryd_after_setup.connect(station.on_worker_start, weak=False)
     signals.worker_ready.connect(station.on_worker_ready, weak=False)
     signals.worker_shutting_down.connect(station.on_shutting_down, weak=False)
     signals.worker_shutdown.connect(station.on_worker_shutdown, weak=False)

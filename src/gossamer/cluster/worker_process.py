@@ -53,6 +53,7 @@ class WorkerProcess:
         self._sinks: tuple[Sink, ...] = ()
         self._closing = contextlib.ExitStack()  # lets go of the sinks
         self._moved = asyncio.Event()
+        self.is_ready = False  # it has found its servers
         self._works: dict[str, ShiftTask] = {}
         self._begun: dict[str, Shift] = {}  # from their beginning until their end is told
         hung_s = settings.frontier.lease_ttl  # by then others have what it held
@@ -80,17 +81,24 @@ class WorkerProcess:
 
     # ------------------------------------------------------------------ for other threads
 
+    def begin(self) -> None:
+        """Open the sinks: whoever looks at this process sees that it is there, whatever it waits for.
+
+        Raises what waiting does not mend: a package that is missing, a setting that is wrong.
+        """
+        self._thread.start()
+        self._run_in_loop(self._open_sinks())
+
     def start(self) -> bool:
         """Begin to beat, when the servers are there; ``False``: it was told to end before.
 
-        Raises what waiting does not mend: a driver that is missing, a setting that is wrong.
+        Raises as ``begin`` does, which comes first.
         """
-        self._thread.start()
         self._pulse.start_thread()
-        is_open = self._run_in_loop(self._wait_for_servers())
-        if is_open:
+        self.is_ready = self._run_in_loop(self._wait_for_servers())
+        if self.is_ready:
             self._pulse.begin_beating()
-        return is_open
+        return self.is_ready
 
     def prefers_another(self, job: str, lane: str) -> bool:
         """Whether this worker is at this job already, while another one has nothing to do."""
@@ -164,11 +172,13 @@ class WorkerProcess:
 
     # ------------------------------------------------------------------ in the loop
 
-    async def _wait_for_servers(self) -> bool:
-        self._sinks = self._closing.enter_context(open_sinks(self._settings))
+    async def _open_sinks(self) -> None:
+        self._sinks = self._closing.enter_context(open_sinks(self._settings, lambda: self.is_ready))
         for sink in self._sinks:
             if isinstance(sink, WorkWatcher):
                 sink.watch_work(self._count_in_flight, dict.fromkeys(self.card.lanes, self.card.slots))
+
+    async def _wait_for_servers(self) -> bool:
         complaints = ErrorThrottle()
         while self.card.state is WorkerState.WORKING:
             try:

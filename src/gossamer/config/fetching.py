@@ -47,9 +47,27 @@ class HttpSettings(BaseSettings):
     )
 
 
+class CacheSettings(BaseSettings):
+    """Pages that are not fetched again while a spider is being written."""
+
+    on: bool = Field(
+        default=False,
+        description="Whether pages that crawls of this machine fetch are kept in the folder `cache` of the "
+        "data directory, and taken from there.",
+    )
+    max_age: Seconds | None = Field(
+        default=None, description="Maximum seconds since a page was fetched; unlimited if not set."
+    )
+
+
 class ReplaySettings(BaseSettings):
     """Crawling saved pages instead of the network."""
 
+    job: str | None = Field(
+        default=None,
+        description="The name of a job in the archive (its id and 12 hexadecimal digits); if set, pages come "
+        "from there and no host is contacted. `gossamer replay` sets it.",
+    )
     folder: str | None = Field(
         default=None,
         description="A folder of saved pages; if set, pages come from there and no host is contacted.",

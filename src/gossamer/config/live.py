@@ -24,8 +24,8 @@ _BY_LEASE = (
     "retry_after_cap", "host_patience",
 )  # fmt: skip
 _BY_LOOK = (
-    "concurrency", "max_depth", "max_time", "max_retries", "retry_backoff", "retry_backoff_cap",
-    "budgets.cost", "budgets.bytes", "budgets.browser_seconds",
+    "concurrency", "max_depth", "max_time", "max_items", "max_errors", "max_retries", "retry_backoff",
+    "retry_backoff_cap", "budgets.cost", "budgets.bytes", "budgets.browser_seconds",
 )  # fmt: skip
 LIVE_SETTINGS: Mapping[str, FollowingKind] = {
     **dict.fromkeys(_BY_LEASE, FollowingKind.LEASE),

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import re
+from datetime import datetime
 
 from gossamer.config.option import SettingOption, read_option
 from gossamer.core.errors import UsageError
 
-_SECTIONED = {"metrics_port": "metrics.port"}
+_SECTIONED = {
+    "archive": "archive.on",
+    "cache": "cache.on",
+    "metrics_port": "metrics.port",
+    "recrawl": "freshness.recrawl",
+}
 """Options of settings that are in a section."""
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)([smhdw]?)")
@@ -20,6 +26,24 @@ def parse_seconds(text: str, option: str) -> float:
     if not parts or "".join(number + unit for number, unit in parts) != compact:
         raise UsageError(f"{option} {text!r} is not a duration; write seconds, or 90s, 15m, 2h, 3d")
     return sum(float(number) * _UNITS[unit] for number, unit in parts)
+
+
+def parse_time(text: str, option: str, now: float) -> float:
+    """A time as seconds since the epoch: ``2026-11-23``, ``2026-11-23T14:30``, or ``3d``: so long ago.
+
+    Without a time zone it is that of this machine. Raises ``UsageError`` for anything else.
+    """
+    try:
+        return datetime.fromisoformat(text.strip()).timestamp()
+    except (ValueError, OverflowError):
+        pass
+    try:
+        return now - parse_seconds(text, option)
+    except UsageError:
+        raise UsageError(
+            f"{option} {text!r} is not a time; write 2026-11-23, 2026-11-23T14:30, 2026-11-23T14:30Z, or "
+            "2h, 3d for so long ago"
+        ) from None
 
 
 def to_overrides(settings: list[str] | None, **given: object) -> list[SettingOption]:
@@ -42,11 +66,16 @@ def page_overrides(settings: list[str] | None, *, no_robots: bool, **given: obje
 
 
 def crawl_overrides(
-    settings: list[str] | None, *, max_time: str | None, no_robots: bool, **given: object
+    settings: list[str] | None,
+    *,
+    max_time: str | None,
+    no_robots: bool,
+    recrawl: bool = False,
+    **given: object,
 ) -> list[SettingOption]:
     """The options that say how to crawl."""
-    seconds = None if max_time is None else parse_seconds(max_time, "--max-time")
-    return page_overrides(settings, no_robots=no_robots, max_time=seconds, **given)
+    given["max_time"] = None if max_time is None else parse_seconds(max_time, "--max-time")
+    return page_overrides(settings, no_robots=no_robots, recrawl="due" if recrawl else None, **given)
 
 
 def arguments_of(pairs: list[str] | None) -> dict[str, str]:
@@ -58,3 +87,10 @@ def arguments_of(pairs: list[str] | None) -> dict[str, str]:
             raise UsageError(f"-a {pair!r} is not of the form ARG=VALUE")
         found[key] = value
     return found
+
+
+def job_key_of(text: str) -> bytes:
+    """``--key`` as the key of a job; empty where none was given."""
+    if text and not re.fullmatch("[0-9a-f]{32}", text):
+        raise UsageError(f"--key {text!r} is not a key: it has 32 hexadecimal digits")
+    return bytes.fromhex(text)

@@ -51,7 +51,7 @@ class ParseSettings(BaseSettings):
 
 
 class TrapSettings(BaseSettings):
-    """Limits for sites that never end. The counts are those of one run of one process."""
+    """Limits for sites that never end. Pages are counted by all workers together, over all runs of a job."""
 
     max_segments: Count | None = Field(
         default=20, description="Maximum number of segments in the path of a URL; `none` is unlimited."
@@ -63,6 +63,12 @@ class TrapSettings(BaseSettings):
     max_same_body: Count | None = Field(
         default=1000,
         description="Maximum number of pages of a host with the same content whose links are followed; "
+        "`none` is unlimited.",
+    )
+    max_worthless: Count | None = Field(
+        default=500,
+        description="How many pages without anything new the URLs of one pattern may cost, more than pages "
+        "with something new make up for (one with new items for five, one with a text of its own for two); "
         "`none` is unlimited.",
     )
     max_per_pattern: Count | None = Field(

@@ -7,12 +7,14 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from gossamer.config.section import BaseSettings, Name, Seconds
-from gossamer.core.shifts import PAGE_LANE, SEED_LANE
+from gossamer.core.shifts import EXTRACT_LANE, PAGE_LANE, SEED_LANE
 
 
 def _check_lane(lane: str) -> str:
     if lane == SEED_LANE:
         raise ValueError(f"{SEED_LANE!r} is the lane of the shifts that add a job's first requests")
+    if lane == EXTRACT_LANE:
+        raise ValueError(f"{EXTRACT_LANE!r} is the lane of pages that are archived: every fleet has it")
     return lane
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, SerializationInfo
+from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler
 from pydantic_core.core_schema import (
     CoreSchema,
     no_info_plain_validator_function,
@@ -47,12 +47,22 @@ class _BuiltLate:
     def __get_pydantic_core_schema__(
         self, section: type[BaseModel], handler: GetCoreSchemaHandler
     ) -> CoreSchema:
-        as_document = plain_serializer_function_ser_schema(_to_document, info_arg=True)
+        as_document = plain_serializer_function_ser_schema(to_document)
         return no_info_plain_validator_function(section.model_validate, serialization=as_document)
 
 
-def _to_document(section: BaseModel, info: SerializationInfo) -> dict[str, Any]:
-    return section.model_dump(mode=info.mode)
+def to_document(said: Any) -> Any:
+    """What a section says, or a part of it, as dictionaries, lists and plain values.
+
+    pydantic would first build what writes each section; a crawl notes its settings when it begins.
+    """
+    if isinstance(said, BaseModel):
+        return {name: to_document(getattr(said, name)) for name in type(said).model_fields}
+    if isinstance(said, dict):
+        return {name: to_document(value) for name, value in said.items()}
+    if isinstance(said, tuple | list):
+        return [to_document(value) for value in said]
+    return said
 
 
 Late = Annotated[SectionT, _BuiltLate()]

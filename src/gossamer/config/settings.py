@@ -19,11 +19,21 @@ from gossamer.config.blocks import BlockSettings
 from gossamer.config.browser import BrowserSettings
 from gossamer.config.budgets import BudgetSettings
 from gossamer.config.dashboard import DashboardSettings
-from gossamer.config.fetching import HttpSettings, ReplaySettings
+from gossamer.config.data import (
+    ArchiveSettings,
+    ExtractSettings,
+    FileSettings,
+    OutputSettings,
+    QualitySettings,
+    S3Settings,
+)
+from gossamer.config.fetching import CacheSettings, HttpSettings, ReplaySettings
+from gossamer.config.freshness import FreshnessSettings
 from gossamer.config.gateways import GatewaySettings
 from gossamer.config.impersonate import ImpersonateSettings
 from gossamer.config.ladder import LadderSettings, RungChoice
 from gossamer.config.parsing import ParseSettings, TrapSettings
+from gossamer.config.pipeline import DuplicateSettings, PipelineSettings
 from gossamer.config.proxies import ProxySettings
 from gossamer.config.running import (
     BrokerSettings,
@@ -78,6 +88,15 @@ class Settings(BaseSettings):
     )
     max_pages_per_host: Count | None = Field(
         default=None, description="Maximum number of pages of one host; unlimited if not set."
+    )
+    max_items: Count | None = Field(
+        default=None,
+        description="Maximum number of different items of the whole crawl; unlimited if not set.",
+    )
+    max_errors: Count | None = Field(
+        default=None,
+        description="Number of dead letters (requests given up) at which the crawl ends; unlimited if not "
+        "set.",
     )
     max_depth: int | None = Field(
         default=None, ge=0, description="Maximum number of hops from a seed; unlimited if not set."
@@ -173,6 +192,12 @@ class Settings(BaseSettings):
         ImpersonateSettings, description="Fetching as a browser would."
     )
     parse: Late[ParseSettings] = make_section(ParseSettings, description="Taking pages apart.")
+    pipeline: Late[PipelineSettings] = make_section(
+        PipelineSettings, description="What items pass on their way to the store."
+    )
+    duplicates: Late[DuplicateSettings] = make_section(
+        DuplicateSettings, description="Pages that say almost the same."
+    )
     frontier: Late[FrontierSettings] = make_section(FrontierSettings, description="The requests of a crawl.")
     store: Late[StoreSettings] = make_section(StoreSettings, description="Items, pages and the ledger.")
     broker: Late[BrokerSettings] = make_section(BrokerSettings, description="The broker of a cluster.")
@@ -181,14 +206,34 @@ class Settings(BaseSettings):
     replay: Late[ReplaySettings] = make_section(
         ReplaySettings, description="Saved pages instead of the network."
     )
+    cache: Late[CacheSettings] = make_section(
+        CacheSettings, description="Pages that are not fetched again while a spider is being written."
+    )
     gateways: dict[SectionName, Late[GatewaySettings]] = Field(
         default={}, description="HTTP APIs that fetch pages for us, each by a name of its own."
     )
     budgets: Late[BudgetSettings] = make_section(BudgetSettings, description="What a crawl may spend.")
     sqlite: Late[SqliteSettings] = make_section(SqliteSettings, description="SQLite.")
+    archive: Late[ArchiveSettings] = make_section(
+        ArchiveSettings, description="What sites answered, as WARC files."
+    )
+    extract: Late[ExtractSettings] = make_section(ExtractSettings, description="When callbacks run.")
+    files: Late[FileSettings] = make_section(
+        FileSettings, description="Files and pictures that spiders ask for."
+    )
+    outputs: dict[SectionName, Late[OutputSettings]] = Field(
+        default={}, description="Places to which items are written as they change, each by a name of its own."
+    )
+    s3: Late[S3Settings] = make_section(S3Settings, description="Buckets that speak S3.")
+    freshness: Late[FreshnessSettings] = make_section(
+        FreshnessSettings, description="Looking at pages again."
+    )
     traps: Late[TrapSettings] = make_section(TrapSettings, description="Sites that never end.")
     dashboard: Late[DashboardSettings] = make_section(
         DashboardSettings, description="The dashboard and the HTTP API."
+    )
+    quality: Late[QualitySettings] = make_section(
+        QualitySettings, description="How the items of a job are looked at."
     )
     alerts: Late[AlertSettings] = make_section(
         AlertSettings, description="Troubles of which somebody is told."

@@ -52,24 +52,30 @@ class StoreSettings(BaseSettings):
 
     url: str | None = Field(
         default=None,
-        description="`sqlite:///FILE` or `postgresql://USER@HOST/DATABASE`, or a URL of another scheme that "
-        "an installed package supports; by default `gossamer.db` in the data directory.",
+        description="`sqlite:///FILE`, `postgresql://USER@HOST/DATABASE` or `mongodb://HOST/DATABASE`, or a "
+        "URL of another scheme that an installed package supports; by default `gossamer.db` in the data "
+        "directory.",
     )
     min_interval: Seconds = Field(
         default=0.0,
-        description="Minimum seconds between two changes of an item (PostgreSQL).",
+        description="Minimum seconds between two changes of an item.",
     )
     history: bool = Field(
         default=False,
-        description="Whether all former versions of items are kept (PostgreSQL); the values that another job "
-        "saw are kept in any case.",
+        description="Whether all former versions of items are kept; those that another job saw are anyway.",
     )
     ledger_days: Count | None = Field(
         default=None,
-        description="Number of days for which the ledger keeps attempts (PostgreSQL); forever if not set.",
+        description="Number of days for which the ledger keeps attempts; forever if not set.",
+    )
+    seen_resolution: Seconds = Field(
+        default=3600.0,
+        description="An item that is found again as it was is written again only if it was last seen longer "
+        "ago than this, in seconds; 0 is each time (PostgreSQL, MongoDB).",
     )
     patience: Seconds = Field(
-        default=60.0, description="How long to wait for an unreachable store, in seconds (PostgreSQL)."
+        default=60.0,
+        description="How long to wait for an unreachable store, in seconds (PostgreSQL, MongoDB).",
     )
 
 

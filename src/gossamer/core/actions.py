@@ -20,6 +20,7 @@ class ActionOrder(Record, frozen=True, kw_only=True):
     expected: dict[
         str, Any
     ] = {}  # what they saw, as far as it matters; where it is otherwise, nothing is done
+    goal: dict[str, Any] = {}  # what they see when it is done: one that was cut off is given again
     number: int = 0  # in the audit log, as soon as it is there
     key: str = ""  # theirs: an order that is given again with its key is carried out once
 

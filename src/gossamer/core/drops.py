@@ -8,12 +8,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 
+from gossamer.core.record import Record, Time
+
+KEY_LENGTH = 100
+"""Characters of a key that are told apart; reasons may be free text."""
+
 
 class DropKind(StrEnum):
     """What was not taken."""
 
     LINK = "link"  # a link or a request that a page led to
     ITEM = "item"
+    FILE = "file"  # a part of a file: its thumbnails
     PAGE = "page"  # a part of the page itself: it was cut
     SITEMAP = "sitemap"  # a part of a sitemap
 
@@ -35,3 +41,14 @@ class DropKind(StrEnum):
     def count_in(self, dropped: Mapping[str, int]) -> int:
         """How many of this kind were dropped, for whatever reason."""
         return sum(self.select_from(dropped).values())
+
+
+class DropSample(Record, frozen=True, kw_only=True):
+    """One item that was dropped, as an example of its reason."""
+
+    reason: str  # without the kind: ``Product.price: not a number``
+    stage: str = ""  # the step of the pipeline that dropped it; empty: its own type
+    type: str  # of the item
+    url: str  # the page it was found on
+    at: Time  # when that page was visited
+    data: bytes  # as JSON, at most 2 KB, without secrets

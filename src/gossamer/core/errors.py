@@ -54,7 +54,9 @@ class Fault(StrEnum):
     PAGE_CRASH = "page_crash"  # the page crashed its tab, or took more memory than a page may
     SERVICE = "service"  # a gateway that fetches for us is out of order, or asks for time: its failure alone
     SERVICE_FAILED = "service_failed"  # a gateway that fetches for us could not get the page
+    UNWANTED = "unwanted"  # a file of a type that nobody wants
     BUDGET = "budget"  # a budget of its host is spent
+    TRAP = "trap"  # it is one of many pages without anything new: their budget is spent
     MISSING = "missing"  # a required element is not on the page
     CALLBACK = "callback"  # the spider's code raised
     CALLBACK_TIMEOUT = "callback_timeout"  # the spider's code took too long
@@ -119,6 +121,14 @@ class StorageError(OperatorError):
     """The disk or the database cannot be read or written; nothing that was stored is lost."""
 
     exit_code = 4
+
+
+class BlobMissingError(StorageError):
+    """There is no blob of that name, or not any more: a file of an archive, an export."""
+
+
+class ArchiveDamagedError(StorageError):
+    """A record of an archive cannot be read; the message names its place. Other records are not touched."""
 
 
 class LostRequestsError(StorageError):
@@ -201,6 +211,9 @@ class FetchError(GossamerError):
 
 class DropItem(GossamerError):
     """Raised by a pipeline step to drop one item; the message is the reason and is counted."""
+
+    stage: str = ""
+    """The step that raised it; set by the pipeline. Empty: the item is not what its own type promises."""
 
 
 class PipelineError(GossamerError):

@@ -6,6 +6,9 @@ from enum import StrEnum
 
 from gossamer.core.record import Record
 
+FREE = "/"
+"""In the name of what is no host: nobody is asked for what waits there, and no politeness holds."""
+
 # --------------------------------------------------------------------------- hosts and rules
 
 
@@ -53,6 +56,44 @@ class HostState(Record, frozen=True, kw_only=True):
     is_held: bool = False  # ``hold_until`` is what a person asked for
     is_skipped: bool = False  # a person wants nothing of it: what waits for it stays where it is
     waiting_since: float = 0.0  # since when something waits for it without a break; decides nothing
+    is_free: bool = False  # it is no host (``FREE`` is in its name): it has no delay, slots or page budget
+    taken: int = 0  # slots that other jobs have, or are to have
+    look_at: float = 0.0  # no turn before this, since other jobs ask the host, too
+
+
+class JobClaim(Record, frozen=True, kw_only=True):
+    """What one of several jobs does at a host."""
+
+    job: str  # by which its frontier is told from others
+    in_flight: int = 0
+    until: float = 0.0  # so long its requests in flight count; later on their leases have run out
+    slots: int = 1  # requests at once that the job allows
+    started_at: float = 0.0  # when it took its latest turn
+    waits_until: float = 0.0  # so long others leave it the next turn; 0: it does not wait for one
+
+
+class SharedPace(Record, frozen=True, kw_only=True):
+    """What all jobs of a place know of one host, by its name; changed only by ``policy.host_sharing``.
+
+    The fields that a :class:`HostState` has, too, mean the same.
+    """
+
+    next_at: float = 0.0
+    delay_s: float = 0.0  # that follows the response time
+    crawl_delay_s: float | None = None
+    incidents: int = 0
+    silences: int = 0
+    incident_at: float = 0.0
+    last_at: float = 0.0
+    hold_until: float = 0.0
+    answered_at: float = 0.0
+    troubled_since: float = 0.0
+    troubled_by: int = 0
+    pace_s: float = 0.0
+    limit_s: float = 0.0
+    turn_at: float = 0.0  # when the latest turn began
+    turn_by: str = ""  # the job that took it
+    claims: tuple[JobClaim, ...] = ()
 
 
 class HostCommand(StrEnum):

@@ -44,7 +44,7 @@ class FrontierStats(Record, frozen=True, kw_only=True):
     too_deep: int = 0
     hosts: int = 0
     next_at: float | None = None  # when the next waiting request may start, if one waits
-    budget_spent: bool = False  # ``max_pages`` is reached
+    budget_spent: bool = False  # ``max_pages`` is reached, and no page that was counted is left to extract
     seeded: bool = False  # ``finish_seeding`` was called, and nothing that it rests on was lost since
 
     @property
@@ -151,10 +151,20 @@ class Job(Record, frozen=True, kw_only=True):
         return self.state is JobState.RUNNING and self.end_reason is None
 
     @property
+    def finish_reason(self) -> str:
+        """Why the last run ended, as ``--json`` says it: an error is told apart from what it said."""
+        reason = self.end_reason
+        return describe_end(reason, "" if reason is FinishReason.ERROR else self.end_error)
+
+    @property
     def end_text(self) -> str:
         """Why the last run ended, with what its error said; empty while it runs."""
-        reason = self.end_reason or ""
-        return f"{reason}: {self.end_error}" if self.end_error else reason
+        return describe_end(self.end_reason, self.end_error)
+
+
+def describe_end(reason: FinishReason | None, detail: str) -> str:
+    """Why a run ended, with what its error said, which budget it was, or why a callback ended it."""
+    return f"{reason or ''}: {detail}" if detail else reason or ""
 
 
 def known_end(reason: str, error: str) -> tuple[FinishReason | None, str]:
@@ -188,6 +198,7 @@ class JobTotals(Record, frozen=True, kw_only=True):
     by_outcome: dict[str, int] = {}  # attempts by what came of them and by rung: ``success:http``
     by_latency: dict[str, int] = {}  # answers by ``core.series.LATENCY_BOUNDS_MS``, each in one bucket
     latency_sum_s: float = 0.0  # until the bodies of all of them had arrived
+    expected: dict[str, int] = {}  # the largest number that pages announced, by ``policy.goals``' keys
 
     @property
     def cost(self) -> float:
@@ -215,6 +226,17 @@ class ItemFilter(Record, frozen=True, kw_only=True):
     missing: str = ""  # those in which this field is absent, null or empty
     changed_since: float | None = None  # by their latest change
     text: str = ""  # in any field, the key or the URL
+
+
+EVERY_ITEM = ItemFilter()
+"""All items of a job."""
+
+
+class FoundItemRows(Record, frozen=True, kw_only=True):
+    """Items of a job that were found on one page."""
+
+    items: tuple[StoredItem, ...] = ()  # the first of them
+    total: int = 0  # how many there are
 
 
 ItemPlace = tuple[float, int]

@@ -146,6 +146,9 @@ class FinishReason(StrEnum):
     MAX_PAGES = "max_pages"  # the page budget is spent, or all that waits is of hosts that are skipped
     MAX_TIME = "max_time"  # the time budget is spent; more waits
     BUDGET = "budget"  # a budget of money, bytes or browser seconds is spent; more waits
+    MAX_ITEMS = "max_items"  # the budget of items is spent; more waits
+    MAX_ERRORS = "max_errors"  # the budget of errors is spent: so many requests were given up; more waits
+    STOPPED = "stopped"  # a callback said so (``response.stop()``); more waits
     PAUSED = "paused"  # the job was paused; more waits
     CANCELLED = "cancelled"  # the job was cancelled
     SIGNAL = "signal"  # told to stop; more waits
@@ -155,5 +158,16 @@ class FinishReason(StrEnum):
 
     @property
     def is_early(self) -> bool:
-        """Whether the run ended before its work, or its pages or its time, did."""
-        return self not in (FinishReason.FINISHED, FinishReason.MAX_PAGES, FinishReason.MAX_TIME)
+        """Whether the run ended before what was asked for: its work, its pages, items or time, or a stop."""
+        return self not in _AS_ASKED
+
+
+_AS_ASKED = frozenset(
+    {
+        FinishReason.FINISHED,
+        FinishReason.MAX_PAGES,
+        FinishReason.MAX_TIME,
+        FinishReason.MAX_ITEMS,
+        FinishReason.STOPPED,
+    }
+)

@@ -15,6 +15,7 @@ import msgspec
 from msgspec.structs import force_setattr
 
 from gossamer.core.browsing import Browsing, check_browsing
+from gossamer.core.files import Saving, check_saving
 from gossamer.core.record import Record
 from gossamer.core.redaction import hide_userinfo
 from gossamer.core.rungs import check_rung
@@ -35,9 +36,10 @@ BANDS = 9
 
 
 _KINDS: dict[str, type] = {
-    **dict.fromkeys(("url", "method", "lane", "session", "fetch", "via", "trace"), str),
+    **dict.fromkeys(("url", "method", "lane", "session", "fetch", "via", "trace", "archived"), str),
     **dict.fromkeys(("headers", "meta", "cb_kwargs"), dict),
     **dict.fromkeys(("priority", "depth"), int),
+    "lastmod": float,
     "body": bytes,
     "dont_filter": bool,
 }
@@ -73,6 +75,9 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True):
     via: str = ""  # the page that led here; set by the engine
     redirects: tuple[str, ...] = ()  # the URLs that redirected here, oldest first; set by the engine
     trace: str = ""  # the visit that led here, as a ``traceparent``; set by the engine where traces are on
+    archived: str = ""  # the place of its answer in the archive; set by the engine
+    saves: Saving | None = None  # the answer becomes a file (``response.file``); None: a page
+    lastmod: float = 0.0  # when its page changed, as a sitemap or a listing says; 0: nobody says
 
     def __post_init__(self) -> None:
         if self.callback is not None and type(self.callback) is not str:
@@ -89,6 +94,9 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True):
         if self.browser is not None:
             check_browsing(self.browser, "a request's browser")
             force_setattr(self, "fetch", self.fetch or "browser")
+        if self.saves is not None:
+            check_saving(self.saves, self.callback, self.fetch)
+            force_setattr(self, "fetch", self.fetch or "http")
         if self.fetch:
             check_rung(self.fetch)
         if self.body or self.headers or self.meta or self.cb_kwargs:
@@ -134,6 +142,7 @@ class Entry(Record, frozen=True, kw_only=True):
     host: str  # the politeness key: ``host`` or ``host:port``
     due_at: float = 0.0  # not before this time; 0 means at once
     unreadable: str = ""  # why what was stored cannot be read; ``request`` then only stands for it
+    lastmod: float = 0.0  # when its page changed, as the page that led here says; no frontier keeps it
 
 
 class Lease(Record, frozen=True, kw_only=True):

@@ -8,7 +8,10 @@ from typing import Any
 import msgspec
 
 from gossamer.core.browsing import CapturedResponse, PageFailure
+from gossamer.core.drops import DropSample
 from gossamer.core.errors import LedgerReason
+from gossamer.core.files import SavedFile
+from gossamer.core.freshness import KnownPage
 from gossamer.core.hosts import HostSignal
 from gossamer.core.record import Fingerprint, Record, Time
 from gossamer.core.requests import (
@@ -31,6 +34,12 @@ class Verdict(StrEnum):
     REROUTED = "rerouted"  # it waits for another kind of worker, at no cost
     DEAD = "dead"  # given up: a dead letter
     EXPIRED = "expired"  # the worker never came back
+
+
+DEFERRED = "deferred"
+"""The flag of a page that was fetched, and whose callback another worker runs."""
+EXTRACTED = "extracted"
+"""The flag of an attempt that fetched nothing: it ran the callback of a page that was deferred."""
 
 
 class Outcome(Record, frozen=True, kw_only=True):
@@ -122,6 +131,7 @@ class ItemRecord(Record, frozen=True, kw_only=True):
     data: bytes  # canonical JSON (UTF-8, fields in their order)
     hash: int  # of ``data``, signed 64 bits
     url: str = ""  # the page it was found on
+    files: tuple[str, ...] = ()  # the URLs of files that it names; not stored: they become requests
 
 
 class PageRecord(Record, frozen=True, kw_only=True):
@@ -135,6 +145,7 @@ class PageRecord(Record, frozen=True, kw_only=True):
     depth: int = 0
     size_bytes: int = 0
     at: float = 0.0
+    items: int = 0  # found on it and kept
 
 
 class VisitResult(Record, frozen=True, kw_only=True):
@@ -145,6 +156,10 @@ class VisitResult(Record, frozen=True, kw_only=True):
     items: tuple[ItemRecord, ...] = ()
     page: PageRecord | None = None
     dropped: dict[str, int] = {}  # things not taken, by reason: ``item:price``, ``link:scheme``
+    samples: tuple[DropSample, ...] = ()  # some of the items among them
+    expected: dict[str, int] = {}  # how many of something the page announces, by ``policy.goals``' keys
+    known: tuple[KnownPage, ...] = ()  # what is known of the page, and of pages that it led to, from now on
+    stop: str = ""  # why the callback ends the job; empty: it does not
 
 
 class RawExchange(Record, frozen=True, kw_only=True):
@@ -180,6 +195,13 @@ class FetchResult(msgspec.Struct, frozen=True, kw_only=True):
     captured: tuple[CapturedResponse, ...] = ()  # what the page itself requested, as far as it was asked for
     screenshot: bytes = b""  # the page as a PNG, where one was asked for, or where something failed on it
     failure: PageFailure | None = None  # the page came, but what was to happen on it did not
+    archived: str = ""  # its place in the archive; empty: it is in none
+    saved: SavedFile | None = None  # the body in a file, where it was asked for so; ``body`` has none
+
+    @property
+    def size_bytes(self) -> int:
+        """The size of the whole body."""
+        return len(self.body) if self.saved is None else self.saved.size_bytes
 
     def header(self, name: str, default: str = "") -> str:
         """The first header of that (lower-case) name."""
@@ -217,3 +239,7 @@ class ExtractResult(Record, frozen=True, kw_only=True):
     title: str = ""
     content_type: str = ""
     flags: tuple[str, ...] = ()  # what parsing says of the page: ``parse_truncated`` and the like
+    samples: tuple[DropSample, ...] = ()  # some of the items that the pipeline has dropped
+    response: Any = None  # what the callback was given, for the pipeline; ``None``: there is none
+    expected: dict[str, int] = {}  # how many of something the page announces, by ``policy.goals``' keys
+    stop: str = ""  # why the callback ends the job; empty: it does not

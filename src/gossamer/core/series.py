@@ -50,6 +50,7 @@ class HourlyKind(StrEnum):
 
     HOST = "host"  # who: a politeness key; label: ``ATTEMPTS``, or why some failed
     PROXY = "proxy"  # who: a proxy, without credentials; the labels are the same
+    RUNG = "rung"  # who: a way to fetch; the labels are the same
     REASON = "reason"  # who: a reason of the ledger; label: what came of the attempt, as its verdict
 
 

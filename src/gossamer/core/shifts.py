@@ -24,6 +24,10 @@ BROWSER_LANE = "browser"
 """The lane of requests that need a browser, on fleets that have it."""
 
 
+EXTRACT_LANE = "extract"
+"""The lane of pages that are fetched and archived, and whose callback has not been run."""
+
+
 class WorkerState(StrEnum):
     """What a worker is willing to do."""
 

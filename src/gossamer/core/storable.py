@@ -209,6 +209,8 @@ def convert_field(name: str, value: Any, kind: type) -> Any:
         return kind(as_base_type(value))
     if kind is bytes and isinstance(value, str):  # Scrapy users pass str; what is stored is bytes
         return without_surrogates(as_base_type(value)).encode()
+    if kind is float and type(value) is int:
+        return float(value)
     wanted = {"str": "a string", "int": "a whole number"}.get(kind.__name__, f"a {kind.__name__}")
     given = f"a {type(value).__name__}" if name in _MAY_BE_SECRET else repr(value)
     raise UsageError(f"a request's {name} must be {wanted}, not {given}")

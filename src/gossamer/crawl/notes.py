@@ -15,6 +15,7 @@ from gossamer.engine.seeding import SeedingResult
 from gossamer.engine.supervisor import RunSummary
 from gossamer.observe.text import error_headline, shown_url
 from gossamer.policy.blocks import find_redirect_block
+from gossamer.policy.freshness import is_partial
 
 MOST_NAMES = 4
 """Callbacks that are named in one line."""
@@ -61,6 +62,9 @@ def log_in_notes(known_target: str) -> list[str]:
     ]
 
 
+_CONTINUED = (FinishReason.SIGNAL, FinishReason.MAX_TIME, FinishReason.PAUSED, FinishReason.STOPPED)
+
+
 def notes_of(job: str, ran: RunSummary, before: JobTotals, tally: JobTotals, *, lost: int = 0) -> list[str]:
     """Why a run did nothing or little, and how to go on; empty when there is nothing to say."""
     said = []
@@ -71,8 +75,11 @@ def notes_of(job: str, ran: RunSummary, before: JobTotals, tally: JobTotals, *, 
             f"the budget of pages is spent; {waits}: raise --max-pages (or max_pages_per_host) to continue"
         )
     elif ran.reason is FinishReason.BUDGET:
-        said.append(f"a budget is spent; {waits}: raise it in [budgets] to continue")
-    elif ran.reason in (FinishReason.SIGNAL, FinishReason.MAX_TIME, FinishReason.PAUSED):
+        said.append(f"a budget is spent ({ran.detail}); {waits}: raise it in [budgets] to continue")
+    elif ran.reason in (FinishReason.MAX_ITEMS, FinishReason.MAX_ERRORS):
+        option = ran.reason.value.replace("_", "-")
+        said.append(f"a budget is spent ({ran.detail}); {waits}: raise --{option} to continue")
+    elif ran.reason in _CONTINUED:
         said.append(f"{waits}; the same command continues with {'it' if waiting == 1 else 'them'}")
     if lost:
         said.append(
@@ -145,6 +152,8 @@ def callback_notes(tally: JobTotals) -> list[str]:
 
     Gossamer's own callbacks, whose names begin with an underscore, are not meant.
     """
+    if is_partial(tally):  # pages that lead to others have nothing new, and that is as it should be
+        return []
     pages = {name: count for name, count in tally.callback_pages.items() if not name.startswith("_")}
     idle = {
         name: count

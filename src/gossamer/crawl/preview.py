@@ -9,12 +9,12 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from gossamer.callbacks.passing_extractor import PassingExtractor
 from gossamer.core.drops import DropKind
 from gossamer.core.errors import DropItem, Fault, PipelineError, UnstorableItemError, UsageError
 from gossamer.core.record import Record
 from gossamer.core.requests import Request
 from gossamer.core.results import ExtractResult, FetchResult, ItemRecord
-from gossamer.core.routes import Block
 from gossamer.crawl.single_page import PageCommand, PageVisit, PageVisitor
 from gossamer.engine.admission import Admission
 from gossamer.policy.request_secrets import secret_values_of
@@ -29,6 +29,8 @@ _VERDICTS = {
     Fault.CALLBACK: "an item cannot be stored; what can be would be",
 }
 
+FILE = "(file)"
+"""Stands for the callback of a request whose answer is kept as a file."""
 _ALL_REFUSED = ("too_deep", "trap_same_body")
 """Why no link of a page is admitted."""
 
@@ -66,11 +68,11 @@ class PagePreview(Record, frozen=True, kw_only=True):
     left_out: dict[str, int] = {}  # links that were not followed, by reason
 
 
-class PreviewExtractor:
+class PreviewExtractor(PassingExtractor):
     """Port ``Extractor``: another one, whose last result is kept."""
 
     def __init__(self, extractor: Extractor) -> None:
-        self._extractor = extractor
+        super().__init__(extractor)
         self._latest: tuple[FetchResult, ExtractResult] | None = None
 
     def result_of(self, fetched: FetchResult) -> ExtractResult | None:
@@ -79,21 +81,9 @@ class PreviewExtractor:
 
     async def extract(self, request: Request, fetched: FetchResult) -> ExtractResult:
         """See :class:`~gossamer.ports.extractor.Extractor`."""
-        result = await self._extractor.extract(request, fetched)
+        result = await super().extract(request, fetched)
         self._latest = fetched, result
         return result
-
-    async def give_up(self, request: Request, fault: str, detail: str) -> ExtractResult | None:
-        """See :class:`~gossamer.ports.extractor.Extractor`."""
-        return await self._extractor.give_up(request, fault, detail)
-
-    async def find_block(self, request: Request, fetched: FetchResult) -> Block | None:
-        """See :class:`~gossamer.ports.extractor.Extractor`."""
-        return await self._extractor.find_block(request, fetched)
-
-    def wants_status(self, request: Request, status: int) -> bool:
-        """See :class:`~gossamer.ports.extractor.Extractor`."""
-        return self._extractor.wants_status(request, status)
 
 
 class PreviewPipeline:
@@ -103,10 +93,10 @@ class PreviewPipeline:
         self._pipeline = pipeline
         self.items: list[ItemPreview] = []
 
-    async def process(self, item: Any, url: str) -> ItemRecord:
+    async def process(self, item: Any, url: str, page: Any = None) -> ItemRecord:
         """See :class:`~gossamer.ports.pipeline.Pipeline`."""
         try:
-            record = await self._pipeline.process(item, url)
+            record = await self._pipeline.process(item, url, page)
         except (DropItem, UnstorableItemError, PipelineError) as error:
             fault = _FAULTS.get(type(error))
             self.items.append(ItemPreview(type(item).__name__, dropped=str(error).rstrip(), fault=fault))
@@ -204,5 +194,7 @@ def _admitted_links(visit: PageVisit, requests: Sequence[Request], admission: Ad
                 admitted.popleft()
             else:
                 refused = all_refused or "duplicate"
-        found.append(LinkPreview(url, str(request.callback or "parse"), request.priority, refused))
-    return found
+        callback = str(request.callback or "parse") if request.saves is None else FILE
+        found.append(LinkPreview(url, callback, request.priority, refused))
+    files = (entry.request for entry in admitted if entry.request.saves is not None)  # of items
+    return [*found, *(LinkPreview(file.url, FILE, file.priority, "") for file in files)]

@@ -8,7 +8,8 @@ import logging
 import resource
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -18,19 +19,26 @@ from gossamer.config.option import SettingOption
 from gossamer.config.settings import Settings
 from gossamer.core.drops import DropKind
 from gossamer.core.errors import LedgerReason, OperatorError, UsageError
-from gossamer.core.jobs import Job, JobTotals
+from gossamer.core.jobs import Job, JobTotals, describe_end, tag_of
 from gossamer.core.lifecycle import FinishReason, JobCommand, JobState
+from gossamer.core.requests import Request
 from gossamer.core.results import AttemptFilter
 from gossamer.core.steering import WorkLimits
 from gossamer.crawl.following import ChangeMonitor
 from gossamer.crawl.notes import ending_of, failed_hook_note, log_in_notes, notes_of
+from gossamer.crawl.outputs import CrawlOutputs
+from gossamer.crawl.quality import look_at_items
 from gossamer.crawl.result import CrawlResult
+from gossamer.crawl.watching import CrawlWatch
+from gossamer.engine.job_stop import forget_stop
 from gossamer.engine.supervisor import RunSummary, Supervisor
 from gossamer.engine.worker import Worker
 from gossamer.observe.log import LogSink
 from gossamer.observe.text import error_headline
-from gossamer.policy.job_life import change_job_record, end_run
+from gossamer.policy.goals import read_goals
+from gossamer.policy.job_life import EndFinder, change_job_record, end_run
 from gossamer.policy.shared_hosts import named_hosts
+from gossamer.ports.ledger_reader import LedgerReader
 from gossamer.ports.sink import Sink
 from gossamer.ports.worker_group import WorkerGroup
 from gossamer.runtime.known_secrets import hide_secrets
@@ -42,8 +50,7 @@ from gossamer.targets.launch import launch_of
 from gossamer.targets.loading import load_target
 from gossamer.wiring.assemble import CrawlParts, wire_crawl
 from gossamer.wiring.backends import Backends
-from gossamer.wiring.budgets import budget_check_of
-from gossamer.wiring.watch import watch_crawl
+from gossamer.wiring.budgets import end_finder_of
 
 log = logging.getLogger("gossamer.crawl")
 
@@ -80,8 +87,9 @@ class CrawlRun:
             wired.parts,
             self._shift,
             max_time_s=settings.max_time,
-            is_over_budget=budget_check_of(settings, wired.backends.requests.shared, self.job),
+            find_end=self._end_finder(settings),
         )
+        self._outputs = CrawlOutputs(settings, wired.backends)
         self._failed_hooks = failed_elsewhere  # of this process, too, when the run has ended
         self._aborting: asyncio.Task[None] | None = None
 
@@ -94,14 +102,22 @@ class CrawlRun:
             log.warning("%s", other.warning_for(self.job))
         await book.update(change_job_record(self.job, JobCommand.RESUME, self._wired.parts.clock.now()))
         before = await store.read_totals(self.job)
+        await self._outputs.start()
         reason = FinishReason.ERROR
         following = asyncio.create_task(self._follower().run())
-        watch = watch_crawl(self.settings, self._wired.backends, self.job)
+        watch = CrawlWatch(self.settings, self._wired.backends, self.job)
         watching = asyncio.create_task(watch.run())
+        told: list[str] = []
         try:
-            ran = await self._supervisor.run(self._wired.seeds_of(self.spider), resumed=self.resumed)
-            await book.update(end_run(self.job, ran.reason, ran.stats.state, ran.ended_at))
+            ran = await self._supervisor.run(self._first_requests(), resumed=self.resumed)
+            tally = await store.read_totals(self.job)
+            ended = end_run(self.job, ran.reason, ran.stats.state, ran.ended_at, error=ran.detail)
+            await book.update(ended)
+            if ran.reason is FinishReason.STOPPED:
+                await forget_stop(self._wired.backends.requests.shared, tag_of(self.job))
             reason = ran.reason
+            if tally.pages != before.pages:
+                told = await look_at_items(self.settings, self._wired, ended, tally)
         except Exception as error:
             await self._record_failure(error)
             raise
@@ -109,20 +125,37 @@ class CrawlRun:
             following.cancel()
             watching.cancel()
             await self._close_spider(reason)
+            await self._outputs.end()
             await watch.end(LAST_NEWS_S)
-        tally = await store.read_totals(self.job)
+        if self.settings.store.ledger_days is not None:
+            await self._wired.backends.keeping.prune_ledger(ran.ended_at)
+        if self.settings.archive.days is not None:
+            await import_module("gossamer.wiring.archives").prune_archive(self.settings, ran.ended_at)
+        if self.settings.files.days is not None:
+            files = self._wired.backends.files
+            await import_module("gossamer.wiring.files").prune_files(self.settings, files, ran.ended_at)
         target = await _known_target(self._wired.backends, self.job, tally)
         lost = await self._wired.backends.lost_letters(self.job, tally)
         result = self._make_result(ran, before, tally, lost)
-        return replace(result, known_target=target, notes=(*result.notes, *log_in_notes(target)))
+        return replace(result, known_target=target, notes=(*result.notes, *log_in_notes(target), *told))
+
+    async def _first_requests(self) -> AsyncIterator[Request]:
+        """The spider's own, and those of known pages that are due."""
+        async for request in self._wired.seeds_of(self.spider):
+            yield request
+        async for request in self._wired.due_requests():
+            yield request
+
+    def _end_finder(self, settings: Settings) -> EndFinder:
+        backends = self._wired.backends
+        return end_finder_of(settings, backends.requests.shared, backends.store, self.job)
 
     def _follower(self) -> ChangeMonitor:
         """What sees to it that the run follows whoever changes its settings."""
 
         def follow(settings: Settings, limits: WorkLimits) -> None:
             self._shift.follow_limits(limits)
-            shared = self._wired.backends.requests.shared
-            self._supervisor.follow_limits(settings.max_time, budget_check_of(settings, shared, self.job))
+            self._supervisor.follow_limits(settings.max_time, self._end_finder(settings))
 
         return ChangeMonitor(self._wired, follow)
 
@@ -133,6 +166,7 @@ class CrawlRun:
     def abort(self) -> None:
         """Give everything back and end within a second."""
         self.stop()
+        self._outputs.abandon()
         self._aborting = asyncio.ensure_future(self._shift.abandon())
 
     async def _record_failure(self, error: Exception) -> None:
@@ -157,6 +191,15 @@ class CrawlRun:
             log.error("%s", failure.rstrip())  # noqa: TRY400 - with the traceback of the spider's code alone
             self._failed_hooks.append(failure)
 
+    async def read_totals(self) -> JobTotals:
+        """The totals of the job now, over all its runs."""
+        return await self._wired.backends.store.read_totals(self.job)
+
+    @property
+    def ledger(self) -> LedgerReader:
+        """What was tried, until it is closed."""
+        return self._wired.backends.ledger
+
     async def close(self) -> None:
         """Let go of files and connections."""
         await self._wired.close()
@@ -166,7 +209,7 @@ class CrawlRun:
         return CrawlResult(
             job=self.job.id,
             spider=self.job.name,
-            finish_reason=ran.reason.value,
+            finish_reason=describe_end(ran.reason, ran.detail),
             pages=tally.pages,
             items=tally.items,
             attempts=tally.attempts,
@@ -182,6 +225,7 @@ class CrawlRun:
             by_rung=tally.by_rung,
             cost_by_rung=tally.cost_by_rung,
             by_status=tally.by_status,
+            goals=read_goals(tally),
             cut_pages=DropKind.PAGE.select_from(tally.dropped),
             redirects_to_known=tally.by_reason.get(LedgerReason.KNOWN_TARGET, 0),
             peak_rss_mb=round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1),
@@ -269,15 +313,17 @@ async def prepare_crawl(
     fresh: bool = False,
     sinks: Sequence[Sink] = (),
     start: Path | None = None,
+    key: bytes = b"",
 ) -> CrawlRun:
     """Find the spider, settle the settings, open the files. Close the result when done with it.
 
     ``arguments`` go to the spider, ``overrides`` are settings of the strongest layer (a mapping, or the
-    options of a command line), ``fresh`` starts over instead of resuming. Raises ``OperatorError``.
+    options of a command line), ``fresh`` starts over instead of resuming, with a ``key`` it is the one
+    job of that key. Raises ``OperatorError``.
     """
     found = load_target(target, arguments or {}, overrides, env=env, start=start)
     launch = launch_of(target, arguments or {}, found.loaded) if isinstance(target, str) else b""
-    wired = await wire_crawl(found.settings, found.target, fresh=fresh, sinks=sinks, launch=launch)
+    wired = await wire_crawl(found.settings, found.target, fresh=fresh, sinks=sinks, launch=launch, key=key)
     try:
         failed_hooks: list[str] = []
         shift = _make_shift(target, arguments or {}, wired.settings, wired, failed_hooks)

@@ -7,11 +7,13 @@ the frontier for certain: those need not be offered again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from gossamer.core.drops import DropKind
 from gossamer.core.requests import Entry, Request
+from gossamer.core.results import FetchResult, ItemRecord
 from gossamer.core.shifts import PAGE_LANE
+from gossamer.engine.trap_meter import TrapMeter
 from gossamer.policy import urls
 from gossamer.policy.scope import Scope
 from gossamer.policy.traps import TrapCounter
@@ -29,7 +31,7 @@ class Admission:
 
     ``key`` keys its fingerprints; ``lanes`` are the kinds of worker the job has, since a request that no
     worker takes would wait forever; ``max_depth`` is the frontier's own bound. ``lane_for`` chooses among the
-    lanes by a request and its host.
+    lanes by a request and its host. Without ``takes_files`` requests for files are refused.
     """
 
     def __init__(
@@ -41,15 +43,19 @@ class Admission:
         lanes: Collection[str] = (PAGE_LANE,),
         max_depth: int | None = None,
         traps: TrapCounter | None = None,
+        meter: TrapMeter | None = None,
         lane_for: Callable[[Request, str], str] | None = None,
+        takes_files: bool = True,
     ) -> None:
         self._scope = scope
         self.traps = traps or TrapCounter()
+        self.meter = meter  # None: no pattern has a budget that all workers share
         self._lanes = frozenset(lanes)
         self.max_depth = max_depth
         self._options = options
         self._key = key
         self._lane_for = lane_for
+        self._takes_files = takes_files
         self._places: dict[str, Place | str] = {}
         self._inside: set[int] = set()
 
@@ -71,7 +77,7 @@ class Admission:
             request = request.replace(url=url)  # with dicts of its own: `start()` may go on with the others
         if self._lane_for is not None:
             request = request.replace(lane=self._lane_for(request, host))
-        return Entry(request=request, fingerprint=fingerprint, host=host)
+        return _make_entry(request, fingerprint, host)
 
     def admit_links(
         self, parent: Request, requests: Iterable[Request], dropped: dict[str, int]
@@ -83,13 +89,15 @@ class Admission:
         entries: list[Entry] = []
         taken: set[int] = set()
         depth, via = parent.depth + 1, parent.url
+        meter = self.meter if self.meter is not None and self.meter.has_traps else None
         if self.max_depth is not None and depth > self.max_depth:
             # Not for the frontier to refuse: what it refuses must not be remembered as being inside.
-            too_deep = sum(1 for _ in requests)
-            if too_deep:
+            requests = [*requests]
+            files = [request for request in requests if request.saves is not None]
+            if too_deep := len(requests) - len(files):
                 reason = DropKind.LINK.key_of("too_deep")
                 dropped[reason] = dropped.get(reason, 0) + too_deep
-            return ()
+            requests = files
         for request in requests:
             place = self.place_of(request)
             if isinstance(place, str):
@@ -101,10 +109,22 @@ class Admission:
                 if fingerprint in taken or fingerprint in self._inside:
                     continue
                 taken.add(fingerprint)
+            if meter is not None and (trap := meter.refuse_url(url, via)) is not None:
+                reason = DropKind.LINK.key_of(trap.counts.rule)
+                dropped[reason] = dropped.get(reason, 0) + 1
+                continue
             lane = request.lane if self._lane_for is None else self._lane_for(request, host)
-            child = request.replace(url=url, depth=depth, via=via, lane=lane)
-            entries.append(Entry(request=child, fingerprint=fingerprint, host=host))
+            own_depth = depth if request.saves is None else parent.depth  # a file is a part of its page
+            child = request.replace(url=url, depth=own_depth, via=via, lane=lane)
+            entries.append(_make_entry(child, fingerprint, host))
         return tuple(entries)
+
+    def count_page(
+        self, request: Request, fetched: FetchResult, items: Sequence[ItemRecord], entries: Sequence[Entry]
+    ) -> None:
+        """Learn from what a page gave which URLs are worth it."""
+        if self.meter is not None and request.method == "GET":
+            self.meter.observe_page(request, fetched, items, entries)
 
     def remember_entries(self, entries: Iterable[Entry]) -> None:
         """These entries are in the frontier now, durably."""
@@ -116,6 +136,8 @@ class Admission:
         """Where a request belongs in the job, or the reason (a short word) why it does not."""
         if request.lane not in self._lanes:
             return "lane"
+        if request.saves is not None:
+            return self._place_file(request)
         if request.method != "GET" or request.body:
             return self._check_request(request)
         place = self._places.get(request.url)
@@ -124,6 +146,16 @@ class Admission:
                 self._places.clear()
             place = self._places[request.url] = self._check_request(request)
         return place
+
+    def _place_file(self, request: Request) -> Place | str:
+        """A file belongs to the page that names it, wherever it is; its page, if it is one, is another."""
+        if not self._takes_files:
+            return "file"
+        canonical = urls.canonicalise_url(request.url, self._options)
+        if canonical is None:
+            return "bad_url"
+        fingerprint = urls.fingerprint_of(request.method, canonical, request.body, self._key)
+        return canonical, urls.file_twin_of(fingerprint), urls.host_key(canonical)
 
     def _check_request(self, request: Request) -> Place | str:
         canonical = urls.canonicalise_url(request.url, self._options)
@@ -138,3 +170,11 @@ class Admission:
             fingerprint,
             urls.host_key(canonical),
         )
+
+
+def _make_entry(request: Request, fingerprint: int, host: str) -> Entry:
+    """When a page changed goes with the entry: no frontier has to keep it."""
+    if request.lastmod:
+        whole = request.replace(lastmod=0.0)
+        return Entry(request=whole, fingerprint=fingerprint, host=host, lastmod=request.lastmod)
+    return Entry(request=request, fingerprint=fingerprint, host=host)

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import msgspec
 
+from gossamer.core.archive import ARCHIVE_RUNG
+from gossamer.core.drops import DropSample
 from gossamer.core.errors import Fault
+from gossamer.core.freshness import KnownPage
 from gossamer.core.hosts import HostSignal, HostSignalKind
 from gossamer.core.requests import Entry, Lease, RequestPreview
 from gossamer.core.results import (
+    EXTRACTED,
     Attempt,
     ExtractResult,
     FetchResult,
@@ -28,6 +32,7 @@ class OpenAttempt(msgspec.Struct):
     """What is known so far of one attempt."""
 
     lease: Lease
+    entry: Entry  # of the page: the lease's own, or that of the page which is extracted
     started_at: float
     worker: str
     rung: str = ""  # which way of fetching answered, or failed; empty: nobody was asked
@@ -40,10 +45,13 @@ class OpenAttempt(msgspec.Struct):
     picture: bytes = b""  # the page as a PNG, where a browser took one
     log_in: int = 0  # the number of the log-in since which its session is logged in; 0: it needs none
     is_asked: bool = False  # the host was asked for the page: its turn is used up, whatever comes of it
+    known: KnownPage | None = None  # what earlier checks of the page have found
+    is_conditional: bool = False  # the host was asked whether the page has changed since
+    is_unchanged: bool = False  # it has not
     preview: RequestPreview | None = None  # made before a callback changes what a request holds
 
     def __post_init__(self) -> None:
-        self.preview = preview_of(self.lease.entry.request)
+        self.preview = preview_of(self.entry.request)
 
     def unfinished_signal(self) -> HostSignal:
         """What to give the lease back with, or to fail with, wherever the visit was broken off."""
@@ -52,25 +60,28 @@ class OpenAttempt(msgspec.Struct):
     def host_signal(
         self, kind: HostSignalKind = HostSignalKind.OK, retry_after_s: float | None = None
     ) -> HostSignal:
-        """What this attempt says of its host."""
+        """What this attempt says of its host: nothing where an archive answered."""
+        if self.is_archived:
+            return HostSignal()
         latency_s = self.fetched.latency_s if self.fetched else None
         return HostSignal(
             kind=kind, started_at=self.started_at, latency_s=latency_s, retry_after_s=retry_after_s
         )
 
-    def make_page(self, result: ExtractResult) -> PageRecord:
-        """The page that was parsed."""
-        request, fetched = self.lease.entry.request, self.fetched
+    def make_page(self, result: ExtractResult, items: int) -> PageRecord:
+        """The page that was parsed, with so many items on it that are kept."""
+        request, fetched = self.entry.request, self.fetched
         assert fetched is not None, "a page comes from a response"
         return PageRecord(
             url=request.url,
-            fingerprint=self.lease.entry.fingerprint,
+            fingerprint=self.entry.fingerprint,
             status=fetched.status,
             content_type=result.content_type,
             title=result.title,
             depth=request.depth,
             size_bytes=len(fetched.body),
-            at=self.started_at,
+            at=fetched.started_at if self.is_archived else self.started_at,  # it is as old as it was then
+            items=items,
         )
 
     def make_result(
@@ -88,7 +99,10 @@ class OpenAttempt(msgspec.Struct):
         is_page: bool = False,
         page: PageRecord | None = None,
         dropped: dict[str, int] | None = None,
+        samples: tuple[DropSample, ...] = (),
         lane: str = "",
+        expected: dict[str, int] | None = None,
+        stop: str = "",
     ) -> VisitResult:
         """Everything this attempt brings back."""
         reason = fault.value if fault else ""
@@ -109,21 +123,24 @@ class OpenAttempt(msgspec.Struct):
             items=items,
             page=page,
             dropped=dropped or {},
+            samples=samples,
+            expected=expected or {},
+            stop=stop,
         )
 
     def _make_attempt(self, verdict: Verdict, reason: str, detail: str) -> Attempt:
         lease, fetched = self.lease, self.fetched
-        request = lease.entry.request
+        request = self.entry.request
         return Attempt(
             at=self.started_at,
             url=request.url,
-            fingerprint=lease.entry.fingerprint,
+            fingerprint=self.entry.fingerprint,
             verdict=verdict,
             reason=reason,
             detail=detail,
             attempt=lease.attempt,
             status=fetched.status if fetched else 0,
-            size_bytes=len(fetched.body) if fetched else 0,
+            size_bytes=fetched.size_bytes if fetched else 0,
             elapsed_ms=round(fetched.elapsed_s * 1000, 2) if fetched else 0.0,
             worker=self.worker,
             rung=self.rung,
@@ -140,6 +157,16 @@ class OpenAttempt(msgspec.Struct):
         )
 
     @property
+    def is_archived(self) -> bool:
+        """Whether nobody was asked: an archive gave the answer."""
+        return self.fetched is not None and self.fetched.rung == ARCHIVE_RUNG
+
+    @property
+    def is_extraction(self) -> bool:
+        """Whether its page was fetched before, by somebody else."""
+        return self.entry is not self.lease.entry
+
+    @property
     def is_marked(self) -> bool:
         """Whether the ledger names a refusal: a status without any mark is in its column already."""
         return self.block is not None and self.block.kind is not BlockKind.STATUS
@@ -147,6 +174,8 @@ class OpenAttempt(msgspec.Struct):
     def _all_flags(self) -> tuple[str, ...]:
         """What fetching and parsing say of the page, each word once."""
         fetched = self.fetched.flags if self.fetched else ()
+        if self.is_extraction:
+            fetched = (*fetched, EXTRACTED)
         if not self.flags and self.block is None:
             return fetched
         block = (f"block:{self.block.kind}",) if self.block is not None and self.is_marked else ()

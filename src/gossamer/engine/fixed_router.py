@@ -13,12 +13,16 @@ _ANY = ("", AUTO)
 
 
 class FixedRouter:
-    """Port ``Router``: one route for all requests but those that name a rung, and nothing to learn."""
+    """Port ``Router``: one route for all requests but those that name a rung, and nothing to learn.
+
+    With ``is_only`` those that name a rung take it, too: where nobody is asked there is no other way.
+    """
 
     is_fixed = True
 
-    def __init__(self, route: Route = DIRECT) -> None:
+    def __init__(self, route: Route = DIRECT, *, is_only: bool = False) -> None:
         self._route = route
+        self._is_only = is_only
 
     def __repr__(self) -> str:
         return f"FixedRouter({self._route!r})"
@@ -26,7 +30,7 @@ class FixedRouter:
     async def choose_route(self, request: Request, host: str) -> Route | Detour:
         """See :class:`~gossamer.ports.router.Router`."""
         rung = request.fetch
-        if rung in _ANY:
+        if self._is_only or rung in _ANY:
             return self._route
         if kind_of(rung):
             raise MissingServiceError(explain_missing_proxies(rung))

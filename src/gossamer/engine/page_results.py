@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from gossamer.core.drops import DropKind
-from gossamer.core.errors import DropItem, Fault, UnstorableItemError
+from gossamer.core.drops import KEY_LENGTH, DropKind, DropSample
+from gossamer.core.errors import DropItem, Fault, UnstorableItemError, UsageError
+from gossamer.core.files import Saving
 from gossamer.core.requests import Entry, Request
 from gossamer.core.results import ExtractResult, FetchResult, ItemRecord
+from gossamer.engine.drop_samples import DropCollector
 from gossamer.engine.parts import VisitParts
 from gossamer.ports.pipeline import Pipeline
 
@@ -37,22 +39,48 @@ async def admit_links(
 
 
 async def keep_items(
-    pipeline: Pipeline, result: ExtractResult, url: str, dropped: dict[str, int]
+    pipeline: Pipeline,
+    result: ExtractResult,
+    url: str,
+    dropped: dict[str, int],
+    *,
+    sampler: DropCollector | None = None,
+    at: float = 0.0,
 ) -> tuple[tuple[ItemRecord, ...], ExtractResult]:
     """The records of the items, and the extraction with the fault of those that cannot be stored.
 
     Raises :class:`~gossamer.core.errors.PipelineError` when a step fails: then nothing of the page is to be
-    stored. Items that are dropped are counted into ``dropped``.
+    stored. Items that are dropped are counted into ``dropped``; ``sampler`` takes some of them as examples,
+    of a page that was visited ``at``, into the extraction.
     """
     kept = []
+    samples: tuple[DropSample, ...] = ()
     for item in result.items:
         try:
-            kept.append(await pipeline.process(item, url))
+            kept.append(await pipeline.process(item, url, result.response))
         except DropItem as drop:
-            reason = DropKind.ITEM.key_of(str(drop))[:200]
-            dropped[reason] = dropped.get(reason, 0) + 1
+            key = DropKind.ITEM.key_of(str(drop))[:KEY_LENGTH]
+            dropped[key] = dropped.get(key, 0) + 1
+            if sampler is not None:
+                reason = DropKind.ITEM.reason_of(key) or ""
+                samples += sampler.take_sample(reason, drop.stage, item, url, at)
         except UnstorableItemError as error:
             if not result.fault:
                 told = f"an item cannot be stored: {error}"
                 result = replace(result, fault=Fault.CALLBACK, error=told)
-    return tuple(kept), result
+    files = tuple(dict.fromkeys(url for record in kept if record.files for url in record.files))
+    if files:
+        result = replace(result, requests=(*result.requests, *_request_files(files, dropped)))
+    return tuple(kept), replace(result, samples=samples) if samples else result
+
+
+def _request_files(urls: tuple[str, ...], dropped: dict[str, int]) -> list[Request]:
+    """The requests for files that items name; what is no URL is counted into ``dropped``."""
+    requests = []
+    for url in urls:
+        try:
+            requests.append(Request(url, saves=Saving()))
+        except UsageError:
+            key = DropKind.LINK.key_of("bad_url")
+            dropped[key] = dropped.get(key, 0) + 1
+    return requests

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from msgspec import field
 
+from gossamer.core.errors import UsageError
 from gossamer.core.hosts import FrontierRules
 from gossamer.core.jobs import Job
 from gossamer.core.record import Record
+from gossamer.core.requests import Request
+from gossamer.core.results import FetchResult
 from gossamer.core.shifts import PAGE_LANE
 from gossamer.engine.admission import Admission
+from gossamer.engine.drop_samples import DropCollector
 from gossamer.engine.fixed_router import FixedRouter
 from gossamer.policy.blocks import BlockRules
 from gossamer.ports.clock import Clock
@@ -29,6 +34,15 @@ from gossamer.ports.sink import Sink
 from gossamer.ports.store import Store
 from gossamer.ports.visit_watcher import VisitWatcher
 
+if TYPE_CHECKING:
+    from gossamer.engine.file_keeper import FileKeeper
+    from gossamer.engine.page_memory import PageMemory
+
+
+def no_files() -> FileKeeper:
+    """For whoever keeps no files. Raises ``UsageError``."""
+    raise UsageError("files are kept by crawls only")
+
 
 class VisitParts(Record, frozen=True, kw_only=True):
     """What a visit works with. It decides what becomes of a request, and writes nothing down."""
@@ -43,7 +57,12 @@ class VisitParts(Record, frozen=True, kw_only=True):
     router: Router = field(default_factory=FixedRouter)
     screenshots: ScreenshotStore | None = None  # None: none are kept
     blocks: BlockRules = field(default_factory=BlockRules)
+    samples: DropCollector = field(default_factory=DropCollector)  # of items that are dropped
     login: LoginGate | None = None  # None: nobody logs in
+    defers_page: Callable[[Request, FetchResult], bool] | None = None  # whose callbacks run elsewhere
+    open_files: Callable[[], FileKeeper] = no_files  # what keeps answers as files, opened with the first
+    memory: PageMemory | None = None  # None: nothing is kept of pages for later crawls
+    is_extracting: bool = False  # nobody is asked: the fetcher has what was fetched before
 
 
 class EngineParts(VisitParts, frozen=True, kw_only=True):

@@ -5,10 +5,11 @@ from __future__ import annotations
 import logging
 import traceback
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
+from gossamer.core.drops import DropSample
 from gossamer.core.errors import Fault, OperatorError
 from gossamer.core.events import LeaseLostEvent, PageDoneEvent
 from gossamer.core.jobs import Job
@@ -16,6 +17,7 @@ from gossamer.core.requests import Lease
 from gossamer.core.results import Attempt, Verdict, VisitResult
 from gossamer.engine.admission import Admission
 from gossamer.engine.attempt import MAX_DETAIL
+from gossamer.policy.deferral import page_entry_of
 from gossamer.policy.request_preview import preview_of
 from gossamer.policy.request_secrets import secret_values_of
 from gossamer.ports.committer import Committer
@@ -75,7 +77,7 @@ class ResultRecorder:
                     is_page=result.page is not None,
                     requests=len(result.outcome.outlinks),
                     dropped=result.dropped,
-                    host=result.outcome.lease.entry.host,
+                    host=page_entry_of(result.outcome.lease.entry).host,
                 )
             )
 
@@ -102,7 +104,14 @@ def without_secrets(result: VisitResult) -> VisitResult:
     dropped: Counter[str] = Counter()  # reasons that differ in a secret alone become one
     for reason, count in result.dropped.items():
         dropped[hide_secrets(reason, values)] += count
-    return replace(result, attempts=attempts, dropped=dict(dropped))
+    samples = tuple(_sample_without(sample, values) for sample in result.samples)
+    return replace(result, attempts=attempts, dropped=dict(dropped), samples=samples)
+
+
+def _sample_without(sample: DropSample, values: Iterable[str]) -> DropSample:
+    """The same sample of a dropped item without secrets."""
+    data = hide_secrets(sample.data.decode(), values).encode()
+    return replace(sample, reason=hide_secrets(sample.reason, values), data=data)
 
 
 def _to_dead_letter(result: VisitResult) -> VisitResult:
@@ -122,7 +131,7 @@ def _to_dead_letter(result: VisitResult) -> VisitResult:
 
 def expired_attempt(lease: Lease, now: float, worker: str) -> Attempt:
     """The ledger's row for a lease that no worker came back from."""
-    entry = lease.entry
+    entry = page_entry_of(lease.entry)
     return Attempt(
         at=now,
         url=entry.request.url,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 
 from gossamer.core.errors import TransitionError
 from gossamer.core.events import JobFinishedEvent, JobStartedEvent, ProgressEvent
@@ -21,7 +21,7 @@ from gossamer.core.requests import Request
 from gossamer.engine.gauges import GaugeRecorder
 from gossamer.engine.parts import EngineParts
 from gossamer.engine.seeding import Seeder, SeedingResult
-from gossamer.policy.job_life import finish_reason_of
+from gossamer.policy.job_life import EndFinder, JobEnd, finish_reason_of
 from gossamer.ports.worker_group import WorkerGroup
 from gossamer.runtime.user_code import await_endable
 
@@ -30,6 +30,7 @@ class RunSummary(Record, frozen=True, kw_only=True):
     """What one run did."""
 
     reason: FinishReason
+    detail: str = ""  # which budget is spent, or why a callback ended it
     seeded: SeedingResult
     recovered: int
     started_at: float
@@ -46,25 +47,23 @@ class Supervisor:
         worker: WorkerGroup,
         *,
         max_time_s: float | None = None,
-        is_over_budget: Callable[[], Awaitable[bool]] | None = None,
+        find_end: EndFinder | None = None,
         drain_s: float = 10.0,
         look_every_s: float = 0.5,
     ) -> None:
         self._parts = parts
         self._worker = worker
         self._max_time_s = max_time_s
-        self._is_over_budget = is_over_budget
+        self._find_end = find_end
         self._drain_s = drain_s
         self._look_every_s = look_every_s
         self._stop = asyncio.Event()
         self._gauges = GaugeRecorder(parts.series, parts.job, folds=True)
 
-    def follow_limits(
-        self, max_time_s: float | None, is_over_budget: Callable[[], Awaitable[bool]] | None
-    ) -> None:
+    def follow_limits(self, max_time_s: float | None, find_end: EndFinder | None) -> None:
         """Somebody changed the job: the next look goes by this."""
         self._max_time_s = max_time_s
-        self._is_over_budget = is_over_budget
+        self._find_end = find_end
 
     def stop(self) -> None:
         """Drain: start nothing new, finish what is in hand within ``drain_s``, give the rest back."""
@@ -85,21 +84,21 @@ class Supervisor:
         seeds_task = asyncio.create_task(_add_seeds(seeding, seeds))
         shift = asyncio.create_task(self._worker.run())
         try:
-            reason = await self._wait_for_end(shift, seeds_task, started_at)
+            end = await self._wait_for_end(shift, seeds_task, started_at)
             seeds_task.cancel()
             await self._end_shift(shift)
         finally:
             for task in (seeds_task, shift):
                 task.cancel()
             await asyncio.gather(seeds_task, shift, return_exceptions=True)
-        if reason is FinishReason.FINISHED:
-            reason = await self._finish_job()
+        reason = await self._finish_job() if end.reason is FinishReason.FINISHED else end.reason
         ended_at = parts.clock.now()
         stats = await self._read_stats()
         await self._gauges.record_stats(stats, ended_at, at_once=True)
         parts.sink.emit(JobFinishedEvent(at=ended_at, job=parts.job.id, reason=reason))
         return RunSummary(
             reason=reason,
+            detail=end.detail,
             seeded=seeding.so_far,
             recovered=len(expired),
             started_at=started_at,
@@ -109,23 +108,25 @@ class Supervisor:
 
     async def _wait_for_end(
         self, shift: asyncio.Task[None], seeding: asyncio.Task[None], started_at: float
-    ) -> FinishReason:
+    ) -> JobEnd:
         """Until there is a reason to end; a shift or a seeding that fails raises here."""
         while True:
             is_seeded = seeding.done()  # before the look: what was seeded since is not in it
+            stats = await self._read_stats()
+            end = None if self._find_end is None else await self._find_end(stats)
             reason = finish_reason_of(
-                await self._read_stats(),
+                stats,
                 elapsed_s=self._parts.clock.now() - started_at,
                 max_time_s=self._max_time_s,
                 stopping=self._stop.is_set(),
                 seeding=not is_seeded,
-                over_budget=self._is_over_budget is not None and await self._is_over_budget(),
+                asked=None if end is None else end.reason,
             )
             for task in (seeding, shift):
                 if task.done():
                     task.result()
             if reason is not None:
-                return reason
+                return end if end is not None and end.reason is reason else JobEnd(reason=reason)
             await self._until_next_look({shift} if is_seeded else {shift, seeding})
 
     async def _until_next_look(self, ends: set[asyncio.Task[None]]) -> None:

@@ -1,7 +1,8 @@
 """What becomes of one leased request.
 
 In order: *host down?* (give up) - *route* (or another lane) - *robots* - *log-in* - *late?* (give back) -
-*fetch* - *classify* - *extract* - *pipeline* - *learn* (another route may be worth a try). What ends a
+*fetch* - *classify* - *extract* (or another worker does) - *pipeline* - *learn* (another route may be worth a
+try). What ends a
 request is one :class:`VisitResult`; what does not (late, or robots.txt had to be fetched first) is a
 :class:`HostSignal` to give the lease back with, which costs the request nothing.
 """
@@ -23,22 +24,38 @@ from gossamer.core.errors import (
 )
 from gossamer.core.hosts import HostSignal, HostSignalKind
 from gossamer.core.requests import Lease, Request
-from gossamer.core.results import FetchResult, RobotsDecision, Verdict, VisitResult
-from gossamer.core.routes import Advice, Block, Detour, Route, RouteReport
+from gossamer.core.results import (
+    ExtractResult,
+    FetchResult,
+    ItemRecord,
+    RobotsDecision,
+    Verdict,
+    VisitResult,
+)
+from gossamer.core.routes import Detour, Route, RouteReport
 from gossamer.engine.attempt import MAX_DETAIL, OpenAttempt
 from gossamer.engine.log_ins import settle_log_out
 from gossamer.engine.page_results import admit_links, keep_items
 from gossamer.engine.parts import ShiftOptions, VisitParts
 from gossamer.engine.pictures import keep_picture
+from gossamer.engine.visit_ends import (
+    check_not_modified,
+    defer_page,
+    end_untried,
+    follow_advice,
+    keep_file,
+    settle_errback,
+    settle_unchanged,
+    take_detour,
+)
 from gossamer.policy import redirects, retry, urls
 from gossamer.policy.blocks import find_block, find_redirect_block
+from gossamer.policy.deferral import page_entry_of
 from gossamer.ports.login_gate import LoginGate
 from gossamer.runtime.user_code import ends_task
 
 _NOT_THE_HOSTS = frozenset({Fault.LOGGED_OUT, Fault.PARSE_INTERRUPTED})
 """Faults of a page that was had which say nothing against its host."""
-OWN_WAIT_S = 30.0
-"""A request that waits while others of its host do not comes back after so long at the soonest."""
 _SPIDERS_OWN = frozenset({Fault.CALLBACK, Fault.CALLBACK_TIMEOUT, Fault.PIPELINE})
 
 
@@ -52,7 +69,7 @@ class Visitor:
 
     def open_attempt(self, lease: Lease) -> OpenAttempt:
         """The attempt that a visit will make of this lease."""
-        return OpenAttempt(lease, self._parts.clock.now(), self._options.worker)
+        return OpenAttempt(lease, page_entry_of(lease.entry), self._parts.clock.now(), self._options.worker)
 
     async def visit(self, attempt: OpenAttempt) -> VisitResult | HostSignal:
         """The result to record, or a signal to give the lease back with.
@@ -61,17 +78,15 @@ class Visitor:
         """
         try:
             result = await self._process_lease(attempt)
-            if isinstance(result, VisitResult) and attempt.lease.entry.request.errback:
+            if self._parts.memory is not None and isinstance(result, VisitResult):
+                result = self._parts.memory.note_visit(attempt, result)
+            if isinstance(result, VisitResult) and attempt.entry.request.errback:
                 result = await self._with_errback(attempt, result)
             if attempt.picture and isinstance(result, VisitResult) and self._parts.screenshots is not None:
                 result = await keep_picture(self._parts.screenshots, result, attempt.picture)
         except UsageError as error:  # a request that was changed after it was yielded
-            return attempt.make_result(
-                Verdict.DEAD,
-                Fault.CALLBACK,
-                detail=str(error)[-MAX_DETAIL:],
-                signal=attempt.unfinished_signal(),
-            )
+            detail, signal = str(error)[-MAX_DETAIL:], attempt.unfinished_signal()
+            return attempt.make_result(Verdict.DEAD, Fault.CALLBACK, detail=detail, signal=signal)
         except OperatorError:
             raise
         except (
@@ -89,7 +104,7 @@ class Visitor:
 
     async def _with_errback(self, attempt: OpenAttempt, result: VisitResult) -> VisitResult:
         """What the spider makes of a request that will not be had."""
-        outcome, request = result.outcome, result.outcome.lease.entry.request
+        outcome, request = result.outcome, attempt.entry.request
         if outcome.verdict not in (Verdict.DEAD, Verdict.SKIPPED) or outcome.reason in _SPIDERS_OWN:
             return result
         detail = result.attempts[0].detail
@@ -98,31 +113,35 @@ class Visitor:
             return result
         dropped = dict(extracted.dropped)
         try:
-            items, extracted = await keep_items(self._parts.pipeline, extracted, request.url, dropped)
+            items, extracted = await self._keep_items(attempt, extracted, request.url, dropped)
         except PipelineError as error:
             failed = FetchError(Fault.PIPELINE, f"{detail}\nin the errback: {error}"[-MAX_DETAIL:])
             return self._handle_failure(attempt, failed, outcome.signal)
         entries = self._parts.admission.admit_links(request, extracted.requests, dropped)
-        row = result.attempts[0]
-        if extracted.fault:  # then it is a dead letter, even where the page itself was only skipped
-            detail = f"{detail}\nin the errback: {extracted.error}"[-MAX_DETAIL:]
-            reason = outcome.reason if outcome.verdict is Verdict.DEAD else extracted.fault
-            row = replace(row, verdict=Verdict.DEAD, reason=reason, detail=detail)
-        outcome = replace(outcome, verdict=row.verdict, reason=row.reason, outlinks=entries)
-        return replace(result, outcome=outcome, attempts=(row,), items=items, dropped=dropped)
+        return settle_errback(result, extracted, items, entries, dropped)
+
+    async def _keep_items(
+        self, attempt: OpenAttempt, result: ExtractResult, url: str, dropped: dict[str, int]
+    ) -> tuple[tuple[ItemRecord, ...], ExtractResult]:
+        parts = self._parts
+        return await keep_items(
+            parts.pipeline, result, url, dropped, sampler=parts.samples, at=attempt.started_at
+        )
 
     async def _process_lease(self, attempt: OpenAttempt) -> VisitResult | HostSignal:
         """What becomes of a lease: a result to record, or a signal to give it back with."""
         parts, lease = self._parts, attempt.lease
         request = lease.entry.request
-        if lease.entry.unreadable or lease.host_down:
-            return _given_up(attempt)
+        if (untried := end_untried(parts, attempt)) is not None:
+            return untried
+        if parts.is_extracting:
+            return await self._fetch_page(attempt, attempt.entry.request)
         try:
             route = await parts.router.choose_route(request, lease.entry.host)
         except FetchError as error:  # it is not to be fetched at all
             return self._handle_failure(attempt, error, HostSignal())
         if isinstance(route, Detour):
-            return _take_detour(attempt, route, parts.clock.now())
+            return take_detour(attempt, route, parts.clock.now())
         attempt.route = route
         if not parts.router.is_fixed:
             attempt.started_at = parts.clock.now()  # what it was chosen to try out is claimed by now
@@ -187,17 +206,23 @@ class Visitor:
             is_probe=is_probe,
         )
         advice = await self._parts.router.learn_from(report)
-        return result if advice is None else _follow_advice(result, advice)
+        return result if advice is None else follow_advice(result, advice)
 
     async def _fetch_page(self, attempt: OpenAttempt, request: Request) -> VisitResult:
         try:
-            attempt.fetched = fetched = await self._parts.fetcher.fetch(request, attempt.route)
+            # Of an extraction, the request in the lease says where the archive has its answer.
+            wanted = attempt.lease.entry.request
+            fetcher = self._parts.fetcher if wanted.saves is None else self._parts.open_files()
+            if self._parts.memory is not None:
+                wanted = await self._parts.memory.prepare_request(attempt, wanted)
+            attempt.fetched = fetched = await fetcher.fetch(wanted, attempt.route)
         except FetchError as error:
             attempt.rung, attempt.proxy, attempt.picture = error.rung, error.proxy, error.screenshot
             attempt.failure_cost = error.cost
             return self._handle_failure(attempt, error)
         attempt.rung, attempt.proxy, attempt.picture = fetched.rung, fetched.proxy, fetched.screenshot
-        return await self._classify_response(attempt, request, fetched)
+        unchanged = settle_unchanged(attempt, fetched)
+        return unchanged or await self._classify_response(attempt, request, fetched)
 
     async def _probe_host(self, attempt: OpenAttempt) -> HostSignal:
         """What the host answers to a request that it has answered before, instead of one that had no answer.
@@ -229,8 +254,10 @@ class Visitor:
         is_wanted = self._parts.extractor.wants_status(request, fetched.status)
         is_redirect = fetched.status in redirects.STATUSES and not is_wanted
         try:
+            check_not_modified(request, fetched)
             if is_redirect:
-                block = self._find_redirect_block(request, fetched)
+                location = fetched.header("location") if self._parts.blocks.is_detected else ""
+                block = find_redirect_block(request.url, location)
             else:
                 found = await self._parts.extractor.find_block(request, fetched)
                 block = found or find_block(fetched, self._parts.blocks)
@@ -253,10 +280,6 @@ class Visitor:
         return self._handle_failure(
             attempt, FetchError(fault, f"status {fetched.status}", retry_after_s=retry_after_s)
         )
-
-    def _find_redirect_block(self, request: Request, fetched: FetchResult) -> Block | None:
-        is_looked_for = self._parts.blocks.is_detected
-        return find_redirect_block(request.url, fetched.header("location")) if is_looked_for else None
 
     def _check_log_in(self, attempt: OpenAttempt, status: int, location: str) -> None:
         """Raise ``FetchError`` if an answer to a session that is logged in is for visitors."""
@@ -307,7 +330,7 @@ class Visitor:
         )
 
     def _handle_redirect(self, attempt: OpenAttempt, status: int, location: str) -> VisitResult:
-        request = attempt.lease.entry.request
+        request = attempt.entry.request
         try:
             self._check_log_in(attempt, status, location)
             target = redirects.follow_redirect(
@@ -330,8 +353,21 @@ class Visitor:
         self, attempt: OpenAttempt, request: Request, fetched: FetchResult, signal: HostSignal
     ) -> VisitResult:
         parts = self._parts
+        if request.saves is not None:
+            try:
+                return await keep_file(parts, attempt, request, fetched, signal)
+            except FetchError as error:
+                return self._handle_failure(attempt, error, signal)
         if failed := fetched.failure:
             return self._handle_failure(attempt, FetchError(failed.fault, failed.detail[-MAX_DETAIL:]))
+        if parts.defers_page is not None and fetched.archived and parts.defers_page(request, fetched):
+            return defer_page(attempt, fetched.archived, signal)
+        return await self._run_callback(attempt, request, fetched, signal)
+
+    async def _run_callback(
+        self, attempt: OpenAttempt, request: Request, fetched: FetchResult, signal: HostSignal
+    ) -> VisitResult:
+        parts = self._parts
         result = await parts.extractor.extract(request, fetched)
         attempt.flags = result.flags
         if result.refresh_to:
@@ -342,57 +378,22 @@ class Visitor:
             return self._handle_failure(attempt, FetchError(Fault(result.fault), result.error), signal)
         dropped = dict(result.dropped)
         try:
-            items, result = await keep_items(parts.pipeline, result, fetched.url, dropped)
+            items, result = await self._keep_items(attempt, result, fetched.url, dropped)
         except PipelineError as error:
             return self._handle_failure(attempt, FetchError(Fault.PIPELINE, str(error)[-MAX_DETAIL:]), signal)
         entries = await admit_links(parts, request, fetched, result, dropped)
-        verdict = Verdict.DEAD if result.fault else Verdict.SUCCESS
+        parts.admission.count_page(request, fetched, items, entries)
         return attempt.make_result(
-            verdict,
+            Verdict.DEAD if result.fault else Verdict.SUCCESS,
             Fault(result.fault) if result.fault else None,
             detail=result.error[-MAX_DETAIL:],
             signal=signal,
             outlinks=entries,
             items=items,
-            is_page=True,
-            page=attempt.make_page(result) if result.is_parsed else None,
+            is_page=not parts.is_extracting,  # then it was counted when it was fetched
+            page=attempt.make_page(result, len(items)) if result.is_parsed else None,
             dropped=dropped,
+            samples=result.samples,
+            expected=result.expected,
+            stop=result.stop,
         )
-
-
-def _take_detour(attempt: OpenAttempt, detour: Detour, now: float) -> VisitResult | HostSignal:
-    """Wait for another kind of worker, or for a time, at no cost."""
-    if detour.lane:
-        return attempt.make_result(Verdict.REROUTED, detail=detour.why, lane=detour.lane)
-    if detour.is_own and detour.wait_s is not None:
-        due_at = now + max(detour.wait_s, OWN_WAIT_S)
-        return attempt.make_result(
-            Verdict.RETRY, Fault.PROXY, detail=detour.why, due_at=due_at, charged=False, is_excused=True
-        )
-    return HostSignal(retry_after_s=detour.wait_s)
-
-
-def _follow_advice(result: VisitResult, advice: Advice) -> VisitResult:
-    """The same attempt, after which the request is tried again at no charge."""
-    verdict = Verdict.REROUTED if advice.lane else Verdict.RETRY
-    outcome = replace(
-        result.outcome,
-        verdict=verdict,
-        due_at=advice.due_at,
-        charged=False,
-        is_excused=True,
-        lane=advice.lane,
-        is_page=False,
-        outlinks=(),
-    )
-    (row,) = result.attempts
-    detail = "; ".join(filter(None, (advice.detail, row.detail)))[-MAX_DETAIL:]
-    return VisitResult(outcome=outcome, attempts=(replace(row, verdict=verdict, detail=detail),))
-
-
-def _given_up(attempt: OpenAttempt) -> VisitResult:
-    """A dead letter without a try."""
-    if reason := attempt.lease.entry.unreadable:
-        return attempt.make_result(Verdict.DEAD, Fault.UNREADABLE, detail=reason)
-    fault = Fault.HOST_LOST if attempt.lease.host_answered else Fault.HOST_DOWN
-    return attempt.make_result(Verdict.DEAD, fault, detail="not tried: the host was in trouble for too long")

@@ -214,8 +214,8 @@ class Worker:
                 if isinstance(ended, BaseException):
                     raise ended
         self._ended += len(ripe)
-        for attempt, _ in ripe:
-            self._held.pop(attempt.lease.token, None)
+        for lease, _ in returned:
+            self._held.pop(lease.token, None)
         if self._is_dry and not self._held:
             self.idle.set()
 
@@ -240,6 +240,8 @@ class Worker:
             due_at = now  # what is being recorded could not be leased yet, and still holds its host's slots
         self._ask_at = min(self._ask_at, now + options.idle_wait_s, due_at)  # -inf: woken meanwhile
         await self.record_expired(grant.expired)
+        if parts.memory is not None and grant.leases:
+            await parts.memory.load_pages(grant.leases)
         if self._stop.is_set():  # told to stop while this grant was on its way
             await parts.frontier.release(grant.leases, [HostSignal()] * len(grant.leases))
             return

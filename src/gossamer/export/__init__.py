@@ -6,59 +6,39 @@ or a full disk leaves what was there before. Memory does not grow with the numbe
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import tempfile
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable
-from contextlib import closing
+from contextlib import ExitStack, closing
 from functools import partial
+from importlib import import_module
 from pathlib import Path
-from typing import IO, Any, BinaryIO, Protocol
+from typing import IO, Any, BinaryIO, cast
 
-from gossamer.core.errors import UsageError
 from gossamer.core.jobs import StoredItem
-from gossamer.export import json
+from gossamer.export.fields import EVERY_FIELD, FieldChoice
 from gossamer.export.files import replace_file
-from gossamer.export.json import JsonWriter
-from gossamer.export.jsonl import JsonlWriter
+from gossamer.export.formats import (
+    check_compression,
+    check_growth,
+    check_old,
+    compression_of,
+    format_of,
+    load_writer,
+)
+from gossamer.export.writer import ItemWriter, UnfitItemError
 
-SUFFIXES = {
-    ".jsonl": "jsonl",
-    ".jl": "jsonl",
-    ".ndjson": "jsonl",
-    ".json": "json",
-    ".csv": "csv",
-    ".xml": "xml",
-}
-"""The format that a suffix stands for."""
 STREAMED = 200
 """Items of one piece of a stream."""
 PIECE_BYTES = 1 << 18
 
-
-class ItemWriter(Protocol):
-    """One format being written. What is to be kept of an old file was written by the constructor."""
-
-    def write_item(self, data: dict[str, Any]) -> None:
-        """Add one item."""
-        ...
-
-    def write_end(self) -> None:
-        """Write what comes after the last item."""
-        ...
-
-    def close(self) -> None:
-        """Let go of what the writer holds; called in any case."""
-        ...
+log = logging.getLogger("gossamer.crawl")
 
 
-def format_of(path: Path | str) -> str:
-    """The format that a file's suffix names. Raises :class:`UsageError` for any other."""
-    suffix = Path(path).suffix.lower()
-    if suffix not in SUFFIXES:
-        raise UsageError(
-            f"{path}: {f'the suffix {suffix} is not the name of a format' if suffix else 'no suffix'}; "
-            f"known are {', '.join(SUFFIXES)}; --format names it for any file"
-        )
-    return SUFFIXES[suffix]
+def log_refusal(item: StoredItem, why: str) -> None:
+    """Say of an item that a format cannot hold."""
+    log.warning("%s %.200r was left out: %s", item.type, item.key, why)
 
 
 async def write_items(
@@ -68,23 +48,58 @@ async def write_items(
     *,
     append: bool = False,
     safe_csv: bool = False,
+    compression: str = "",
+    fields: FieldChoice = EVERY_FIELD,
     ready: Callable[[Path], None] = lambda part: None,
+    refuse: Callable[[StoredItem, str], None] = log_refusal,
 ) -> int:
     """Write the items' data and say how many there were.
 
-    ``target`` is a path, whose suffix is the ``format`` unless one is given, or an open binary file, which is
-    neither renamed nor closed. ``append`` keeps what a file has; ``safe_csv`` marks cells that a spreadsheet
-    would take for a formula with a leading apostrophe. ``ready`` is called with the path of the new file when
-    that is complete, before it takes the place of the old one. Raises :class:`UsageError` for an unknown
-    format and for a file that cannot be appended to, :class:`~gossamer.core.errors.StorageError` when
-    writing fails.
+    ``target`` is a path, whose suffixes are the ``format`` and the ``compression`` unless they are given, or
+    an open binary file, which is neither renamed nor closed. ``append`` keeps what a file has; ``safe_csv``
+    marks cells that a spreadsheet would take for a formula with a leading apostrophe. ``ready`` is called
+    with the path of the new file when that is complete, before it takes the place of the old one; ``refuse``
+    with each item that the format cannot hold, and why: it alone is left out. Raises :class:`UsageError` for
+    an unknown format and for a file that cannot be appended to,
+    :class:`~gossamer.core.errors.MissingServiceError` for a format whose package is missing,
+    :class:`~gossamer.core.errors.StorageError` when writing fails.
     """
-    if isinstance(target, str | Path):
-        path = Path(target)
-        make = _writer_for(format or format_of(path), safe_csv)
-        with replace_file(path, keep=append, ready=ready) as (out, old):
-            return await _write_all(make(out, old, str(path)), items)
-    return await _write_all(_writer_for(format or "jsonl", safe_csv)(target, None, "output"), items)
+    path = Path(target) if isinstance(target, str | Path) else None
+    kind = format or ("jsonl" if path is None else format_of(path))
+    packing = compression or ("" if path is None else compression_of(path))
+    check_compression(packing, kind)
+    make = _writer_for(kind, safe_csv, fields)
+    with ExitStack() as stack:
+        out, old, place = cast("BinaryIO", target), None, "output"
+        if path is not None:
+            out, old = stack.enter_context(replace_file(path, keep=append, ready=ready))
+            place = str(path)
+        if packing:
+            packer = import_module("gossamer.export.compress")  # most files do without
+            old = stack.enter_context(packer.open_unpacked(old, packing, place)) if old else None
+            out = stack.enter_context(packer.open_packed(out, packing))
+        return await _write_all(make(out, old, place), items, fields, refuse)
+
+
+def write_rows(
+    rows: Iterable[dict[str, Any]],
+    target: str | BinaryIO,
+    format: str,  # noqa: A002 - the word that users know
+    *,
+    compression: str = "",
+) -> None:
+    """Write rows that are no items, such as those of a query; raises what :func:`write_items` does."""
+    with ExitStack() as stack:
+        out: BinaryIO = cast("BinaryIO", target)
+        if isinstance(target, str):
+            out, _ = stack.enter_context(replace_file(Path(target), keep=False))
+        if compression:
+            packer = import_module("gossamer.export.compress")
+            out = stack.enter_context(packer.open_packed(out, compression))
+        writer = stack.enter_context(closing(load_writer(format)(out, None, "output")))
+        for row in rows:
+            writer.write_item(row)
+        writer.write_end()
 
 
 async def stream_items(
@@ -95,18 +110,19 @@ async def stream_items(
 ) -> AsyncIterator[bytes]:
     """The items' data in a format, piece by piece; memory does not grow with their number.
 
-    Raises :class:`UsageError` for an unknown format, before the first piece.
+    Items that the format cannot hold are left out, and logged. Raises :class:`UsageError` for an unknown
+    format, before the first piece.
     """
-    with tempfile.TemporaryFile() as waiting:  # csv knows its columns only at the end
-        writer = _writer_for(format, safe_csv)(waiting, None, "output")
+    with tempfile.TemporaryFile() as waiting:  # csv, for one, knows its columns only at the end
+        writer = _writer_for(format, safe_csv, EVERY_FIELD)(waiting, None, "output")
         with closing(writer):
             count = 0
             async for item in items:
-                writer.write_item(item.data)
+                _write_item(writer, item, EVERY_FIELD, log_refusal)
                 count += 1
                 if count % STREAMED == 0 and waiting.tell():
                     yield _take_bytes(waiting)
-            writer.write_end()
+            await asyncio.to_thread(writer.write_end)  # that of a table is long, and others use this loop
         waiting.seek(0)
         while piece := waiting.read(PIECE_BYTES):
             yield piece
@@ -121,50 +137,57 @@ def _take_bytes(file: IO[bytes]) -> bytes:
     return taken
 
 
-def check_appendable(path: Path, format: str) -> None:  # noqa: A002 - the word that users know
+def check_appendable(path: Path, format: str, compression: str = "") -> None:  # noqa: A002 - users' word
     """Whether items can be appended to a file, as it is now.
 
-    Raises :class:`UsageError` for one that holds something else, ``OSError`` for one that cannot be read.
+    Raises :class:`UsageError` for one that holds something else, and for a format that cannot be continued;
+    ``OSError`` for one that cannot be read.
     """
     if not path.is_file() or path.stat().st_size == 0:
         return
-    _, check = _load_format(format)
-    with path.open("rb") as old:
-        check(old, str(path))
+    check_growth(format, path)
+    with ExitStack() as stack:
+        old: BinaryIO = stack.enter_context(path.open("rb"))
+        if packing := compression or compression_of(path):
+            packer = import_module("gossamer.export.compress")
+            old = stack.enter_context(packer.open_unpacked(old, packing, str(path)))
+        check_old(format, old, str(path))
 
 
-def _writer_for(name: str, safe_csv: bool) -> Callable[[BinaryIO, BinaryIO | None, str], ItemWriter]:
-    make, _ = _load_format(name)
-    return partial(make, safe=True) if safe_csv and name == "csv" else make
-
-
-def _load_format(name: str) -> tuple[Callable[..., ItemWriter], Callable[[BinaryIO, str], object]]:
-    """What writes a format, and what checks a file that is to be continued; most need neither csv nor xml."""
-    if name == "jsonl":
-        return JsonlWriter, lambda _old, _place: None  # every line stands alone
-    if name == "json":
-        return JsonWriter, json.find_end
-    if name == "xml":
-        from gossamer.export import xml
-
-        return xml.XmlWriter, xml.find_end
+def _writer_for(
+    name: str, safe_csv: bool, fields: FieldChoice
+) -> Callable[[BinaryIO, BinaryIO | None, str], ItemWriter]:
+    make = load_writer(name)
     if name == "csv":
-        from gossamer.export import csv
-
-        return csv.CsvWriter, csv.read_header
-    raise UsageError(f"there is no format {name!r}; known are {', '.join(dict.fromkeys(SUFFIXES.values()))}")
+        return partial(make, fields=fields.names, safe=safe_csv)
+    return partial(make, fields=fields.names) if name in ("parquet", "excel") else make
 
 
-async def _write_all(writer: ItemWriter, items: Iterable[StoredItem] | AsyncIterable[StoredItem]) -> int:
+async def _write_all(
+    writer: ItemWriter,
+    items: Iterable[StoredItem] | AsyncIterable[StoredItem],
+    fields: FieldChoice,
+    refuse: Callable[[StoredItem, str], None],
+) -> int:
     with closing(writer):
         count = 0
         if isinstance(items, AsyncIterable):
             async for item in items:
-                writer.write_item(item.data)
-                count += 1
+                count += _write_item(writer, item, fields, refuse)
         else:
             for item in items:
-                writer.write_item(item.data)
-                count += 1
+                count += _write_item(writer, item, fields, refuse)
         writer.write_end()
     return count
+
+
+def _write_item(
+    writer: ItemWriter, item: StoredItem, fields: FieldChoice, refuse: Callable[[StoredItem, str], None]
+) -> bool:
+    """Whether the format could hold it."""
+    try:
+        writer.write_item(fields.pick(item))
+    except UnfitItemError as error:
+        refuse(item, str(error))
+        return False
+    return True

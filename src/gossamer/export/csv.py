@@ -11,20 +11,17 @@ from __future__ import annotations
 import csv
 import io
 import sys
-import tempfile
-from collections.abc import Iterator
-from typing import IO, Any, BinaryIO
+from collections.abc import Iterator, Sequence
+from typing import Any, BinaryIO
 
 import msgspec
 
 from gossamer.core.errors import UsageError
+from gossamer.export.buffer import ItemBuffer
 from gossamer.export.files import copy_bytes, read_tail
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 """What makes spreadsheet programs run a cell (OWASP, CSV injection); the last four are wide forms."""
-
-SPOOL_BYTES = 1 << 20
-"""Items up to this size wait in memory."""
 
 MAX_HEADER_BYTES = 1 << 20
 
@@ -32,22 +29,30 @@ MAX_HEADER_BYTES = 1 << 20
 class CsvWriter:
     """Writes ``.csv``. Appending keeps the columns of the file; new fields become columns behind them."""
 
-    def __init__(self, out: BinaryIO, old: BinaryIO | None, place: str, *, safe: bool = False) -> None:
+    def __init__(
+        self,
+        out: BinaryIO,
+        old: BinaryIO | None,
+        place: str,
+        *,
+        fields: Sequence[str] = (),
+        safe: bool = False,
+    ) -> None:
         self._out = out
         self._old = old
         self._safe = safe
         self._had = [] if old is None else read_header(old, place)
-        self._columns = dict.fromkeys(self._had)
-        self._spool: IO[bytes] = tempfile.SpooledTemporaryFile(SPOOL_BYTES)  # noqa: SIM115 - see close
+        self._items = ItemBuffer([*self._had, *map(self._escape_formula, fields)])
 
     def write_item(self, data: dict[str, Any]) -> None:
-        """Add one item."""
-        self._columns.update(dict.fromkeys(map(self._escape_formula, data)))
-        self._spool.write(msgspec.json.encode(data) + b"\n")
+        """Add one item. Raises :class:`UnfitItemError` for one without fields."""
+        if self._safe:
+            data = {self._escape_formula(name): value for name, value in data.items()}
+        self._items.add_item(data)
 
     def write_end(self) -> None:
         """Write the header, what the file had, and the items that waited for it."""
-        columns = list(self._columns)
+        columns = list(self._items.columns)
         if self._old is None:
             if columns:
                 self._out.write(self._encode_row(columns))
@@ -57,9 +62,7 @@ class CsvWriter:
                 self._out.write(b"\r\n")
         else:
             self._add_columns(self._old, columns)
-        self._spool.seek(0)
-        for line in self._spool:
-            data = {self._escape_formula(name): value for name, value in msgspec.json.decode(line).items()}
+        for data in self._items.read_items():
             self._out.write(self._encode_row([data.get(name) for name in columns]))
 
     def _add_columns(self, old: BinaryIO, columns: list[str]) -> None:
@@ -77,7 +80,7 @@ class CsvWriter:
 
     def close(self) -> None:
         """Let go of the temporary file."""
-        self._spool.close()
+        self._items.close()
 
     def _encode_row(self, values: list[Any]) -> bytes:
         text = io.StringIO()

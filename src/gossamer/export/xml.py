@@ -1,7 +1,8 @@
 """XML 1.0: ``<items>``, an ``<item>`` each, an element per field; elements of a list are ``<value>``.
 
 A field whose name is not an XML name gets a similar one, and keeps its own in the attribute ``name``.
-Characters that XML cannot carry become U+FFFD.
+Text with characters that XML cannot carry has them as JSON writes them (``\\u000b``), and backslashes
+doubled; its element then says ``escapes="json"``. The same holds for such names, with ``name-escapes``.
 """
 
 from __future__ import annotations
@@ -60,20 +61,33 @@ def _render_content(value: Any) -> str:
     if isinstance(value, dict):
         return "".join(_render_element(name, inner) for name, inner in value.items())
     if isinstance(value, list):
-        return "".join(f"<value>{_render_content(inner)}</value>" for inner in value)
+        return "".join(f"<value{_mark_of(inner)}>{_render_content(inner)}</value>" for inner in value)
     if value is None:
         return ""
     if isinstance(value, str):
         # A bare carriage return would be read back as a line feed.
-        return escape(_NOT_CHAR.sub("\ufffd", value), {"\r": "&#13;"})
+        return escape(_escape_controls(value), {"\r": "&#13;"})
     return msgspec.json.encode(value).decode()
 
 
 def _render_element(name: str, value: Any) -> str:
     if NAME.fullmatch(name):
-        return f"<{name}>{_render_content(value)}</{name}>"
+        return f"<{name}{_mark_of(value)}>{_render_content(value)}</{name}>"
     tag = _NOT_NAME.sub("_", name)
     if not NAME.fullmatch(tag):
         tag = f"_{tag}"
-    own = quoteattr(_NOT_CHAR.sub("\ufffd", name), {"\r": "&#13;", "\n": "&#10;", "\t": "&#9;"})
-    return f"<{tag} name={own}>{_render_content(value)}</{tag}>"
+    own = quoteattr(_escape_controls(name), {"\r": "&#13;", "\n": "&#10;", "\t": "&#9;"})
+    marks = (' name-escapes="json"' if _NOT_CHAR.search(name) else "") + _mark_of(value)
+    return f"<{tag} name={own}{marks}>{_render_content(value)}</{tag}>"
+
+
+def _mark_of(value: Any) -> str:
+    """The attribute of an element whose text is escaped."""
+    return ' escapes="json"' if isinstance(value, str) and _NOT_CHAR.search(value) else ""
+
+
+def _escape_controls(text: str) -> str:
+    """The text as XML can carry it."""
+    if not _NOT_CHAR.search(text):
+        return text
+    return _NOT_CHAR.sub(lambda found: f"\\u{ord(found[0]):04x}", text.replace("\\", "\\\\"))

@@ -14,7 +14,10 @@ from gossamer.ports.clock import Clock
 from gossamer.ports.duty import Duty
 
 FIRST_S = 60.0
-"""A supervisor that has just begun sees to the jobs first; one that stands by looks again this often."""
+"""A supervisor that has just begun sees to the jobs first; one that stands by looks again this often.
+
+A duty that is due more often comes earlier, too.
+"""
 AGAIN_S = 60.0
 """A duty that failed is run again after so long, or earlier if it is due."""
 
@@ -25,10 +28,10 @@ async def repeat_duty(
     duty: Duty, clock: Clock, is_leading: Callable[[], bool], errors: ErrorThrottle
 ) -> None:
     """Run a duty whenever it is due and this supervisor leads, until cancelled. Raises nothing."""
-    wait_s = FIRST_S
+    wait_s = min(FIRST_S, duty.every_s)
     while True:
         await clock.sleep(wait_s)
-        wait_s = AGAIN_S
+        wait_s = min(AGAIN_S, duty.every_s)
         if is_leading() and await _run_duty(duty, clock, errors):
             wait_s = duty.every_s
 

@@ -11,17 +11,18 @@ from dataclasses import replace
 
 from gossamer.core.errors import TransitionError
 from gossamer.core.events import JobFinishedEvent, LeaseLostEvent
-from gossamer.core.jobs import FrontierStats, Job
+from gossamer.core.jobs import FrontierStats, Job, tag_of
 from gossamer.core.lifecycle import FinishReason, JobCommand, JobState
 from gossamer.core.logs import LogEvent
 from gossamer.core.shifts import SEED_LANE, Shift
 from gossamer.core.steering import SettingChange
 from gossamer.core.text import format_count
 from gossamer.engine.gauges import GaugeRecorder
+from gossamer.engine.job_stop import forget_stop
 from gossamer.engine.recorder import expired_attempt
 from gossamer.fleet.marks import forget_spent, spent_s
 from gossamer.fleet.parts import FleetParts, MonitoredJob, log
-from gossamer.policy.job_life import change_job_record, end_run, finish_reason_of
+from gossamer.policy.job_life import JobEnd, change_job_record, end_run, finish_reason_of
 from gossamer.policy.shifts import LaneDemand, ShiftLimits, demand_of
 from gossamer.runtime.log_context import line_details
 
@@ -83,16 +84,19 @@ class JobMonitor:
             stats = self.stats = await watched.frontier.read_stats()
         now = parts.clock.now()
         await self._gauges.record_stats(stats, now)
+        end = None if watched.find_end is None else await watched.find_end(stats)
         reason = finish_reason_of(
             stats,
             elapsed_s=await self._elapsed_s(now),
             max_time_s=watched.max_time_s,
             stopping=False,
             seeding=not stats.seeded,
-            over_budget=watched.is_over_budget is not None and await watched.is_over_budget(),
+            asked=None if end is None else end.reason,
         )
-        if reason is not None and await self._end_job(reason, stats):
-            return ()
+        if reason is not None:
+            end = end if end is not None and end.reason is reason else JobEnd(reason=reason)
+            if await self._end_job(end, stats):
+                return ()
         return (
             LaneDemand(job=self.job.id, lane=SEED_LANE, useful=0 if stats.seeded else 1),
             *(
@@ -106,14 +110,14 @@ class JobMonitor:
             return 0.0
         return await spent_s(self._parts.shared, self.job, now)
 
-    async def _end_job(self, reason: FinishReason, stats: FrontierStats) -> bool:
+    async def _end_job(self, end: JobEnd, stats: FrontierStats) -> bool:
         """End the job, in the frontier and then in the book. ``False``: there is work again.
 
         A person may steer the job, or revive dead letters, between any two steps: the book is changed only if
         it still says what was read, and changed back if the frontier goes on by then.
         """
         parts, frontier = self._parts, self._watched.frontier
-        state = stats.state
+        state, reason = stats.state, end.reason
         if reason is FinishReason.FINISHED:
             if redone := await frontier.redo_lost():
                 log.warning(
@@ -132,8 +136,10 @@ class JobMonitor:
             state = JobState.FINISHED
         if self._watched.max_time_s is not None:
             await forget_spent(parts.shared, self.job)
+        if reason is FinishReason.STOPPED:
+            await forget_stop(parts.shared, tag_of(self.job))
         at = None if state is JobState.PAUSED else parts.clock.now()  # a pause is not an end
-        ended = end_run(self.job, reason, state, at)
+        ended = end_run(self.job, reason, state, at, error=end.detail)
         if not await parts.book.update(ended, expected=self.job):
             return True
         after = await frontier.read_stats()

@@ -10,6 +10,7 @@ from gossamer.core.jobs import Job
 from gossamer.core.shifts import PAGE_LANE, Shift
 from gossamer.core.steering import SettingChange
 from gossamer.observe.multi_sink import MultiSink
+from gossamer.policy.job_life import EndFinder
 from gossamer.policy.shifts import ShiftLimits
 from gossamer.ports.clock import Clock
 from gossamer.ports.fleet_frontier import FleetFrontier
@@ -30,7 +31,7 @@ class MonitoredJob:
     frontier: FleetFrontier
     per_host: int = 1
     max_time_s: float | None = None
-    is_over_budget: Callable[[], Awaitable[bool]] | None = None
+    find_end: EndFinder | None = None
     lanes: tuple[str, ...] = (PAGE_LANE,)  # of its requests
 
 

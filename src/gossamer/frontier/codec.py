@@ -100,6 +100,9 @@ def _is_usual(request: Request) -> bool:
         or request.browser is not None
         or request.redirects
         or request.trace
+        or request.archived
+        or request.saves is not None
+        or request.lastmod
     )
 
 

@@ -13,6 +13,7 @@ from gossamer.core.errors import Fault, TransitionError
 from gossamer.core.hosts import FrontierRules, HostState
 from gossamer.core.lifecycle import JOB_TABLE, JobCommand, RequestState, RequestTransition, next_state
 from gossamer.core.results import Outcome, Verdict
+from gossamer.core.shifts import EXTRACT_LANE
 from gossamer.policy.politeness import may_start
 
 ROUND = 500
@@ -65,9 +66,14 @@ def job_moves_of(command: JobCommand) -> dict[str, str]:
     }
 
 
-def leases_left(rules: FrontierRules, pages: int, leased: int) -> int | None:
-    """How many leases the job's page budget still allows, each of which may become a page."""
-    return None if rules.max_pages is None else max(rules.max_pages - pages - leased, 0)
+def leases_left(rules: FrontierRules, pages: int, leased: int, lane: str) -> int | None:
+    """How many leases the job's page budget still allows in a lane, each of which may become a page.
+
+    ``None``: any number. A page that is extracted was counted when it was fetched.
+    """
+    if rules.max_pages is None or lane == EXTRACT_LANE:
+        return None
+    return max(rules.max_pages - pages - leased, 0)
 
 
 EXPIRED = Fault.EXPIRED.value

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import re
 from datetime import datetime
 from decimal import Decimal
 from enum import Enum
@@ -18,6 +19,9 @@ from pydantic import BaseModel
 
 from gossamer.core.storable import REPLACEMENT, as_base_type, without_surrogates
 
+ESCAPED_NUL = b"\\u0000"
+"""NUL as JSON has it; behind a backslash it is the text that is written so."""
+_NUL_IN_JSON = re.compile(rb"(?<!\\)((?:\\\\)*)\\u0000")
 UNTOUCHED = frozenset({int, float, bool, type(None), Decimal, datetime})
 
 
@@ -27,6 +31,11 @@ def clean_text(text: str) -> str:
     if "\0" in text:
         text = text.replace("\0", REPLACEMENT)
     return text if text.isascii() else without_surrogates(text)
+
+
+def clean_json(data: bytes) -> bytes:
+    """JSON without NUL: what writes a model may make one of bytes, which are cleaned by nobody before."""
+    return _NUL_IN_JSON.sub(rb"\1" + REPLACEMENT.encode(), data)
 
 
 def clean_value(value: Any) -> Any:
@@ -48,6 +57,8 @@ def clean_value(value: Any) -> Any:
 
 def _clean_other(value: Any) -> Any:
     """The same for all that is neither text, list nor dict."""
+    if isinstance(value, bytes) and b"\0" in value:  # they are text when they are stored
+        return value.replace(b"\0", REPLACEMENT.encode())
     if isinstance(value, set | frozenset):
         return _clean_set(value)
     if isinstance(value, BaseModel):

@@ -9,13 +9,28 @@ from __future__ import annotations
 
 import dataclasses
 from functools import cache
-from typing import Any, dataclass_transform
+from typing import Annotated, Any, dataclass_transform, get_args, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 from pydantic_core import PydanticUndefined
 
 KEY = "key"
 """The mark of a key field, in a model's ``json_schema_extra`` or a dataclass field's ``metadata``."""
+
+
+class FileMark:
+    """The mark of a field whose value is the URL of a file that the crawl is to save."""
+
+
+FileRef = Annotated[str, FileMark()]
+"""The URL of a file: a field of this type (or of lists of it) has the file fetched and kept.
+
+The value that is stored is the URL in the form in which the file's own item has it. ::
+
+    class Product(Item):
+        image: FileRef | None = None
+        manuals: list[FileRef] = []
+"""
 
 
 def key(default: Any = PydanticUndefined, **field: Any) -> Any:
@@ -97,3 +112,26 @@ def key_fields(kind: type) -> tuple[str, ...]:
     if dataclasses.is_dataclass(kind):
         return tuple(field.name for field in dataclasses.fields(kind) if field.metadata.get(KEY))
     return ()
+
+
+@cache
+def file_fields(kind: type) -> tuple[str, ...]:
+    """The names of the fields of a model or dataclass that hold URLs of files (:data:`FileRef`)."""
+    if issubclass(kind, BaseModel):
+        return tuple(
+            name
+            for name, field in kind.model_fields.items()
+            if any(isinstance(mark, FileMark) for mark in field.metadata) or _names_files(field.annotation)
+        )
+    if dataclasses.is_dataclass(kind):
+        try:
+            hints = get_type_hints(kind, include_extras=True)
+        except (NameError, TypeError):  # names that are known to type checkers alone
+            return ()
+        return tuple(field.name for field in dataclasses.fields(kind) if _names_files(hints[field.name]))
+    return ()
+
+
+def _names_files(annotation: Any) -> bool:
+    """Whether a type is one of URLs of files, or has such a part."""
+    return isinstance(annotation, FileMark) or any(map(_names_files, get_args(annotation)))

@@ -1,6 +1,7 @@
 """From what a spider yields to the record that is stored.
 
-The order: the user's own steps, then cleaning, validation, required fields, key. An item that a step drops
+The order: the user's own steps, then cleaning, validation, required fields, key; steps of a later order see
+items that are clean and valid already, and are checked again after them. An item that a step drops
 or that does not hold what its type promises is dropped alone, with a short reason; nothing else of its page
 is touched. A step that fails in any other way fails the page: nothing of it is stored, and it is tried
 again. An item that no store could take is a slip of the spider, and its page a dead letter.
@@ -9,20 +10,24 @@ again. An item that no store could take is a slip of the spider, and its page a 
 from __future__ import annotations
 
 import dataclasses
-import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from importlib import import_module
 from types import FrameType
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 from pydantic import BaseModel
 from pydantic_core import PydanticSerializationError
 
 from gossamer.core.errors import DropItem, PipelineError, UnstorableItemError
 from gossamer.core.results import ItemRecord
-from gossamer.items.clean import clean_dict
-from gossamer.items.item import Item, is_misfit, key_fields
+from gossamer.core.stages import StageOrder
+from gossamer.items.clean import ESCAPED_NUL, clean_dict, clean_json
+from gossamer.items.item import Item, file_fields, is_misfit, key_fields
 from gossamer.items.keys import content_hash, content_key, key_text
+from gossamer.items.stages import Options, Step, load_steps
+from gossamer.items.typed import check_item
 from gossamer.items.validate import (
     MAX_ITEM_BYTES,
     MAX_REASON,
@@ -36,8 +41,11 @@ from gossamer.items.validate import (
     revalidate_item,
     unstorable_error,
 )
+from gossamer.policy.urls import DEFAULT_OPTIONS, UrlOptions
 from gossamer.runtime.user_code import await_value, ends_task, traceback_text
 
+_EARLY = (StageOrder.CLEAN, StageOrder.VALIDATE)
+_LATE = (StageOrder.DEDUPLICATE, StageOrder.ENRICH)
 PLAIN_TYPE = "item"
 """The type of plain dicts."""
 
@@ -54,10 +62,13 @@ _encode = msgspec.json.Encoder(enc_hook=_encode_model).encode
 class DefaultPipeline:
     """The :class:`~gossamer.ports.pipeline.Pipeline` of every crawl.
 
-    ``steps`` run first, in their order: functions ``step(item)`` or ``step(item, spider)``, or objects
-    (or classes) with ``process_item(item, spider)``, ``async`` or not, as in Scrapy. Each returns the item
-    or raises ``DropItem``; one that waits longer than ``timeout_s`` seconds has failed. ``require_fields``
-    names fields that no item may lack.
+    ``steps`` run first, in their order, as :func:`~gossamer.items.stages.load_steps` takes them: functions,
+    or objects (or classes) with ``process_item(item, spider)``, ``async`` or not, as in Scrapy. Each returns
+    the item or raises ``DropItem``; one that waits longer than ``timeout_s`` seconds has failed. One that has
+    an ``order`` of ``DEDUPLICATE`` or later runs on items that are valid, and one of ``STORE`` is given the
+    record (``process_record(record, spider)``) and changes nothing. ``options`` are settings of steps by
+    their names. ``require_fields`` names fields that no item may lack; ``url_options`` say how URLs of files
+    are written.
     """
 
     def __init__(
@@ -67,24 +78,31 @@ class DefaultPipeline:
         steps: Sequence[Any] = (),
         spider: Any = None,
         timeout_s: float = 60.0,
+        options: Options | None = None,
+        url_options: UrlOptions = DEFAULT_OPTIONS,
     ) -> None:
+        self._url_options = url_options
         self._required = tuple(require_fields)
         self._spider = spider
         self._timeout_s = timeout_s
-        self._objects = [step() if isinstance(step, type) else step for step in steps]
-        self._steps = [_adapt_step(thing) for thing in self._objects]
-        self._opened: list[Any] = []
+        loaded = load_steps(steps, spider, options or {})
+        self._all_steps = loaded
+        self._steps = [step for step in loaded if step.order in _EARLY]
+        self._late_steps = [step for step in loaded if step.order in _LATE]
+        self._lookers = [step for step in loaded if step.order is StageOrder.STORE]
+        self._is_plain = not self._late_steps and not self._lookers
+        self._opened: list[Step] = []
 
     async def open_steps(self) -> None:
         """Call ``open_spider`` of the steps that have it. Raises what it raises; then none is left open."""
-        for thing in self._objects:
+        for step in self._all_steps:
             try:
-                if method := getattr(thing, "open_spider", None):
+                if method := getattr(step.thing, "open_spider", None):
                     await await_value(method(self._spider), self._timeout_s)
             except BaseException:
                 await self.close_steps()
                 raise
-            self._opened.append(thing)
+            self._opened.append(step)
 
     async def close_steps(self) -> list[str]:
         """Call ``close_spider`` of the steps that were opened, whatever one of them raises.
@@ -93,10 +111,10 @@ class DefaultPipeline:
         """
         opened, self._opened = self._opened, []
         failures = []
-        for thing in opened:
-            name = f"{_step_name(thing)}.close_spider()"
+        for step in opened:
+            name = f"{step.name}.close_spider()"
             try:
-                if method := getattr(thing, "close_spider", None):
+                if method := getattr(step.thing, "close_spider", None):
                     await await_value(method(self._spider), self._timeout_s)
             except BaseException as error:
                 if ends_task(error):
@@ -104,35 +122,67 @@ class DefaultPipeline:
                 failures.append(_describe_failure(name, error))
         return failures
 
-    async def process(self, item: Any, url: str) -> ItemRecord:
+    async def process(self, item: Any, url: str, page: Any = None) -> ItemRecord:
         """The record to store.
 
         Raises :class:`DropItem` with the reason, :class:`PipelineError` or :class:`UnstorableItemError`.
         """
-        for name, step in self._steps:
-            item = await self._run(name, step, item, url)
+        for step in self._steps:
+            item = await self._run(step, item, url, page)
         try:
-            return self.build_record(item, url)
+            if self._is_plain:
+                return self._make_record(item, url, page)
+            if self._late_steps:
+                item = check_item(item)
         except (DropItem, UnstorableItemError):
             raise
-        except BaseException as error:  # of validators, serialisers and values that the spider's items have
-            if ends_task(error):
-                raise
-            raise UnstorableItemError(f"{_describe_type(item)}: {traceback_text(error, __file__)}") from error
+        except BaseException as error:
+            raise _slip_of(item, error) from error
+        return await self._process_late(item, url, page)
 
-    async def _run(self, name: str, step: Callable[[Any, Any], Any], item: Any, url: str) -> Any:
+    async def _process_late(self, item: Any, url: str, page: Any) -> ItemRecord:
+        """The record of an item that passes steps which see it valid, and others that see its record."""
+        for step in self._late_steps:
+            item = await self._run(step, item, url, page)
+        try:
+            record = self._make_record(item, url, page)
+        except (DropItem, UnstorableItemError):
+            raise
+        except BaseException as error:
+            raise _slip_of(item, error) from error
+        for step in self._lookers:
+            await self._run(step, record, url, page)
+        return record
+
+    async def _run(self, step: Step, item: Any, url: str, page: Any) -> Any:
         """One step; ``find_step`` finds its name and the page's URL in this frame."""
         try:
-            result = await await_value(step(item, self._spider), self._timeout_s)
+            if step.takes_page:
+                result = step.call(item, *step.arguments, page=page)
+            else:
+                result = step.call(item, *step.arguments)
+            result = await await_value(result, self._timeout_s)
         except DropItem as error:
-            raise DropItem((str(error) or f"dropped by {name}")[:MAX_REASON]) from None
+            dropped = DropItem((str(error) or f"dropped by {step.name}")[:MAX_REASON])
+            dropped.stage = step.name
+            raise dropped from None
         except BaseException as error:
             if ends_task(error):
                 raise
-            raise PipelineError(_describe_failure(name, error)) from error
-        if not _is_item(result):
-            raise PipelineError(f"{name} returned {_describe_type(result)}, which is not an item")
+            raise PipelineError(_describe_failure(step.name, error)) from error
+        if not _is_item(result) and step.order is not StageOrder.STORE:
+            raise PipelineError(f"{step.name} returned {_describe_type(result)}, which is not an item")
         return result
+
+    def _make_record(self, item: Any, url: str, page: Any) -> ItemRecord:
+        """The record, with the files that it names."""
+        kind: type = type(item)
+        fields = file_fields(kind)
+        if not fields:
+            return self.build_record(item, url)
+        room = import_module("gossamer.items.file_refs")  # which most spiders do without
+        item, files = room.resolve_files(item, fields, url, page, self._url_options)
+        return replace(self.build_record(item, url), files=files)
 
     def build_record(self, item: Any, url: str) -> ItemRecord:
         """The same without the steps."""
@@ -146,6 +196,8 @@ class DefaultPipeline:
             raise UnstorableItemError(
                 f"{_describe_type(item)} is not an item: yield an Item, a dict or a dataclass"
             )
+        if ESCAPED_NUL in data:
+            data = clean_json(data)
         if len(data) > MAX_ITEM_BYTES:
             raise unstorable_error(kind, "", f"more than {MAX_ITEM_BYTES // 2**20} MiB as JSON")
         if self._required:
@@ -166,10 +218,17 @@ def find_step(frame: FrameType) -> tuple[str, str] | None:
     """
     called = frame.f_locals
     if frame.f_code is DefaultPipeline._run.__code__:
-        return f"the pipeline step {called['name']} on an item of", called["url"]
+        return f"the pipeline step {called['step'].name} on an item of", called["url"]
     if frame.f_code is DefaultPipeline.process.__code__:
         return "an item of", called["url"]
     return None
+
+
+def _slip_of(item: Any, error: BaseException) -> BaseException:
+    """What is raised for an error of validators, serialisers and values that the spider's items have."""
+    if ends_task(error):
+        return error
+    return UnstorableItemError(f"{_describe_type(item)}: {traceback_text(error, __file__)}")
 
 
 def _is_item(thing: Any) -> bool:
@@ -182,23 +241,9 @@ def _describe_type(thing: Any) -> str:
     return "None" if thing is None else f"a {type(thing).__name__}"
 
 
-def _step_name(thing: Any) -> str:
-    return getattr(thing, "__name__", type(thing).__name__)
-
-
 def _describe_failure(name: str, error: BaseException) -> str:
     """What a step raised, for the ledger: its name, and the traceback from its own frame down."""
     return f"in the pipeline step {name}:\n{traceback_text(error, __file__)}"
-
-
-def _adapt_step(thing: Any) -> tuple[str, Callable[[Any, Any], Any]]:
-    """A step as a function of item and spider, with its name for reasons."""
-    if hasattr(thing, "process_item"):
-        return type(thing).__name__, thing.process_item
-    name = _step_name(thing)
-    if len(inspect.signature(thing).parameters) >= 2:
-        return name, thing
-    return name, lambda item, _spider: thing(item)
 
 
 def _from_model(item: BaseModel) -> tuple[str, dict[str, Any], bytes]:
@@ -223,8 +268,19 @@ def _from_model(item: BaseModel) -> tuple[str, dict[str, Any], bytes]:
         try:
             data = item.__pydantic_serializer__.to_json(item)
         except PydanticSerializationError as error:
-            raise unstorable_error(kind, "", str(error)) from None
+            raise _not_serialised(item, str(error)) from None
     return kind, item.__dict__, data
+
+
+def _not_serialised(item: BaseModel, told: str) -> UnstorableItemError:
+    """The error that names the field whose value has no JSON, such as bytes that are no text."""
+    kind, serialiser = type(item).__name__, item.__pydantic_serializer__
+    for name in type(item).model_fields:
+        try:
+            serialiser.to_json(item, include={name})
+        except PydanticSerializationError as error:
+            return unstorable_error(kind, name, str(error))
+    return unstorable_error(kind, "", told)
 
 
 def _from_dataclass(item: Any) -> tuple[str, dict[str, Any], bytes]:

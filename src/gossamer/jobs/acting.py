@@ -2,37 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import replace
 
 from gossamer.core.access import Caller, LoggedAction, Role
 from gossamer.core.actions import ActionOrder
-from gossamer.core.errors import AccessError, ConflictError, GossamerError, UnknownActionError, UsageError
+from gossamer.core.errors import (
+    AccessError,
+    ConflictError,
+    GossamerError,
+    StorageError,
+    UnknownActionError,
+    UsageError,
+)
 from gossamer.jobs.action_kind import ActionKind, ActionParts, check_same_order
 from gossamer.jobs.fleet_actions import FLEET_ACTIONS
 from gossamer.jobs.host_actions import HOST_ACTIONS
 from gossamer.jobs.job_actions import JOB_ACTIONS
 from gossamer.jobs.letter_actions import LETTER_ACTIONS
-from gossamer.policy.undo import orders_back, undo_until
+from gossamer.jobs.schedule_actions import SCHEDULE_ACTIONS
+from gossamer.policy.undo import UNDO, find_failed_undos, orders_back, undo_until
 
-ACTIONS: Mapping[str, ActionKind] = {**JOB_ACTIONS, **HOST_ACTIONS, **LETTER_ACTIONS, **FLEET_ACTIONS}
+ACTIONS: Mapping[str, ActionKind] = {
+    **JOB_ACTIONS,
+    **HOST_ACTIONS,
+    **LETTER_ACTIONS,
+    **FLEET_ACTIONS,
+    **SCHEDULE_ACTIONS,
+}
 """What can be done, by its name."""
+LATEST = 200
+"""Actions on a job among which its undos are looked for."""
 
 
 async def perform_action(parts: ActionParts, order: ActionOrder) -> LoggedAction:
     """Do what is asked for, and note it; an order whose key was used before is not carried out again.
 
     Raises ``ConflictError`` where things are not as whoever asks saw them, or the key was used for another
-    order, and what the action itself does: then it is noted as failed.
+    order, ``UsageError`` for an order that cannot be understood, and what the action itself raises: then it
+    is noted as failed.
     """
     kind = _kind_of(order)
     if order.key and (done := await parts.backends.actions.find_key(order.by, order.key)):
         return _done_before(done, order)
     _check_given(kind, order)
     facts = await kind.look(parts, order)
-    _check_expected(facts.seen, order.expected)
+    _check_expected(facts.seen, order)
     now = parts.backends.clock.now()
     logged = await parts.backends.actions.add_action(
         LoggedAction(
@@ -81,30 +99,80 @@ async def read_own_action(parts: ActionParts, number: int, caller: Caller) -> Lo
 async def undo_action(parts: ActionParts, number: int, by: str) -> LoggedAction:
     """Undo an action; what it was. What was done since by somebody else stays.
 
-    Raises ``UnknownActionError``, and ``ConflictError`` where there is no way back any more.
+    Raises ``UnknownActionError``, and ``ConflictError`` where there is no way back any more. Where it fails
+    half-way, the error says what is undone and what is not, and it can be undone again.
     """
     log, now = parts.backends.actions, parts.backends.clock.now()
     action = await find_action(parts, number)
     if action.undone_at is not None:
-        raise ConflictError("it is undone already", now={"undone_at": action.undone_at})
+        await _take_mark_back(parts, action, now)
     if action.is_refused:
         raise ConflictError("it was refused: there is nothing to undo", now={})
     if action.undo_until is None or action.undo_until <= now:
         raise ConflictError("there is no way back any more", now={"undo_until": action.undo_until})
-    orders = orders_back(action, by, now)
-    for order in orders:  # before anything is done
-        _check_expected((await _kind_of(order).look(parts, order)).seen, order.expected)
+    orders = [order for order in orders_back(action, by, now) if await _is_left(parts, order)]
+    undo = await _note_undo(parts, action, LoggedAction(at=now, token=by, kind=UNDO))
     if not await log.mark_undone(number, now):
+        await log.note_after(undo, {"failed": "somebody else has undone it"})
         raise ConflictError("somebody else has undone it", now={})
-    before = {"action": number, "kind": action.kind}
-    noted = await log.add_action(
-        LoggedAction(at=now, token=by, kind="undo", job=action.job, what=action.what, before=before)
-    )
-    for order in orders:
-        after = await _carry_out(parts, order, noted.id if noted else 0)
-        if (follow := _kind_of(order).follow) is not None:
-            parts.later(follow(parts, order, replace(action, after=after, undo_until=None)))
+    try:
+        await _carry_back(parts, action, orders, undo)
+    except BaseException:
+        with contextlib.suppress(StorageError):  # then the next undo takes it back
+            await log.clear_undone(number, now)
+        raise
     return replace(action, undone_at=now)
+
+
+async def _note_undo(parts: ActionParts, action: LoggedAction, undo: LoggedAction) -> int:
+    """Note that an undo begins, before anything says that it is done; its number."""
+    before = {"action": action.id, "kind": action.kind}
+    noted = await parts.backends.actions.add_action(
+        replace(undo, job=action.job, what=action.what, before=before)
+    )
+    return noted.id if noted else 0
+
+
+async def _take_mark_back(parts: ActionParts, action: LoggedAction, now: float) -> None:
+    """Take back that an action is undone, where that failed. Raises ``ConflictError`` where it did not."""
+    log, undone_at = parts.backends.actions, action.undone_at or 0.0
+    latest = await log.list_actions(LATEST, job=action.job)
+    if action.id not in find_failed_undos([*latest, action], now):
+        raise ConflictError("it is undone already, or just now", now={"undone_at": undone_at})
+    await log.clear_undone(action.id, undone_at)
+
+
+async def _is_left(parts: ActionParts, order: ActionOrder) -> bool:
+    """Whether something is left to be done. Raises ``ConflictError`` where somebody else has changed it.
+
+    What is done to a host is done at once, or not at all; anything else is done again to its end.
+    """
+    seen = (await _kind_of(order).look(parts, order)).seen
+    _check_expected(seen, order)
+    return order.kind not in HOST_ACTIONS or any(seen[name] != value for name, value in order.goal.items())
+
+
+async def _carry_back(
+    parts: ActionParts, action: LoggedAction, orders: Sequence[ActionOrder], number: int
+) -> None:
+    """Do what undoes an action, one order after the other, and note it: ``number`` is that of the undo."""
+    log, after = parts.backends.actions, dict[str, Any]()
+    for place, order in enumerate(orders):
+        kind = _kind_of(order)
+        try:
+            done = await kind.act(parts, replace(order, number=number))
+        except GossamerError as error:
+            undone, left = ([one.kind for one in part] for part in (orders[:place], orders[place:]))
+            if undone:
+                said = f"{error} (done is: {', '.join(undone)}; not yet: {', '.join(left)}; undo it again)"
+                error.args = (said, *error.args[1:])
+            with contextlib.suppress(StorageError):  # what failed is told, not that it cannot be noted
+                await log.note_after(number, {**after, "failed": str(error), "undone": undone, "left": left})
+            raise
+        after |= done
+        if kind.follow is not None:
+            parts.later(kind.follow(parts, order, replace(action, after=done, undo_until=None)))
+    await log.note_after(number, {**after, "undone": [order.kind for order in orders]})
 
 
 async def _carry_out(parts: ActionParts, order: ActionOrder, number: int) -> dict[str, Any]:
@@ -147,9 +215,16 @@ def _done_before(done: LoggedAction, order: ActionOrder) -> LoggedAction:
     return done
 
 
-def _check_expected(seen: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
-    """Raise ``ConflictError`` where something is not as it was seen; what nobody knows of is left aside."""
-    other = {name: seen[name] for name, value in expected.items() if name in seen and seen[name] != value}
+def _check_expected(seen: Mapping[str, Any], order: ActionOrder) -> None:
+    """Raise ``ConflictError`` where something is not as it was seen, ``UsageError`` for a name of nothing."""
+    if unknown := sorted(order.expected.keys() - seen.keys()):
+        said = ", ".join(seen) or "nothing"
+        raise UsageError(f"{order.kind} can expect {said}, not {', '.join(map(repr, unknown))}")
+    other = {
+        name: seen[name]
+        for name, value in order.expected.items()
+        if seen[name] != value and seen[name] != order.goal.get(name, value)
+    }
     if other:
         said = ", ".join(
             f"{name} is {'none' if value is None else value} now" for name, value in other.items()

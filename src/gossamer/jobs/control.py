@@ -24,7 +24,7 @@ from gossamer.targets.loading import load_target
 from gossamer.targets.plan import plan_of
 from gossamer.wiring.backends import Backends
 from gossamer.wiring.fetchers import touches_network
-from gossamer.wiring.rules import rules_of
+from gossamer.wiring.rules import check_deferral, rules_of
 
 
 def prepare_submission(
@@ -38,11 +38,14 @@ def prepare_submission(
             "user and password of a URL are not kept with a job: leave them out, and set http.headers with "
             "an Authorization for every worker, or write a spider that has the URL in its start_urls"
         )
+    check_deferral(loaded.settings, is_fleet=True)
     return loaded.settings, plan_of(target, arguments, loaded.settings, found), found.name, found.text
 
 
-async def submit_job(backends: Backends, settings: Settings, plan: bytes, name: str, text: str) -> Job:
-    """Make the job and notify the supervisor.
+async def submit_job(
+    backends: Backends, settings: Settings, plan: bytes, name: str, text: str, *, key: bytes = b""
+) -> Job:
+    """Make the job and notify the supervisor; with a ``key`` there is one job, however often this is done.
 
     Raises ``JobBusyError`` while one of this name is under way, ``SettingError`` where there can be no fleet.
     """
@@ -54,14 +57,16 @@ async def submit_job(backends: Backends, settings: Settings, plan: bytes, name: 
         )
     roster = backends.requests.fleet.roster
     named = (job for job in await backends.book.list_jobs() if job.name == name and job.is_fleet)
-    same = next((job for job in named if job.is_unfinished), None)
+    same = next((job for job in named if job.is_unfinished and job.key != key), None)
     if same is not None:
         way = f"`gossamer resume {same.id}` continues it, " if same.state is JobState.PAUSED else ""
         raise JobBusyError(
             f"{same.id} ({same.target}) is {same.state} already: {way}`gossamer wait {same.id}` follows it, "
             f"`gossamer cancel {same.id}` ends it"
         )
-    job = await backends.book.create(name, text, plan=plan)
+    job = await backends.book.create(name, text, plan=plan, key=key)
+    if not job.is_unfinished:
+        return job
     try:
         await backends.requests.create_frontier(
             job, rules_of(settings, touches_network=touches_network(settings))

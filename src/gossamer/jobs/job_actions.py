@@ -99,6 +99,8 @@ async def _cancel(parts: ActionParts, order: ActionOrder, done: LoggedAction) ->
 
 
 async def _look_at_limits(parts: ActionParts, order: ActionOrder) -> ActionFacts:
+    if not order.given:
+        raise UsageError('say which settings are to be changed, as in {"delay": 2}')
     job = await parts.find_job(order)
     now = await read_limits(parts.backends, job, tuple(order.given))
     changed = [change.key for change in await parts.backends.book.read_changes(job)]
@@ -107,8 +109,6 @@ async def _look_at_limits(parts: ActionParts, order: ActionOrder) -> ActionFacts
 
 async def _change_limits(parts: ActionParts, order: ActionOrder) -> dict[str, Any]:
     options = [SettingOption(name, value, name) for name, value in order.given.items()]
-    if not options:
-        raise UsageError('say which settings are to be changed, as in {"delay": 2}')
     changed = await change_settings(parts.backends, await parts.find_job(order), options, order.by)
     return {"settings": {one.key: one.after for one in changed}}
 

@@ -51,6 +51,7 @@ class FleetJobStore:
         self._fleet = fleet
         self.create = book.create
         self.get = book.get
+        self.find_by_key = book.find_by_key
         self.update = book.update
         self.read_changes = book.read_changes
         self.save_changes = book.save_changes

@@ -1,4 +1,4 @@
-"""``/metrics`` and ``/healthz`` of one process: a small server in threads of its own.
+"""``/metrics``, ``/healthz`` and ``/readyz`` of one process: a small server in threads of its own.
 
 It answers whatever the event loop does: that the loop is held up is what it is asked about. It serves
 a few readers at once, waits a few seconds for each, and turns away the others.
@@ -30,7 +30,8 @@ _TEXT = "text/plain; charset=utf-8"
 class MetricsServer:
     """Serves the samples that ``read`` tells; ``held_up_s`` says for how long the event loop is held up.
 
-    Raises ``OSError`` where it cannot listen.
+    ``is_ready``: whether the process does its work, or waits for servers first. Raises ``OSError`` where it
+    cannot listen.
     """
 
     def __init__(
@@ -39,9 +40,11 @@ class MetricsServer:
         port: int,
         read: Callable[[], Iterable[MetricSample]],
         held_up_s: Callable[[], float],
+        is_ready: Callable[[], bool] = lambda: True,
     ) -> None:
         self._registry = make_registry(read)
         self._held_up_s = held_up_s
+        self._is_ready = is_ready
         self._is_local = is_loopback(host)
         self._server = _BoundedServer((host, port), self.answer_request)
         self._thread = threading.Thread(
@@ -63,10 +66,12 @@ class MetricsServer:
         if path == "/metrics":
             encode, content_type = choose_encoder(accept)
             return TextResponse(200, content_type, encode(self._registry))
-        if path != "/healthz":
-            return TextResponse(404, _TEXT, b"there are /metrics and /healthz\n")
+        if path not in ("/healthz", "/readyz"):
+            return TextResponse(404, _TEXT, b"there are /metrics, /healthz and /readyz\n")
         if (held_up_s := self._held_up_s()) > HELD_UP_S:
             return TextResponse(503, _TEXT, f"held up for {held_up_s:.0f} s\n".encode())
+        if path == "/readyz" and not self._is_ready():
+            return TextResponse(503, _TEXT, b"waiting for servers\n")
         return TextResponse(200, _TEXT, b"ok\n")
 
 

@@ -217,13 +217,13 @@ class TracedPipeline:
         self._pipeline = pipeline
         self._tracer = tracer
 
-    async def process(self, item: Any, url: str) -> ItemRecord:
+    async def process(self, item: Any, url: str, page: Any = None) -> ItemRecord:
         """See :class:`~gossamer.ports.pipeline.Pipeline`."""
         with self._tracer.start_as_current_span(
             "pipeline", record_exception=False, set_status_on_exception=False
         ) as span:
             try:
-                record = await self._pipeline.process(item, url)
+                record = await self._pipeline.process(item, url, page)
             except DropItem:
                 span.set_attribute("gossamer.dropped", True)
                 raise

@@ -29,7 +29,7 @@ MAX_PACKING = 2  # gzip in gzip is a slip that happens; more is a bomb
 _MARK = re.compile(
     r"<(?:(?P<comment>!--)|(?P<cdata>!\[CDATA\[)|(?P<entity>!ENTITY\b)"
     r"|(?P<close>/?)(?:(?P<prefix>[\w.-]{1,40}):)?"
-    r"(?P<name>html|url|sitemap|item|entry|loc|link|guid|lastmod|pubdate|updated)(?P<rest>[\s/][^<>]{0,8192})?>)",
+    r"(?P<name>html|url|sitemap|item|entry|loc|link|guid|lastmod|pubdate|updated|priority)(?P<rest>[\s/][^<>]{0,8192})?>)",
     re.IGNORECASE,
 )
 _RECORDS = frozenset({"url", "sitemap", "item", "entry"})
@@ -47,6 +47,11 @@ class SitemapEntry(NamedTuple):
     url: str  # absolute, http or https
     lastmod: str  # as written; "" when it is not
     is_sitemap: bool  # another sitemap, listed by an index
+    priority: str = ""  # as written, from 0.0 to 1.0; "" when it is not
+
+
+FoundEntry = tuple[str, str, bool, str]
+"""An entry as it is written: reference, date, whether it is a sitemap, priority."""
 
 
 class _SitemapStopError(Exception):
@@ -99,9 +104,9 @@ class SitemapReader:
         self._take_entries(found.feed_text("\n"), batch)
         yield batch
 
-    def _take_entries(self, found: Iterable[tuple[str, str, bool]], batch: list[SitemapEntry]) -> None:
+    def _take_entries(self, found: Iterable[FoundEntry], batch: list[SitemapEntry]) -> None:
         join = UrlJoiner(self._url)
-        for href, lastmod, is_sitemap in found:
+        for href, lastmod, is_sitemap, priority in found:
             url = join[href.strip()] if href.strip() else None
             if url is None or not url.startswith(("http://", "https://")):
                 self._count_trouble("bad_url")
@@ -109,7 +114,7 @@ class SitemapReader:
             if self._left <= 0:
                 raise _SitemapStopError("too_many")
             self._left -= 1
-            batch.append(SitemapEntry(url, lastmod.strip()[:64], is_sitemap))
+            batch.append(SitemapEntry(url, lastmod.strip()[:64], is_sitemap, priority.strip()[:16]))
 
     def _count_trouble(self, reason: str) -> None:
         self.trouble[reason] = self.trouble.get(reason, 0) + 1
@@ -196,12 +201,12 @@ class _TextReader:
     def __init__(self) -> None:
         self._rest = ""
 
-    def feed_text(self, text: str) -> Iterator[tuple[str, str, bool]]:
+    def feed_text(self, text: str) -> Iterator[FoundEntry]:
         *lines, self._rest = re.split(r"[\r\n]", self._rest + text)
         self._rest = self._rest[:MAX_TOKEN]
         for line in lines:
             if line.strip().lower().startswith(("http://", "https://")):
-                yield line, "", False
+                yield line, "", False, ""
 
 
 class _XmlReader:
@@ -213,7 +218,7 @@ class _XmlReader:
         self._skip_to = ""  # within a comment or an endless CDATA section: what ends it
         self._begin_record("", "")
 
-    def feed_text(self, text: str) -> Iterator[tuple[str, str, bool]]:
+    def feed_text(self, text: str) -> Iterator[FoundEntry]:
         text, at = self._rest + text, 0
         self._rest, self._tag_at, self._content_at = "", -1, -1
         while True:
@@ -241,7 +246,7 @@ class _XmlReader:
             raise _SitemapStopError("entities")
         self._skip_to = "-->" if mark["comment"] else "]]>"
 
-    def _read_tag(self, mark: re.Match[str], text: str) -> Iterator[tuple[str, str, bool]]:
+    def _read_tag(self, mark: re.Match[str], text: str) -> Iterator[FoundEntry]:
         """One known tag. Sets ``_at`` where it read further, ``_rest`` where its end is not there yet."""
         name, prefix = mark["name"].lower(), mark["prefix"] or ""
         self._at = 0
@@ -261,17 +266,17 @@ class _XmlReader:
 
     def _begin_record(self, name: str, prefix: str, tag_at: int = -1, content_at: int = -1) -> None:
         self._record, self._prefix, self._tag_at, self._content_at = name, prefix, tag_at, content_at
-        self._href = self._date = self._guess = ""
+        self._href = self._date = self._guess = self._priority = ""
 
     def _record_text(self, text: str, end: int) -> str:
         return text[self._content_at : end] if self._content_at >= 0 else ""
 
-    def _end_record(self, name: str, content: str) -> Iterator[tuple[str, str, bool]]:
+    def _end_record(self, name: str, content: str) -> Iterator[FoundEntry]:
         """A record is over. Without ``loc`` or ``link`` its text may be the URL, or a guid."""
         bare = "" if "<" in content else _unescape_text(content).strip()
         href = self._href or self._guess or (bare if bare.startswith("http") else "")
         if name == self._record and href:
-            yield href, self._date, name == "sitemap"
+            yield href, self._date, name == "sitemap", self._priority
         self._begin_record("", "")
 
     def _keep_rest(self, text: str, at: int) -> None:
@@ -298,6 +303,8 @@ class _XmlReader:
         value, end = _read_content(text, mark.end())
         if end >= 0 and name in _DATES:
             self._date = self._date or value
+        elif end >= 0 and name == "priority":
+            self._priority = self._priority or value
         elif end >= 0 and name == "guid":
             self._guess = value if value.startswith("http") else ""
         elif end >= 0:

@@ -8,13 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
+from gossamer.core.jobs import DueCounts
 from gossamer.core.lifecycle import FinishReason
 from gossamer.core.record import Record
 from gossamer.core.shifts import JobSample
 from gossamer.core.text import format_count
 from gossamer.policy.alerts import AlertReading, AlertRules, ReadingState
-from gossamer.policy.drift import FieldShortfall
+from gossamer.policy.drift import DriftFinding, FindingKind
 from gossamer.policy.job_samples import KEPT_S, covered_s, growth_of
+from gossamer.policy.sentences.jobs import describe_lane
+from gossamer.policy.sentences.quality import describe_finding
 from gossamer.policy.sentences.words import SentenceFormatter, short_name
 from gossamer.policy.troubles import TroubleKind
 
@@ -65,12 +70,14 @@ class JobLook(Record, frozen=True, kw_only=True):
     end_error: str = ""
     due: int = 0  # requests that may start now
     has_workers: bool = True  # somebody could work on it
+    unserved: tuple[DueCounts, ...] = ()  # what is due on lanes that no worker takes, where others do
     samples: tuple[JobSample, ...] = ()  # the last one is of this look
     attempted_at: float = 0.0  # when its attempts last grew; 0: never while it was watched
     item_pages: int = 0  # its pages when its items last grew
     failing: tuple[FailingHost, ...] = ()  # the hosts with most failures
     budgets: tuple[BudgetUse, ...] = ()
-    fields: tuple[FieldShortfall, ...] = ()  # of its items, those that are emptier than usual
+    fields: tuple[DriftFinding, ...] = ()  # of its items, those that are emptier than usual
+    findings: tuple[DriftFinding, ...] = ()  # of all its items, when it had ended
     unreadable: str = ""  # why its requests cannot be read
 
 
@@ -100,22 +107,29 @@ def read_job(look: JobLook, rules: AlertRules, show: SentenceFormatter) -> Itera
     if look.unreadable:
         why = short_name(look.unreadable, 200)
         yield _reading(look, TroubleKind.UNREADABLE, f"The requests of {look.id} cannot be read: {why}.")
+    yield from _read_findings(look, rules, show)
     if not look.is_running:
         return
     yield from _read_work(look, rules, show)
     yield from _read_counts(look, rules, show)
     yield from _read_budgets(look, rules)
     for one in look.fields if rules.drift else ():
-        name = short_name(one.field)
-        before = f"before, {one.usual:.0%} had it"
-        text = f"{1 - one.now:.0%} of the latest items of {look.id} have no {name}; {before}."
-        yield _reading(
-            look,
-            TroubleKind.DRIFT,
-            text,
-            _judge(one.lost, rules.drift, rules.drift * WELL_SHARE),
-            who=one.field,
-        )
+        state = _judge(one.lost, rules.drift, rules.drift * WELL_SHARE)
+        yield _reading(look, TroubleKind.DRIFT, describe_finding(one, look.id, show), state, who=one.field)
+
+
+def kind_of_finding(finding: DriftFinding) -> TroubleKind:
+    """Which trouble a finding is."""
+    return TroubleKind.NO_ITEMS if finding.kind is FindingKind.NO_ITEMS else TroubleKind.DRIFT
+
+
+def _read_findings(look: JobLook, rules: AlertRules, show: SentenceFormatter) -> Iterator[AlertReading]:
+    """What the look at all items of a job found, at its end: it does not have to last first."""
+    for one in look.findings:
+        kind = kind_of_finding(one)
+        if rules.no_items_pages if kind is TroubleKind.NO_ITEMS else rules.drift:
+            reading = _reading(look, kind, describe_finding(one, look.id, show), who=one.field)
+            yield replace(reading, is_certain=True)
 
 
 def _reading(
@@ -142,6 +156,8 @@ def _read_work(look: JobLook, rules: AlertRules, show: SentenceFormatter) -> Ite
         waits = f"{format_count(look.due, 'request')} of {look.id} may start now"
         yield _reading(look, TroubleKind.NO_WORKER, f"{waits}, and no worker takes its lane.")
         return
+    for lane in look.unserved:
+        yield _reading(look, TroubleKind.NO_WORKER, describe_lane(look.id, lane), who=lane.lane)
     idle_s = look.at - look.attempted_at if look.attempted_at else 0.0
     if rules.stalled_s and look.due and idle_s >= rules.stalled_s:
         text = f"{look.id} stands still: work is due, and nothing was tried for {show.span(idle_s)}."

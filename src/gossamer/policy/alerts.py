@@ -75,6 +75,7 @@ class AlertReading(Record, frozen=True, kw_only=True):
     text: str  # what is wrong with it, in one sentence
     job: str = ""  # "": it is no job's
     state: ReadingState = ReadingState.BAD
+    is_certain: bool = False  # it is told at once
 
     @property
     def key(self) -> AlertKey:
@@ -92,6 +93,7 @@ class AlertState(Record, frozen=True, kw_only=True):
     bad_since: Time
     well_since: Time | None = None  # None: it is not well now
     began_at: Time | None = None  # when it was told; None: it is not an alert yet
+    is_certain: bool = False  # it is told at once
 
     @property
     def key(self) -> AlertKey:
@@ -157,17 +159,25 @@ def judge_readings(
 
 
 def _first_state(reading: AlertReading, now: float) -> AlertState:
-    return AlertState(kind=reading.kind, who=reading.who, text=reading.text, job=reading.job, bad_since=now)
+    return AlertState(
+        kind=reading.kind,
+        who=reading.who,
+        text=reading.text,
+        job=reading.job,
+        bad_since=now,
+        is_certain=reading.is_certain,
+    )
 
 
 def _note_reading(state: AlertState, reading: AlertReading | None, now: float) -> AlertState:
     """The state after a look at its thing; without a reading it is well."""
     if reading is not None and reading.state is ReadingState.BAD:
-        return replace(state, text=reading.text, well_since=None)
+        is_certain = state.is_certain or reading.is_certain
+        return replace(state, text=reading.text, well_since=None, is_certain=is_certain)
     if reading is not None and reading.state is ReadingState.UNSURE:
         return state
     return replace(state, well_since=now if state.well_since is None else state.well_since)
 
 
 def _has_lasted(state: AlertState, rules: AlertRules, now: float) -> bool:
-    return now - state.bad_since >= rules.holds_for(state.kind)
+    return state.is_certain or now - state.bad_since >= rules.holds_for(state.kind)

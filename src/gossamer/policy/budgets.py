@@ -118,10 +118,10 @@ def allowed_rungs(rungs: Sequence[str], rules: BudgetRules, job: Spending, host:
     return tuple(rung for rung in rungs if not any(forbidden_by(rung, rules, job, host)))
 
 
-def is_job_over(rules: BudgetRules, job: Spending) -> bool:
-    """Whether a job is over, since a budget of it is spent.
+def find_ending(rules: BudgetRules, job: Spending) -> frozenset[BudgetKind]:
+    """The spent budgets for which a job is over; empty: it goes on.
 
     One that downgrades continues until a request is left without any rung; a larger budget frees it.
     """
     reached = rules.job.find_reached(job)
-    return bool(reached & {*job.stuck, BudgetKind.BYTES}) if rules.downgrades else bool(reached)
+    return reached & {*job.stuck, BudgetKind.BYTES} if rules.downgrades else reached

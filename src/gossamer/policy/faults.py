@@ -71,7 +71,9 @@ FAULTS: Mapping[Fault, FaultRow] = check_complete(
         Fault.INCOMPLETE: FaultRow(FaultKind.TRANSIENT, _FAILURE, "its body ended too early"),
         Fault.PROTOCOL: FaultRow(FaultKind.TRANSIENT, _FAILURE, "the answer is not HTTP, or broken HTTP"),
         Fault.TOO_LARGE: FaultRow(
-            FaultKind.HOPELESS, _FAILURE, "its body is larger than http.max_size_bytes"
+            FaultKind.HOPELESS,
+            _FAILURE,
+            "its body is larger than http.max_size_bytes, or the file than files.max_bytes",
         ),
         Fault.BAD_ENCODING: FaultRow(
             FaultKind.HOPELESS, _FAILURE, "its body is not what its Content-Encoding says"
@@ -112,7 +114,11 @@ FAULTS: Mapping[Fault, FaultRow] = check_complete(
         Fault.SERVICE_FAILED: FaultRow(
             FaultKind.TRANSIENT, _NOTHING, "the gateway that fetches for us could not get the page"
         ),
+        Fault.UNWANTED: FaultRow(FaultKind.SETTLED, _NOTHING, "its type is none of files.types"),
         Fault.BUDGET: FaultRow(FaultKind.SETTLED, _NOTHING, "a budget of its host is spent"),
+        Fault.TRAP: FaultRow(
+            FaultKind.SETTLED, _NOTHING, "it is one of many pages without anything new: their budget is spent"
+        ),
         Fault.MISSING: FaultRow(
             FaultKind.TRANSIENT, _FAILURE, "an element that the spider requires is not on the page"
         ),

@@ -5,14 +5,28 @@ The edges are in :mod:`gossamer.core.lifecycle`; here is what goes with them: re
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+
 from msgspec.structs import replace
 
 from gossamer.core.jobs import FrontierStats, Job
 from gossamer.core.lifecycle import FinishReason, JobCommand, JobState, next_job_state
+from gossamer.core.record import Record
 
 UNFINISHED = "unfinished"
 """The state of a job that ended with work left, as it is shown: it runs on as soon as somebody lets it."""
 _REASONS = {JobCommand.PAUSE: FinishReason.PAUSED, JobCommand.CANCEL: FinishReason.CANCELLED}
+
+
+class JobEnd(Record, frozen=True, kw_only=True):
+    """That a run of a job is over."""
+
+    reason: FinishReason
+    detail: str = ""  # which budget is spent, or why a callback ended it
+
+
+EndFinder = Callable[[FrontierStats], Awaitable[JobEnd | None]]
+"""Asked at each look at a job: whether a budget besides pages and time, or a callback, ends it."""
 
 
 def finish_reason_of(
@@ -22,9 +36,9 @@ def finish_reason_of(
     max_time_s: float | None,
     stopping: bool,
     seeding: bool,
-    over_budget: bool = False,
+    asked: FinishReason | None = None,
 ) -> FinishReason | None:
-    """Why the run is over, if it is."""
+    """Why the run is over, if it is. ``asked``: a callback ends it, or a budget besides pages and time."""
     no_turn_left = stats.next_at is None  # what waits belongs to hosts whose budgets are spent
     is_spent = stats.leased == 0 and (stats.budget_spent or (no_turn_left and not seeding))
     reasons = (
@@ -33,7 +47,7 @@ def finish_reason_of(
         (stats.state is JobState.CANCELLED, FinishReason.CANCELLED),
         (stats.waiting == 0 and not seeding, FinishReason.FINISHED),
         (stats.waiting > 0 and is_spent, FinishReason.MAX_PAGES),
-        (over_budget, FinishReason.BUDGET),
+        *(((True, asked),) if asked is not None else ()),
         (max_time_s is not None and elapsed_s >= max_time_s, FinishReason.MAX_TIME),
     )
     return next((reason for holds, reason in reasons if holds), None)

@@ -5,7 +5,7 @@ All of it may be lost: rates are known again after seconds, and alerts after the
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
@@ -14,7 +14,7 @@ from gossamer.core.record import Record, Time
 from gossamer.core.shifts import JobSample
 from gossamer.policy.alert_readings import JobLook, PlaceLook
 from gossamer.policy.alerts import AlertState
-from gossamer.policy.drift import LEAST_ITEMS, FieldShortfall, compare_fills, fill_shares, usual_fills
+from gossamer.policy.drift import LEAST_ITEMS, DriftFinding, compare_fills, fill_shares, usual_fills
 from gossamer.policy.host_sums import HostSums
 from gossamer.policy.job_samples import add_sample
 from gossamer.policy.pace_limit import LimitState
@@ -35,7 +35,7 @@ class JobMemory(Record, frozen=True, kw_only=True):
     attempted_at: Time = 0.0  # when its attempts last grew
     item_pages: int = 0  # its pages when its items last grew
     usual_fills: dict[str, float] = {}  # of the fields of its items
-    fields: tuple[FieldShortfall, ...] = ()  # those that are emptier than usual
+    fields: tuple[DriftFinding, ...] = ()  # those that are emptier than usual
     items_at: Time = 0.0  # when its items were last looked at
     alerts: tuple[AlertState, ...] = ()
 
@@ -62,11 +62,11 @@ def wants_items(memory: JobMemory, now: float) -> bool:
     return now - memory.items_at >= ITEMS_EVERY_S and newest >= LEAST_ITEMS
 
 
-def remember_items(memory: JobMemory, items: Iterable[StoredItem], now: float) -> JobMemory:
+def remember_items(memory: JobMemory, items: Sequence[StoredItem], now: float) -> JobMemory:
     """The memory after a look at the latest items."""
-    latest = fill_shares(items)
-    fields = compare_fills(memory.usual_fills, latest)
-    return replace(memory, usual_fills=usual_fills(memory.usual_fills, latest), fields=fields, items_at=now)
+    fills = usual_fills(memory.usual_fills, fill_shares(items))
+    fields = compare_fills(memory.usual_fills, items, memory.fields)
+    return replace(memory, usual_fills=fills, fields=fields, items_at=now)
 
 
 def remember_sample(memory: JobMemory, sample: JobSample) -> JobMemory:

@@ -17,6 +17,9 @@ A host that throttles gets a pace of its own, by additive increase and multiplic
 and Jain 1989, RFC 5681): half as fast with every trouble that begins, and with every success faster by the
 same step. Beyond the rate at which it throttled last its limit is sought faster (as RFC 9438 does), until the
 pace is what the operator asks for.
+
+Where nobody is asked (``HostState.is_free``) requests wait in turn as at any host, and nothing holds them up
+but a person: they may be leased all at once, and what becomes of them says nothing.
 """
 
 from __future__ import annotations
@@ -44,6 +47,8 @@ CALM_STARTS = 30
 """A host that limits its rate refuses about one request in so many (as the pace is sought, see above)."""
 SEVERAL, NO_WITNESS = 0, 1
 """Who has met a host's trouble, if not one request: several, or only such as fail anyway."""
+UNBOUNDED = 2**30
+"""Slots where nobody is asked, and seconds within which a lease of it may be started."""
 UNASKED_S = 3600.0
 """From this time on without a request, the time does not count against the patience with the host."""
 
@@ -53,6 +58,8 @@ def delay_in_force(host: HostState, rules: FrontierRules) -> float:
 
     The job's fixed delay, else the adaptive one; robots.txt and a host that throttles only make it longer.
     """
+    if host.is_free:
+        return 0.0
     return max(_own_delay(host, rules), host.crawl_delay_s or 0.0, host.pace_s)
 
 
@@ -67,18 +74,32 @@ def _own_delay(host: HostState, rules: FrontierRules) -> float:
 
 def may_start(host: HostState, rules: FrontierRules, now: float) -> bool:
     """Whether the host has a free slot, budget left, and its time has come."""
-    return host.next_at <= now and has_room(host, rules)
+    return max(host.next_at, host.look_at) <= now and has_room(host, rules)
 
 
 def has_room(host: HostState, rules: FrontierRules) -> bool:
     """Whether the host has a free slot and page budget, and is not skipped, whatever the time."""
-    if host.is_skipped or host.in_flight >= slots_for(host, rules):
+    if host.is_skipped or host.in_flight + host.taken >= slots_for(host, rules):
         return False
-    return rules.max_pages_per_host is None or host.pages + host.in_flight < rules.max_pages_per_host
+    if rules.max_pages_per_host is None or host.is_free:
+        return True
+    return host.pages + host.in_flight < rules.max_pages_per_host
+
+
+def turn_of(host: HostState, rules: FrontierRules) -> float | None:
+    """When to look at the host next; ``None``: not before something of the job's own has changed.
+
+    Slots that other jobs have do not count: when they are free again, nobody tells.
+    """
+    if not has_room(replace(host, taken=0) if host.taken else host, rules):
+        return None
+    return max(host.next_at, host.look_at)
 
 
 def slots_for(host: HostState, rules: FrontierRules) -> int:
     """Requests that may be in flight at the host at once: while it is in trouble, one that asks again."""
+    if host.is_free:
+        return UNBOUNDED
     return 1 if host.troubled_since else rules.per_host
 
 
@@ -135,15 +156,15 @@ def count_startable(host: HostState, rules: FrontierRules, waiting: int, now: fl
     """How many of the requests that wait for the host may start now."""
     if not may_start(host, rules, now):
         return 0
-    free = 1 if delay_in_force(host, rules) > 0 else slots_for(host, rules) - host.in_flight
-    if rules.max_pages_per_host is not None:
+    free = 1 if delay_in_force(host, rules) > 0 else slots_for(host, rules) - host.in_flight - host.taken
+    if rules.max_pages_per_host is not None and not host.is_free:
         free = min(free, rules.max_pages_per_host - host.pages - host.in_flight)
     return min(waiting, free)
 
 
 def ready_since(host: HostState) -> float:
     """Since when a host that may be asked could have been: it was its turn, with a free slot and work."""
-    return max(host.next_at, host.waiting_since, host.answered_at, host.incident_at)
+    return max(host.next_at, host.look_at, host.waiting_since, host.answered_at, host.incident_at)
 
 
 def revive_host(host: HostState) -> HostState:
@@ -168,6 +189,8 @@ def start_by(host: HostState, rules: FrontierRules, now: float) -> float:
 
     With one slot there is no next turn before this lease ends, so being late crowds nobody.
     """
+    if host.is_free:
+        return now + UNBOUNDED
     delay_s = delay_in_force(host, rules)
     slack_s = delay_s * LATE_SHARE
     if (
@@ -191,6 +214,8 @@ def settle_lease(
 
     ``jitter`` in [0, 1) spreads back-offs, ``mark`` (:func:`mark_of`) says which request it was.
     """
+    if host.is_free:
+        return expire_lease(host)
     is_used = signal.kind is not HostSignalKind.UNUSED
     last_at = max(host.last_at, signal.started_at) if is_used else host.last_at
     host = replace(host, in_flight=max(host.in_flight - 1, 0), pages=host.pages + is_page, last_at=last_at)

@@ -62,7 +62,8 @@ def follow_redirect(request: Request, url: str, status: int, location: str, *, l
         headers=headers,
         redirects=chain,
         # A page that redirects to itself (to set a cookie) is not a duplicate of itself; the limit ends it.
-        dont_filter=request.dont_filter or target in chain,
+        # A file is known by the URL that it was asked for, whatever others lead to the same place.
+        dont_filter=request.dont_filter or target in chain or request.saves is not None,
     )
 
 

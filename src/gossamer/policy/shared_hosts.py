@@ -1,4 +1,4 @@
-"""Whether two crawls may ask the same host: each keeps a pace of its own there, and the host meets both.
+"""Whether two crawls may ask the same host: then they share its pace, and each is slower there.
 
 What a crawl may ask is named by hosts as frontiers know them (``example.com``, ``127.0.0.1:8000``) and by
 domains, which stand for their sub-domains on every port, too (``*.example.com``). Pure.

@@ -16,6 +16,7 @@ from gossamer.core.jobs import FrontierStats
 from gossamer.core.lifecycle import JobState
 from gossamer.core.record import Record
 from gossamer.core.shifts import (
+    EXTRACT_LANE,
     SEED_LANE,
     EndReason,
     LaneHealth,
@@ -63,15 +64,20 @@ class ShiftPlan(Record, frozen=True, kw_only=True):
 def demand_of(
     job: str, lane: str, stats: FrontierStats, per_host: int, *, now: float, limits: ShiftLimits
 ) -> LaneDemand:
-    """What a job asks for: by what waits and is in hand, and by what its hosts allow side by side."""
+    """What a job asks for: by what waits and is in hand, and by what its hosts allow side by side.
+
+    What waits is that of all lanes: shifts that find nothing on theirs end, and the next one comes later.
+    """
     if stats.state is not JobState.RUNNING:
         return LaneDemand(job=job, lane=lane, useful=0)
+    by_work = _divide_up(stats.pending + stats.leased, limits.requests_per_shift)
     by_hosts = _divide_up(stats.hosts * per_host, limits.parallel_per_shift)
+    if lane == EXTRACT_LANE:  # nobody is asked
+        by_hosts = by_work
     busy = min(_divide_up(stats.leased, limits.requests_per_shift), by_hosts)
     is_due = stats.next_at is not None and stats.next_at <= now + limits.ahead_s
     if stats.budget_spent or not is_due:
         return LaneDemand(job=job, lane=lane, useful=0, busy=busy)
-    by_work = _divide_up(stats.pending + stats.leased, limits.requests_per_shift)
     return LaneDemand(job=job, lane=lane, useful=max(1, min(by_work, by_hosts)), busy=busy)
 
 

@@ -20,7 +20,7 @@ MAX_COUNTED = 200_000
 """Numbers that are kept of bodies, and members of budgets; about 20 MB each. Beyond it the rare go first."""
 SKELETON_BYTES = 64 * 1024
 
-_VARIABLE = re.compile(r"[^/]*\d[^/]*")
+VARIABLE = re.compile(r"[^/]*\d[^/]*")
 _WORD = re.compile(rb"(?<![\w%\x80-\xff-])[A-Za-z_%\x80-\xff-]{1,40}(?![\w%\x80-\xff-])")
 
 
@@ -69,7 +69,7 @@ def pattern_of(url: str) -> str:
     head = head_of(url)
     path, _, query = url[len(head) :].partition("?")
     names = sorted({parameter.partition("=")[0] for parameter in query.split("&")}) if query else ()
-    return f"{head}{_VARIABLE.sub('#', path)}?{'&'.join(names)}"
+    return f"{head}{VARIABLE.sub('#', path)}?{'&'.join(names)}"
 
 
 class TrapCounter:

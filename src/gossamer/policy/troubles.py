@@ -139,7 +139,10 @@ _DOCTOR = _command("Check that nothing is missing", "gossamer doctor")
 _WAYS: Mapping[TroubleKind, Callable[[str, str], tuple[TroubleWay, ...]]] = {
     TroubleKind.AWAY: lambda job, who: (_DOCTOR,),
     TroubleKind.NO_SUPERVISOR: lambda job, who: (_command("Start a supervisor", "gossamer supervisor"),),
-    TroubleKind.NO_WORKER: lambda job, who: (_command("Start a worker", "gossamer worker"), _WORKERS),
+    TroubleKind.NO_WORKER: lambda job, who: (  # ``who`` may be a lane
+        _command("Start a worker", "gossamer worker" if who == job else f"gossamer worker --lanes {who}"),
+        _WORKERS,
+    ),
     TroubleKind.FAILED: lambda job, who: (_place("See the job", job, "", f"gossamer status {job}"),),
     TroubleKind.STALLED: lambda job, who: (
         _place("See its hosts", job, "/hosts", f"gossamer status {job}"),

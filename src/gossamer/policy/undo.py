@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from gossamer.core.access import LoggedAction
 from gossamer.core.actions import ActionOrder
 
+UNDO = "undo"
+"""The kind of what is noted of an undo itself."""
+UNDO_TAKES_S = 60.0
+"""An undo of which nothing is noted after so long has failed."""
 UNDO_S = 600.0
 """For so long an action can be undone."""
 CANCEL_S = 10.0
@@ -28,6 +32,9 @@ UNDO_FOR_S: Mapping[str, float] = {
     "drop": UNDO_S,
     "rest": UNDO_S,
     "try": UNDO_S,
+    "run": CANCEL_S,
+    "enable": UNDO_S,
+    "disable": UNDO_S,
 }
 """For how long an action can be undone, by its kind; those that are missing have no way back."""
 
@@ -37,22 +44,38 @@ def undo_until(kind: str, now: float) -> float | None:
     return now + UNDO_FOR_S[kind] if kind in UNDO_FOR_S else None
 
 
+def find_failed_undos(actions: Iterable[LoggedAction], now: float) -> set[int]:
+    """The actions among these that are marked as undone and are not: their undo noted a failure, or nothing.
+
+    The store may go away before the mark is taken back, and so may whoever undoes. One that has begun a
+    moment ago may still come to its end.
+    """
+    listed = list(actions)
+    failed = {
+        (one.before.get("action"), one.at)
+        for one in listed
+        if one.kind == UNDO and (one.is_refused or (not one.after and one.at < now - UNDO_TAKES_S))
+    }
+    return {one.id for one in listed if (one.id, one.undone_at) in failed}
+
+
 def orders_back(action: LoggedAction, by: str, now: float) -> tuple[ActionOrder, ...]:
     """What undoes an action, by what was noted of it; nothing where nothing has to be done.
 
-    Each expects that the action's own result is still there: what somebody else has done since stays.
+    Each expects that the action's own result is still there: what somebody else has done since stays. Where
+    an earlier try to undo it has failed, some have reached their goal.
     """
     if action.is_refused:
         return ()
     found = _ORDERS.get(action.kind, _nothing)(action, now)
     return tuple(
-        ActionOrder(kind=kind, by=by, job=action.job, who=who, given=given, expected=expected)
-        for kind, who, given, expected in found
+        ActionOrder(kind=kind, by=by, job=action.job, who=who, given=given, expected=expected, goal=goal)
+        for kind, who, given, expected, goal in found
     )
 
 
-_Order = tuple[str, str, dict[str, Any], dict[str, Any]]
-"""Kind, who it is about, what goes with it, what is expected."""
+_Order = tuple[str, str, dict[str, Any], dict[str, Any], dict[str, Any]]
+"""Kind, who it is about, what goes with it, what is expected, what is seen when it is done."""
 
 
 def _nothing(_action: LoggedAction, _now: float) -> list[_Order]:
@@ -64,8 +87,15 @@ def _state_back(action: LoggedAction, _now: float) -> list[_Order]:
     before, after = action.before.get("state"), action.after.get("state")
     if before == after:
         return []
-    kinds = {"running": "resume", "paused": "pause", "unfinished": "pause"}
-    return [(kinds[str(before)], "", {}, {"state": after})] if before in kinds else []
+    kinds = {
+        "running": ("resume", "running"),
+        "paused": ("pause", "paused"),
+        "unfinished": ("pause", "paused"),
+    }
+    if before not in kinds:
+        return []
+    kind, goal = kinds[before]
+    return [(kind, "", {}, {"state": after}, {"state": goal})]
 
 
 def _limits_back(action: LoggedAction, _now: float) -> list[_Order]:
@@ -76,7 +106,7 @@ def _limits_back(action: LoggedAction, _now: float) -> list[_Order]:
     for kind, names in (("limits", former.keys() & changed), ("back", former.keys() - changed)):
         if names:
             given = {name: former[name] for name in sorted(names)}
-            orders.append((kind, "", given, {name: since.get(name) for name in given}))
+            orders.append((kind, "", given, {name: since.get(name) for name in given}, given))
     return orders
 
 
@@ -84,23 +114,25 @@ def _host_back(action: LoggedAction, now: float) -> list[_Order]:
     """Pace, hold and skip as they were."""
     before, after, host = action.before, action.after, str(action.before.get("host", ""))
     orders: list[_Order] = []
-    if before.get("set_delay_s") != after.get("set_delay_s"):
-        seen = {"set_delay_s": after.get("set_delay_s")}
-        orders.append(("pace", host, {"delay": before.get("set_delay_s")}, seen))
-    if before.get("is_skipped") != after.get("is_skipped"):
-        seen = {"is_skipped": after.get("is_skipped")}
-        orders.append(("skip" if before.get("is_skipped") else "take", host, {}, seen))
-    if before.get("hold_until") != after.get("hold_until"):
-        until, seen = before.get("hold_until"), {"hold_until": after.get("hold_until")}
-        is_held = until is not None and until > now
-        orders.append(("hold", host, {"until": until}, seen) if is_held else ("release", host, {}, seen))
+    for name in ("set_delay_s", "is_skipped", "hold_until"):
+        former, seen = before.get(name), {name: after.get(name)}
+        if former == after.get(name):
+            continue
+        if name == "set_delay_s":
+            orders.append(("pace", host, {"delay": former}, seen, {name: former}))
+        elif name == "is_skipped":
+            orders.append(("skip" if former else "take", host, {}, seen, {name: former}))
+        elif former is not None and former > now:
+            orders.append(("hold", host, {"until": former}, seen, {name: former}))
+        else:
+            orders.append(("release", host, {}, seen, {name: None}))
     return orders
 
 
 def _letters_back(action: LoggedAction, _now: float) -> list[_Order]:
     """Letters that were dropped come back, and of those that were retried the ones that still wait."""
     given = {"of": action.id, "were_dropped": action.kind == "drop", "count": action.after.get("done", 0)}
-    return [("bury", "", given, {})]
+    return [("bury", "", given, {}, {})]
 
 
 def _worker_back(action: LoggedAction, _now: float) -> list[_Order]:
@@ -108,15 +140,26 @@ def _worker_back(action: LoggedAction, _now: float) -> list[_Order]:
     if action.before.get("state") == action.after.get("state"):
         return []
     kind = "keep" if action.kind == "drain" else "drain"
-    return [(kind, str(action.before.get("worker", "")), {}, {})]
+    return [(kind, str(action.before.get("worker", "")), {}, {}, {})]
 
 
 def _proxy_back(action: LoggedAction, now: float) -> list[_Order]:
     """One that rested before rests until the same time again; any other is tried."""
     until, proxy = action.before.get("until"), str(action.before.get("proxy", ""))
     if until is not None and until > now:
-        return [("rest", proxy, {"seconds": until - now}, {})]
-    return [("try", proxy, {}, {})] if action.kind == "rest" else []
+        return [("rest", proxy, {"seconds": until - now}, {}, {})]
+    return [("try", proxy, {}, {}, {})] if action.kind == "rest" else []
+
+
+def _schedule_back(action: LoggedAction, _now: float) -> list[_Order]:
+    """A crawl that was begun is cancelled; a schedule that was turned on or off is as it was."""
+    name, before, after = str(action.before.get("schedule", "")), action.before, action.after
+    if action.kind == "run":
+        return [("unrun", name, {"job": after.get("job", "")}, {}, {})]
+    if before.get("is_on") == after.get("is_on"):
+        return []
+    seen, goal = {"is_on": after.get("is_on")}, {"is_on": before.get("is_on")}
+    return [("enable" if before.get("is_on") else "disable", name, {}, seen, goal)]
 
 
 _ORDERS = {
@@ -126,4 +169,5 @@ _ORDERS = {
     **dict.fromkeys(("retry", "drop"), _letters_back),
     **dict.fromkeys(("drain", "keep"), _worker_back),
     **dict.fromkeys(("rest", "try"), _proxy_back),
+    **dict.fromkeys(("run", "enable", "disable"), _schedule_back),
 }

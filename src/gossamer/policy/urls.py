@@ -23,6 +23,7 @@ from gossamer.policy.url_parser import BaseUrl, head_of, normalise_url, parse_ur
 if TYPE_CHECKING:
     from publicsuffixlist import PublicSuffixList
 
+_FILE_MASK = 0x1A5C0FFEE0DDF00D
 MAX_URL_LENGTH = 8192
 """Characters; the longest URL that is followed by default. Common servers refuse longer request lines."""
 
@@ -220,6 +221,11 @@ _SIGNED_64 = struct.Struct("<q").unpack
 @lru_cache(maxsize=64)
 def _keyed_hash(key: bytes) -> hashlib.blake2b:
     return hashlib.blake2b(digest_size=8, key=key)
+
+
+def file_twin_of(fingerprint: int) -> int:
+    """The fingerprint of a request for a file, from that of a page with the same URL; and back."""
+    return fingerprint ^ _FILE_MASK
 
 
 def fingerprint_of(method: str, canonical_url: str, body: bytes, key: bytes) -> int:

@@ -40,3 +40,7 @@ class ActionLog(Protocol):
     async def mark_undone(self, number: int, at: float) -> bool:
         """``False``: there is no such action, no way back any more, or somebody has undone it already."""
         ...
+
+    async def clear_undone(self, number: int, at: float) -> None:
+        """Take back that it was undone at this time: that has failed, and may be tried again."""
+        ...

@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 from contextlib import AbstractAsyncContextManager
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from gossamer.core.dedup import DedupReport
 from gossamer.core.hosts import FrontierRules
 from gossamer.core.jobs import Job
 from gossamer.ports.action_log import ActionLog
+from gossamer.ports.change_feed import ChangeFeed
 from gossamer.ports.clock import Clock
 from gossamer.ports.committer import Committer
+from gossamer.ports.file_store import FileStore
 from gossamer.ports.fleet_frontier import FleetFrontier
 from gossamer.ports.item_reader import ItemReader
 from gossamer.ports.job_frontier import JobFrontier
 from gossamer.ports.job_store import JobStore
+from gossamer.ports.known_page_store import KnownPageStore
 from gossamer.ports.ledger_reader import LedgerReader
+from gossamer.ports.profile_store import ProfileStore
+from gossamer.ports.result_versions import ResultVersions
 from gossamer.ports.roster import Roster
 from gossamer.ports.series import Series
 from gossamer.ports.shared_state import SharedState
 from gossamer.ports.store import Store
 from gossamer.ports.token_store import TokenStore
 from gossamer.ports.worker_registry import WorkerRegistry
+
+if TYPE_CHECKING:  # no crawl asks for schedules
+    from gossamer.ports.schedule_store import ScheduleStore
 
 
 class FleetJobFrontier(JobFrontier, FleetFrontier, Protocol):
@@ -149,6 +157,36 @@ class StoreBackend(Protocol):
     @property
     def actions(self) -> ActionLog:
         """The audit log."""
+        ...
+
+    @property
+    def files(self) -> FileStore:
+        """Which files jobs have saved."""
+        ...
+
+    @property
+    def known_pages(self) -> KnownPageStore:
+        """What is known of the pages of spiders, and how often they change."""
+        ...
+
+    @property
+    def profiles(self) -> ProfileStore:
+        """What the items of each job looked like."""
+        ...
+
+    @property
+    def versions(self) -> ResultVersions:
+        """Which jobs are results of another one, made again."""
+        ...
+
+    @property
+    def schedules(self) -> ScheduleStore:
+        """Crawls that begin by themselves."""
+        ...
+
+    @property
+    def changes(self) -> ChangeFeed | None:
+        """The items as they change, for outputs; ``None``: they cannot be followed here."""
         ...
 
     async def prune_ledger(self, now: float) -> None:

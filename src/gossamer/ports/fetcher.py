@@ -22,9 +22,11 @@ class Fetcher(Protocol):
         """One response, bounded in size and time, redirects not followed.
 
         ``route`` says through which proxy and with whose cookies. The result says in its ``rung`` which way
-        of fetching gave it. Raises :class:`~gossamer.core.errors.FetchError`, which says the same, for what
-        the host, the page or the proxy does; an :class:`~gossamer.core.errors.OperatorError` where this way
-        cannot be used at all until somebody mends it (no browser, a key that is refused); and nothing else.
+        of fetching gave it. A body that is wanted as a file (``request.saves``) may be in one (``saved``), of
+        any size: all of it, or the fetch has failed. Raises :class:`~gossamer.core.errors.FetchError`, which
+        says the same, for what the host, the page or the proxy does; an
+        :class:`~gossamer.core.errors.OperatorError` where this way cannot be used at all until somebody mends
+        it (no browser, a key that is refused); and nothing else.
         """
         ...
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from gossamer.core.jobs import ItemFilter, ItemPlace, ItemRows, Job, StoredItem
+from gossamer.core.jobs import FoundItemRows, ItemFilter, ItemPlace, ItemRows, Job, StoredItem
 
 
 class ItemReader(Protocol):
@@ -19,10 +19,28 @@ class ItemReader(Protocol):
         """
         ...
 
-    async def find_items(self, job: Job, url: str, limit: int) -> list[StoredItem]:
-        """Items that were found on a page the last time they were seen changed, in the order of their ids."""
+    async def find_items(self, job: Job, url: str, limit: int) -> FoundItemRows:
+        """Items that were found on a page the last time they were seen changed, in the order of their ids.
+
+        ``limit``: 1 or more. All are counted, those too that are more than asked for.
+        """
         ...
 
-    async def list_types(self, job: Job) -> list[str]:
-        """The types of items that the job's spider has."""
+    async def sample_items(self, job: Job, limit: int, most_bytes: int) -> list[StoredItem]:
+        """Some of the items that a job saw, as it saw them, each as likely as any other; in no order.
+
+        At most ``limit`` of them, and few more once their values have ``most_bytes`` as JSON; all where there
+        are no more. The same job gives the same ones.
+        """
+        ...
+
+    async def read_versions(self, spider: str, kind: str, key: str, limit: int = 100) -> list[StoredItem]:
+        """The values of an item, the newest first: the one that it has, and those of before that were kept.
+
+        Kept are those that another job saw, or with ``store.history`` all.
+        """
+        ...
+
+    async def list_types(self, job: Job, limit: int | None = None) -> list[str]:
+        """The types of items that the job's spider has; the first of them by name, or all."""
         ...

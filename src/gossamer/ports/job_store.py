@@ -16,8 +16,15 @@ class JobStore(Protocol):
     tell the jobs of different stores apart.
     """
 
-    async def create(self, name: str, target: str, plan: bytes = b"") -> Job:
-        """A new job with an id of its own, running; its plan never changes."""
+    async def create(self, name: str, target: str, plan: bytes = b"", key: bytes = b"") -> Job:
+        """A new job with an id of its own, running; its plan never changes.
+
+        With a ``key`` (16 random bytes) there is one job, whoever asks and however often: the first one.
+        """
+        ...
+
+    async def find_by_key(self, key: bytes) -> Job | None:
+        """The job that was made with a key."""
         ...
 
     async def get(self, id_or_name: str) -> Job | None:

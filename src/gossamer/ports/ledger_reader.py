@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from typing import Protocol
 
+from gossamer.core.drops import DropSample
 from gossamer.core.jobs import Job
 from gossamer.core.results import EVERY_ATTEMPT, Attempt, AttemptFilter, AttemptRows, PageRecord
 
@@ -26,10 +28,17 @@ class LedgerReader(Protocol):
         """
         ...
 
-    async def find_page(self, job: Job, fingerprint: int) -> PageRecord | None:
-        """The page that was parsed, as it was the last time; ``None``: none was."""
+    async def read_samples(self, job: Job, reason: str = "", limit: int = 50) -> list[DropSample]:
+        """Examples of the items of a job that were dropped, for one reason or any.
+
+        In the order of the reasons; of each the earliest one first, and up to four later ones.
+        """
         ...
 
-    async def items_on(self, job: Job, url: str) -> int:
-        """How many items of the job were found on a page the last time they were seen changed."""
+    def read_pages(self, job: Job) -> AsyncIterator[PageRecord]:
+        """Every page that was parsed, a part at a time; in no promised order."""
+        ...
+
+    async def find_page(self, job: Job, fingerprint: int) -> PageRecord | None:
+        """The page that was parsed, as it was the last time; ``None``: none was."""
         ...

@@ -14,9 +14,11 @@ class Pipeline(Protocol):
     that is seen twice is stored once.
     """
 
-    async def process(self, item: Any, url: str) -> ItemRecord:
-        """The record to store.
+    async def process(self, item: Any, url: str, page: Any = None) -> ItemRecord:
+        """The record to store of an item that was found at a URL.
 
+        ``page`` is the response that the callback was given, for steps that look at it again; ``None``: there
+        was none, as in an errback. It is not kept after the call.
         Raises :class:`~gossamer.core.errors.DropItem` with the reason for an item that is not wanted,
         :class:`~gossamer.core.errors.UnstorableItemError` for one that cannot be stored, and
         :class:`~gossamer.core.errors.PipelineError` when users' code fails: then nothing of the page is

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from typing import Protocol
 
-from gossamer.core.jobs import Job, JobTotals, StoredItem
+from gossamer.core.jobs import EVERY_ITEM, ItemFilter, Job, JobTotals, StoredItem
 from gossamer.core.results import Attempt, VisitResult
 
 
@@ -33,8 +33,13 @@ class Store(Protocol):
         """
         ...
 
-    def read_items(self, job: Job | None = None, after_id: int = 0) -> AsyncIterator[StoredItem]:
-        """Items that a job saw, with the values that it saw (or all, as they are now), as first stored."""
+    def read_items(
+        self, job: Job | None = None, after_id: int = 0, which: ItemFilter = EVERY_ITEM
+    ) -> AsyncIterator[StoredItem]:
+        """Items that a job saw, with the values that it saw, or all, as they are now.
+
+        In the order in which they were first stored; those behind an id, and of those the ones that fit.
+        """
         ...
 
     async def latest_attempts(self, job: Job, url: str | None = None, limit: int = 1000) -> list[Attempt]:

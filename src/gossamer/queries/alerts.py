@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from gossamer.config.settings import Settings
+from gossamer.core.jobs import Job
 from gossamer.core.record import Record, Time
+from gossamer.observe.sentences import formatter_at
+from gossamer.policy.alert_readings import kind_of_finding
+from gossamer.policy.alerts import AlertKey
 from gossamer.policy.job_memory import OLD_S
-from gossamer.policy.troubles import Trouble, TroubleKind, order_troubles
+from gossamer.policy.job_profile import decode_profile
+from gossamer.policy.sentences.quality import describe_finding
+from gossamer.policy.troubles import Trouble, TroubleKind, make_trouble, order_troubles
 from gossamer.queries.fleet_troubles import missing_leader
 from gossamer.watch.memories import (
     load_job_memory,
@@ -15,6 +23,10 @@ from gossamer.watch.memories import (
     place_of_fleet,
 )
 from gossamer.wiring.backends import Backends
+
+ENDED_S = 7 * 86_400.0
+"""For so long what was found of a job that has ended is an alert, unless its spider runs again."""
+ENDED_JOBS = 50
 
 
 class TargetStatus(Record, frozen=True, kw_only=True):
@@ -36,7 +48,9 @@ class AlertPage(Record, frozen=True, kw_only=True):
 
 
 async def list_alerts(backends: Backends, settings: Settings) -> AlertPage:
-    """The alerts of all jobs that run or are paused, and of what they need. Raises ``StorageError``."""
+    """The alerts of all jobs that run or are paused, and of what they need; what is worse than usual of the
+    items of jobs that have ended. Raises ``StorageError``.
+    """
     shared, now = backends.requests.shared, backends.clock.now()
     jobs = await backends.book.list_jobs(unfinished=True)
     places = [place_of_fleet(settings.cluster.fleet)] if backends.requests.fleet is not None else []
@@ -51,6 +65,7 @@ async def list_alerts(backends: Backends, settings: Settings) -> AlertPage:
         for news in (await load_notices(shared, place)).waiting:
             waiting[news.target] = waiting.get(news.target, 0) + 1
     alerts = [state.as_trouble() for state in states if state.is_active]
+    alerts += await _list_findings(backends, settings, now, {(one.kind, one.job, one.who) for one in alerts})
     fleet = backends.requests.fleet
     if fleet is not None and all(alert.kind is not TroubleKind.NO_SUPERVISOR for alert in alerts):
         running = sum(job.is_fleet and job.is_running for job in jobs)
@@ -64,3 +79,27 @@ async def list_alerts(backends: Backends, settings: Settings) -> AlertPage:
         ),
         is_watched=any(memory.at > now - OLD_S for memory in memories),
     )
+
+
+async def _list_findings(
+    backends: Backends, settings: Settings, now: float, known: Collection[AlertKey]
+) -> list[Trouble]:
+    """What is worse than usual of the items of the latest job of each spider, if that ended lately."""
+    rules = settings.alerts
+    latest: dict[str, Job] = {}
+    for job in await backends.book.list_jobs():
+        latest.setdefault(job.name, job)
+    ended = [job for job in latest.values() if job.end_reason and (job.finished_at or now) > now - ENDED_S]
+    kept = await backends.profiles.read_profiles(ended[:ENDED_JOBS]) if ended else {}
+    show, found = formatter_at(now), []
+    for job in ended[:ENDED_JOBS]:
+        profile = decode_profile(kept.get(job.id))
+        if profile is None:
+            continue
+        for one in profile.findings:
+            kind, who = kind_of_finding(one), one.field or job.id
+            is_told = rules.no_items_pages if kind is TroubleKind.NO_ITEMS else rules.drift
+            if is_told and (kind, job.id, who) not in known:
+                text, since = describe_finding(one, job.id, show), one.since or profile.at
+                found.append(make_trouble(kind, who, text, since=since, job=job.id))
+    return found

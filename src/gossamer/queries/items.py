@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 
-import msgspec
 from msgspec.structs import replace
 
-from gossamer.core.jobs import ItemFilter, Job, StoredItem
+from gossamer.core.jobs import EVERY_ITEM, ItemFilter, Job, StoredItem
 from gossamer.core.record import Record, Time
-from gossamer.export import SUFFIXES
+from gossamer.export.formats import available_formats
 from gossamer.ports.store import Store
 from gossamer.queries.bounds import cut_values, fit_rows
 from gossamer.queries.cursors import cursor_of, read_place
@@ -19,7 +18,8 @@ IdRanges = Sequence[tuple[int, int]]
 """Ids of items in ascending order, as first and last of each unbroken row of them."""
 NO_RANGE = (1 << 63, 1 << 63)
 """Behind every id."""
-FORMATS = tuple(dict.fromkeys(SUFFIXES.values()))
+MOST_TYPES = 100
+"""Of items, that a listing names."""
 MOST_BYTES = 195_000
 """Of a listing."""
 
@@ -70,39 +70,19 @@ async def page_items(
     return ItemListing(
         at=backends.clock.now(),
         items=tuple(rows),
-        total=totals.items if which == ItemFilter() else None,
-        types=tuple((kind, None) for kind in await backends.items.list_types(job)),
-        formats=FORMATS,
+        total=totals.items if which == EVERY_ITEM else None,
+        types=tuple((kind, None) for kind in await backends.items.list_types(job, MOST_TYPES)),
+        formats=available_formats(),
         next_cursor=cursor_of(after),
     )
-
-
-async def read_fitting(backends: Backends, job: Job, which: ItemFilter) -> AsyncIterator[StoredItem]:
-    """All items of a job that fit, in the order in which they were first stored."""
-    async for item in backends.store.read_items(job):
-        if _fits(item, which):
-            yield item
-
-
-def _fits(item: StoredItem, which: ItemFilter) -> bool:
-    text = which.text.lower()
-    return (
-        which.type in ("", item.type)
-        and (not which.missing or item.data.get(which.missing) in (None, ""))
-        and (which.changed_since is None or item.changed_at >= which.changed_since)
-        and (not text or any(text in words.lower() for words in _words_of(item)))
-    )
-
-
-def _words_of(item: StoredItem) -> tuple[str, ...]:
-    return item.key, item.url, msgspec.json.encode(item.data).decode("utf-8", "replace")
 
 
 class NewItemReader:
     """Items of a job that are not among the known ones; ``seen`` are all of them."""
 
-    def __init__(self, store: Store, job: Job, known: IdRanges) -> None:
+    def __init__(self, store: Store, job: Job, known: IdRanges, which: ItemFilter = EVERY_ITEM) -> None:
         self._store = store
+        self._which = which
         self._job = job
         self._known = iter(known)
         self.seen: list[tuple[int, int]] = []
@@ -110,7 +90,7 @@ class NewItemReader:
     async def new_items(self) -> AsyncIterator[StoredItem]:
         """Those that are not known, in the order in which they were first stored."""
         first, last = next(self._known, NO_RANGE)
-        async for item in self._store.read_items(self._job):
+        async for item in self._store.read_items(self._job, which=self._which):
             self._note_seen(item.id)
             while last < item.id:
                 first, last = next(self._known, NO_RANGE)

@@ -7,8 +7,9 @@ from typing import Annotated
 from gossamer.core.drops import DropKind
 from gossamer.core.errors import LedgerReason
 from gossamer.core.jobs import FrontierStats, Job, JobTotals
-from gossamer.core.lifecycle import JobState
+from gossamer.core.lifecycle import FinishReason, JobState
 from gossamer.core.record import FieldMeaning, Record
+from gossamer.policy.goals import ListingGoal, read_goals
 from gossamer.wiring.backends import Backends
 
 LEAST_S = 1e-6
@@ -35,6 +36,7 @@ class JobResult(Record, frozen=True, kw_only=True):
     by_rung: dict[str, int] = {}  # requests made by another rung than plain HTTP
     cost_by_rung: dict[str, float] = {}  # what those cost
     by_status: dict[str, int]
+    goals: tuple[ListingGoal, ...] = ()  # how many of something the site announces, and how many there are
     redirects_to_known: int
     error: Annotated[str, FieldMeaning.ASIDE] = ""  # what the error said that ended it
     is_forgotten: Annotated[bool, FieldMeaning.ASIDE] = False  # its requests are no longer kept
@@ -53,7 +55,7 @@ async def read_result(backends: Backends, job: Job) -> JobResult:
     return JobResult(
         job=job.id,
         spider=job.name,
-        finish_reason=str(job.end_reason or job.state),
+        finish_reason=job.finish_reason or job.state.value,
         pages=totals.pages,
         items=totals.items,
         attempts=totals.attempts,
@@ -68,8 +70,9 @@ async def read_result(backends: Backends, job: Job) -> JobResult:
         by_rung=totals.by_rung,
         cost_by_rung=totals.cost_by_rung,
         by_status=totals.by_status,
+        goals=read_goals(totals),
         redirects_to_known=totals.by_reason.get(LedgerReason.KNOWN_TARGET, 0),
-        error=job.end_error,
+        error=job.end_error if job.end_reason is FinishReason.ERROR else "",
         is_forgotten=stats is None,
         is_early=job.state is not JobState.FINISHED and (job.end_reason is None or job.end_reason.is_early),
         lost=lost,

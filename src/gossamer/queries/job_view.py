@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from gossamer.config.settings import Settings
 from gossamer.core.access import LoggedAction
@@ -18,6 +19,7 @@ from gossamer.policy.host_sums import HostSums
 from gossamer.policy.sentences.actions import describe_action, describe_actor
 from gossamer.policy.sentences.errors import words_for
 from gossamer.policy.troubles import SHOWN, Trouble
+from gossamer.policy.undo import find_failed_undos
 from gossamer.queries.last_hour import read_last_hour
 from gossamer.queries.observed_jobs import ObservedJob, observe_job, say_of, troubles_of
 from gossamer.queries.overview import JobRow, make_row, read_place, read_view
@@ -138,9 +140,7 @@ async def read_job_view(backends: Backends, settings: Settings, job: Job) -> Job
         budgets=await _budgets(backends, settings, known),
         errors=_errors(totals.by_reason),
         slowest=_slowest(known.hosts) if known.is_running else (),
-        changes=tuple(
-            view_change(one, known.at) for one in await backends.actions.list_actions(CHANGES, job=job.id)
-        ),
+        changes=view_changes(await backends.actions.list_actions(CHANGES, job=job.id), known.at),
     )
 
 
@@ -197,6 +197,14 @@ def _slowest(hosts: HostSums) -> tuple[SlowHostView, ...]:
             empties_s=host.empties_s,
         )
         for host in hosts.latest[:5]
+    )
+
+
+def view_changes(actions: Sequence[LoggedAction], now: float) -> tuple[ChangeView, ...]:
+    """Actions on a job as they are shown; one whose undo has failed can be undone again."""
+    failed = find_failed_undos(actions, now)
+    return tuple(
+        view_change(replace(one, undone_at=None) if one.id in failed else one, now) for one in actions
     )
 
 

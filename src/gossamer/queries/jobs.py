@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Annotated
 
-from msgspec.structs import replace
-
 from gossamer.core.errors import LostRequestsError, StorageError, UnknownJobError
 from gossamer.core.jobs import FrontierStats, Job, JobTotals
-from gossamer.core.lifecycle import JobState
 from gossamer.core.record import FieldMeaning, Record, Time
-from gossamer.policy.job_life import UNFINISHED, mark_interrupted, shown_state
+from gossamer.policy.goals import ListingGoal, read_goals
+from gossamer.policy.job_life import mark_interrupted, shown_state
+from gossamer.ports.backends import StoreBackend
 from gossamer.wiring.backends import Backends
 
 NAMED = 10
@@ -24,7 +23,7 @@ class JobSummary(Record, frozen=True, kw_only=True):
     job: str  # its id
     name: str
     target: str
-    state: str  # running, paused, cancelled, finished; in a listing of the API ``unfinished`` too
+    state: str  # running, paused, cancelled, finished; ``unfinished``: its last run ended with work left
     finish_reason: str  # why its last run ended, in a word; "" while it runs
     error: str  # what the error said that ended it
     created_at: Time
@@ -33,6 +32,7 @@ class JobSummary(Record, frozen=True, kw_only=True):
     items: int
     waiting: int | None  # None: its requests cannot be read, or are forgotten
     dead: int | None
+    goals: tuple[ListingGoal, ...] = ()  # how many of something the site announces, and how many there are
     unreadable: Annotated[str, FieldMeaning.ASIDE] = ""  # why its requests cannot be read
 
 
@@ -43,7 +43,7 @@ class JobPage(Record, frozen=True, kw_only=True):
     next_cursor: str | None = None  # the job behind which the next part begins; None: there is no more
 
 
-async def find_job(backends: Backends, name: str) -> Job:
+async def find_job(backends: Backends | StoreBackend, name: str) -> Job:
     """A job by its id, or the latest by its name: the spider's, or as the id spells it.
 
     Raises ``UnknownJobError`` that names those that are there.
@@ -58,6 +58,16 @@ async def find_job(backends: Backends, name: str) -> Job:
     known = [job.id for job in listed]
     more = f" and {len(known) - NAMED} more" if len(known) > NAMED else ""
     raise UnknownJobError(f"there is no job {name!r}; there are: {', '.join(known[:NAMED]) or 'none'}{more}")
+
+
+async def find_latest(backends: Backends, name: str | None) -> Job:
+    """The same; without a name, the latest job of all. Raises ``UnknownJobError``."""
+    if name is not None:
+        return await find_job(backends, name)
+    listed = await backends.book.list_jobs()
+    if not listed:
+        raise UnknownJobError("there is no job yet; `gossamer crawl` makes one")
+    return listed[0]
 
 
 async def list_jobs(
@@ -89,14 +99,6 @@ async def list_jobs(
     )
 
 
-def show_states(page: JobPage) -> JobPage:
-    """A listing with states as they are shown."""
-    ended = {one.job for one in page.jobs if one.state == JobState.RUNNING and one.finish_reason}
-    return replace(
-        page, jobs=tuple(replace(one, state=UNFINISHED) if one.job in ended else one for one in page.jobs)
-    )
-
-
 def _behind(listed: Sequence[Job], after: str) -> Sequence[Job]:
     """The jobs behind one of them; all when it is not there."""
     place = next((number for number, job in enumerate(listed, start=1) if job.id == after), 0)
@@ -123,7 +125,7 @@ def summarise_job(
         job=job.id,
         name=job.name,
         target=job.target,
-        state=job.state.value,
+        state=shown_state(job),
         finish_reason=str(job.end_reason or ""),
         error=job.end_error,
         created_at=job.created_at,
@@ -132,8 +134,14 @@ def summarise_job(
         items=totals.items,
         waiting=stats.waiting if stats else None,
         dead=stats.dead if stats else None,
+        goals=read_goals(totals),
         unreadable=unreadable,
     )
+
+
+async def describe_goals(backends: Backends, job: Job) -> tuple[str, ...]:
+    """What the site announces of a job, in words: ``3,120 of 4,213 products``."""
+    return tuple(goal.to_text() for goal in read_goals(await backends.store.read_totals(job)))
 
 
 async def refresh_job(backends: Backends, job: Job) -> Job:

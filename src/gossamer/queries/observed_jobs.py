@@ -8,10 +8,10 @@ from msgspec.structs import replace
 
 from gossamer.core.errors import LostRequestsError, StorageError
 from gossamer.core.hosts import FrontierRules
-from gossamer.core.jobs import FrontierStats, Job, JobTotals
+from gossamer.core.jobs import DueCounts, FrontierStats, Job, JobTotals
 from gossamer.core.lifecycle import OVER, FinishReason, JobState
 from gossamer.core.record import Record
-from gossamer.core.shifts import JobSample, RosterView, WorkerState
+from gossamer.core.shifts import JobSample, RosterView
 from gossamer.core.text import format_count
 from gossamer.observe.sentences import formatter_at
 from gossamer.policy.eta import TimeEstimate, estimate_time_left
@@ -19,13 +19,14 @@ from gossamer.policy.host_sums import HostSums
 from gossamer.policy.job_memory import JobMemory
 from gossamer.policy.job_samples import lately
 from gossamer.policy.pace_limit import DelayReason, PaceLimit, find_limit, time_left_s
-from gossamer.policy.sentences.jobs import YOUNG_S, ObservedJobFacts, describe_job
+from gossamer.policy.sentences.jobs import YOUNG_S, ObservedJobFacts, describe_job, describe_lane
 from gossamer.policy.sentences.words import Saying, short_name
 from gossamer.policy.troubles import Trouble, TroubleKind, make_trouble, order_troubles
 from gossamer.queries.jobs import refresh_job
-from gossamer.watch.job_look import SILENT_S, observe_hosts, pace_facts
+from gossamer.watch.job_look import find_unserved, observe_hosts, pace_facts, takers_of
 from gossamer.watch.memories import load_job_memory
 from gossamer.wiring.backends import Backends
+from gossamer.wiring.rules import lanes_of
 
 TOO_EARLY = "too early"
 """Why nothing is said of the pace of a job that has just begun."""
@@ -52,6 +53,7 @@ class ObservedJob(Record, frozen=True, kw_only=True):
     more_workers: int = 0  # shifts that would have something to do
     has_supervisor: bool = True
     has_workers: bool = True
+    unserved: tuple[DueCounts, ...] = ()  # what may start now on lanes that no worker takes
     store: str = ""  # what people call it
     store_lag_s: float = 0.0
 
@@ -73,11 +75,7 @@ class ObservedJob(Record, frozen=True, kw_only=True):
 
 
 async def observe_job(
-    backends: Backends,
-    job: Job,
-    *,
-    view: RosterView | None = None,
-    lag_s: float = 0.0,
+    backends: Backends, job: Job, *, view: RosterView | None = None, lag_s: float = 0.0
 ) -> ObservedJob:
     """What is known of a job; ``view`` is the fleet's roster, with its history."""
     job = await refresh_job(backends, job)
@@ -95,7 +93,6 @@ async def observe_job(
     memory = await load_job_memory(backends.requests.shared, job)
     if stats is None or not job.is_running:
         return replace(known, memory=memory, is_at_work=False)
-    is_at_work = job.is_fleet or await backends.at_work(job) is not None
     frontier = backends.open_frontier(job)
     rules = await frontier.read_rules()
     hosts, limit = memory.hosts, memory.pace.limit
@@ -113,9 +110,12 @@ async def observe_job(
         limit=limit,
         pace=pace,
         left_s=time_left_s(pace.seconds, [host.empties_s for host in hosts.latest]),
-        is_at_work=is_at_work,
+        is_at_work=job.is_fleet or await backends.at_work(job) is not None,
     )
-    return known if view is None else _add_fleet(known, view)
+    if view is None:
+        return known
+    lanes = lanes_of(backends.settings, job)
+    return _add_fleet(replace(known, unserved=await find_unserved(frontier, view, lanes)), view, lanes)
 
 
 async def _read_stats(backends: Backends, job: Job) -> tuple[FrontierStats | None, str]:
@@ -128,15 +128,9 @@ async def _read_stats(backends: Backends, job: Job) -> tuple[FrontierStats | Non
         return None, str(error)
 
 
-def _add_fleet(known: ObservedJob, view: RosterView) -> ObservedJob:
-    """With who works on it."""
-    job = known.job.id
-    there = [
-        worker
-        for worker in view.workers
-        if worker.state is WorkerState.WORKING and worker.beat_at + SILENT_S > view.at
-    ]
-    more = 0
+def _add_fleet(known: ObservedJob, view: RosterView, lanes: Sequence[str]) -> ObservedJob:
+    """With who works on it, or could."""
+    job, more = known.job.id, 0
     if known.limit is PaceLimit.WORKERS:
         more = max(1, min(known.hosts.due // REQUESTS_PER_SHIFT, known.hosts.hosts))
     return replace(
@@ -144,7 +138,7 @@ def _add_fleet(known: ObservedJob, view: RosterView) -> ObservedJob:
         shifts=sum(shift.job == job and bool(shift.worker) for shift in view.shifts),
         more_workers=more,
         has_supervisor=bool(view.leader),
-        has_workers=bool(there),
+        has_workers=bool(takers_of(view, lanes)),
     )
 
 
@@ -170,6 +164,7 @@ def facts_of(known: ObservedJob) -> ObservedJobFacts:
         is_at_work=known.is_at_work,
         has_supervisor=known.has_supervisor,
         has_workers=known.has_workers,
+        unserved=known.unserved,
         is_forgotten=stats is None and not known.unreadable,
         limit=known.limit,
         pages=known.totals.pages,
@@ -247,7 +242,23 @@ def _seen_troubles(known: ObservedJob) -> list[Trouble]:
         )
     if known.is_running and known.at - job.created_at >= YOUNG_S:
         found += _running_troubles(known)
-    return [make_trouble(kind, job.id, text, since=since, job=job.id) for kind, text, since in found]
+    seen = [make_trouble(kind, job.id, text, since=since, job=job.id) for kind, text, since in found]
+    return [*seen, *_unserved_troubles(known)]
+
+
+def _unserved_troubles(known: ObservedJob) -> list[Trouble]:
+    if not known.is_running or known.at - known.job.created_at < YOUNG_S:
+        return []
+    return [
+        make_trouble(
+            TroubleKind.NO_WORKER,
+            one.lane,
+            describe_lane(known.job.id, one),
+            since=one.since or known.at,
+            job=known.job.id,
+        )
+        for one in known.unserved
+    ]
 
 
 def _running_troubles(known: ObservedJob) -> list[tuple[TroubleKind, str, float]]:

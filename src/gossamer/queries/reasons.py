@@ -15,12 +15,20 @@ LEFT_OUT = {
     "bad_url": "that are not URLs",
     "invalid": "that cannot be read as URLs",
     "too_many": "beyond the limit of parse.max_links per page",
+    "not_due": "to pages that are known and not due",
     "lane": "for a kind of worker that the job does not have",
     "trap_segments": "with a path of more than traps.max_segments",
     "trap_repeats": "with a path that repeats itself",
     "trap_pattern": "over the budget of traps.max_per_pattern",
     "trap_domain": "over the budget of traps.max_per_domain",
     "trap_same_body": "on pages over the budget of traps.max_same_body",
+    "trap_same_content": "to pages that have the content of others (traps.max_worthless)",
+    "trap_near_duplicate": "to pages that say nearly what others say (traps.max_worthless)",
+    "trap_session": "to the same pages under new ids of a visit (traps.max_worthless)",
+    "trap_calendar": "to pages of a calendar without an end (traps.max_worthless)",
+    "trap_parameters": "to combinations of parameters without an end (traps.max_worthless)",
+    "trap_soft_404": "to pages that a site makes up for any address (traps.max_worthless)",
+    "trap_mirror": "to a host with the pages of another one (traps.max_worthless)",
 }
 """What is said of links that were not taken, by reason."""
 
@@ -36,6 +44,10 @@ FLAGS = {
     "cut_formatting": "formatting elements that are never closed; their text stays",
     "cut_end_tags": "end tags of elements that are not open",
     "cut_roots": "second `html` and `body` tags",
+    "near_duplicate": "it says almost the same as another page of its host (`duplicates.near`)",
     "cut_entities": "what entities of XML would expand to",
+    "unchanged": "it is as it was when it was checked before",
+    "deferred": "it was fetched and archived; its callback runs elsewhere (`extract.deferred`)",
+    "extracted": "the callback of a page that was deferred, run on the archive: nothing was fetched",
 }
 """What is said of a page, by flag."""

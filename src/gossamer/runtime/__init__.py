@@ -1,1 +1,1 @@
-"""What the operating system and the event loop give: time, locks, a guard around users' code."""
+"""What the system and the event loop give: time, locks, sorting in files, a guard around users' code."""

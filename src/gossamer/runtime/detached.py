@@ -5,17 +5,28 @@ from __future__ import annotations
 import os
 import subprocess
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 
-def start_detached(command: Sequence[str], folder: Path, log: Path) -> subprocess.Popen[bytes]:
-    """Start a process in a session of its own; what it says is added to a log. Raises ``OSError``."""
+def start_detached(
+    command: Sequence[str], folder: Path, log: Path, variables: Mapping[str, str] | None = None
+) -> subprocess.Popen[bytes]:
+    """Start a process in a session of its own; what it says is added to a log. Raises ``OSError``.
+
+    ``variables`` are added to its environment.
+    """
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("ab") as out:
         os.fchmod(out.fileno(), 0o600)
         process = subprocess.Popen(  # noqa: S603 - our own program, without a shell
-            command, cwd=folder, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True
+            command,
+            cwd=folder,
+            env={**os.environ, **(variables or {})},
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=out,
+            start_new_session=True,
         )
     # It must not stay as a zombie, and an event loop would end it with itself.
     threading.Thread(target=process.wait, name=f"gossamer-{process.pid}", daemon=True).start()

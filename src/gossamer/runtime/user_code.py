@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
+import sys
 import traceback
 import types
 from collections.abc import Awaitable, Coroutine, Generator
@@ -130,3 +131,11 @@ def traceback_text(error: BaseException, caller: str) -> str:
             [frame for frame in told.stack if not frame.filename.startswith(_PACKAGE)]
         )
     return "".join(told.format())
+
+
+def describe_line(owner: object, error: BaseException) -> str:
+    """The line of the file with an object's class that an error comes from, as far as it has one."""
+    file = getattr(sys.modules.get(type(owner).__module__), "__file__", None)
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [frame.lineno for frame in frames if file and frame.filename == file]
+    return f" ({file}, line {lines[-1]})" if lines else ""

@@ -26,7 +26,10 @@ class WebPage(Item):
 
 
 class GenericSpider(Spider):
-    """Crawls a site from its start URLs, within its domain: the host without ``www.``, and sub-domains."""
+    """Crawls a site from its start URLs, within its domain: the host without ``www.``, and sub-domains.
+
+    With neither domains nor start URLs it follows nothing: its pages are named (``gossamer seeds``).
+    """
 
     name = "generic"
 
@@ -45,6 +48,8 @@ class GenericSpider(Spider):
             content_type=response.content_type,
             flags=" ".join(response.flags),
         )
+        if not (self.allowed_domains or self.start_urls):
+            return
         links = response.links()
         followed = [url for url in links if not is_media_link(url)]
         if len(followed) < len(links):

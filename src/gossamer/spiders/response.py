@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -12,9 +12,11 @@ import msgspec
 
 from gossamer.core.drops import DropKind
 from gossamer.core.errors import UsageError
+from gossamer.core.files import Saving
 from gossamer.core.lazy import lazy_property
 from gossamer.core.requests import Request
 from gossamer.core.results import FetchResult
+from gossamer.core.storable import callback_name
 from gossamer.parse import structured
 from gossamer.parse.encoding import decode_as, decode_body
 from gossamer.parse.html import Article, HtmlPage, parse_html
@@ -24,8 +26,10 @@ from gossamer.parse.meta import read_robots_headers
 from gossamer.parse.mime import is_html, is_xml
 from gossamer.parse.selectors import Selector, SelectorList
 from gossamer.parse.xml_text import decode_xml
+from gossamer.policy.goals import expectation_key, keep_largest
 from gossamer.policy.urls import UrlJoiner
 from gossamer.ports.page_examiner import PARSE_TRUNCATED, TruncatedPage
+from gossamer.spiders.headers import Headers
 
 if TYPE_CHECKING:
     from gossamer.spiders.forms import Filling
@@ -34,8 +38,12 @@ ROBOTS_NAME = "gossamer"
 """What pages call us that ask something of us alone."""
 
 
+MAX_REASON = 200
+"""Characters of the reason for which a callback ends the job."""
 _CUT_TYPE = "text/html; charset=utf-8"
 _NOFOLLOW, _BAD_URL = DropKind.LINK.key_of("nofollow"), DropKind.LINK.key_of("bad_url")
+_NOTHING: dict[str, int] = {}
+"""What most pages announce."""
 _CUT_FLAGS = ("truncated", PARSE_TRUNCATED)
 """Of pages that are not whole: they are counted."""
 
@@ -43,34 +51,6 @@ _CUT_FLAGS = ("truncated", PARSE_TRUNCATED)
 def is_media(content_type: str) -> bool:
     """Whether a body is a picture, a sound, a film or a font: nothing that is read as a page."""
     return content_type.lower().lstrip().startswith(("image/", "audio/", "video/", "font/"))
-
-
-class Headers(Mapping[str, str]):
-    """Response headers: names in any case; the first value of a name, or all by ``getlist``."""
-
-    def __init__(self, pairs: Iterable[tuple[str, str]]) -> None:
-        self._pairs = tuple(pairs)
-
-    def __getitem__(self, name: str) -> str:
-        wanted = name.lower()
-        for key, value in self._pairs:
-            if key == wanted:
-                return value
-        raise KeyError(name)
-
-    def getlist(self, name: str) -> list[str]:
-        """Every value of a header, in order."""
-        wanted = name.lower()
-        return [value for key, value in self._pairs if key == wanted]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(dict.fromkeys(key for key, _ in self._pairs))
-
-    def __len__(self) -> int:
-        return len({key for key, _ in self._pairs})
-
-    def __repr__(self) -> str:
-        return f"Headers({dict(self)!r})"
 
 
 class Response:
@@ -108,6 +88,8 @@ class Response:
         self.captured = fetched.captured
         self.screenshot = fetched.screenshot
         self.dropped: dict[str, int] = {}
+        self.expected = _NOTHING
+        self.stopped = ""  # why the callback ends the job
         if self.flags:
             self.dropped.update({DropKind.PAGE.key_of(flag): 1 for flag in self.flags if flag in _CUT_FLAGS})
         self._pairs = fetched.headers
@@ -245,6 +227,18 @@ class Response:
         """The page as Markdown."""
         return self.page.markdown()
 
+    def expect(self, what: str, total: int, *, callback: Any = None, part: str = "") -> None:
+        """Say how many of something the site announces, for whoever asks how far the crawl is.
+
+        ``response.expect("products", 4213)`` makes reports say "3,120 of 4,213 products". What is counted are
+        the items of the job, or with ``callback`` the pages that it was given. Of several numbers the largest
+        counts; ``part`` (a category) is for a site that says them part by part: those are added up.
+        """
+        key = expectation_key(what, callback_name(callback, "callback") or "", part)
+        if self.expected is _NOTHING:
+            self.expected = {}
+        keep_largest(self.expected, key, total)
+
     # ------------------------------------------------------------------ following
 
     @lazy_property
@@ -339,6 +333,19 @@ class Response:
             except ValueError:
                 self._count_dropped(_BAD_URL)
 
+    def file(self, url: str | Selector, name: str = "", **options: Any) -> Request:
+        """A request for a file of this page: a URL as written, or an element with ``href`` or ``src``.
+
+        It is fetched by plain HTTP like any page, kept in the place of files and becomes an item of the type
+        ``File``. ``name`` is for people. Options are those of :class:`Request`; there is no callback.
+        """
+        if not isinstance(url, str):
+            attributes = url.attrib if url.type != "text" else {}
+            url = attributes.get("href") or attributes.get("src") or _text_as_link(url) or ""
+        if not url:
+            raise ValueError(f"an element on {self.url} has neither href nor src: it names no file")
+        return Request(self.urljoin(url), saves=Saving(name=name), **options)
+
     def form(
         self, data: Filling | None = None, callback: Any = None, *, css: str = "", **options: Any
     ) -> Request:
@@ -351,6 +358,17 @@ class Response:
         forms = import_module("gossamer.spiders.forms")  # most spiders fill in none
         request: Request = forms.request_for_form(self, data, callback, css=css, **options)
         return request
+
+    def stop(self, reason: str) -> None:
+        """End the whole job, once this page is stored: what is in flight is finished, nothing new is begun.
+
+        The finish reason is ``stopped: REASON``. The same command continues with what waits. The first reason
+        counts. Raises ``UsageError`` for an empty one.
+        """
+        text = " ".join(str(reason).split())[:MAX_REASON]
+        if not text:
+            raise UsageError("response.stop() needs a reason, which the end of the job then names")
+        self.stopped = self.stopped or text
 
     def _count_dropped(self, reason: str) -> None:
         self.dropped[reason] = self.dropped.get(reason, 0) + 1

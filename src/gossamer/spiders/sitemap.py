@@ -19,6 +19,7 @@ from gossamer.core.drops import DropKind
 from gossamer.core.requests import Request
 from gossamer.parse.sitemap import SitemapEntry, SitemapReader
 from gossamer.policy import urls
+from gossamer.policy.lastmod import read_lastmod, read_priority
 from gossamer.policy.robots import RobotsRules, interpret_response
 from gossamer.policy.scope import Scope
 from gossamer.spiders.response import Response
@@ -33,6 +34,8 @@ class SitemapSpider(Spider):
     A page of another host than the sitemap's is taken only when the robots.txt of that host named the
     sitemap (sitemaps.org, cross submits), or when ``allowed_domains`` name the host. What is not taken is
     counted as ``sitemap:REASON`` (``other_host``, ``too_deep``, ``entities``, ``html``, ``too_many``, ...).
+    What entries say of their priority decides the order. A crawl that comes back asks for every sitemap
+    again, and leaves out pages whose ``lastmod`` is before their latest check.
     """
 
     sitemap_urls: Sequence[str] = ()
@@ -57,6 +60,10 @@ class SitemapSpider(Spider):
     def selects(self, callback: str) -> bool:
         """Whether ``callback`` selects elements of its pages; sitemaps are read from their bytes."""
         return callback not in _OWN and super().selects(callback)
+
+    def watches(self, callback: str) -> bool:
+        """Whether every crawl that comes back asks for pages of ``callback``: for sitemaps, it does."""
+        return callback in _OWN or super().watches(callback)
 
     def required(self, callback: str) -> Sequence[str]:
         """The selectors that a page must have; a sitemap has none."""
@@ -104,7 +111,12 @@ class SitemapSpider(Spider):
             return self._sitemap_request(url, level + 1, named_by) if wanted else "not_followed"
         for pattern, callback in self.sitemap_rules:
             if re.search(pattern, url):
-                return Request(url, callback)
+                return Request(
+                    url,
+                    callback,
+                    priority=read_priority(location.priority),
+                    lastmod=read_lastmod(location.lastmod),
+                )
         return "no_rule"
 
     def _sitemap_request(self, url: str, level: int, named_by: Sequence[str]) -> Request:

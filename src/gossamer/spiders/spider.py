@@ -46,7 +46,11 @@ class Spider:
     fetch: str | Mapping[str, str] = ""
     """The rung of requests that name none (``"browser"``, ``"auto"``): for all callbacks, or by callback."""
     pipelines: Sequence[Any] = ()
-    """Callables, or objects with ``process_item(item, spider)``, that every item passes before validation."""
+    """Stages that every item passes: functions ``stage(item)`` or ``stage(item, spider)``, objects or classes
+    with ``process_item(item, spider)``, or text that names one (``module:Name``, ``drop-duplicates``). They
+    run before validation, or when their ``order`` says (:class:`~gossamer.core.stages.StageOrder`); a
+    parameter ``page`` gets the response that the item was found on.
+    """
 
     def __init__(self, **arguments: Any) -> None:
         for key, value in arguments.items():
@@ -107,6 +111,13 @@ class Spider:
     def selects(self, callback: str) -> bool:
         """Whether ``callback`` selects elements of its pages; one that reads the bytes alone does not."""
         return True
+
+    def watches(self, callback: str) -> bool:
+        """Whether a crawl that comes back always asks for pages of ``callback``, be they due or not.
+
+        For pages that only list others, and that may change without those that lead to them.
+        """
+        return False
 
     def browsing_for(self, callback: str) -> Browsing | None:
         """What a browser does on a page for ``callback``. Raises ``UsageError`` where that is no Browsing."""

@@ -13,9 +13,10 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 from gossamer.core.errors import Fault, LedgerReason
-from gossamer.core.results import Attempt, Verdict
+from gossamer.core.results import EXTRACTED, Attempt, Verdict
 from gossamer.core.series import (
     ATTEMPTS,
     BUCKET_S,
@@ -28,6 +29,7 @@ from gossamer.core.series import (
     OTHER,
     HourlyKind,
 )
+from gossamer.policy.url_parser import head_of
 from gossamer.policy.urls import host_key
 
 COST_UNITS = 1_000_000
@@ -105,9 +107,13 @@ def count_attempts(attempts: Iterable[Attempt]) -> BatchCounts:
     answers: dict[tuple[int, int], list[int]] = {}  # by bucket and latency: number, microseconds
     hosts: dict[_Whose, int] = {}
     proxies: dict[_Whose, int] = {}
+    extractions: list[_Group] = []
     for a in attempts:
         status, elapsed_ms, verdict, reason = a.status, a.elapsed_ms, a.verdict, a.reason
         bucket = int(a.at + elapsed_ms * 0.001) // BUCKET_S
+        if EXTRACTED in a.flags:
+            extractions.append((bucket, 0, verdict, reason, a.rung))
+            continue
         key = (bucket, status, verdict, reason, a.rung)
         group = groups.get(key)
         if group is None:
@@ -126,7 +132,7 @@ def count_attempts(attempts: Iterable[Attempt]) -> BatchCounts:
         elif verdict is _SKIPPED:  # robots.txt said no: nobody was asked
             continue
         failure = _failure_of(verdict, reason) if reason else ""
-        whose = (bucket // _BUCKETS, host_key(a.url), failure)
+        whose = (bucket // _BUCKETS, _host_at(head_of(a.url)) or host_key(a.url), failure)
         hosts[whose] = hosts.get(whose, 0) + 1
         if a.proxy:
             whose = (whose[0], a.proxy, failure)
@@ -134,10 +140,16 @@ def count_attempts(attempts: Iterable[Attempt]) -> BatchCounts:
     changes = BatchCounts()
     for key, sums in groups.items():
         _add_group(changes, key, sums)
+    for extraction in extractions:
+        _add_extraction(changes, extraction)
     _add_answers(changes, answers)
     _add_hours(changes.hourly, HourlyKind.HOST.value, hosts)
     _add_hours(changes.hourly, HourlyKind.PROXY.value, proxies)
     return changes
+
+
+_host_at = lru_cache(8192)(host_key)
+"""The host of a URL by how it begins: many begin alike."""
 
 
 def count_stale(attempts: Iterable[Attempt]) -> BatchCounts:
@@ -167,6 +179,8 @@ def _add_group(changes: BatchCounts, key: _Group, sums: list[int]) -> None:
         found["attempts"] = number
         counts[CLASSES[min(status // 100, 5)]] += number
         total[f"outcome:{_STALE if reason == _STALE else verdict.value}:{rung[:LABEL]}"] += number
+        if rung:
+            _add_rung(changes.hourly, key, number)
     if verdict is _RETRY:
         found["retries"] = number
     for name, value in found.items():
@@ -184,6 +198,26 @@ def _add_group(changes: BatchCounts, key: _Group, sums: list[int]) -> None:
         total[f"reason:{reason[:LABEL]}"] += number
         if reason != _STALE:
             _add_reason(changes, key, number)
+
+
+def _add_extraction(changes: BatchCounts, key: _Group) -> None:
+    """Of a page that was fetched and counted before: nobody was asked, but it may have failed."""
+    _, _, verdict, reason, _ = key
+    if verdict is _RETRY:
+        changes.total["retries"] += 1
+    if reason:
+        changes.total[f"reason:{reason[:LABEL]}"] += 1
+        if reason != _STALE:
+            _add_reason(changes, key, 1)
+
+
+def _add_rung(hourly: dict[HourlyKey, int], key: _Group, number: int) -> None:
+    """What a way to fetch did, by the hour."""
+    bucket, _, verdict, reason, rung = key
+    kind, hour, name = HourlyKind.RUNG.value, bucket // _BUCKETS * HOUR_S, rung[:LABEL]
+    hourly[kind, hour, name, ATTEMPTS] += number
+    if failure := _failure_of(verdict, reason):
+        hourly[kind, hour, name, failure] += number
 
 
 def _add_reason(changes: BatchCounts, key: _Group, number: int) -> None:

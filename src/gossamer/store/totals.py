@@ -2,7 +2,8 @@
 
 A total is a named counter: ``pages``, ``bytes``, ``status:200``, ``reason:timeout_body``,
 ``dropped:link:scheme``, ``outcome:success:http`` (attempts by what came of them and their rung), ``lat:250``
-(see ``store/counters.py``, which also has what is counted over time). Pure.
+(see ``store/counters.py``, which also has what is counted over time). Those that begin with ``expected:`` are
+no sums: the largest value stays. Pure.
 """
 
 from __future__ import annotations
@@ -10,11 +11,15 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from gossamer.core.drops import DropKind
+from gossamer.core.drops import KEY_LENGTH, DropKind
+from gossamer.core.freshness import UNCHANGED
 from gossamer.core.jobs import JobTotals
-from gossamer.core.results import Attempt, Verdict, VisitResult
+from gossamer.core.results import DEFERRED, Attempt, Verdict, VisitResult
+from gossamer.policy.goals import EXPECTED, keep_largest
 from gossamer.store.counters import COST_UNITS, LABEL, BatchCounts, count_attempts
 from gossamer.store.series import bucket_of
+
+NOT_MODIFIED = 304
 
 
 def count_results(results: Sequence[VisitResult]) -> BatchCounts:
@@ -25,14 +30,19 @@ def count_results(results: Sequence[VisitResult]) -> BatchCounts:
         changes.bucket_at(bucket_of(max(map(seen_at, results))))
     for result in results:
         for reason, number in result.dropped.items():
-            total[f"dropped:{reason[:LABEL]}"] += number
-        if result.outcome.is_page and any(map(_is_success, result.attempts)):
+            total[f"dropped:{reason[:KEY_LENGTH]}"] += number
+        if result.expected:
+            for name, number in result.expected.items():
+                keep_largest(total, EXPECTED + name, number)
+        if any(map(_has_run, result.attempts)):
             _count_callback(total, result)
     return changes
 
 
-def _is_success(attempt: Attempt) -> bool:
-    return attempt.verdict is Verdict.SUCCESS and not attempt.reason  # that of a lost lease has one
+def _has_run(attempt: Attempt) -> bool:
+    """Whether its callback has run; the attempt of a lost lease has a reason."""
+    is_whole = attempt.verdict is Verdict.SUCCESS and not attempt.reason and DEFERRED not in attempt.flags
+    return is_whole and not (attempt.status == NOT_MODIFIED and UNCHANGED in attempt.flags)
 
 
 def _count_callback(total: defaultdict[str, int], result: VisitResult) -> None:
@@ -72,6 +82,7 @@ def totals_of(total: Mapping[str, int]) -> JobTotals:
         by_outcome=groups["outcome"],
         by_latency=groups["lat"],
         latency_sum_s=total.get("lat_sum", 0) / 1_000_000,
+        expected=groups["expected"],
     )
 
 
@@ -88,7 +99,10 @@ def visit_of(result: VisitResult) -> tuple[int, bool]:
 
 
 def seen_at(result: VisitResult) -> float:
-    """When the items of a result were seen: at its page, else at its last attempt."""
+    """When the items of a result were seen: at its page, else at its last attempt.
+
+    Where there is neither, nobody visited a page for them: when its lease was granted.
+    """
     if result.page is not None:
         return result.page.at
-    return result.attempts[-1].at if result.attempts else 0.0
+    return result.attempts[-1].at if result.attempts else result.outcome.lease.granted_at

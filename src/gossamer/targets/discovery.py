@@ -1,11 +1,12 @@
 """From what was typed to a spider: a URL, a spider's name, a file, or a class.
 
-Spiders are found in the ``spiders/`` folder of the project and through the entry-point group
-``gossamer.spiders``. A file that does not import is one clear message, never a traceback of ours.
+Spiders are found in the ``spiders/`` folder of the project, in Python or TOML, and through the entry-point
+group ``gossamer.spiders``. A file that does not import is one clear message, never a traceback of ours.
 """
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import inspect
 import logging
@@ -38,7 +39,7 @@ from gossamer.targets.start_url import absolute_url, allowed_domain_of
 
 ENTRY_POINTS = "gossamer.spiders"
 log = logging.getLogger("gossamer.crawl")
-_FILE = re.compile(r"(?P<path>.+\.py)(?::(?P<name>\w+))?")
+_FILE = re.compile(r"(?P<path>.+\.py)(?::(?P<name>\w+))?|(?P<toml>.+\.toml)")
 _HOST = re.compile(r"(localhost|[\w-]+(\.[\w-]+)+|\[[0-9a-fA-F:.]+\])(:\d+)?([/?#].*)?")
 
 
@@ -72,6 +73,8 @@ def find_target(
     found = discover_spiders(project)
     if target in found.spiders:
         return _of_class(found.spiders[target], arguments)
+    if target == GenericSpider.name:  # for pages that are named one by one: `gossamer seeds`
+        return _of_class(GenericSpider, arguments)
     refuse_file(target)
     if is_url(target):
         return _of_url(absolute_url(target), arguments, project)
@@ -84,7 +87,7 @@ def file_of(target: str) -> tuple[Path, str | None] | None:
     Whoever restricts what may be crawled has to ask here, too: a target is a file if this says so.
     """
     file = None if "://" in target else _FILE.fullmatch(target)
-    return None if file is None else (Path(file["path"]), file["name"])
+    return None if file is None else (Path(file["path"] or file["toml"]), file["name"])
 
 
 def is_url(target: str) -> bool:
@@ -112,7 +115,7 @@ def spiders_in(target: str, project: Path | None) -> list[type[Spider]]:
             raise UsageError(_not_found(target, found, project))
         return [found.spiders[target]]
     path, name = file
-    every = _spiders_of(_import_file(path)) if path.is_file() and not name else []
+    every = _spiders_in(path) if path.is_file() and not name else []
     return every or [_class_in_file(path, name)]
 
 
@@ -226,6 +229,8 @@ def one_or_more(value: str | Sequence[str]) -> Sequence[str]:
 def _class_in_file(path: Path, name: str | None) -> type[Spider]:
     if not path.is_file():
         raise UsageError(f"there is no file {path}")
+    if path.suffix == ".toml":
+        return _spiders_in(path)[0]
     module = _import_file(path)
     found = _spiders_of(module)
     if name is not None:
@@ -278,6 +283,14 @@ def _describe_error(error: BaseException, path: Path) -> str:
     return f"line {lines[-1]}: {text}" if lines else text
 
 
+def _spiders_in(path: Path) -> list[type[Spider]]:
+    """The spiders of a file: those that a module defines itself, or the one that is written in TOML."""
+    if path.suffix == ".toml":
+        declarative = importlib.import_module("gossamer.spiders.declarative.spider")  # most crawls have none
+        return [declarative.load_spider(path)]
+    return _spiders_of(_import_file(path))
+
+
 def _spiders_of(module: ModuleType) -> list[type[Spider]]:
     """The spiders a module defines itself."""
     return [
@@ -309,14 +322,19 @@ def discover_spiders(project: Path | None) -> DiscoveryResult:
             continue
         spiders[spider_class.name or point.name] = spider_class
     folder = project / "spiders" if project else None
-    for path in sorted(folder.glob("[!_]*.py")) if folder and folder.is_dir() else ():
+    for path in _files_in(folder) if folder and folder.is_dir() else ():
         try:
-            found = _spiders_of(_import_file(path))
+            found = _spiders_in(path)
         except UsageError as error:
             broken.append(str(error))
             continue
         spiders.update({spider_class.name: spider_class for spider_class in found if spider_class.name})
     return DiscoveryResult(spiders, tuple(broken))
+
+
+def _files_in(folder: Path) -> list[Path]:
+    """The files that may hold spiders."""
+    return sorted([*folder.glob("[!_]*.py"), *folder.glob("[!_]*.toml")])
 
 
 def _not_found(target: str, found: DiscoveryResult, project: Path | None) -> str:

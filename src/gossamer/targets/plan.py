@@ -1,8 +1,8 @@
 """How a worker on another machine puts together the same crawl: kept with the job, in its book.
 
-Guarantee: it holds no secret. Where requests and items are kept is each machine's own setting, proxies and
-headers that carry secrets are each machine's own, and arguments named like a secret come from each worker's
-environment.
+Guarantee: it holds no secret. Where requests and items are kept is each machine's own setting, proxies,
+outputs, headers and options of stages that carry secrets are each machine's own, and arguments named like a
+secret come from each worker's environment.
 """
 
 from __future__ import annotations
@@ -17,17 +17,19 @@ from typing import Any
 import msgspec
 
 from gossamer.config.layers import load_settings
+from gossamer.config.section import to_document
 from gossamer.config.settings import Settings
 from gossamer.core.errors import StorageError, UsageError
+from gossamer.core.redaction import has_userinfo
 from gossamer.policy.redirects import is_credential
-from gossamer.policy.secret_names import is_secret
+from gossamer.policy.secret_names import hide_parameters, is_secret
 from gossamer.policy.shared_hosts import named_hosts
 from gossamer.spiders.generic import GenericSpider
 from gossamer.spiders.spider import Spider
 from gossamer.targets.discovery import CrawlTarget, find_target
 
-OWN = ("broker", "redis", "cluster", "dashboard", "log", "metrics", "traces", "data")
-"""Settings that are each machine's own."""
+OWN = ("broker", "redis", "cluster", "dashboard", "log", "metrics", "traces", "data", "outputs")
+"""Settings that are each machine's own: what the supervisor or a single machine uses, or where it is."""
 OWN_PROXIES = ("urls", "file", "url", "pools", "only")
 """Settings of proxies that are each machine's own: they hold passwords, or say what this worker uses."""
 FROM_ENVIRONMENT = "SPIDER_ARG_"
@@ -44,6 +46,7 @@ class JobPlan(msgspec.Struct, frozen=True, kw_only=True):
     arguments: dict[str, str] = {}  # of the spider, those that may be seen
     secrets: tuple[str, ...] = ()  # the names of the others
     headers: tuple[str, ...] = ()  # the names of those in ``http.headers`` that carry secrets
+    options: tuple[tuple[str, str], ...] = ()  # of stages, those that carry secrets: the stage and the name
     has_proxies: bool = False  # requests go through proxies, which each worker has of its own
     settings: str = "{}"  # settled, as JSON, without what is each machine's own
     fleet: str = "default"  # whose supervisor looks after it
@@ -59,6 +62,7 @@ def plan_of(target: str, arguments: Mapping[str, str], settings: Settings, found
         arguments={name: value for name, value in arguments.items() if not is_secret(name)},
         secrets=tuple(name for name in arguments if is_secret(name)),
         headers=tuple(name for name in settings.http.headers if is_credential(name)),
+        options=tuple(_secret_options(settings.pipeline.options)),
         has_proxies=settings.proxies.are_there,
         settings=settings_to_keep(settings),
         fleet=settings.cluster.fleet,
@@ -71,13 +75,15 @@ def plan_of(target: str, arguments: Mapping[str, str], settings: Settings, found
 
 def settings_to_keep(settings: Settings) -> str:
     """Settings as JSON, without secrets and without what is each machine's own."""
-    said = settings.model_dump(mode="json", exclude=set(OWN))
+    said = {name: value for name, value in to_document(settings).items() if name not in OWN}
     for place in ("frontier", "store"):
         said[place].pop("url")
     for name in OWN_PROXIES:
         said["proxies"].pop(name)
     headers = said["http"]["headers"]
     said["http"]["headers"] = {k: v for k, v in headers.items() if not is_credential(k)}
+    for stage, option in _secret_options(settings.pipeline.options):
+        said["pipeline"]["options"][stage].pop(option)
     return msgspec.json.encode(said).decode()
 
 
@@ -92,14 +98,42 @@ def plan_from(packed: bytes) -> JobPlan:
 def settings_under(plan: JobPlan, own: Settings) -> Settings:
     """The settings of a plan, with this machine's places."""
     said: dict[str, Any] = msgspec.json.decode(plan.settings)
-    here = own.model_dump(mode="json")
+    here = to_document(own)
     said |= {name: here[name] for name in OWN}
     for place in ("frontier", "store"):
         said[place] = {**said.get(place, {}), "url": here[place]["url"]}
     said["http"] = {**said.get("http", {}), "headers": {**here["http"]["headers"], **said["http"]["headers"]}}
     said["proxies"] = {**said.get("proxies", {}), **{name: here["proxies"][name] for name in OWN_PROXIES}}
+    said["pipeline"] = {**said.get("pipeline", {}), "options": _options_under(plan, said, own)}
     said["processes"] = 1
     return load_settings(env={}, spider=said).settings
+
+
+def _options_under(plan: JobPlan, said: dict[str, Any], own: Settings) -> dict[str, dict[str, Any]]:
+    """The options of stages: those of the crawl, and of this machine what the plan does not hold."""
+    options = {stage: dict(given) for stage, given in said.get("pipeline", {}).get("options", {}).items()}
+    here = to_document(own.pipeline.options)
+    for stage, name in plan.options:
+        if name in here.get(stage, {}):
+            options.setdefault(stage, {})[name] = here[stage][name]
+    return options
+
+
+def _secret_options(options: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, str]]:
+    """The options of stages that carry secrets: the stage and the name of each."""
+    return [
+        (stage, name) for stage, given in options.items() for name in given if _has_secret(name, given[name])
+    ]
+
+
+def _has_secret(name: str, value: Any) -> bool:
+    if isinstance(value, Mapping):
+        return any(_has_secret(str(key), inner) for key, inner in value.items())
+    if isinstance(value, list | tuple):
+        return any(_has_secret(name, inner) for inner in value)
+    return isinstance(value, str) and (
+        is_secret(name) or has_userinfo(value) or hide_parameters(value) != value
+    )
 
 
 def target_under(plan: JobPlan, project: Path | None) -> CrawlTarget:
@@ -126,6 +160,14 @@ def check_headers(plan: JobPlan, own: Settings) -> None:
         raise UsageError(f"{_headers_not_kept(missing)} for this worker, {_AS_IN}")
 
 
+def check_options(plan: JobPlan, own: Settings) -> None:
+    """Raises ``UsageError`` when this machine lacks a secret option that the crawl was submitted with."""
+    here = own.pipeline.options
+    missing = [(stage, name) for stage, name in plan.options if name not in here.get(stage, {})]
+    if missing:
+        raise UsageError(f"{_options_not_kept(missing)} for this worker")
+
+
 def check_proxies(plan: JobPlan, own: Settings) -> None:
     """Raises ``UsageError`` when this machine has no proxies, and the crawl was submitted with some."""
     if plan.has_proxies and not own.proxies.are_there:
@@ -139,6 +181,8 @@ def fleet_notes(plan: JobPlan) -> list[str]:
         said.append(f"{_secrets_not_kept(plan.secrets)} for every worker")
     if plan.headers:
         said.append(f"{_headers_not_kept(plan.headers)} for every worker, {_AS_IN}")
+    if plan.options:
+        said.append(f"{_options_not_kept(plan.options)} for every worker")
     if plan.has_proxies:
         said.append(f"{_PROXIES_NOT_KEPT} for every worker")
     if plan.has_closed:
@@ -158,13 +202,18 @@ def _headers_not_kept(names: Iterable[str]) -> str:
     return f"headers that carry secrets are not kept with a job: set {', '.join(names)}"
 
 
+def _options_not_kept(options: Iterable[tuple[str, str]]) -> str:
+    names = ", ".join(f"pipeline.options.{stage}.{name}" for stage, name in options)
+    return f"options of stages that carry secrets are not kept with a job: set {names}"
+
+
 def version_of(found: CrawlTarget) -> str:
     """A short digest of the file that a spider is written in; ``""`` for the crawl of a plain URL."""
     kind = type(found.spider)
     if kind is GenericSpider:
         return ""
     try:
-        source = Path(inspect.getfile(kind)).read_bytes()
+        source = Path(getattr(kind, "source_file", None) or inspect.getfile(kind)).read_bytes()
     except (OSError, TypeError):
         return ""
     return blake2b(source, digest_size=6).hexdigest()

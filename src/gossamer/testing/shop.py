@@ -5,7 +5,8 @@ of a million products costs no memory. It has what real shops have: pagination, 
 relative and repeated links, tracking parameters, a redirect, a dead link, ``nofollow``, pages that
 robots.txt forbids, offers that only a script shows.
 
-``python -m gossamer.testing.shop --port 8000`` serves one.
+``python -m gossamer.testing.shop --port 8000`` serves one; with ``--validators`` its pages have honest ETags,
+and ``--changed 0.01`` is the same shop with other prices for one product in a hundred.
 """
 
 from __future__ import annotations
@@ -14,8 +15,12 @@ import argparse
 import asyncio
 import json
 import sys
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from email.utils import formatdate
 from functools import cached_property, lru_cache
+from hashlib import blake2b
 from html import escape
 from random import Random
 from urllib.parse import parse_qs
@@ -36,6 +41,9 @@ ROBOTS = "User-agent: *\nDisallow: /cart\nDisallow: /private\n{delay}\nSitemap: 
 SITEMAP_URLS = 50_000
 """URLs per sitemap file, the protocol's limit (https://www.sitemaps.org/protocol.html)."""
 
+OPENED_AT = 1_577_836_800.0
+"""When the shop opened: 2020-01-01."""
+
 NOT_FOUND = SiteResponse(404, b"<!doctype html><title>Not found</title><h1>No such page</h1>\n")
 _XML = "application/xml"
 
@@ -55,7 +63,9 @@ class Shop:
     """The site's function of path and headers, and the truth about it.
 
     ``page_bytes`` is about the size of a product's page, ``related`` its number of links to other products,
-    ``crawl_delay_s`` what robots.txt asks for, ``delay_s`` how long every page takes.
+    ``crawl_delay_s`` what robots.txt asks for, ``delay_s`` how long every page takes. With ``has_count`` a
+    page of the catalogue says which products of how many it lists (``1-16 of 4,213``). With ``validators``
+    pages have an ETag, products a Last-Modified and sitemaps a ``lastmod``, all true, and answer by them.
     """
 
     def __init__(
@@ -68,6 +78,8 @@ class Shop:
         related: int = 4,
         crawl_delay_s: float | None = None,
         delay_s: float = 0.0,
+        has_count: bool = False,
+        validators: bool = False,
     ) -> None:
         self.products = products
         self.per_page = per_page
@@ -76,6 +88,10 @@ class Shop:
         self.related = related
         self.crawl_delay_s = crawl_delay_s
         self.delay_s = delay_s
+        self.has_count = has_count
+        self.validators = validators
+        self._revisions: dict[int, int] = {}  # how often products have changed, by number
+        self._changed_at: dict[int, float] = {}
 
     def __repr__(self) -> str:
         return f"Shop(products={self.products}, per_page={self.per_page}, seed={self.seed})"
@@ -85,8 +101,22 @@ class Shop:
     def product(self, number: int) -> dict[str, str]:
         """``sku``, ``name`` and ``price`` (two decimals) of the product with this number, from 0."""
         random = Random(self.seed * 1_000_003 + number)  # noqa: S311 - made-up products
+        revision = self._revisions.get(number, 0)
         name = f"{random.choice(_ADJECTIVES)} {random.choice(_NOUNS)}{random.choice(_ENDINGS)} No. {number}"
-        return {"sku": self.sku(number), "name": name, "price": f"{random.randrange(99, 99_999) / 100:.2f}"}
+        cents = random.randrange(99, 99_999) + 100 * revision
+        return {"sku": self.sku(number), "name": name, "price": f"{cents / 100:.2f}"}
+
+    def change_products(self, share: float, seed: int = 1) -> list[int]:
+        """Change the prices of so many of the products; their numbers, ascending."""
+        changed = sorted(Random(seed).sample(range(self.products), round(self.products * share)))  # noqa: S311
+        for number in changed:
+            self._revisions[number] = self._revisions.get(number, 0) + 1
+            self._changed_at[number] = time.time()
+        return changed
+
+    def changed_at(self, number: int) -> float:
+        """When a product last changed, as its page and the sitemap say."""
+        return self._changed_at.get(number, OPENED_AT)
 
     def truth(self) -> list[dict[str, str]]:
         """Every product, exactly."""
@@ -113,6 +143,10 @@ class Shop:
 
     def __call__(self, path: str, headers: Mapping[str, str]) -> SiteResponse:
         """The answer to one request."""
+        answer = self._answer(path, headers)
+        return answer_condition(answer, headers) if self.validators else answer
+
+    def _answer(self, path: str, headers: Mapping[str, str]) -> SiteResponse:
         path, _, query = path.partition("?")
         base = f"http://{headers.get('host', 'shop.example')}"
         if path.startswith("/product/"):
@@ -172,13 +206,15 @@ class Shop:
         if not 1 <= page <= self.catalog_pages:
             return NOT_FOUND
         first = (page - 1) * self.per_page
-        entries = "".join(map(self._format_entry, range(first, min(first + self.per_page, self.products))))
+        last = min(first + self.per_page, self.products)
+        entries = "".join(map(self._format_entry, range(first, last)))
         steps = ""
         if page > 1:
             steps += f'<a class="prev" rel="prev" href="{self.catalog_path(page - 1)}">Back</a> '
         if page < self.catalog_pages:
             steps += f'<a class="next" rel="next" href="{self.catalog_path(page + 1)}">Next</a>'
-        body = f'<h1>Catalogue</h1><ul class="products">{entries}</ul>{steps}'
+        count = f'<p class="count">{first + 1:,}-{last:,} of {self.products:,}</p>' if self.has_count else ""
+        body = f'<h1>Catalogue</h1>{count}<ul class="products">{entries}</ul>{steps}'
         return self._html_page(f"Catalogue, page {page}", body)
 
     def _category_page(self, path: str) -> SiteResponse:
@@ -221,13 +257,17 @@ class Shop:
         json_ld = json.dumps(data).replace("<", "\\u003c")
         others = ((number + step * step) % self.products for step in range(1, self.related + 1))
         links = "".join(_format_link(self.seed, other) for other in others)
-        return self._html_page(
+        page = self._html_page(
             product["name"],
             f'<article data-sku="{sku}"><h1>{name}</h1><p class="sku">{sku}</p>'
             f'<p class="price" data-currency="EUR">{price}</p><div class="description">'
             f'{self._filler_text}</div></article>\n<ul class="related">{links}</ul>',
             head=f'<link rel="canonical" href="{path}"><script type="application/ld+json">{json_ld}</script>',
         )
+        if self.validators:
+            modified = ("Last-Modified", formatdate(self.changed_at(number), usegmt=True))
+            page = replace(page, headers=(*page.headers, modified))
+        return page
 
     @cached_property
     def _filler_text(self) -> str:
@@ -256,7 +296,13 @@ class Shop:
             return NOT_FOUND
         first = (number - 1) * SITEMAP_URLS
         numbers = range(first, min(first + SITEMAP_URLS, self.products))
-        return _sitemap_file("urlset", "url", [base + self.product_path(number) for number in numbers])
+        places = [base + self.product_path(number) for number in numbers]
+        if not self.validators:
+            return _sitemap_file("urlset", "url", places)
+        days = [
+            time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(self.changed_at(number))) for number in numbers
+        ]
+        return _sitemap_file("urlset", "url", places, days)
 
 
 def _parse_number(text: str) -> int:
@@ -264,13 +310,30 @@ def _parse_number(text: str) -> int:
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else -1
 
 
-def _sitemap_file(root: str, element: str, places: list[str]) -> SiteResponse:
-    entries = "\n".join(f"<{element}><loc>{place}</loc></{element}>" for place in places)
+def _sitemap_file(root: str, element: str, places: list[str], times: Sequence[str] = ()) -> SiteResponse:
+    dates = [f"<lastmod>{at}</lastmod>" for at in times] or [""] * len(places)
+    entries = "\n".join(
+        f"<{element}><loc>{place}</loc>{date}</{element}>" for place, date in zip(places, dates, strict=True)
+    )
     text = (
         '<?xml version="1.0" encoding="UTF-8"?>\n'
         f'<{root} xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n{entries}\n</{root}>\n'
     )
     return SiteResponse(body=text.encode(), content_type=_XML)
+
+
+def answer_condition(answer: SiteResponse, headers: Mapping[str, str]) -> SiteResponse:
+    """A page with its ETag, or that it is as the client knows it (RFC 9110, 13)."""
+    if answer.status != 200:
+        return answer
+    etag = f'"{blake2b(answer.body, digest_size=8).hexdigest()}"'
+    answer = replace(answer, headers=(*answer.headers, ("ETag", etag)))
+    given, modified = headers.get("if-none-match"), dict(answer.headers).get("Last-Modified")
+    if given is not None:
+        is_same = given.strip() == "*" or etag in [tag.strip().removeprefix("W/") for tag in given.split(",")]
+    else:
+        is_same = modified is not None and headers.get("if-modified-since") == modified
+    return replace(answer, status=304, body=b"", content_type="") if is_same else answer
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -284,7 +347,10 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--page-bytes", type=int, default=20_000, help="about the size of a product's page")
     parser.add_argument("--related", type=int, default=4, help="links from a product to others")
+    parser.add_argument("--count", action="store_true", help="lists say which products of how many they have")
     parser.add_argument("--delay", type=float, default=0.0, help="seconds that every page takes")
+    parser.add_argument("--validators", action="store_true", help="ETag, Last-Modified and lastmod")
+    parser.add_argument("--changed", type=float, default=0.0, help="share of products with other prices")
     given = parser.parse_args(arguments)
     shop = Shop(
         given.products,
@@ -293,7 +359,10 @@ def main(arguments: list[str] | None = None) -> None:
         page_bytes=given.page_bytes,
         related=given.related,
         delay_s=given.delay,
+        has_count=given.count,
+        validators=given.validators,
     )
+    shop.change_products(given.changed)
 
     async def run() -> None:
         async with serve(shop, port=given.port) as site:

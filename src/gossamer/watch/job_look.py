@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from gossamer.core.errors import StorageError
 from gossamer.core.hosts import FrontierRules
-from gossamer.core.jobs import FrontierStats, ItemFilter, Job
+from gossamer.core.jobs import DueCounts, FrontierStats, ItemFilter, Job
 from gossamer.core.series import ALLOWED, ATTEMPTS, BUCKET_S, HOUR_S, HourlyKind
 from gossamer.core.shifts import JobSample, RosterView, ShiftState, WorkerState
 from gossamer.policy.alert_readings import FailingHost, JobLook
@@ -68,6 +68,7 @@ async def look_at_job(
         at=now,
         due=hosts.due,
         has_workers=view is None or bool(takers_of(view, watched.lanes)),
+        unserved=await find_unserved(watched.frontier, view, watched.lanes),
         failing=await find_failing(parts.series, job, now, parts.rules.window_s),
         budgets=tuple(budgets),
     )
@@ -124,6 +125,17 @@ def takers_of(view: RosterView, lanes: Sequence[str]) -> list[tuple[str, int]]:
         and worker.beat_at + SILENT_S > view.at
         and not set(lanes).isdisjoint(worker.lanes)
     ]
+
+
+async def find_unserved(
+    frontier: JobFrontier, view: RosterView | None, lanes: Sequence[str]
+) -> tuple[DueCounts, ...]:
+    """What may start now on lanes that no worker takes, where others are taken. Raises ``StorageError``."""
+    if view is None or not takers_of(view, lanes):
+        return ()
+    without = [lane for lane in lanes if not takers_of(view, (lane,))]
+    due = await frontier.count_due() if without else []
+    return tuple(one for one in due if one.lane in without and one.requests)
 
 
 async def find_failing(series: Series, job: Job, now: float, window_s: float) -> tuple[FailingHost, ...]:

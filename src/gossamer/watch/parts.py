@@ -10,6 +10,7 @@ from gossamer.core.jobs import Job
 from gossamer.core.shifts import PAGE_LANE, RosterView
 from gossamer.policy.alert_readings import BudgetUse, ProxyPoolState
 from gossamer.policy.alerts import AlertRules
+from gossamer.policy.drift import DriftFinding
 from gossamer.policy.sentences.words import SentenceFormatter
 from gossamer.policy.troubles import Severity
 from gossamer.ports.alert_target import AlertTarget
@@ -55,6 +56,7 @@ class WatchParts:
     read_roster: Callable[[], Awaitable[RosterView]] | None = None  # None: no fleet
     read_memory: Callable[[], Awaitable[tuple[int, int]]] | None = None  # bytes that Redis has, and may have
     read_pools: Callable[[], Awaitable[Sequence[ProxyPoolState]]] | None = None  # None: there are no proxies
+    find_findings: Callable[[Job], Awaitable[Sequence[DriftFinding]]] | None = None  # of a job that ended
     requests_name: str = "the frontier"  # what people call the two places
     store_name: str = "the store"
     targets: Sequence[AlertTarget] = ()

@@ -19,6 +19,7 @@ from gossamer.core.lifecycle import JobState
 from gossamer.core.shifts import RosterView
 from gossamer.policy.alert_readings import JobLook, PlaceLook, ProxyPoolState, read_job, read_place
 from gossamer.policy.alerts import AlertChanges, AlertRules, judge_readings
+from gossamer.policy.drift import DriftFinding
 from gossamer.policy.job_memory import JobMemory, PlaceMemory
 from gossamer.policy.notices import make_notices
 from gossamer.policy.troubles import TroubleKind
@@ -62,8 +63,7 @@ class AlertWatch:
         return f"<AlertWatch of {self._parts.name}, {len(self._jobs)} jobs>"
 
     async def run(self) -> None:
-        """Watch until cancelled, beginning after a first rest. Raises nothing else."""
-        await self._parts.clock.sleep(self._every_s)
+        """Watch until cancelled. Raises nothing else."""
         while True:
             began = self._parts.clock.now()
             delivering = asyncio.create_task(self._delivery.deliver())
@@ -203,6 +203,7 @@ class AlertWatch:
                     is_running=False,
                     end_reason=job.end_reason,
                     end_error=job.end_error,
+                    findings=await self._find_findings(job),
                 )
             else:
                 watched = self._parts.open_job(job)
@@ -222,11 +223,26 @@ class AlertWatch:
             return AlertChanges()
         _, memory = self._jobs.pop(job.id)
         look = JobLook(
-            id=job.id, at=now, is_running=False, end_reason=ended.end_reason, end_error=ended.end_error
+            id=job.id,
+            at=now,
+            is_running=False,
+            end_reason=ended.end_reason,
+            end_error=ended.end_error,
+            findings=await self._find_findings(ended),
         )
         changes = await self._judge_job(ended, look, memory, replace(self._parts.rules, clears_s=0.0))
         self._jobs.pop(job.id, None)
         return changes
+
+    async def _find_findings(self, job: Job) -> tuple[DriftFinding, ...]:
+        """What is worse than usual of the items of a job that has ended; nothing where that is not known."""
+        if self._parts.find_findings is None or job.end_reason is None:
+            return ()
+        try:
+            return tuple(await _in_time(self._parts.find_findings(job)))
+        except OperatorError as error:
+            log.warning("the items of %s could not be looked at (%s)", job.id, error)
+            return ()
 
     async def _judge_job(self, job: Job, look: JobLook, memory: JobMemory, rules: AlertRules) -> AlertChanges:
         parts = self._parts

@@ -1,9 +1,8 @@
 """What is watched for all streams together: each topic is looked at once, however many look at it.
 
 A monitor asks its question every second or two while anybody listens, less often where the answer costs
-much, and tells all listeners what has changed. A
-listener that does not keep up loses what it was to be told, and is given the whole answer when it comes back:
-what is kept for it has a bound.
+much, and tells all listeners what has changed. A listener that does not keep up loses what it was to be told,
+and is given the whole answer when it comes back: what is kept for it has a bound.
 """
 
 from __future__ import annotations
@@ -25,9 +24,13 @@ from gossamer.web.topics import TopicQuestion, decode_answer
 
 KEPT_S = 60.0
 """For how long it is known what was told: so late may a stream begin again where it was."""
-LEAST_REST = 100
-"""A look is followed by a rest of so many times its length: looking on costs a topic's hundredth at most."""
-MAX_REST_S = 10.0
+LEAST_REST = 200
+"""A look is followed by a rest of so many times its length: looking on costs half a hundredth at most."""
+MAX_REST_S = 5.0
+LOOKS = 3
+"""A look is as long as the shortest of so many: what else a machine does makes one longer, never shorter."""
+EAGER_S = 20.0
+"""For so long after something was done no topic rests longer than usual: a crawl takes its time to obey."""
 MAX_SNAPSHOT = 60_000
 MAX_DELTA = 8_000
 MAX_BUFFER = 256_000
@@ -101,6 +104,9 @@ class TopicMonitor:
         self._answer: Any = None
         self._error = b""
         self._is_known = asyncio.Event()
+        self._is_due = asyncio.Event()  # before its time
+        self._eager_until = float("-inf")  # by the loop's clock
+        self._took_s = deque[float](maxlen=LOOKS)
         self._task: asyncio.Task[None] | None = None
         self.left_at = float("-inf")  # when the last one stopped listening, by the loop's clock
 
@@ -138,6 +144,11 @@ class TopicMonitor:
                 self._task.cancel()
                 self._task = None
 
+    def look_soon(self) -> None:
+        """Look again without waiting, and often for a while: something was done."""
+        self._is_due.set()
+        self._eager_until = asyncio.get_running_loop().time() + EAGER_S
+
     def current_event(self) -> StreamEvent:
         """The whole answer as it is now, or the error that is in its place."""
         if self._error:
@@ -148,11 +159,19 @@ class TopicMonitor:
         loop = asyncio.get_running_loop()
         while True:
             began = loop.time()
+            self._is_due.clear()
             try:
                 await self._look()
             except Exception:
                 log.exception("the topic %s could not be looked at", self.question.name)
-            await asyncio.sleep(rest_after(loop.time() - began, self.question.rule.every_s))
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._find_rest(began, loop.time())):
+                    await self._is_due.wait()
+
+    def _find_rest(self, began: float, now: float) -> float:
+        every_s = self.question.rule.every_s
+        self._took_s.append(now - began)
+        return every_s if now < self._eager_until else rest_after(min(self._took_s), every_s)
 
     async def _look(self) -> None:
         status, body = await self._ask(self.question)
@@ -270,6 +289,11 @@ class MonitorPool:
                 question.name, TopicMonitor(question, self._ask, self.counter)
             )
             await monitor.add_listener(buffer, after)
+
+    def look_soon(self) -> None:
+        """Look at everything again: whoever did something sees at once what came of it."""
+        for monitor in self._monitors.values():
+            monitor.look_soon()
 
     def close_stream(self, buffer: StreamBuffer) -> None:
         """Stop telling."""

@@ -90,6 +90,7 @@ class RouteGroup:
                     body = encode_answer(await question(**given))
                 finally:  # whoever did it sees at once what came of it
                     parts_of(request).cache.forget_answers()
+                    request.app.state.monitors.look_soon()
                 return Response(body, status, {"Cache-Control": "no-store"}, media_type="application/json")
 
             self._add_route(path, question, give, answer=answer, role=role, method=method, status=status)

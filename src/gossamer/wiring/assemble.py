@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-import sys
-import traceback
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -14,12 +15,13 @@ from gossamer.callbacks.extractor import results_of
 from gossamer.callbacks.pipelines import SpiderPipeline
 from gossamer.config.live import with_changes
 from gossamer.config.settings import Settings
-from gossamer.core.errors import JobBusyError, OperatorError, StorageError, UsageError
+from gossamer.core.errors import OperatorError, StorageError, UsageError
 from gossamer.core.hosts import FrontierRules
 from gossamer.core.jobs import Job, tag_of
-from gossamer.core.lifecycle import JobState
 from gossamer.core.record import Record
 from gossamer.core.requests import Request
+from gossamer.core.results import FetchResult
+from gossamer.core.shifts import EXTRACT_LANE, PAGE_LANE
 from gossamer.core.steering import SettingChange
 from gossamer.engine.parts import EngineParts, ShiftOptions
 from gossamer.engine.store_then_settle import SplitCommitter
@@ -35,21 +37,39 @@ from gossamer.ports.committer import Committer
 from gossamer.ports.fetcher import Fetcher
 from gossamer.ports.frontier import Frontier
 from gossamer.ports.login_gate import LoginGate
+from gossamer.ports.router import Router
 from gossamer.ports.sink import Sink
 from gossamer.ports.work_watcher import WorkWatcher
 from gossamer.runtime.process_name import worker_name
+from gossamer.runtime.user_code import describe_line
 from gossamer.spiders.spider import Spider
 from gossamer.targets.discovery import CrawlTarget
 from gossamer.targets.launch import launch_from, overridden_by
 from gossamer.wiring.backends import Backends, open_backends
+from gossamer.wiring.committers import wrap_committer
 from gossamer.wiring.extractors import extractor_of
+from gossamer.wiring.fetchers import touches_network
+from gossamer.wiring.job_choice import choose_job
 from gossamer.wiring.metrics import watched_committer
-from gossamer.wiring.page_tasks import screenshots_of
+from gossamer.wiring.page_tasks import add_keepers, due_requests, screenshots_of
+from gossamer.wiring.pipelines import pipeline_of
 from gossamer.wiring.routing import RouteParts, open_ways
-from gossamer.wiring.rules import admission_of, block_rules_of, lanes_of, rules_of, trusted_hosts
-from gossamer.wiring.sessions import SessionCommitter, login_gate_of
+from gossamer.wiring.rules import (
+    admission_of,
+    block_rules_of,
+    check_deferral,
+    is_deferred,
+    page_lanes_of,
+    rules_of,
+    trusted_hosts,
+)
+from gossamer.wiring.sessions import login_gate_of
 from gossamer.wiring.sinks import open_sinks
 from gossamer.wiring.traces import traced_parts
+from gossamer.wiring.traps import open_traps
+
+if TYPE_CHECKING:
+    from gossamer.wiring.archives import JobArchive
 
 ALONE_IDLE_S = 1.0
 CREW_IDLE_S = 0.1
@@ -69,6 +89,7 @@ class CrawlParts(Record, frozen=True):
     authorizations: Mapping[str, str]  # for the origins of start URLs with user and password
     settings: Settings  # with what a person changed of the job
     changes: tuple[SettingChange, ...] = ()
+    archive: JobArchive | None = None  # of this process
     watchers: tuple[WorkWatcher, ...] = ()  # sinks that want to know how the worker does, too
 
     def __repr__(self) -> str:  # without the authorizations
@@ -93,8 +114,12 @@ class CrawlParts(Record, frozen=True):
         except (Exception, SystemExit) as error:
             raise UsageError(
                 f"start() of the spider {spider.name!r} raised {type(error).__name__}: {error}"
-                f"{_line_of(spider, error)}"
+                f"{describe_line(spider, error)}"
             ) from error
+
+    def due_requests(self) -> AsyncIterator[Request]:
+        """The requests of known pages that are due, where the crawl comes back; nobody named their hosts."""
+        return due_requests(self.settings, self.backends, self.parts.job)
 
     def _check_credentials(self, spider: Spider, url: str) -> None:
         """Raise ``UsageError`` for a user and a password that would be dropped in silence."""
@@ -111,18 +136,27 @@ class CrawlParts(Record, frozen=True):
 
 
 async def wire_crawl(
-    settings: Settings, target: CrawlTarget, *, fresh: bool, sinks: Sequence[Sink], launch: bytes = b""
+    settings: Settings,
+    target: CrawlTarget,
+    *,
+    fresh: bool,
+    sinks: Sequence[Sink],
+    launch: bytes = b"",
+    key: bytes = b"",
 ) -> CrawlParts:
-    """Put a crawl together: its job (an unfinished one of this target, unless ``fresh``), and its parts.
+    """Put a crawl together: its job (an unfinished one of this target, unless ``fresh``; or that of a
+    ``key``), and its parts.
 
     Events go to ``sinks`` and to those that the settings name. ``launch`` is how it is begun, for whoever
     lets it go on.
     """
+    check_deferral(settings, is_fleet=False)
     async with AsyncExitStack() as opening:
         backends = await open_backends(settings, create=True)
         opening.push_async_callback(backends.close)
         await opening.enter_async_context(backends.requests.lock_target(target.text))
-        job, resumed = await _choose_job(backends, target, fresh=fresh)
+        goes_back = settings.freshness.recrawl != "off"
+        job, resumed = await choose_job(backends, target, fresh=fresh, goes_back=goes_back, key=key)
         changes = await _take_up_changes(backends, job, launch)
         settings = with_changes(settings, {change.key: change.value for change in changes})
         more = opening.enter_context(open_sinks(settings))
@@ -171,41 +205,71 @@ async def assemble_worker(
     resumed: bool,
     trusted: Iterable[str] = (),
     owner: str = "",
+    lane: str = PAGE_LANE,
 ) -> CrawlParts:
-    """The parts of a worker over back ends that stay open.
-
-    ``trusted``: hosts that the operator named elsewhere. ``owner``: the fleet's shift that holds its leases.
-    """
+    """The parts of a worker of a lane over back ends that stay open; ``owner``: the fleet's shift."""
+    is_extracting = lane == EXTRACT_LANE
     async with AsyncExitStack() as opening:
-        guard = _make_guard(settings, target, trusted)
-        ways = _route_parts(settings, target, backends, job, guard=guard, sinks=sinks, owner=owner)
-        fetcher, router = await open_ways(ways, opening)
-        rules = rules_of(settings, touches_network=fetcher.touches_network)
+        ways = _route_parts(settings, target, backends, job, trusted=trusted, sinks=sinks, owner=owner)
+        ways, fetcher, router = await _open_ways(ways, job, opening, is_extracting=is_extracting)
+        rules = rules_of(settings, touches_network=touches_network(settings))
         frontier, committer = await _open_frontier(backends, job, rules, ways.worker, is_new=not resumed)
+        meter = await open_traps(ways, backends, opening)
         pipeline = await _open_pipeline(settings, target, opening)
         parts = EngineParts(
             job=job,
             rules=rules,
             frontier=frontier,
-            committer=watched_committer(SessionCommitter(committer, ways.cookies), sinks),
+            committer=watched_committer(wrap_committer(committer, ways, meter), sinks),
             store=backends.store,
             series=backends.series,
             fetcher=fetcher,
             robots=_make_robots_gate(settings, fetcher, backends),
             extractor=extractor_of(settings, target, opening.enter_context(ExitStack())),
             pipeline=pipeline,
-            admission=admission_of(settings, target.spider, job.key, ways.lanes, router),
+            admission=admission_of(settings, target.spider, job.key, ways.lanes, router, meter=meter),
             sink=ways.sink,
             clock=backends.clock,
             blocks=block_rules_of(settings),
             router=router,
             screenshots=screenshots_of(settings, job),
+            defers_page=None if is_extracting else _page_deferral(settings, target, job),
+            is_extracting=is_extracting,
         )
         parts = traced_parts(settings.traces, replace(parts, login=_open_login(ways, parts)))
-        shift, kept = _shift_options(settings, ways.worker, is_alone=ways.is_alone), opening.pop_all()
-        return CrawlParts(
-            parts, shift, pipeline, backends, resumed, kept, guard, target.authorizations, settings
-        )
+        parts = await add_keepers(settings, target, backends, parts)
+        rest = (resumed, opening.pop_all(), ways.guard, target.authorizations, settings)
+        return CrawlParts(parts, _shift_options(ways), pipeline, backends, *rest, archive=ways.archive)
+
+
+async def _open_ways(
+    ways: RouteParts, job: Job, opening: AsyncExitStack, *, is_extracting: bool
+) -> tuple[RouteParts, Fetcher, Router]:
+    if is_extracting:
+        return ways, *await _deferral().open_archived_ways(ways, opening)
+    ways = replace(ways, archive=await _open_archive(ways.settings, job, opening))
+    return ways, *await open_ways(ways, opening)
+
+
+def _page_deferral(
+    settings: Settings, target: CrawlTarget, job: Job
+) -> Callable[[Request, FetchResult], bool] | None:
+    """Which pages other workers read; ``None``: those that fetch them read them all."""
+    return _deferral().page_deferral_of(target) if is_deferred(settings, job) else None
+
+
+def _deferral() -> ModuleType:
+    """What plain crawls have no use for."""
+    return import_module("gossamer.wiring.deferred")
+
+
+async def _open_archive(settings: Settings, job: Job, opening: AsyncExitStack) -> JobArchive | None:
+    """What keeps every answer of the job's sites, where that is asked for."""
+    if not settings.archive.is_on:
+        return None
+    archive: JobArchive = await import_module("gossamer.wiring.archives").open_archive(settings, job)
+    opening.push_async_callback(archive.close)
+    return archive
 
 
 def _make_guard(settings: Settings, target: CrawlTarget, trusted: Iterable[str]) -> AddressGuard:
@@ -220,7 +284,7 @@ def _route_parts(
     backends: Backends,
     job: Job,
     *,
-    guard: AddressGuard,
+    trusted: Iterable[str],
     sinks: Sequence[Sink],
     owner: str,
 ) -> RouteParts:
@@ -232,13 +296,13 @@ def _route_parts(
         shared=shared,
         clock=backends.clock,
         job=job,
-        guard=guard,
+        guard=_make_guard(settings, target, trusted),
         cookies=_open_cookies(backends, job, is_alone=is_alone),
         sink=MultiSink(sinks),
         worker=owner or worker_name(os.getpid()),
         authorizations=target.authorizations,
-        trust=TrustedHosts(shared, job) if owner else None,
-        lanes=lanes_of(settings, job),
+        trust=TrustedHosts(shared, job),
+        lanes=page_lanes_of(settings, job),
         is_alone=is_alone,
     )
 
@@ -280,7 +344,7 @@ async def _open_frontier(
 
 async def _open_pipeline(settings: Settings, target: CrawlTarget, opening: AsyncExitStack) -> SpiderPipeline:
     """The pipelines of the target's spiders; that of its own spider is open already."""
-    pipeline = SpiderPipeline(target.choose, timeout_s=settings.parse.callback_timeout)
+    pipeline = pipeline_of(settings, target)
     opening.push_async_callback(pipeline.close)
     await pipeline.open_pipeline(target.spider)
     return pipeline
@@ -296,12 +360,13 @@ def _make_robots_gate(settings: Settings, fetcher: Fetcher, backends: Backends) 
     )
 
 
-def _shift_options(settings: Settings, worker: str, *, is_alone: bool) -> ShiftOptions:
+def _shift_options(ways: RouteParts) -> ShiftOptions:
+    settings = ways.settings
     return ShiftOptions(
-        worker=worker,
+        worker=ways.worker,
         concurrency=-(-settings.concurrency // settings.processes),
         lease_ttl_s=settings.frontier.lease_ttl,
-        idle_wait_s=ALONE_IDLE_S if is_alone else CREW_IDLE_S,
+        idle_wait_s=ALONE_IDLE_S if ways.is_alone else CREW_IDLE_S,
         max_redirects=settings.http.max_redirects,
     )
 
@@ -310,31 +375,3 @@ def _closed_with(wired: CrawlParts, outer: AsyncExitStack) -> CrawlParts:
     """The same, which lets go of what is in ``outer`` after its own."""
     outer.push_async_exit(wired.closing)
     return replace(wired, closing=outer.pop_all())
-
-
-async def _choose_job(backends: Backends, target: CrawlTarget, *, fresh: bool) -> tuple[Job, bool]:
-    """The latest job of this target, unless cancelled or a fresh start is wanted; and whether it is old.
-
-    Those of the fleet are the fleet's. Raises ``JobBusyError`` while it is at one of this target.
-    """
-    same = [
-        job for job in await backends.book.list_jobs() if (job.name, job.target) == (target.name, target.text)
-    ]
-    for job in same:
-        if job.is_fleet and job.is_unfinished:
-            raise JobBusyError(
-                f"{job.id} is a job of the fleet: `gossamer wait {job.id}` follows it, "
-                f"`gossamer cancel {job.id}` ends it"
-            )
-    own = [job for job in same if not job.is_fleet]
-    if own and own[0].state is not JobState.CANCELLED and not fresh:
-        return own[0], True
-    return await backends.book.create(target.name, target.text), False
-
-
-def _line_of(spider: Spider, error: BaseException) -> str:
-    """The line of the spider's own file that an error comes from, as far as it has one."""
-    file = getattr(sys.modules.get(type(spider).__module__), "__file__", None)
-    frames = traceback.extract_tb(error.__traceback__)
-    lines = [frame.lineno for frame in frames if file and frame.filename == file]
-    return f" ({file}, line {lines[-1]})" if lines else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import secrets
 from collections.abc import Collection
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
@@ -10,34 +11,44 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from gossamer.config.settings import Settings
+from gossamer.core.archive import ArchiveEntry
 from gossamer.core.errors import Fault, LostRequestsError, StorageError
 from gossamer.core.hosts import FrontierRules
-from gossamer.core.jobs import DeadLetterFilter, FrontierStats, Job, JobTotals
+from gossamer.core.jobs import DeadLetterFilter, FrontierStats, Job, JobTotals, tag_of
 from gossamer.core.lifecycle import JobState
+from gossamer.core.requests import Request
 from gossamer.fetch import robots_cache
 from gossamer.policy import urls
+from gossamer.policy.content_memory import ContentMemory
 from gossamer.policy.robots import RobotsRecord, RobotsRules
 from gossamer.policy.shared_hosts import shared_host
+from gossamer.ports.archive_reader import ArchiveReader
 from gossamer.ports.backends import FleetBackend, FrontierBackend, StoreBackend
 from gossamer.ports.clock import Clock
+from gossamer.ports.file_store import FileStore
 from gossamer.ports.job_frontier import JobFrontier
+from gossamer.ports.known_page_store import KnownPageStore
 from gossamer.targets.plan import plan_from
 from gossamer.wiring.open import fleet_of, open_places
 from gossamer.wiring.rules import rules_of
 
 if TYPE_CHECKING:
     from gossamer.policy.ladder import LadderState
+    from gossamer.ports.schedule_store import ScheduleStore
 
 HOSTS_LOOKED_AT = 200
 """Hosts of another job that are compared with those of a new one: those with most requests."""
 
-LOST_COUNTED = 1000
-"""More dead letters of lost hosts are not counted one by one."""
-
-
-PLACES = {"postgresql": "PostgreSQL", "postgres": "PostgreSQL", "redis": "Redis", "rediss": "Redis"}
+PLACES = {
+    "postgresql": "PostgreSQL",
+    "postgres": "PostgreSQL",
+    "mongodb": "MongoDB",
+    "redis": "Redis",
+    "rediss": "Redis",
+}
 """What people call the places of crawls, by the scheme of their URLs; any other is a file."""
 FILE = "the file"
+_PLACE, _KEPT_S = "place", 100 * 366 * 86_400.0
 
 
 def name_place(url: str | None) -> str:
@@ -54,9 +65,8 @@ class SharedHost(NamedTuple):
     def warning_for(self, ours: Job) -> str:
         """What this means, and what to do."""
         return (
-            f"{ours.id} and {self.job.id} ({self.job.target}) both crawl {self.host}: each keeps a pace of "
-            "its own there, so together they ask more of it than one is allowed to. "
-            f"Let {self.job.id} end first, or raise --delay for both"
+            f"{ours.id} and {self.job.id} ({self.job.target}) both crawl {self.host}: they share its pace "
+            f"and take turns, so each has about half of it there until {self.job.id} ends"
         )
 
 
@@ -74,11 +84,42 @@ class Backends:
         self.items = keeping.items
         self.tokens = keeping.tokens
         self.actions = keeping.actions
+        self.profiles = keeping.profiles
+        self.versions = keeping.versions
+        self._archive: ArchiveReader | None = None
+        self.page_memories: dict[str, ContentMemory] = {}  # by the tag of the job, the latest last
 
     @property
     def settings(self) -> Settings:
         """The settings that name the places."""
         return self._settings
+
+    async def find_archived(self, job: Job, request: Request) -> ArchiveEntry | None:
+        """The latest answer to a request in the archive; ``None``: there is none, or no archive.
+
+        Raises ``OperatorError`` where the archive cannot be asked.
+        """
+        archives = import_module("gossamer.wiring.archives")
+        if self._archive is None and archives.is_there(self._settings):
+            self._archive = archives.open_reader(self._settings)
+        if self._archive is None:
+            return None
+        return await self._archive.find_page(tag_of(job), request.url, request.method, request.body)
+
+    @property
+    def files(self) -> FileStore:
+        """Which files jobs have saved."""
+        return self.keeping.files
+
+    @property
+    def known_pages(self) -> KnownPageStore:
+        """What is known of the pages of spiders, and how often they change."""
+        return self.keeping.known_pages
+
+    @property
+    def schedules(self) -> ScheduleStore:
+        """Crawls that begin by themselves."""
+        return self.keeping.schedules
 
     @property
     def clock(self) -> Clock:
@@ -89,6 +130,18 @@ class Backends:
     def store_name(self) -> str:
         """What people call the store."""
         return name_place(self._settings.store.url)
+
+    async def read_place(self) -> str:
+        """What tells the jobs that are run from here from others in the store: a fleet's by its name.
+
+        A data directory has a name that was made up once.
+        """
+        if self.requests.fleet is not None:
+            return f"fleet {self._settings.cluster.fleet}"
+        shared = self.requests.shared
+        while (known := await shared.get(_PLACE, "name")) is None:
+            await shared.compare_and_swap(_PLACE, "name", None, secrets.token_hex(8).encode(), _KEPT_S)
+        return known.decode()
 
     def require_fleet(self) -> FleetBackend:
         """What a fleet needs of the requests' place. Raises ``SettingError`` for one that serves no fleet."""
@@ -108,14 +161,21 @@ class Backends:
             return None
 
     async def lost_letters(self, job: Job, tally: JobTotals) -> int:
-        """How many dead letters of a job with these totals are of lost hosts, and not retried since."""
+        """How many dead letters of a job with these totals are of lost hosts, and not retried since.
+
+        Of a job with so many that not all are counted: how many there ever were, if one is left.
+        """
         ever = tally.by_reason.get(Fault.HOST_LOST, 0)
         if not ever or await self.read_stats(job) is None:
             return 0
-        found = await self.open_frontier(job).dead_letters(
-            DeadLetterFilter(reason=Fault.HOST_LOST), LOST_COUNTED
-        )
-        return len(found) if len(found) < LOST_COUNTED else ever
+        frontier = self.open_frontier(job)
+        counts = await frontier.count_letters(DeadLetterFilter())
+        found = counts.by_reason.get(Fault.HOST_LOST, 0)
+        if counts.is_all:
+            return found
+        # The exit code of a crawl tells whether one is left: the others are looked through, oldest first.
+        lost = DeadLetterFilter(reason=Fault.HOST_LOST)
+        return ever if found or await frontier.dead_letters(lost, 1) else 0
 
     async def read_rules(self, job: Job) -> FrontierRules:
         """The rules in force for a job; of one whose requests are forgotten, those of any."""

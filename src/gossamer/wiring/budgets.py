@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from functools import partial
-
 from gossamer.config.settings import Settings
-from gossamer.core.jobs import Job, tag_of
-from gossamer.fetch.routing.spending import SpendingMeter, is_over_budget
+from gossamer.core.jobs import FrontierStats, Job, tag_of
+from gossamer.core.lifecycle import FinishReason
+from gossamer.core.text import format_count
+from gossamer.engine.job_stop import read_stop
+from gossamer.fetch.routing.spending import SpendingMeter, read_ending
 from gossamer.policy.budgets import BudgetLimits, BudgetRules
+from gossamer.policy.job_life import EndFinder, JobEnd
 from gossamer.ports.clock import Clock
 from gossamer.ports.shared_state import SharedState
+from gossamer.ports.store import Store
 
 
 def budget_rules_of(settings: Settings) -> BudgetRules | None:
@@ -32,11 +34,22 @@ def open_meter(settings: Settings, shared: SharedState, clock: Clock, job: Job) 
     return None if rules is None else SpendingMeter(shared, clock, tag_of(job), rules)
 
 
-def budget_check_of(
-    settings: Settings, shared: SharedState, job: Job
-) -> Callable[[], Awaitable[bool]] | None:
-    """What a supervisor asks at each look: whether the job is over its budget; ``None``: it has none."""
-    rules = budget_rules_of(settings)
-    if rules is None or rules.job == BudgetLimits():
+def end_finder_of(settings: Settings, shared: SharedState, store: Store, job: Job) -> EndFinder:
+    """What a supervisor asks at each look: whether a budget or a callback ends the job."""
+    rules, tag = budget_rules_of(settings), tag_of(job)
+    limits = rules is not None and rules.job != BudgetLimits()
+
+    async def find_end(stats: FrontierStats) -> JobEnd | None:
+        if stop := await read_stop(shared, tag):
+            return JobEnd(reason=FinishReason.STOPPED, detail=stop)
+        if settings.max_errors is not None and stats.dead >= settings.max_errors:
+            return JobEnd(reason=FinishReason.MAX_ERRORS, detail=format_count(stats.dead, "dead letter"))
+        if settings.max_items is not None:
+            items = (await store.read_totals(job)).items
+            if items >= settings.max_items:
+                return JobEnd(reason=FinishReason.MAX_ITEMS, detail=format_count(items, "item"))
+        if rules is not None and limits and (reached := await read_ending(shared, tag, rules)):
+            return JobEnd(reason=FinishReason.BUDGET, detail=", ".join(sorted(reached)))
         return None
-    return partial(is_over_budget, shared, tag_of(job), rules)
+
+    return find_end

@@ -7,6 +7,7 @@ Those of servers raise what :func:`~gossamer.wiring.open.open_places` would: ``M
 from __future__ import annotations
 
 from contextlib import suppress
+from importlib import import_module
 
 from gossamer.config.settings import Settings
 from gossamer.core.errors import SettingError
@@ -32,6 +33,12 @@ def needed_extras(settings: Settings) -> set[str]:
     extras.update(WAYS[way].extra for way in named_ways(settings) if way in WAYS)
     if settings.browser.stealth and "browser" in extras:
         extras = extras - {"browser"} | {"stealth"}
+    if settings.archive.is_on and (settings.archive.url or "").startswith("s3://"):
+        extras.add("s3")
+    if (settings.files.url or "").startswith("s3://"):
+        extras.add("s3")
+    if settings.files.thumbnails:
+        extras.add("images")
     return extras - {""}
 
 
@@ -58,6 +65,31 @@ async def look_at_items(settings: Settings) -> str | None:
     url = settings.store.url
     check = STORES.find_scheme(url).check
     return await check(url, settings) if url is not None and check is not None else None
+
+
+async def look_at_archive(settings: Settings) -> str | None:
+    """The bucket of ``archive.url``; ``None``: the archive is in a folder, or there is none."""
+    result: str | None = await import_module("gossamer.wiring.archives").check_archive(settings)
+    return result
+
+
+async def look_at_files(settings: Settings) -> str | None:
+    """The bucket of ``files.url``; ``None``: files are in a folder."""
+    url = settings.files.url
+    if url is None or import_module("gossamer.wiring.blobs").folder_of(url) is not None:
+        return None
+    await check_bucket(url, settings)
+    return ""
+
+
+async def check_bucket(url: str, settings: Settings) -> None:
+    """Raises ``OperatorError`` for a bucket that cannot be used: without keys, not there, not reached."""
+    blobs = import_module("gossamer.wiring.blobs").open_blobs(url, settings)
+    try:
+        async for _ in blobs.list_blobs("doctor/"):
+            break
+    finally:
+        await blobs.close()
 
 
 def look_at_browser(settings: Settings) -> str:

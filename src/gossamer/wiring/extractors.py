@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import ExitStack
+from importlib import import_module
 
 from gossamer.callbacks.extractor import ExtractorOptions, SpiderExtractor
 from gossamer.callbacks.watchdog import Watchdog
 from gossamer.config.settings import Settings
 from gossamer.parse.isolation.limits import ParseLimits
 from gossamer.parse.isolation.process import IsolatedExaminer
+from gossamer.ports.extractor import Extractor
 from gossamer.targets.discovery import CrawlTarget
 
 
-def extractor_of(settings: Settings, target: CrawlTarget, closing: ExitStack) -> SpiderExtractor:
+def extractor_of(settings: Settings, target: CrawlTarget, closing: ExitStack) -> Extractor:
     """What runs the spiders, with a process for suspicious pages and a watch on the event loop."""
     parse = settings.parse
     isolation = IsolatedExaminer(
@@ -32,4 +34,17 @@ def extractor_of(settings: Settings, target: CrawlTarget, closing: ExitStack) ->
         max_inline_bytes=parse.max_inline_bytes,
         callback_timeout_s=parse.callback_timeout,
     )
-    return SpiderExtractor(target.choose, options, isolation=isolation)
+    return compare_pages(settings, SpiderExtractor(target.choose, options, isolation=isolation))
+
+
+def compare_pages(settings: Settings, extractor: Extractor) -> Extractor:
+    """The same, with an eye on pages that say almost the same, where the settings ask for it."""
+    rules = settings.duplicates
+    if rules.near == "off":
+        return extractor
+    copies = import_module("gossamer.callbacks.near_duplicates")
+    simhash = import_module("gossamer.policy.simhash")
+    made: Extractor = copies.CopyExtractor(
+        extractor, simhash.PageIndex(rules.distance), min_words=rules.min_words, skips=rules.near == "skip"
+    )
+    return made

@@ -17,7 +17,7 @@ from gossamer.core.errors import MissingServiceError, SettingError, UsageError
 from gossamer.core.record import Record
 from gossamer.fetch.guard import AddressGuard
 from gossamer.fetch.http.fetcher import HttpFetcher
-from gossamer.fetch.http.limits import HttpOptions
+from gossamer.fetch.http.limits import FileLimits, HttpOptions
 from gossamer.fetch.machine import raise_open_files
 from gossamer.fetch.replay import ReplayFetcher
 from gossamer.fetch.routing.dispatch import RoutedFetcher
@@ -26,6 +26,9 @@ from gossamer.ports.clock import Clock
 from gossamer.ports.cookie_store import CookieStore
 from gossamer.ports.fetcher import Fetcher
 from gossamer.ports.page_guide import PageGuide
+
+SPOOL = "files-spool"
+"""The folder of the data directory in which files are while they come; they have no names there."""
 
 
 class FetchParts(Record, frozen=True):
@@ -66,6 +69,18 @@ def http_options_of(parts: FetchParts) -> HttpOptions:
         max_body_bytes=http.max_size_bytes,
         insecure_hosts=frozenset(http.insecure_hosts),
         tls=http.tls,
+        keeps_exchanges=parts.settings.archive.is_on,
+        files=_file_limits_of(parts.settings),
+    )
+
+
+def _file_limits_of(settings: Settings) -> FileLimits:
+    files = settings.files
+    return FileLimits(
+        folder=str(Path(settings.data) / SPOOL),
+        max_bytes=files.max_bytes,
+        body_s=files.timeout,
+        types=files.types,
     )
 
 
@@ -75,6 +90,10 @@ def _open_http(parts: FetchParts) -> Fetcher:
 
 def _open_replay(parts: FetchParts) -> Fetcher:
     replay = parts.settings.replay
+    if replay.job is not None:
+        room = import_module("gossamer.wiring.replay")  # with the archive, which most crawls do without
+        fetcher: Fetcher = room.open_archived(parts.settings, replay.job)
+        return fetcher
     if replay.folder is None:
         raise SettingError("the way to fetch 'replay' needs a folder of saved pages: set replay.folder")
     return ReplayFetcher(Path(replay.folder), replay.rules, clock=parts.clock)
@@ -151,4 +170,4 @@ def _open_way(parts: FetchParts, name: str) -> Fetcher:
 
 def touches_network(settings: Settings) -> bool:
     """Whether there is a server to be polite to."""
-    return settings.replay.folder is None
+    return settings.replay.folder is None and settings.replay.job is None

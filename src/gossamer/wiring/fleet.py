@@ -16,7 +16,10 @@ from gossamer.wiring.backends import Backends
 async def named_seeds(
     backends: Backends, wired: CrawlParts, target: CrawlTarget, job: Job
 ) -> AsyncIterator[Request]:
-    """The spider's first requests; every worker knows of their hosts before one can be leased."""
+    """The spider's first requests; every worker knows of their hosts before one can be leased.
+
+    Then those of known pages that are due, whose hosts nobody has named.
+    """
     trust = TrustedHosts(backends.requests.shared, job)
     known: set[str] = set()
     async for request in wired.seeds_of(target.spider):
@@ -24,4 +27,6 @@ async def named_seeds(
         if host not in known:
             await trust.trust_host(host)
             known.add(host)
+        yield request
+    async for request in wired.due_requests():
         yield request

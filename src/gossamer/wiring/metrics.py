@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 
@@ -18,11 +18,13 @@ log = logging.getLogger("gossamer.crawl")
 
 
 @contextmanager
-def serve_metrics(settings: MetricsSettings) -> Iterator[tuple[Sink, ...]]:
+def serve_metrics(
+    settings: MetricsSettings, is_ready: Callable[[], bool] = lambda: True
+) -> Iterator[tuple[Sink, ...]]:
     """The sink whose counts are served as long as the block lasts; none without a port.
 
-    Within a running event loop. Raises ``MissingServiceError`` without the package, ``SettingError`` where
-    nobody can listen.
+    ``is_ready``: whether the process does its work by now. Within a running event loop. Raises
+    ``MissingServiceError`` without the package, ``SettingError`` where nobody can listen.
     """
     if settings.port is None:
         yield ()
@@ -38,7 +40,7 @@ def serve_metrics(settings: MetricsSettings) -> Iterator[tuple[Sink, ...]]:
         sink = import_module("gossamer.observe.metrics_sink").MetricsSink(loop_lag=lag.longest_s)
         try:
             server = server_module.MetricsServer(
-                settings.host, settings.port, sink.read_samples, lag.held_up_s
+                settings.host, settings.port, sink.read_samples, lag.held_up_s, is_ready
             )
         except OSError as error:
             raise SettingError(

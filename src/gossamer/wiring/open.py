@@ -5,6 +5,7 @@ from __future__ import annotations
 from gossamer.config.settings import Settings
 from gossamer.core.errors import SettingError
 from gossamer.ports.backends import FleetBackend, FrontierBackend, StoreBackend
+from gossamer.runtime.clock import SystemClock
 from gossamer.wiring.databases import DatabasePool
 from gossamer.wiring.schemes import FRONTIERS, STORES, BackendParts
 
@@ -39,6 +40,17 @@ async def open_fleet(settings: Settings) -> FleetBackend:
     url = settings.frontier.url
     parts = BackendParts(settings, DatabasePool(settings, create=False))
     return fleet_of(await FRONTIERS.find_scheme(url).open(url, parts))
+
+
+async def open_store(settings: Settings, *, create: bool = False) -> StoreBackend:
+    """The store's place alone, by this machine's time. Raises as :func:`open_places` does."""
+    url = settings.store.url
+    parts = BackendParts(settings, DatabasePool(settings, create=create))
+    try:
+        return await STORES.find_scheme(url).open(url, parts, SystemClock())
+    except BaseException:
+        parts.databases.close()
+        raise
 
 
 def check_serves_fleet(settings: Settings) -> None:

@@ -1,14 +1,29 @@
-"""What is done on pages in a browser, and where their pictures go. Imports nothing of the browser itself."""
+"""What is done with pages besides reading them: in a browser, as pictures and files, for later crawls.
+
+Imports nothing that few crawls need.
+"""
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Callable
+from functools import cache
+from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from gossamer.callbacks.page_scripts import SpiderGuide
 from gossamer.config.settings import Settings
 from gossamer.core.jobs import Job
+from gossamer.core.requests import Request
+from gossamer.engine.parts import EngineParts, VisitParts
 from gossamer.fetch.browser.screenshots import ScreenshotFolder
 from gossamer.targets.discovery import CrawlTarget
+from gossamer.wiring.backends import Backends
+
+if TYPE_CHECKING:
+    from gossamer.engine.file_keeper import FileKeeper
 
 
 def guide_of(settings: Settings, target: CrawlTarget) -> SpiderGuide:
@@ -27,3 +42,34 @@ def screenshots_of(settings: Settings, job: Job) -> ScreenshotFolder | None:
         max_files=browser.max_screenshots,
         keeps_all=browser.screenshots == "always",
     )
+
+
+def files_of(settings: Settings, backends: Backends, job: Job, parts: VisitParts) -> Callable[[], FileKeeper]:
+    """What opens, with the first file, what keeps the files of the job."""
+
+    @cache
+    def open_files() -> FileKeeper:
+        room = import_module("gossamer.wiring.files")
+        keeper: FileKeeper = room.open_keeper(settings, backends, job, parts.fetcher)
+        return keeper
+
+    return open_files
+
+
+async def add_keepers(
+    settings: Settings, target: CrawlTarget, backends: Backends, parts: EngineParts
+) -> EngineParts:
+    """The same parts, which keep files, and what is known of pages for later crawls, if that is asked for."""
+    parts = replace(parts, open_files=files_of(settings, backends, parts.job, parts))
+    if not settings.freshness.is_on:
+        return parts
+    freshness = import_module("gossamer.wiring.freshness")
+    found: EngineParts = await freshness.add_memory(settings, target, backends, parts)
+    return found
+
+
+async def due_requests(settings: Settings, backends: Backends, job: Job) -> AsyncIterator[Request]:
+    """The requests of pages that are worth another look, where the crawl is one that comes back."""
+    if settings.freshness.recrawl != "off":
+        async for request in import_module("gossamer.wiring.freshness").read_due(settings, backends, job):
+            yield request

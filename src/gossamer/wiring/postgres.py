@@ -6,9 +6,15 @@ from gossamer.config.settings import Settings
 from gossamer.drivers.postgres.server import PostgresServer
 from gossamer.ports.clock import Clock
 from gossamer.store.postgres.actions import PostgresActionLog
+from gossamer.store.postgres.changes import PostgresChangeFeed
+from gossamer.store.postgres.files import PostgresFileStore
 from gossamer.store.postgres.items import PostgresItemReader
 from gossamer.store.postgres.jobs import PostgresJobStore
+from gossamer.store.postgres.known_pages import PostgresKnownPageStore
 from gossamer.store.postgres.ledger import PostgresLedgerReader
+from gossamer.store.postgres.profiles import PostgresProfileStore
+from gossamer.store.postgres.result_versions import PostgresResultVersions
+from gossamer.store.postgres.schedules import PostgresScheduleStore
 from gossamer.store.postgres.schema import make_server
 from gossamer.store.postgres.series import PostgresSeries
 from gossamer.store.postgres.store import PostgresStore
@@ -27,13 +33,24 @@ class PostgresStoreBackend:
         self._server = server
         self.book = PostgresJobStore(server, clock)
         self.store = PostgresStore(
-            server, min_interval_s=ours.min_interval, history=ours.history, ledger_days=ours.ledger_days
+            server,
+            min_interval_s=ours.min_interval,
+            history=ours.history,
+            follows_changes=bool(settings.outputs),
+            seen_resolution_s=ours.seen_resolution,
+            ledger_days=ours.ledger_days,
         )
         self.ledger = PostgresLedgerReader(server)
         self.series = PostgresSeries(server)
         self.items = PostgresItemReader(server)
         self.tokens = PostgresTokenStore(server)
         self.actions = PostgresActionLog(server)
+        self.changes = PostgresChangeFeed(server)
+        self.files = PostgresFileStore(server)
+        self.known_pages = PostgresKnownPageStore(server)
+        self.profiles = PostgresProfileStore(server)
+        self.versions = PostgresResultVersions(server)
+        self.schedules = PostgresScheduleStore(server)
 
     async def prune_ledger(self, now: float) -> None:
         """See :class:`~gossamer.ports.backends.StoreBackend`."""

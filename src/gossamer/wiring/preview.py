@@ -10,7 +10,6 @@ from contextlib import AsyncExitStack, ExitStack
 
 from msgspec.structs import replace
 
-from gossamer.callbacks.pipelines import SpiderPipeline
 from gossamer.config.settings import Settings
 from gossamer.core.hosts import FrontierRules
 from gossamer.core.jobs import Job
@@ -34,9 +33,11 @@ from gossamer.runtime.clock import SystemClock
 from gossamer.shared.memory import MemorySharedState
 from gossamer.targets.discovery import CrawlTarget
 from gossamer.wiring.extractors import extractor_of
+from gossamer.wiring.pipelines import pipeline_of
 from gossamer.wiring.routing import RouteParts, open_ways
 from gossamer.wiring.rules import block_rules_of, rules_of, scope_of, trusted_hosts, url_options_of
 from gossamer.wiring.sessions import login_gate_of
+from gossamer.wiring.trap_rules import trap_rules_of
 
 WORKER = "preview"
 LEASE_S = 86_400.0
@@ -96,7 +97,7 @@ async def wire_preview(
         ways = _route_parts(settings, target, shared, clock, guard=guard, authorizations=authorizations)
         fetcher, router = await open_ways(ways, opening)
         rules = _without_budgets(rules_of(settings, touches_network=fetcher.touches_network))
-        pipeline = SpiderPipeline(target.choose, timeout_s=settings.parse.callback_timeout)
+        pipeline = pipeline_of(settings, target)
         opening.push_async_callback(pipeline.close)
         admission = _open_admission(url_options_of(settings))
         if extractor is None:
@@ -148,7 +149,7 @@ def _route_parts(
 
 
 def _admission_of(settings: Settings, target: CrawlTarget) -> Admission:
-    traps = TrapRules(**dict(settings.traps))
+    traps = trap_rules_of(settings)
     scope, options = scope_of(settings, target.spider), url_options_of(settings)
     return PreviewAdmission(scope, options, max_depth=settings.max_depth, traps=traps)
 

@@ -32,6 +32,8 @@ from gossamer.wiring.schemes import BackendParts
 
 log = logging.getLogger("gossamer.redis")
 
+PACES = "paces"
+"""The key under which all jobs of a server know the pace of hosts."""
 LOCK_S = 15.0
 """Seconds after which a crawl whose process is gone may be taken up by another."""
 
@@ -65,6 +67,7 @@ class RedisFrontierBackend:
             rules,
             self.clock,
             tag=tag_of(job),
+            paces=PACES,
             owner=owner,
             shards=ours.shards,
             dedup=ours.dedup,

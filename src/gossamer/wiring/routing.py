@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from gossamer.config.settings import Settings
 from gossamer.core.errors import MissingServiceError
@@ -32,6 +33,9 @@ from gossamer.wiring.fetchers import fetcher_of, touches_network
 from gossamer.wiring.page_tasks import guide_of
 from gossamer.wiring.sessions import SessionFetcher, has_identities
 
+if TYPE_CHECKING:
+    from gossamer.wiring.archives import JobArchive
+
 
 class RouteParts(Record, frozen=True, kw_only=True):
     """What fetching and its routes are put together from."""
@@ -49,6 +53,7 @@ class RouteParts(Record, frozen=True, kw_only=True):
     trust: TrustedHosts | None = None  # the hosts that a fleet's workers share; None: there is one worker
     lanes: Sequence[str] = (PAGE_LANE,)
     is_alone: bool = True
+    archive: JobArchive | None = None  # what keeps every answer; None: they are not kept
 
     def __repr__(self) -> str:  # without the authorizations
         return f"<RouteParts of {self.job.id}>"
@@ -64,7 +69,12 @@ async def open_ways(parts: RouteParts, opening: AsyncExitStack) -> tuple[Fetcher
         authorizations=parts.authorizations,
         guide=guide_of(parts.settings, parts.target),
     )
-    own = SessionFetcher(by_way, parts.cookies)
+    own: Fetcher = SessionFetcher(by_way, parts.cookies)
+    if parts.settings.cache.on and own.touches_network and not parts.job.is_fleet:
+        room = import_module("gossamer.wiring.cache")  # with the archive, which most crawls do without
+        own = await room.open_cache(parts.settings, parts.target, parts.clock, own)
+    if parts.archive is not None:
+        own = parts.archive.wrap_fetcher(own)
     fetcher: Fetcher = own if parts.trust is None else TrustingFetcher(own, parts.guard, parts.trust)
     meter = open_meter(parts.settings, parts.shared, parts.clock, parts.job)
     if meter is not None:
@@ -137,7 +147,7 @@ async def open_router(
     Raises what reading the lists of proxies raises.
     """
     if is_routed_simply(parts, plan):
-        return FixedRouter()
+        return FixedRouter(is_only=not touches_network(parts.settings))
     ladder = import_module("gossamer.wiring.ladder")  # what plain crawls have no use for
     router: Router = await ladder.open_ladder_router(parts, plan, missing, meter)
     return router

@@ -10,17 +10,20 @@ from msgspec.structs import replace
 from gossamer.config.layers import load_settings
 from gossamer.config.option import SettingOption
 from gossamer.config.settings import Settings
+from gossamer.core.errors import SettingError
 from gossamer.core.hosts import FrontierRules
 from gossamer.core.jobs import Job
-from gossamer.core.shifts import BROWSER_LANE, PAGE_LANE
+from gossamer.core.shifts import BROWSER_LANE, EXTRACT_LANE, PAGE_LANE
 from gossamer.engine.admission import Admission
+from gossamer.engine.trap_meter import TrapMeter
 from gossamer.policy import urls
 from gossamer.policy.blocks import BlockRules
 from gossamer.policy.scope import Scope, domain_of
-from gossamer.policy.traps import TrapCounter, TrapRules
+from gossamer.policy.traps import TrapCounter
 from gossamer.policy.urls import UrlOptions
 from gossamer.ports.router import Router
 from gossamer.spiders.spider import Spider
+from gossamer.wiring.trap_rules import trap_rules_of
 
 
 def rules_of(settings: Settings, *, touches_network: bool = True) -> FrontierRules:
@@ -37,6 +40,7 @@ def rules_of(settings: Settings, *, touches_network: bool = True) -> FrontierRul
         backoff_base_s=settings.retry_backoff,
         backoff_cap_s=settings.retry_backoff_cap,
         max_retries=settings.max_retries,
+        max_throttled=FrontierRules().max_throttled if touches_network else 0,
         host_patience_s=settings.host_patience,
         max_pages=settings.max_pages,
         max_pages_per_host=settings.max_pages_per_host,
@@ -86,7 +90,34 @@ def block_rules_of(settings: Settings) -> BlockRules:
 
 
 def lanes_of(settings: Settings, job: Job) -> tuple[str, ...]:
-    """The lanes of a job's requests: a crawl on one machine serves one alone."""
+    """The lanes on which workers work on a job."""
+    pages = page_lanes_of(settings, job)
+    return (*pages, EXTRACT_LANE) if is_deferred(settings, job) else pages
+
+
+def is_deferred(settings: Settings, job: Job) -> bool:
+    """Whether other workers than those that fetch pages run their callbacks."""
+    return job.is_fleet and settings.extract.deferred
+
+
+def check_deferral(settings: Settings, *, is_fleet: bool) -> None:
+    """Raise ``SettingError`` where callbacks are to run elsewhere, and cannot."""
+    if not settings.extract.deferred:
+        return
+    if not is_fleet:
+        raise SettingError(
+            "extract.deferred is for crawls of a fleet: submit this one with `gossamer submit`, or crawl "
+            "here with -s extract.deferred=false"
+        )
+    if settings.archive.url is None or not settings.archive.is_on:
+        raise SettingError(
+            "extract.deferred needs an archive that all workers reach: set archive.url to a folder that they "
+            "share, or to s3://BUCKET/PREFIX"
+        )
+
+
+def page_lanes_of(settings: Settings, job: Job) -> tuple[str, ...]:
+    """The lanes of a job's pages: a crawl on one machine serves one alone."""
     return tuple(dict.fromkeys(settings.cluster.lanes)) if job.is_fleet else (PAGE_LANE,)
 
 
@@ -96,10 +127,12 @@ def admission_of(
     key: bytes,
     lanes: Sequence[str] = (PAGE_LANE,),
     router: Router | None = None,
+    *,
+    meter: TrapMeter | None = None,
 ) -> Admission:
     """What decides which requests of a job are accepted; ``lanes`` are those that somebody serves.
 
-    Where there are several, ``router`` knows on which of them a request waits.
+    Where there are several, ``router`` knows on which of them a request waits. ``meter`` knows traps.
     """
     return Admission(
         scope_of(settings, spider),
@@ -107,8 +140,10 @@ def admission_of(
         key,
         lanes=lanes,
         max_depth=settings.max_depth,
-        traps=TrapCounter(TrapRules(**dict(settings.traps))),
+        traps=TrapCounter(trap_rules_of(settings)),
+        meter=meter,
         lane_for=router.lane_for if router is not None and BROWSER_LANE in lanes else None,
+        takes_files=settings.replay.job is None,  # an archive has none
     )
 
 

@@ -139,6 +139,11 @@ _IN_POSTGRES = StoreScheme(
     check=_import_late("gossamer.wiring.postgres", "check_store"),
     extra="postgres",
 )
+_IN_MONGODB = StoreScheme(
+    _import_late("gossamer.wiring.mongodb", "open_store"),
+    check=_import_late("gossamer.wiring.mongodb", "check_store"),
+    extra="mongo",
+)
 
 FRONTIERS = SchemeTable(
     "frontier.url",
@@ -158,6 +163,7 @@ STORES = SchemeTable(
     {
         DEFAULT: StoreScheme(_import_late("gossamer.wiring.sqlite", "open_store")),
         **dict.fromkeys(("postgresql", "postgres"), _IN_POSTGRES),
+        **dict.fromkeys(("mongodb", "mongodb+srv"), _IN_MONGODB),
     },
-    ("sqlite:///FILE", "postgresql://USER@HOST/DATABASE"),
+    ("sqlite:///FILE", "postgresql://USER@HOST/DATABASE", "mongodb://HOST/DATABASE"),
 )

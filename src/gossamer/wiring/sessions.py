@@ -48,6 +48,8 @@ def login_gate_of(
     extractor = parts.extractor
     if not target.logs_in or not isinstance(extractor, SpiderExtractor):  # or no spider is to see the pages
         return None
+    if not parts.fetcher.touches_network:  # nobody asks who we are
+        return None
     login = import_module("gossamer.wiring.login")  # what most crawls have no use for
     gate: LoginGate = login.open_login_gate(
         settings,

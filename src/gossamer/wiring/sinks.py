@@ -24,14 +24,15 @@ log = logging.getLogger("gossamer.crawl")
 
 
 @contextmanager
-def open_sinks(settings: Settings) -> Iterator[tuple[Sink, ...]]:
+def open_sinks(settings: Settings, is_ready: Callable[[], bool] = lambda: True) -> Iterator[tuple[Sink, ...]]:
     """The sinks of ``settings.log.sinks``, in order, and that of the metrics if there is a port for them.
 
-    Within a running event loop. Raises ``SettingError`` for one that does not open.
+    ``is_ready``: whether the process does its work, or waits for servers first. Within a running event loop.
+    Raises ``SettingError`` for one that does not open.
     """
     with ExitStack() as stack:
         named = [stack.enter_context(_open_sink(name, settings)) for name in settings.log.sinks]
-        yield (*named, *stack.enter_context(serve_metrics(settings.metrics)))
+        yield (*named, *stack.enter_context(serve_metrics(settings.metrics, is_ready)))
 
 
 @contextmanager

@@ -14,9 +14,11 @@ from gossamer.fetch.routing.spending import read_spending
 from gossamer.observe.sentences import formatter_at
 from gossamer.policy.alert_readings import BudgetUse, ProxyPoolState
 from gossamer.policy.budgets import BudgetLimits, Spending
+from gossamer.policy.drift import DriftFinding
 from gossamer.ports.job_store import JobStore
 from gossamer.ports.shared_state import SharedState
 from gossamer.targets.plan import plan_from, settings_under
+from gossamer.watch.item_quality import ensure_profile
 from gossamer.watch.memories import place_of_crawl, place_of_fleet
 from gossamer.watch.parts import WatchedJob, WatchParts
 from gossamer.watch.watch import AlertWatch
@@ -24,6 +26,7 @@ from gossamer.wiring.alert_targets import alert_rules_of, alert_targets_of, want
 from gossamer.wiring.backends import Backends, name_place
 from gossamer.wiring.budgets import budget_rules_of
 from gossamer.wiring.proxies import read_listed, read_proxy_health
+from gossamer.wiring.quality import quality_parts_of
 from gossamer.wiring.rules import lanes_of
 
 POOLS_READ_S = 600.0
@@ -89,6 +92,11 @@ def _make_parts(
     list_jobs: Callable[[], Awaitable[Sequence[Job]]],
     open_job: Callable[[Job], WatchedJob],
 ) -> WatchParts:
+    quality = quality_parts_of(settings, backends)
+
+    async def find_findings(job: Job) -> Sequence[DriftFinding]:
+        return (await ensure_profile(quality, job)).findings
+
     return WatchParts(
         name=name,
         title=title,
@@ -102,6 +110,7 @@ def _make_parts(
         clock=backends.clock,
         show=formatter_at,
         rules=alert_rules_of(settings.alerts),
+        find_findings=find_findings,
         read_pools=PoolReader(settings, backends).read_pools if settings.proxies.are_there else None,
         requests_name=name_place(settings.frontier.url),
         store_name=name_place(settings.store.url),

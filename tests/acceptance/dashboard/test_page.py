@@ -35,6 +35,24 @@ def test_what_strangers_wrote_is_text(visitor: Visitor) -> None:
     expect(page.locator("h1")).to_have_text("There is no job <img src=x onerror=alert(1)>.")
 
 
+def test_the_quality_of_items_leads_to_the_page_where_it_became_worse(visitor: Visitor) -> None:
+    page = visitor.go("/jobs/shops-7/items")
+    expect(page.locator("h1")).to_contain_text("have no Product.price")
+    row = page.locator(".grid-quality tbody tr", has_text="price")
+    expect(row.get_by_role("img").nth(1)).to_have_attribute("aria-label", "42%, usually 99.6%")
+    expect(row).to_contain_text("12 wrong, 1,204 dropped")
+    expect(row.get_by_role("link")).to_have_attribute(
+        "href", "/jobs/shops-7/items?type=Product&missing=price"
+    )
+    expect(page.locator(".grid-quality tbody tr")).to_have_count(12)
+    page.get_by_role("button", name="Show 4 more fields").click()
+    expect(page.locator(".grid-quality tbody tr")).to_have_count(16)
+    expect(page.locator(".grid-drops tbody tr")).to_have_count(2)
+    page.get_by_role("link", name="See its first page").click()
+    page.wait_for_url("**/page?job=shops-7&url=*")
+    expect(page.locator("main")).to_contain_text("Items of it that were dropped")
+
+
 def test_keys_lead_everywhere(visitor: Visitor) -> None:
     page = visitor.go("/jobs/shops-7")
     for keys, address in (

@@ -140,5 +140,5 @@ def fleet(crew: Fleet) -> Iterator[Fleet]:
     crew.ready()
     yield crew
     for job in json.loads(crew.run("jobs", "--json").stdout or "[]"):  # of a test that failed
-        if job["state"] in ("running", "paused"):
+        if job["state"] in ("running", "paused", "unfinished"):
             crew.run("cancel", job["job"])

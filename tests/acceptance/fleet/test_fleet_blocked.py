@@ -19,6 +19,7 @@ IN_FLIGHT_S = 2.0
 QUERY = "SELECT url, verdict, reason, rung, proxy, cost, at, detail, worker FROM attempt ORDER BY at, id"
 
 
+@pytest.mark.thorough
 def test_four_workers_climb_once_for_all_of_them(servers: Servers, tmp_path: Path) -> None:
     settings = {"per_host": PER_HOST, "concurrency": 4}
     with BlockedSite(tmp_path, pages=PAGES, free=FREE) as site:

@@ -91,6 +91,7 @@ def test_the_saved_shop(servers: Servers, tmp_path: Path) -> None:
                 judge(known, site.hits(), fleet.stored(result["job"]))
 
 
+@pytest.mark.thorough
 def test_a_site_of_documentation(servers: Servers, tmp_path: Path) -> None:
     known = make_docs(tmp_path / "docs")
     pages, attempts = the_same_on_a_fleet(tmp_path / "docs", START, servers, tmp_path)

@@ -75,6 +75,7 @@ def test_messages_that_are_deleted(
     assert sum(deed.messages for deed in at_it.deeds) > 0, f"there was none: {at_it}"
 
 
+@pytest.mark.thorough
 def test_a_worker_that_is_gone_for_good_and_one_that_joins(
     catalogue: Known, servers: Servers, tmp_path: Path
 ) -> None:

@@ -1,12 +1,14 @@
-"""Many hosts, each at its own delay, by the fleet as a whole: what is allowed is used, and no more."""
+"""Hosts at their delays, by the fleet as a whole: what is allowed is used, and no more, by one job or two."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
+from gossamer.testing.site import SiteResponse, serve_in_thread
 from kit.fleet import nemesis, spiders
 from kit.fleet.history import judge, pace
 from kit.fleet.nemesis import Nemesis
@@ -49,3 +51,39 @@ def test_the_delay_of_every_host_is_kept_and_used(is_stalled: bool, servers: Ser
         not is_stalled
     ):  # one that stands still holds the turns of the hosts in its hands; nobody may take them
         assert found.used >= USED, found
+
+
+LISTED = """
+from gossamer import Spider
+
+class {name}(Spider):
+    name = "{name}"
+    start_urls = [f"{url}/{name}/{{n}}" for n in range({pages})]
+
+    def parse(self, response):
+        yield {{"url": response.url}}
+"""
+
+
+def test_two_jobs_of_different_size_keep_one_pace_and_take_turns(servers: Servers, tmp_path: Path) -> None:
+    """What the host's own log says, while two workers work on both."""
+    page = SiteResponse(200, b"<!doctype html><title>Page</title>")
+    settings = {"delay": DELAY_S, "per_host": 1, "robots": "false"}
+    with serve_in_thread(lambda path, headers: page) as site, Fleet(
+        tmp_path, servers, workers=2, settings=settings
+    ) as fleet:  # fmt: skip
+        jobs = {}
+        for name, pages in (("large", 500), ("small", 12)):
+            spider = tmp_path / f"{name}.py"
+            spider.write_text(LISTED.format(name=name, url=site.url, pages=pages))
+            jobs[name] = fleet.submit(spider)
+        assert fleet.wait(jobs["small"], timeout_s=60)["pages"] == 12
+        hits = list(site.hits)
+        fleet.run("cancel", jobs["large"])
+    begun = max(min(hit.at for hit in hits if hit.path.startswith(f"/{name}/")) for name in jobs)
+    both = [hit for hit in hits if hit.at >= begun]
+    gaps = [later.at - sooner.at for sooner, later in pairwise(both)]
+    assert sum(gaps) >= 0.9 * DELAY_S * len(gaps), "one delay for both"
+    assert sum(gap < 0.6 * DELAY_S for gap in gaps) <= len(gaps) // 8, gaps
+    taken = [hit.path.split("/")[1] for hit in both]
+    assert 8 <= taken.count("large") <= 24, f"by turns: {taken}"

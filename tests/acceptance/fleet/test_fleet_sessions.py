@@ -14,6 +14,7 @@ from kit.members_site import MOVED, PAGES, Members, spider_file
 pytestmark = pytest.mark.timeout(240)
 
 
+@pytest.mark.thorough
 def test_all_workers_are_logged_in(servers: Servers, tmp_path: Path) -> None:
     app = Members(delay_s=0.2)
     settings = {"per_host": 6, "concurrency": 2, "frontier.lease_ttl": 2}

@@ -128,7 +128,7 @@ class Events:
 def test_pause_resume_and_cancel_take_effect_at_once(fleet: Fleet, big: Known) -> None:
     job = fleet.submit(big.spider, "--delay", "0.01")
     big.site.wait_for(60)
-    until(lambda: status(fleet, job)["pages_per_second"] > 5, 8, "a rate")
+    until(lambda: status(fleet, job)["pages_per_second"] > 5, 30, "a rate")
     shown = status(fleet, job)
     assert shown["shifts"] >= 1
     assert shown["eta_seconds"] is None or shown["eta_seconds"] > 1, "while it finds more than it does"
@@ -141,14 +141,14 @@ def test_pause_resume_and_cancel_take_effect_at_once(fleet: Fleet, big: Known) -
     resumed_at = time.time()
     count = big.site.count()
     assert fleet.run("resume", job).returncode == 0
-    big.site.wait_for(count + 20, within_s=3)
+    big.site.wait_for(count + 20, within_s=10)
     late = [hit for hit in big.site.hits() if paused_at + 0.5 < hit.at < resumed_at]
     assert not late
 
     assert fleet.run("cancel", job).returncode == 0
     cancelled_at = time.time()
     assert fleet.run("wait", job, "-q").returncode == STOPPED
-    until(lambda: not shown_fleet(fleet).get("shifts"), 3, "no shifts")
+    until(lambda: not shown_fleet(fleet).get("shifts"), 10, "no shifts")
     assert big.site.hits()[-1].at < cancelled_at + 0.5
     assert not again(big.truth, big.site.hits())
 
@@ -220,7 +220,7 @@ def test_a_crawl_is_steered_from_its_start_to_its_export_in_the_dashboard(
         steer_crawl(Steering(someone, shop, fleet.run, tmp_path / "downloads"))
 
 
-@pytest.mark.parametrize("slots", [1, 2])
+@pytest.mark.parametrize("slots", [1, pytest.param(2, marks=pytest.mark.thorough)])
 def test_a_small_job_does_not_wait_for_a_huge_one(
     slots: int, big: Known, small: Known, folder: Path, places: Servers
 ) -> None:
@@ -252,6 +252,7 @@ def test_a_worker_takes_only_what_its_lanes_say(small: Known, folder: Path, plac
 # --------------------------------------------------------------------------- nothing grows
 
 
+@pytest.mark.thorough
 def test_a_worker_does_not_grow_with_jobs(folder: Path, places: Servers, small: Known) -> None:
     with Fleet(
         folder, places, workers=1, slots=8, settings={"cluster.fleet": "long", "max_pages": 3}

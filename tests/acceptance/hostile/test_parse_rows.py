@@ -66,8 +66,12 @@ def test_row_26_a_hundred_thousand_links(tmp_path: Path) -> None:
 def test_row_26_an_index_of_six_megabytes_gives_all_its_links(tmp_path: Path) -> None:
     files = {"/": b"<a href='/index'>x</a>", "/index": index_page().encode(), "/robots.txt": b""}
     with serving(files=files) as site:
-        crawled = crawl(tmp_path, [site.url()], max_depth=1, **{"http.read_timeout": 20.0})
-        assert crawled.ending(site.url("index")) == "success"
+        for number in range(3):  # its work is near the limit, and others at the same memory only add to it
+            data = tmp_path / f"try-{number}"
+            crawled = crawl(data, [site.url()], max_depth=1, **{"http.read_timeout": 20.0})
+            assert crawled.ending(site.url("index")) == "success"
+            if crawled.let_others_work:
+                break
     crawled.behaved()
     assert crawled.left_out == {"link:too_deep": 30_000}
 

@@ -220,7 +220,10 @@ async def test_a_page_that_crashes_while_the_next_one_is_awaited_is_not_its_fail
         assert asked(site, "/killing") == 2
 
 
-@pytest.mark.parametrize("test", ["document.forms[0].submit()", "location = location.href"])
+@pytest.mark.parametrize(
+    "test",
+    ["document.forms[0].submit()", pytest.param("location = location.href", marks=pytest.mark.thorough)],
+)
 async def test_a_page_that_is_shown_again_may_load_itself_again(test: str) -> None:
     loads = 0
 
@@ -296,6 +299,7 @@ async def test_what_another_page_could_not_reach_is_not_why_a_page_does_not_come
         assert caught.value.fault is Fault.CONNECT
 
 
+@pytest.mark.thorough
 async def test_a_tab_has_as_many_worlds_for_its_tenth_page_as_for_its_first() -> None:
     async with one_tab() as (site, fetcher):
         counts: list[int] = []

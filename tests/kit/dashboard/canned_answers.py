@@ -17,6 +17,7 @@ VIEWS = [
     "/",
     "/workers",
     "/proxies",
+    "/schedules",
     "/new",
     "/page",
     "/page?url=https://a.example/x&job=shops-7",
@@ -738,6 +739,78 @@ def items(query: dict[str, str]) -> dict[str, Any]:
     }
 
 
+QUALITY_FIELDS = (
+    # name, fill, usual, values, wrong, dropped, different, numbers, lengths
+    ("sku", 1.0, 1.0, "text", 0, 0, 500, (None, None), (3, 9)),
+    ("name", 0.9998, 1.0, "text", 0, 0, 498, (None, None), (3, 214)),
+    ("price", 0.42, 0.996, "decimal", 12, 1204, 189, (0.5, 12_904.0), (4, 8)),
+    ("currency", 1.0, None, "text", 0, 0, 8, (None, None), (3, 3)),
+    ("in_stock", 0.998, 0.998, "boolean", 0, 0, 2, (None, None), (None, None)),
+    ("tags", 0.41, 0.4, "list", 0, 0, 77, (None, None), (1, 12)),
+    ("a_name_that_is_as_long_as_somebody_may_make_it", 0.0, 0.0, "", 0, 0, 0, (None, None), (None, None)),
+    *((f"field_{n}", 0.9, 0.91, "text", 0, 0, 400, (None, None), (0, 41_203)) for n in range(9)),
+)
+
+
+def quality() -> dict[str, Any]:
+    worse = "58% of the items of shops-7 have no Product.price; in 2 earlier jobs, 99% had it."
+    where = f"It began at 13:02 with {LONG_URL[:160]}."
+    known = ("type", "field", "fill", "usual_fill", "kind", "wrong", "dropped", "distinct")
+    finding = {"since": 0.0, "url": "", "place": "", "count": 100, "jobs": 2}
+    return {
+        "job": "shops-7",
+        "at": NOW - 12,
+        "say": [worse, f"{where} 640,632 items of 1,204,551 pages, 1,217 items dropped."],
+        "pages": 1_204_551,
+        "items": 640_632,
+        "sampled": 500,
+        "dropped": 1217,
+        "score": 0.834,
+        "jobs": ["shops-6", "shops-5"],
+        "fields": [
+            {
+                **dict(zip(known, ("Offer" if one[0] == "tags" else "Product", *one[:7]), strict=True)),
+                **dict(zip(("least", "most", "shortest", "longest"), (*one[7], *one[8]), strict=True)),
+                "items": 500,
+                "filled": round(500 * one[1]),
+                "errors": 0.1,
+            }
+            for one in QUALITY_FIELDS
+        ],
+        "more_fields": 3,
+        "worst": [{"type": "Product", "key": HOSTILE[0], "url": LONG_URL, "score": 0.4, "lacks": ["price"]}],
+        "findings": [
+            {
+                **finding,
+                "kind": "fill",
+                "field": "Product.price",
+                "usual": 0.996,
+                "now": 0.42,
+                "since": NOW - 5400,
+                "url": LONG_URL,
+                "text": f"{worse} {where}",
+            },
+            {
+                **finding,
+                "kind": "no_items",
+                "field": "",
+                "usual": 1.0,
+                "now": 0.2,
+                "text": "shops-7 has 0.2 items a page; in 2 earlier jobs, it had 1.",
+            },
+        ],
+        "drops": [
+            {"reason": reason, "items": n, "sample": {**_dropped(n), "reason": reason, "stage": stage}}
+            for n, reason, stage in ((1204, "Product.price: not a number", ""), (13, HOSTILE[0], "no_vases"))
+        ],
+    }
+
+
+def _dropped(n: int) -> dict[str, Any]:
+    value = HOSTILE[n % len(HOSTILE)][:80]
+    return {"type": "Product", "url": LONG_URL, "at": NOW - 90, "value": value, "data": {}}
+
+
 def explain(query: dict[str, str]) -> dict[str, Any]:
     return {
         "url": query["url"],
@@ -767,6 +840,7 @@ def explain(query: dict[str, str]) -> dict[str, Any]:
         "last_at": NOW - 8,
         "items": 2,
         "found_items": items(query)["items"][:2],
+        "dropped_items": [{**_dropped(2), "reason": "Product.price: not a number", "stage": ""}],
         "left_out": {},
         "tries": _tries(),
         "other_requests": [],
@@ -836,6 +910,54 @@ def proxies() -> dict[str, Any]:
     }
 
 
+def schedules() -> dict[str, Any]:
+    chance = random.Random(14)
+
+    def card(name: str, cron: str, words: str, target: str, *outcomes: str, **more: Any) -> dict[str, Any]:
+        runs = ["finished"] * (14 - len(outcomes)) + list(outcomes)
+        return {
+            "name": name,
+            "words": words,
+            "cron": cron,
+            "zone": "Europe/Berlin",
+            "target": target,
+            "is_on": True,
+            "is_here": True,
+            "next_at": NOW + 780.0,
+            "next_there": "Mon 11-23 14:45",
+            "expected_s": 2400.0,
+            "last_job": f"{name}-41",
+            "note": "",
+            "runs": [
+                {
+                    "due_at": NOW - 86_400.0 * (14 - place),
+                    "outcome": outcome,
+                    "seconds": None if outcome in ("missed", "skipped") else 2000.0 + chance.random() * 2000,
+                }
+                for place, outcome in enumerate(runs)
+            ],
+            "starts": [780 + 3600 * n for n in range(24)],
+        } | more
+
+    hostile = f"https://{LONG_HOST}/"
+    return {
+        "at": time.time(),
+        "say": ["The next crawl is sitemaps, at 14:45 on 2026-11-23 (UTC).", "5 of 6 schedules are on."],
+        "is_watched": True,
+        "has_more": True,
+        "schedules": [
+            card("shops", "50 12 * * *", "At 12:50 every day", "shops.py:Shops", "running", starts=[80_000]),
+            card("news", "58 * * * *", "At minute 58 of every hour", "news", "skipped", expected_s=4000.0),
+            card("boards", "14 9 * * 1-5", "At 09:14 on Monday through Friday", hostile, "failed",
+                 is_on=False, next_at=None, next_there="", starts=[], note=HOSTILE[0] + HOSTILE[8][:80]),
+            card("sitemaps", "*/15 * * * *", "Every 15th minute of every hour", "https://www.example.com/s.xml",
+                 "missed", "missed", zone="UTC", starts=[900 * n for n in range(96)], expected_s=60.0),
+            card("far", "0 0 1 1 *", "At 00:00 on January 1", "far.py", is_here=False, runs=[], starts=[],
+                 last_job="", expected_s=None, zone="America/Argentina/ComodRivadavia"),
+        ],
+    }  # fmt: skip
+
+
 ME = {
     "name": "ops",
     "role": "operate",
@@ -856,6 +978,7 @@ def answer(path: str, query: dict[str, str]) -> Any:
         "/overview": lambda: overview(query),
         "/fleet": fleet,
         "/proxies": proxies,
+        "/schedules": schedules,
         "/explain": lambda: explain(query),
         "/jobs": lambda: {
             "jobs": [
@@ -884,6 +1007,7 @@ def answer(path: str, query: dict[str, str]) -> Any:
             "dead": lambda: dead(query),
             "attempts": lambda: attempts(query),
             "items": lambda: items(query),
+            "quality": quality,
             "settings": settings,
         }.get(parts[2])
     return found() if found else None

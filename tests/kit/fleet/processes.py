@@ -264,7 +264,8 @@ async def from_postgres(url: str, job: str, exported: str) -> Stored:
         assert number is not None, f"there is no job {job} in the database"
         pages = await connection.fetch("select url from page where job = $1", number)
         tried = await connection.fetch(
-            "select url, verdict, status, reason, worker from attempt where job = $1 order by at, id", number
+            "select url, verdict, status, reason, worker, rung from attempt where job = $1 order by at, id",
+            number,
         )
         return Stored([url for (url,) in pages], exported.splitlines(), [Tried(*row) for row in tried])
     finally:

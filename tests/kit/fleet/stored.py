@@ -21,6 +21,7 @@ class Tried:
     status: int  # 0: no answer
     reason: str = ""
     worker: str = ""
+    rung: str = ""  # of a fleet
 
 
 @dataclass(frozen=True)

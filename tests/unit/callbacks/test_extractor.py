@@ -110,6 +110,29 @@ async def test_what_was_yielded_before_is_kept() -> None:
     assert (await run("exits")).items == ({"before": 1},)
 
 
+async def test_the_pipeline_is_handed_what_the_callback_was_given() -> None:
+    """Another object would parse the page once more; an errback has no page."""
+    seen: list[Response] = []
+
+    class Looking(Spider):
+        name = "looking"
+
+        def parse(self, response: Response) -> Iterator[Any]:
+            seen.append(response)
+            yield {"a": 1}
+
+        def failed(self, failure: Any) -> Iterator[Any]:
+            yield {"a": 2}
+
+    looking = SpiderExtractor(lambda _: Looking())
+    result = await looking.extract(Request(URL), fetched())
+    assert result.response is seen[0]
+    given_up = await looking.give_up(Request(URL, errback="failed"), "timeout", "")
+    assert given_up is not None
+    assert given_up.items == ({"a": 2},)
+    assert given_up.response is None
+
+
 async def test_an_interrupt_is_for_the_whole_crawl() -> None:
     with pytest.raises(KeyboardInterrupt):
         await run("interrupted")

@@ -67,7 +67,9 @@ def completed(line, cwd, shell="bash"):
 def test_commands_and_options(project):
     assert completed("gossamer st", project) == ["status"]
     assert completed("gossamer dead ", project) == ["list", "show", "retry", "drop"]
-    assert completed("gossamer crawl --max", project) == ["--max-pages", "--max-depth", "--max-time"]
+    assert completed("gossamer crawl --max", project) == [
+        "--max-pages", "--max-items", "--max-errors", "--max-depth", "--max-time",
+    ]  # fmt: skip
     assert "--older-than" in completed("gossamer dead drop --", project)
 
 

@@ -14,10 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gossamer.cli.terminal import signals
-from gossamer.cli.terminal.exports import ExportFile, check_output, write_export
+from gossamer.cli.terminal.exports import check_at_start, check_output, files_from_options
 from gossamer.cli.terminal.signals import StopHandler
+from gossamer.config.settings import Settings
 from gossamer.core.errors import UsageError
 from gossamer.core.jobs import Job, StoredItem
+from gossamer.queries.export_files import check_continuation, write_export, write_output
 from kit.environment import environment
 
 
@@ -44,7 +46,7 @@ class Items:
                 )
             )
 
-    async def read_items(self, job=None, after_id=0):
+    async def read_items(self, job=None, after_id=0, which=None):
         for item in self.found:
             if item.id > after_id:
                 yield item
@@ -69,6 +71,39 @@ async def test_a_resumed_job_appends_only_what_the_file_lacks(tmp_path):
     assert numbers(file.path) == [1, 2, 3, 4, 5]
 
 
+@pytest.mark.parametrize("suffix", ["parquet", "xlsx"])
+async def test_a_format_that_cannot_be_continued_is_written_anew_for_the_same_job_only(tmp_path, suffix):
+    store, data = Items(), tmp_path / "data"
+    file = check_output(str(tmp_path / f"out.{suffix}"), append=True)
+    for count in (2, 3):
+        store.add(count)
+        check_at_start([file], str(data), None, fresh=False)
+        check_continuation(file, job(), data)
+        await write_export(file, store, job(), data)
+    assert await write_export(file, store, job(), data) == 5
+    before = file.path.read_bytes()
+    for refused in (
+        lambda: check_continuation(file, job("shop-2"), data),
+        lambda: check_at_start([file], str(data), None, fresh=True),
+        lambda: check_at_start([file], str(tmp_path / "other"), None, fresh=False),
+    ):
+        with pytest.raises(UsageError, match="cannot be continued: -O replaces it"):
+            refused()
+    with pytest.raises(UsageError, match="cannot be continued"):
+        await write_export(file, store, job("shop-2"), data)
+    assert file.path.read_bytes() == before
+
+
+def test_what_a_bucket_cannot_do_is_said_before_the_crawl():
+    with pytest.raises(UsageError, match="-O writes all items of the job"):
+        check_output("s3://bucket/x.csv", append=True)
+    assert check_output("s3://bucket/x.csv.gz", append=False).compression == "gzip"
+    with pytest.raises(UsageError, match="not to http:// places"):
+        check_output("http://bucket/x.csv", append=False)
+    with pytest.raises(UsageError, match="compressed as they are"):
+        check_output("x.parquet.gz", append=False)
+
+
 @given(st.sets(st.integers(1, 30)), st.sets(st.integers(1, 30)), st.sets(st.integers(1, 30)))
 async def test_items_seen_later_may_have_lower_ids(first, second, third):
     """Another job stored them first; whatever the order, each is appended once."""
@@ -88,15 +123,16 @@ async def test_items_seen_later_may_have_lower_ids(first, second, third):
 KILLED = """
 import asyncio, os, sys
 from pathlib import Path
-from gossamer.cli.terminal.exports import check_output, write_export
+from gossamer.cli.terminal.exports import check_output
 from gossamer.core.jobs import Job, StoredItem
+from gossamer.queries.export_files import write_export
 
 folder, point, when, append, count = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4] == "-o", 5
 rename, renamed = Path.replace, 0
 
 
 class Items:
-    async def read_items(self, job):
+    async def read_items(self, job, which):
         for n in range(1, count + 1):
             yield StoredItem(
                 id=n, type="item", key=str(n), data={"n": n}, url="", first_seen=0, last_seen=0, changed_at=0
@@ -176,9 +212,7 @@ async def test_a_spoilt_mark_means_everything(tmp_path, mark):
 
 
 def test_files_are_checked_before_the_crawl(tmp_path):
-    found = ExportFile.from_options(
-        append=[str(tmp_path / "new" / "a.csv")], overwrite=[str(tmp_path / "b.XML")]
-    )
+    found = files_from_options(append=[str(tmp_path / "new" / "a.csv")], overwrite=[str(tmp_path / "b.XML")])
     assert [(output.format, output.append) for output in found] == [("csv", True), ("xml", False)]
     assert (tmp_path / "new").is_dir()
     (tmp_path / "file").write_text("")
@@ -192,12 +226,12 @@ def test_files_are_checked_before_the_crawl(tmp_path):
             check_output(str(tmp_path / name), append=True)
 
 
-@pytest.mark.parametrize("name", ["s3://bucket/x.csv", "gs://b/x", "file:///tmp/x.csv", "HTTP://h/x.json"])
+@pytest.mark.parametrize("name", ["gs://b/x", "file:///tmp/x.csv", "HTTP://h/x.json"])
 def test_other_places_than_files_are_refused_and_nothing_is_made(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     for options in ({"append": [name], "overwrite": None}, {"append": None, "overwrite": [name]}):
-        with pytest.raises(UsageError, match=r"files of this machine, not to \w+://"):
-            ExportFile.from_options(**options)
+        with pytest.raises(UsageError, match=r"files of this machine and to s3://BUCKET/NAME, not to \w+://"):
+            files_from_options(**options)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -213,9 +247,9 @@ def test_what_cannot_be_continued_is_found_before_the_crawl(tmp_path):
 def test_a_file_is_named_once(tmp_path):
     name = str(tmp_path / "a.csv")
     with pytest.raises(UsageError, match=r"a\.csv is named twice"):
-        ExportFile.from_options(append=[name], overwrite=[name])
+        files_from_options(append=[name], overwrite=[name])
     with pytest.raises(UsageError, match="stdout is named twice"):
-        ExportFile.from_options(append=["-", "-"], overwrite=None)
+        files_from_options(append=["-", "-"], overwrite=None)
 
 
 # --------------------------------------------------------------------------- signals
@@ -266,3 +300,32 @@ async def test_a_crawl_that_does_not_end_is_ended(left, monkeypatch):
             os.kill(os.getpid(), signal.SIGINT)
         stopper._watchdog.join(5)
         assert left == ["left"]
+
+
+async def test_two_types_are_two_files_or_none(tmp_path):
+    """Names of other scripts and signs were all one: of two types in one file the last one stayed."""
+
+    class Backends:
+        settings = Settings(data=str(tmp_path / "data"))
+        types = ("Товар", "Цена")
+
+        def __init__(self):
+            self.store = self.items = self
+
+        async def list_types(self, job):
+            return list(self.types)
+
+        async def read_items(self, job=None, after_id=0, which=None):
+            place = self.types.index(which.type) + 1
+            if place > after_id:
+                more = {"url": "", "first_seen": 0, "last_seen": 0, "changed_at": 0}
+                yield StoredItem(id=place, type=which.type, key="1", data={"type": which.type}, **more)
+
+    backends = Backends()
+    file = check_output(str(tmp_path / "{type}.jsonl"), append=False)
+    await write_output(file, backends, job(), sys.stdout)
+    for name in backends.types:
+        assert json.loads((tmp_path / f"{name}.jsonl").read_text()) == {"type": name}
+    backends.types = ("Product@source", "Product_source")
+    with pytest.raises(UsageError, match="two types of items would be one file"):
+        await write_output(file, backends, job(), sys.stdout)

@@ -9,17 +9,23 @@ import typer
 from typer.testing import CliRunner
 
 from gossamer import __version__
-from gossamer.cli.app import build_app
+from gossamer.cli.app import GROUPS, build_app
 from gossamer.cli.errors import exit_codes
 from gossamer.core.errors import MissingServiceError, StorageError, UsageError
 from gossamer.core.exits import ExitCode
 
 COMMANDS = [
-    ["crawl"], ["demo"], ["new"], ["shell"], ["jobs"], ["status"], ["export"],
-    ["top"], ["alerts"],
-    ["submit"], ["wait"], ["pause"], ["resume"], ["cancel"], ["fleet"], ["set"], ["host"],
-    ["worker"], ["supervisor"], ["up"], ["doctor"], ["version"],
-    ["genspider"], ["fetch"], ["parse"], ["attempts"], ["explain"], ["settings"], ["list"], ["proxies"],
+    ["crawl"], ["demo"], ["new"], ["shell"], ["jobs"], ["status"], ["export"], ["sql"], ["replay"], ["merge"],
+    ["top"], ["alerts"], ["report"], ["report", "quality"], ["report", "failures"],
+    ["report", "freshness"], ["report", "traps"], ["sitemap"],
+    ["files"], ["files", "list"], ["files", "sweep"],
+    ["outputs"], ["outputs", "list"], ["outputs", "write"], ["outputs", "forget"],
+    ["submit"], ["wait"], ["seeds"], ["pause"], ["resume"], ["cancel"], ["fleet"], ["set"], ["host"],
+    ["worker"], ["supervisor"], ["up"], ["doctor"], ["version"], ["scheduler"],
+    *(["schedule", name] for name in ("add", "list", "show", "run", "enable", "disable", "remove")),
+    ["schedule"],
+    ["genspider"], ["guess"], ["fetch"], ["parse"], ["attempts"], ["explain"], ["settings"], ["list"],
+    ["proxies"],
     ["dead"], ["dead", "list"], ["dead", "show"], ["dead", "retry"], ["dead", "drop"],
     ["dashboard"], ["token"], ["token", "create"], ["token", "list"], ["token", "revoke"],
 ]  # fmt: skip
@@ -32,7 +38,7 @@ def gossamer(*arguments):
 def test_every_command_is_known_here():
     group = typer.main.get_command(build_app())
     found = [[name] for name in group.commands]
-    found += [[home, name] for home in ("dead", "token") for name in group.commands[home].commands]
+    found += [[home, name] for home in GROUPS for name in group.commands[home].commands]
     assert sorted(found) == sorted(COMMANDS)
 
 
@@ -46,8 +52,23 @@ def test_help_is_complete_and_has_examples(command):
 
 
 WITHOUT_JSON = (
-    *(["new"], ["genspider"], ["shell"], ["dead"], ["token"], ["token", "revoke"]),
-    *(["worker"], ["supervisor"], ["up"], ["dashboard"]),
+    *(
+        ["new"],
+        ["genspider"],
+        ["guess"],
+        ["shell"],
+        ["dead"],
+        ["report"],
+        ["files"],
+        ["outputs"],
+        ["outputs", "write"],
+        ["outputs", "forget"],
+        ["token"],
+        ["token", "revoke"],
+        ["schedule"],
+    ),
+    *(["schedule", name] for name in ("enable", "disable", "remove")),
+    *(["worker"], ["supervisor"], ["up"], ["dashboard"], ["scheduler"]),
 )
 
 

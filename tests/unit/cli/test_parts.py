@@ -271,6 +271,18 @@ def test_packages_that_are_not_there():
 
 
 @pytest.mark.parametrize(
+    ("package", "module"),
+    [("pillow", "PIL"), ("backports-zstd", "backports.zstd"), ("price-parser", "price_parser")],
+)
+def test_the_module_of_a_package_is_what_it_brought(package, module):
+    assert doctor_checks.find_module(package) == module
+
+
+def test_packages_of_one_namespace_can_be_imported():
+    assert doctor_checks.check_package("opentelemetry-api", ">=1").state == "ok"
+
+
+@pytest.mark.parametrize(
     ("installed", "wanted", "good"),
     [
         ("1.10", ">=1.9", True),
@@ -302,6 +314,12 @@ def test_a_new_project_has_all_it_needs(tmp_path):
     assert made == [".gitignore", "README.md", "gossamer.toml", "spiders/__init__.py", "spiders/example.py"]
     assert (project / "README.md").read_text().startswith("# shop\n")
     compile((project / "spiders/example.py").read_text(), "example.py", "exec")
+
+
+def test_a_new_project_with_a_spider_in_toml(tmp_path):
+    assert gossamer("new", "--declarative", str(tmp_path)).exit_code == 0
+    made = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file())
+    assert made == [".gitignore", "README.md", "gossamer.toml", "spiders/example.toml"]
 
 
 @pytest.mark.parametrize("file", ["gossamer.toml", "spiders/example.py", "README.md"])

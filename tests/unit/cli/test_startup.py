@@ -9,7 +9,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from gossamer.cli.app import HOMES, build_app
+from gossamer.cli.app import GROUPS, HOMES, build_app
 from kit.environment import environment
 
 CODE = (
@@ -30,12 +30,19 @@ class One(Spider):
 """
 # The import packages of everything that a crawl can do without until it is asked for.
 OPTIONAL = {
-    "aiohttp", "asyncpg", "attr", "celery", "curl_cffi", "duckdb", "http.client", "http.server", "lxml",
-    "opentelemetry", "parsel", "playwright", "prometheus_client", "psycopg", "pyarrow", "redis", "requests",
-    "rich", "scrapy", "tomllib", "unittest", "urllib.request", "wsgiref", "xml",
-    "gossamer.cli.commands.shell", "gossamer.cli.terminal.panel", "gossamer.export.csv",
-    "gossamer.export.xml",
-    "gossamer.observe.metrics", "gossamer.testing",
+    "aiohttp", "asyncpg", "attr", "bson", "celery", "curl_cffi", "duckdb", "http.client", "http.server",
+    "lxml", "obstore", "opentelemetry", "parsel", "playwright", "prometheus_client", "psycopg", "pyarrow",
+    "pymongo", "redis", "requests", "rich", "scrapy", "tomllib", "unittest", "urllib.request", "wsgiref",
+    "xlsxwriter", "xml", "PIL", "gossamer.archive", "gossamer.blobs", "gossamer.cli.commands.shell",
+    "gossamer.cli.terminal.panel", "gossamer.crawl.replay", "gossamer.export.compress",
+    "gossamer.export.csv", "gossamer.export.excel", "gossamer.export.parquet", "gossamer.export.xml",
+    "gossamer.engine.file_keeper", "gossamer.fetch.http.file_body", "gossamer.items.file",
+    "gossamer.items.file_refs", "gossamer.policy.file_names", "gossamer.store.files",
+    "gossamer.store.sqlite.files", "gossamer.wiring.files",
+    "gossamer.fetch.archived", "gossamer.fetch.cached", "gossamer.fetch.routing.proxies",
+    "gossamer.observe.metrics", "gossamer.outputs", "gossamer.testing", "gossamer.watch.watch",
+    "gossamer.wiring.deferred", "gossamer.wiring.outputs", "cronsim", "gossamer.core.schedules",
+    "gossamer.store.sqlite.schedules",
 }  # fmt: skip
 HEAVY = {"aiohttp", "asyncio", "httptools", "msgspec", "pydantic", "rich", "sqlite3", "ssl", "turbohtml"}
 
@@ -83,9 +90,7 @@ def test_the_table_of_commands_is_true():
     application = typer.main.get_command(build_app())
     for home, commands in HOMES.items():
         module = import_module(f"gossamer.cli.commands.{home}")
-        assert tuple(commands) == (
-            (home,) if home in ("dead", "token") else tuple(name for name, *_ in module.COMMANDS)
-        )
+        assert tuple(commands) == ((home,) if home in GROUPS else tuple(name for name, *_ in module.COMMANDS))
         for name, text in commands.items():
             assert text == application.commands[name].get_short_help_str(200), f"{name}: the help in HOMES"
 

@@ -7,6 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from gossamer.cli.app import build_app
+from kit.server_process import free_port
 
 
 def gossamer(*arguments):
@@ -29,6 +30,16 @@ def test_a_token_is_made_listed_and_revoked(tmp_path):
     none = gossamer("token", "list", *data)
     assert (none.exit_code, none.stdout, "there is no token" in none.stderr) == (0, "", True)
     assert gossamer("token", "revoke", "ann", *data).exit_code == 2
+
+
+def test_tokens_are_managed_while_the_requests_are_away(tmp_path):
+    """They are beside the jobs: a Redis that is away keeps nobody from revoking one."""
+    away = ("--data", str(tmp_path), "-s", f"frontier.url=redis://127.0.0.1:{free_port()}/0")
+    assert gossamer("jobs", *away).exit_code == 4
+    assert gossamer("token", "create", "ann", *away).exit_code == 0
+    listed = gossamer("token", "list", "--json", *away)
+    assert [token["name"] for token in json.loads(listed.stdout)] == ["ann"]
+    assert gossamer("token", "revoke", "ann", *away).exit_code == 0
 
 
 @pytest.mark.parametrize("name", ["", "local", "a b", "-x", "x" * 65, "\u00e4"])

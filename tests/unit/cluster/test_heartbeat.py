@@ -39,6 +39,7 @@ async def blocked(settings):
         frontier = settings.frontier.model_copy(update=fields)
         place = WorkerProcess(settings.model_copy(update={"frontier": frontier}), slots=1, lanes=("http",))
         places.append(place)
+        await asyncio.to_thread(place.begin)
         assert await asyncio.to_thread(place.start)
         place._loop.call_soon_threadsafe(let_go.wait, 2 * WITHIN_S)
         return place, let_go
@@ -91,6 +92,7 @@ async def test_a_loop_that_hangs_is_as_good_as_dead_until_it_turns(roster, block
 
 async def test_a_worker_that_leaves_is_not_there_any_more(roster, settings):
     place = WorkerProcess(settings, slots=1, lanes=("http",))
+    await asyncio.to_thread(place.begin)
     assert await asyncio.to_thread(place.start)
     await beats(roster)
     await asyncio.to_thread(place.close)

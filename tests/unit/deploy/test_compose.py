@@ -31,7 +31,7 @@ from kit.deploy_files import (
 )
 from kit.server_process import Process, program
 
-OURS = ("supervisor", "worker", "browser-worker", "dashboard", "gossamer")
+OURS = ("supervisor", "worker", "browser-worker", "extractor", "dashboard", "gossamer")
 
 WATCHING = ("prometheus", "grafana")
 
@@ -48,6 +48,7 @@ def test_compose_starts_commands_that_there_are() -> None:
         "supervisor": "supervisor",
         "worker": "worker",
         "browser-worker": "worker",
+        "extractor": "worker",
         "dashboard": "dashboard",
     }
     assert services["gossamer"]["command"] == ["--help"]

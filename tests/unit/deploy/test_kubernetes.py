@@ -12,6 +12,7 @@ import yaml
 
 from gossamer.config.layers import load_settings
 from gossamer.config.settings import setting_fields
+from gossamer.core.shifts import EXTRACT_LANE
 from kit.deploy_files import (
     DEPLOY,
     STOP_S,
@@ -29,6 +30,7 @@ OURS = {
     "gossamer-supervisor": "supervisor",
     "gossamer-worker": "worker",
     "gossamer-browser-worker": "worker",
+    "gossamer-extractor": "worker",
     "gossamer-dashboard": "dashboard",
 }
 """What runs Gossamer, and which command."""
@@ -146,7 +148,8 @@ def test_it_sets_settings_that_there_are(documents: list[Document]) -> None:
         assert (settings.browser.sandbox is False) == ("browser" in name)
         # Lists that a worker serves are among those of the fleet.
         words = container(documents, name)["args"]
-        assert "--lanes" not in words or words[words.index("--lanes") + 1] in settings.cluster.lanes
+        lanes = {*settings.cluster.lanes, EXTRACT_LANE}
+        assert "--lanes" not in words or words[words.index("--lanes") + 1] in lanes
 
 
 def test_it_waits_for_a_worker_to_drain(documents: list[Document]) -> None:
@@ -154,10 +157,12 @@ def test_it_waits_for_a_worker_to_drain(documents: list[Document]) -> None:
 
 
 def test_probes_ask_ports_that_there_are(documents: list[Document]) -> None:
-    for name in OURS:
+    for name, command in OURS.items():
         one = container(documents, name)
+        # One that waits for Redis lives, and must not be killed for that.
+        waits = {"readinessProbe": "/healthz" if command == "dashboard" else "/readyz"}
         for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
-            assert one[probe]["httpGet"]["path"] == "/healthz"
+            assert one[probe]["httpGet"]["path"] == waits.get(probe, "/healthz")
             assert one[probe]["httpGet"]["port"] in ports_of(documents, {name})
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from gossamer.config.layers import load_settings
 from gossamer.config.settings import setting_fields
+from gossamer.core.shifts import EXTRACT_LANE
 from kit.deploy_files import DEPLOY, STOP_S, UNITS, env_file, parses, run, seconds, unit
 from kit.server_process import program
 
@@ -26,6 +27,7 @@ def units(tmp_path: Path) -> Path:
 INSTANCES = {
     "gossamer-worker@1.service": 1.5,
     "gossamer-worker@browser.service": 4.0,
+    "gossamer-worker@extract.service": 1.5,
     "gossamer-supervisor.service": 1.5,
     "gossamer-dashboard.service": 1.5,
 }
@@ -58,9 +60,13 @@ def test_the_units_start_commands_that_there_are() -> None:
         "gossamer-supervisor.service": "supervisor",
         "gossamer-dashboard.service": "dashboard",
     }
-    [browser] = DEPLOY.glob("systemd/*@browser.service.d/*.conf")
-    [options] = [value for name, value in unit(browser) if "WORKER_OPTIONS" in value]
-    assert parses(["worker", *options.strip('"').partition("=")[2].split()]) == "worker"
+    lanes = set()
+    for path in DEPLOY.glob("systemd/*.service.d/*.conf"):
+        [options] = [value for name, value in unit(path) if "WORKER_OPTIONS" in value]
+        words = options.strip('"').partition("=")[2].split()
+        assert parses(["worker", *words]) == "worker"
+        lanes.add(words[words.index("--lanes") + 1])
+    assert lanes == {"browser", EXTRACT_LANE}
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from gossamer.core.files import Saving
 from gossamer.core.requests import Entry, Request
 from gossamer.engine import admission
 from gossamer.engine.admission import Admission
@@ -61,3 +62,23 @@ def test_memory_is_bounded(gate: Admission, monkeypatch: pytest.MonkeyPatch) -> 
     assert len(gate._inside) <= 12
     assert len(gate._places) <= 12
     assert "12 known" not in repr(gate)
+
+
+def test_a_file_belongs_to_the_page_that_names_it_wherever_it_is(gate: Admission) -> None:
+    gate.max_depth = 2
+    dropped: dict[str, int] = {}
+    links = [Request("http://a.example/x"), Request("http://cdn.example/x.PDF?utm_source=y", saves=Saving())]
+    (entry,) = gate.admit_links(PAGE, links * 2, dropped)
+    assert (entry.request.url, entry.request.depth, entry.host) == (
+        "http://cdn.example/x.PDF",
+        2,
+        "cdn.example",
+    )
+    assert dropped == {"link:too_deep": 2}
+    page, file = (Request("http://a.example/x", saves=saves) for saves in (None, Saving()))
+    assert gate.fingerprint_of(page) != gate.fingerprint_of(file), "one may be wanted as both"
+    bad = Request("http://a.example:x/", saves=Saving())
+    assert gate.admit_links(PAGE, [bad], dropped) == ()
+    assert dropped["link:bad_url"] == 1
+    closed = Admission(Scope(["a.example"]), UrlOptions(), b"key", takes_files=False)
+    assert closed.admit_request(file) == "file", "as for a replay: an archive has none"

@@ -52,9 +52,19 @@ def crawl(rules: FrontierRules, limiter: Any, pages: int) -> tuple[Kit, Any, Run
     return virtually(main)
 
 
-@pytest.mark.parametrize("answer", [503, 429, 502, (503, {"retry-after": "1"})], ids=str)
 @pytest.mark.parametrize(
-    ("rate", "burst"), [(2.0, 1), (5.0, 1), (5.0, 20), (40.0, 1), (40.0, 20), (150.0, 20)]
+    "answer",
+    [
+        503,
+        (503, {"retry-after": "1"}),
+        *(pytest.param(status, marks=pytest.mark.thorough) for status in (429, 502)),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize(
+    ("rate", "burst"),
+    [(2.0, 1), (5.0, 20), (150.0, 20)]
+    + [pytest.param(*limit, marks=pytest.mark.thorough) for limit in ((5.0, 1), (40.0, 1), (40.0, 20))],
 )
 @pytest.mark.parametrize("rules", [FAST, POLITE], ids=["fast", "polite"])
 def test_no_page_is_lost_and_the_allowed_rate_is_used(

@@ -19,7 +19,7 @@ from gossamer.fetch.routing.spending import (
     BudgetFetcher,
     BudgetRouter,
     SpendingMeter,
-    is_over_budget,
+    read_ending,
     read_spending,
 )
 from gossamer.policy.budgets import NOTHING, BudgetKind, BudgetLimits, BudgetRules, Spending
@@ -124,7 +124,7 @@ async def test_two_workers_spend_one_budget(shared):
     for worker in workers:
         await worker.router.close()
     assert (await read_spending(state, "job")).cost == fetched
-    assert await is_over_budget(state, "job", rules)
+    assert await read_ending(state, "job", rules)
 
 
 async def test_the_next_run_goes_by_what_was_spent(shared):
@@ -135,10 +135,10 @@ async def test_the_next_run_goes_by_what_was_spent(shared):
     await first.router.close()
     again = OneWorker(state, clock, job_rules(bytes=1000), PLAIN)
     assert [await again.visit() for _ in range(5)] == ["fetched"] * 3 + ["waits"] * 2
-    assert await is_over_budget(state, "job", job_rules(bytes=1000))
+    assert await read_ending(state, "job", job_rules(bytes=1000))
     larger = OneWorker(state, clock, job_rules(bytes=1100), PLAIN)
     assert [await larger.visit() for _ in range(2)] == ["fetched", "waits"]
-    assert not await is_over_budget(state, "job", job_rules(bytes=1200))
+    assert not await read_ending(state, "job", job_rules(bytes=1200))
 
 
 async def test_a_host_over_its_budget_is_skipped_and_others_are_not(shared):
@@ -149,7 +149,7 @@ async def test_a_host_over_its_budget_is_skipped_and_others_are_not(shared):
     assert await other.visit("other.example") == "fetched"
     await one.router.close()
     assert await other.visit() == "skipped", "another worker knows of it"
-    assert not await is_over_budget(state, "job", rules)
+    assert not await read_ending(state, "job", rules)
 
 
 async def test_a_job_that_downgrades_is_over_when_a_request_has_no_rung_left(shared):
@@ -161,11 +161,11 @@ async def test_a_job_that_downgrades_is_over_when_a_request_has_no_rung_left(sha
     clock.advance(1)
     assert await plain.visit() == "fetched"
     assert paid.meter.allowed_rungs(HOST, ["http", "browser", "gateway:zyte"]) == ("http", "browser")
-    assert not await is_over_budget(state, "job", rules)
+    assert not await read_ending(state, "job", rules)
     assert await paid.visit() == "waits"
     assert (await read_spending(state, "job")).stuck == (BudgetKind.COST,)
-    assert await is_over_budget(state, "job", rules)
-    assert not await is_over_budget(state, "job", BudgetRules(job=BudgetLimits(cost=3.0), downgrades=True))
+    assert await read_ending(state, "job", rules)
+    assert not await read_ending(state, "job", BudgetRules(job=BudgetLimits(cost=3.0), downgrades=True))
 
 
 async def test_a_page_costs_no_round_trip():

@@ -83,3 +83,17 @@ async def test_trouble_with_a_duty_is_said_once_and_so_is_its_end(world, caplog)
     runs = len(duty.runs)
     await asyncio.sleep(duty.every_s - 10)
     assert len(duty.runs) == runs, "and as often as it is due from then on"
+
+
+@play
+async def test_a_duty_that_is_due_every_few_seconds_does_not_wait_for_the_first_minute(world):
+    often = NotedDuty(every_s=2.0)
+    began = world.clock.now()
+    leading, _ = world.supervisor(duties=[often])
+    await asyncio.sleep(5)
+    assert [round(at - began) for at in often.runs] == [2, 4]
+    standing_by = NotedDuty(every_s=2.0)
+    world.supervisor(duties=[standing_by])
+    leading.stop()
+    await asyncio.sleep(5)
+    assert standing_by.runs, "the next leader has it within seconds"

@@ -9,10 +9,12 @@ import pytest
 from msgspec.structs import replace
 
 from gossamer.core.errors import StorageError
-from gossamer.core.lifecycle import JobCommand, JobState
+from gossamer.core.jobs import FrontierStats
+from gossamer.core.lifecycle import FinishReason, JobCommand, JobState
 from gossamer.core.requests import Entry, Request
 from gossamer.core.shifts import SEED_LANE, EndReason, ShiftState
 from gossamer.fleet.parts import FleetOptions
+from gossamer.policy.job_life import JobEnd
 from gossamer.testing.contracts.roster_harness import make_card, make_shift
 from kit.virtual_fleet import EASY, Station, play
 
@@ -319,12 +321,13 @@ async def test_a_job_over_budget_ends_and_is_not_worked_on(world):
     crawl = await world.submit(3000, hosts=1, latency_s=1.0)
     began = world.clock.now()
 
-    async def is_over() -> bool:
-        return world.clock.now() - began >= 20.0
+    async def find_end(stats: FrontierStats) -> JobEnd | None:
+        is_over = world.clock.now() - began >= 20.0
+        return JobEnd(reason=FinishReason.BUDGET, detail="bytes") if is_over else None
 
-    crawl.is_over_budget = is_over
+    crawl.find_end = find_end
     (job,) = await world.until_over(crawl)
-    assert (job.end_reason, job.state) == ("budget", "running")
+    assert (job.end_text, job.state) == ("budget: bytes", "running")
     assert 20.0 <= world.clock.now() - began < 23.0
     await asyncio.sleep(100)
     assert (await world.roster.read_roster()).shifts == ()

@@ -59,6 +59,9 @@ def test_what_a_line_cannot_carry(text):
         {"dont_filter": True},
         {"session": "s"},
         {"redirects": ("http://b",)},
+        {"fetch": "browser"},
+        {"trace": "00-1-2-01"},
+        {"archived": "job/worker-00001.warc.gz:7:12"},
         {"callback": ""},
     ],
 )

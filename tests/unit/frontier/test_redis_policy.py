@@ -24,7 +24,7 @@ local function tell()
   for _, name in ipairs({'next_at', 'delay_s', 'crawl_delay_s', 'incident_at', 'last_at', 'hold_until',
       'in_flight', 'incidents', 'silences', 'pages', 'answered_at', 'troubled_since', 'troubled_by', 'pace_s',
       'limit_s', 'is_paced', 'is_held', 'is_skipped',
-      'waiting_since'}) do
+      'waiting_since', 'is_free'}) do
     local value = h[name]
     if value == true then value = 1 elseif not value then value = -1 end
     answers[#answers + 1] = string.format('%.17g', value)
@@ -92,6 +92,9 @@ def drawn(rng):
         is_held=rng.random() < 0.2,
         is_skipped=rng.random() < 0.1,
         waiting_since=moment(),
+        is_free=rng.random() < 0.2,
+        taken=rng.choice([0, 0, 1, 3]),
+        look_at=rng.choice([0.0, 0.0, moment()]),
     )
     signal = HostSignal(
         kind=rng.choice(list(HostSignalKind)),
@@ -109,6 +112,7 @@ def told(host):
     values += (host.hold_until, host.in_flight, host.incidents, host.silences, host.pages)
     values += (host.answered_at, host.troubled_since, host.troubled_by, host.pace_s, host.limit_s)
     values += (host.is_paced or None, host.is_held or None, host.is_skipped or None, host.waiting_since)
+    values += (host.is_free or None,)
     return [-1.0 if value is None else float(value) for value in values]
 
 

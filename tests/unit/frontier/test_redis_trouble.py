@@ -143,7 +143,7 @@ def cluster_url():
         yield f"redis+cluster://127.0.0.1:{nodes[0].port}"
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 async def test_the_contract_holds_on_a_cluster(cluster_url):
     number = 0
 

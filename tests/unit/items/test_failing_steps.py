@@ -206,7 +206,7 @@ TOO_DEEP = "nested too deep, or contains itself"
         (Loose(a=circle(LooseRow)), f"Loose.a: {TOO_DEEP}"),
         ({"a": [0] * 1_000_001}, "item.a: more than 1,000,000 values"),
         ({"a": "x" * (64 * 2**20)}, "item: more than 64 MiB as JSON"),
-        (Loose(a=object()), "Loose: Unable to serialize unknown type: <class 'object'>"),
+        (Loose(a=object()), "Loose.a: Unable to serialize unknown type: <class 'object'>"),
     ],
 )
 async def test_what_cannot_be_stored_is_refused_with_its_place(pipeline, item, expected):

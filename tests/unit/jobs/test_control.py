@@ -7,6 +7,7 @@ import inspect
 import pytest
 from msgspec.structs import asdict, replace
 
+from gossamer.callbacks.pipelines import SpiderPipeline
 from gossamer.cli.app import build_app
 from gossamer.cli.commands.crawl import crawl_target
 from gossamer.cli.commands.dead import _fetched_by
@@ -29,6 +30,7 @@ from gossamer.targets.plan import plan_from
 from gossamer.wiring import assemble as wiring
 from gossamer.wiring import routing
 from gossamer.wiring.backends import open_backends
+from gossamer.wiring.job_choice import choose_job
 from gossamer.wiring.redis import RedisFrontierBackend
 
 TARGET = "https://shop.example/"
@@ -206,13 +208,26 @@ async def test_a_crawl_of_one_process_takes_up_no_job_of_the_fleet(backends, wan
     own = await backends.book.create(target.name, target.text)
     job = await submit_job(backends, *wanted)
     with pytest.raises(JobBusyError, match=f"{job.id} is a job of the fleet"):
-        await wiring._choose_job(backends, target, fresh=False)
+        await choose_job(backends, target, fresh=False, key=b"")
     # Its pages were enough: it is over, though its state says that more could be done.
     await backends.book.update(replace(job, finished_at=9.0, end_reason=FinishReason.MAX_PAGES))
-    assert await wiring._choose_job(backends, target, fresh=False) == (own, True)
+    assert await choose_job(backends, target, fresh=False, key=b"") == (own, True)
     await backends.book.update(replace(own, state=JobState.CANCELLED))
-    made, resumed = await wiring._choose_job(backends, target, fresh=False)
+    made, resumed = await choose_job(backends, target, fresh=False, key=b"")
     assert (made.plan, resumed) == (b"", False)
+
+
+async def test_a_crawl_with_a_key_is_one_job(backends):
+    target, key = find_target(TARGET, {}, None), bytes(range(16))
+    await backends.book.create(target.name, target.text)
+    made, is_old = await choose_job(backends, target, fresh=False, key=key)
+    assert (made.key, is_old) == (key, False), "not the latest of its target"
+    await backends.book.create(target.name, target.text)
+    assert await choose_job(backends, target, fresh=False, key=key) == (made, True)
+    assert await choose_job(backends, target, fresh=True, key=key) == (made, True)
+    await backends.book.update(replace(made, state=JobState.CANCELLED))
+    with pytest.raises(UsageError, match=f"{made.id} is cancelled: what was to be crawled once was crawled"):
+        await choose_job(backends, target, fresh=False, key=key)
 
 
 async def test_nobody_is_waited_for_who_was_killed(backends, capsys):
@@ -227,7 +242,7 @@ async def test_what_was_opened_for_a_crawl_that_cannot_begin_is_closed(
     backends, settings, monkeypatch, fails
 ):
     target, closed = find_target(TARGET, {}, None), []
-    fetcher_of, pipelines = routing.fetcher_of, wiring.SpiderPipeline
+    fetcher_of, pipelines = routing.fetcher_of, SpiderPipeline
 
     def fetcher(*args, **named):
         made = fetcher_of(*args, **named)

@@ -121,7 +121,7 @@ async def test_a_large_ordinary_page_is_parsed_whole(isolation: IsolatedExaminer
     assert await _outcome(isolation, page) == "whole"
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 async def test_the_same_page_is_the_same_page_however_busy_the_machine_is(
     isolation: IsolatedExaminer,
 ) -> None:

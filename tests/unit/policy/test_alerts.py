@@ -30,7 +30,14 @@ from gossamer.policy.alerts import (
     ReadingState,
     judge_readings,
 )
-from gossamer.policy.drift import LEAST_ITEMS, FieldShortfall, compare_fills, fill_shares, usual_fills
+from gossamer.policy.drift import (
+    LEAST_ITEMS,
+    DriftFinding,
+    FindingKind,
+    compare_fills,
+    fill_shares,
+    usual_fills,
+)
 from gossamer.policy.job_samples import KEPT_S, LATELY_S, add_sample, growth_of, rate_of, sample_before
 from gossamer.policy.sentences.words import SentenceFormatter
 from gossamer.policy.troubles import TroubleKind
@@ -149,7 +156,7 @@ def nothing() -> None:
         (TroubleKind.UNREADABLE, {"job": {"unreadable": "it is gone"}}, {"job": {"unreadable": ""}}, {}),
         (
             TroubleKind.DRIFT,
-            {"job": {"fields": (FieldShortfall(field="P.title", usual=0.99, now=0.04),)}},
+            {"job": {"fields": (DriftFinding(field="P.title", usual=0.99, now=0.04),)}},
             {"job": {"fields": ()}},
             {},
         ),
@@ -335,11 +342,38 @@ def test_a_field_that_becomes_empty_is_told_from_one_that_always_was() -> None:
         {}, fill_shares([*made_items(80, title="x", note=""), *made_items(20, title="x", note="y")])
     )
     assert usual == {"P.title": 1.0, "P.note": 0.2}
-    latest = fill_shares([*made_items(96, title=""), *made_items(4, title="x")])
-    (found,) = compare_fills(usual, latest)
+    items = [*made_items(96, title=""), *made_items(4, title="x")]
+    latest = fill_shares(items)
+    (found,) = compare_fills(usual, items)
     assert (found.field, found.now, round(found.lost, 2)) == ("P.title", 0.04, 0.96)
-    assert compare_fills(usual, fill_shares(made_items(LEAST_ITEMS - 1, title=""))) == ()
+    assert compare_fills(usual, made_items(LEAST_ITEMS - 1, title="")) == ()
     assert usual_fills(usual, latest)["P.title"] == 1.0
+
+
+def test_what_is_found_at_the_end_of_a_job_is_told_at_once_with_its_page() -> None:
+    """A crawl of a second has no time to show that a trouble lasts."""
+    finding = DriftFinding(field="P.price", usual=1.0, now=0.0, since=NOW, url="http://a/25")
+    dry = DriftFinding(kind=FindingKind.NO_ITEMS, field="", usual=1.0, now=0.0, since=NOW, url="http://a/9")
+    look = JobLook(id="shop-1", at=NOW, is_running=False, findings=(finding, dry))
+    changes = judge_readings((), read_job(look, AlertRules(), SHOW), AlertRules(), NOW)
+    assert [(one.kind, one.who) for one in changes.begun] == [
+        (TroubleKind.DRIFT, "P.price"),
+        (TroubleKind.NO_ITEMS, "shop-1"),
+    ]
+    assert all(
+        f"with {one.url}" in told.text for one, told in zip((finding, dry), changes.begun, strict=True)
+    )
+    off = AlertRules(drift=0, no_items_pages=0)
+    assert judge_readings((), read_job(look, off, SHOW), off, NOW).begun == ()
+
+
+def test_the_page_from_which_on_a_field_is_missing_stays_known_from_look_to_look() -> None:
+    usual = {"P.title": 1.0}
+    items = made_items(LEAST_ITEMS, sku="1", title="")
+    (first,) = compare_fills(usual, items)
+    assert (first.url, first.since) == ("http://a/", NOW)
+    (later,) = compare_fills(usual, items, [replace(first, url="http://a/1", since=1.0)])
+    assert (later.url, later.since) == ("http://a/1", 1.0)
 
 
 def test_a_share_that_is_not_whole_is_never_said_to_be() -> None:

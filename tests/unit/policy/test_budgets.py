@@ -12,8 +12,8 @@ from gossamer.policy.budgets import (
     BudgetRules,
     Spending,
     allowed_rungs,
+    find_ending,
     forbidden_by,
-    is_job_over,
     kinds_of,
 )
 
@@ -49,7 +49,7 @@ def test_what_a_rung_spends(rung, kinds):
 def test_without_a_budget_everything_is_allowed():
     much = Spending(cost=1e9, bytes=10**12, browser_s=1e9)
     assert allowed_rungs(LADDER, BudgetRules(), much, much) == LADDER
-    assert not is_job_over(BudgetRules(), much)
+    assert not find_ending(BudgetRules(), much)
 
 
 @pytest.mark.parametrize(
@@ -75,12 +75,12 @@ def test_a_downgrade_leaves_the_rungs_that_spend_nothing_of_it(limits, allowed):
 def test_a_job_that_downgrades_is_over_when_a_request_has_no_rung_left():
     rules = BudgetRules(job=BudgetLimits(cost=5.0), downgrades=True)
     spent = Spending(cost=7.0)
-    assert not is_job_over(rules, spent)
+    assert not find_ending(rules, spent)
     stuck = spent + Spending(stuck=(COST,))
-    assert is_job_over(rules, stuck)
-    assert not is_job_over(BudgetRules(job=BudgetLimits(cost=8.0), downgrades=True), stuck), "a larger budget"
-    assert is_job_over(BudgetRules(job=BudgetLimits(bytes=1), downgrades=True), Spending(bytes=1))
-    assert is_job_over(BudgetRules(job=BudgetLimits(cost=5.0)), spent)
+    assert find_ending(rules, stuck)
+    assert not find_ending(BudgetRules(job=BudgetLimits(cost=8.0), downgrades=True), stuck), "a larger budget"
+    assert find_ending(BudgetRules(job=BudgetLimits(bytes=1), downgrades=True), Spending(bytes=1))
+    assert find_ending(BudgetRules(job=BudgetLimits(cost=5.0)), spent)
 
 
 @given(rules, spendings, spendings, st.sampled_from(LADDER))
@@ -95,7 +95,7 @@ def test_a_rung_is_allowed_exactly_when_no_spent_budget_forbids_it(rules, job, h
 def test_what_is_spent_is_never_allowed_again(rules, job, host, more):
     before = set(allowed_rungs(LADDER, rules, job, host))
     assert set(allowed_rungs(LADDER, rules, job + more, host + more)) <= before
-    assert is_job_over(rules, job + more) or not is_job_over(rules, job)
+    assert find_ending(rules, job + more) or not find_ending(rules, job)
 
 
 @given(spendings, spendings)

@@ -12,7 +12,9 @@ from gossamer.policy import faults
 from gossamer.policy.faults import FAULTS, FaultKind
 
 KINDS = {
-    FaultKind.SETTLED: {Fault.GONE, Fault.ROBOTS, Fault.OUT_OF_SCOPE, Fault.BUDGET},
+    FaultKind.SETTLED: {
+        Fault.GONE, Fault.ROBOTS, Fault.OUT_OF_SCOPE, Fault.BUDGET, Fault.UNWANTED, Fault.TRAP,
+    },
     FaultKind.THROTTLED: {Fault.THROTTLED},
     FaultKind.MACHINE: {Fault.LOCAL, Fault.PROXY, Fault.BROWSER, Fault.SERVICE},
     FaultKind.UNANSWERED: {
@@ -47,7 +49,7 @@ SIGNALS = {
     },
     HostSignalKind.UNUSED: {
         Fault.LOCAL, Fault.PROXY, Fault.BROWSER, Fault.PAGE_CRASH,
-        Fault.SERVICE, Fault.SERVICE_FAILED, Fault.BUDGET,
+        Fault.SERVICE, Fault.SERVICE_FAILED, Fault.BUDGET, Fault.TRAP, Fault.UNWANTED,
         Fault.GUARD, Fault.BAD_URL, Fault.NOT_ARCHIVED, Fault.ROBOTS, Fault.ROBOTS_UNREACHABLE,
         Fault.HOST_DOWN, Fault.HOST_LOST, Fault.OUT_OF_SCOPE, Fault.CALLBACK, Fault.CALLBACK_TIMEOUT,
         Fault.PIPELINE, Fault.PARSE_TIMEOUT, Fault.PARSE_INTERRUPTED, Fault.UNREADABLE, Fault.EXPIRED,

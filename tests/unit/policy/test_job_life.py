@@ -56,8 +56,8 @@ def test_a_process_that_was_killed_is_interrupted():
 
 
 def test_which_reasons_are_early():
-    early = {reason for reason in FinishReason if reason.is_early}
-    assert early == set(FinishReason) - {FinishReason.FINISHED, FinishReason.MAX_PAGES, FinishReason.MAX_TIME}
+    asked = {"finished", "max_pages", "max_time", "max_items", "stopped"}
+    assert {reason for reason in FinishReason if not reason.is_early} == asked
 
 
 @pytest.mark.parametrize(
@@ -72,8 +72,8 @@ def test_which_reasons_are_early():
         ({"pending": 1, "next_at": 1.0, "budget_spent": True}, {}, FinishReason.MAX_PAGES),
         ({"pending": 1, "next_at": 1.0, "budget_spent": True, "leased": 1}, {}, None),
         ({"pending": 1}, {}, FinishReason.MAX_PAGES),
-        ({"pending": 1, "next_at": 1.0}, {"over_budget": True}, FinishReason.BUDGET),
-        ({}, {"over_budget": True}, FinishReason.FINISHED),
+        ({"pending": 1, "next_at": 1.0}, {"asked": FinishReason.BUDGET}, FinishReason.BUDGET),
+        ({}, {"asked": FinishReason.BUDGET}, FinishReason.FINISHED),
         ({"pending": 1, "next_at": 1.0}, {"elapsed_s": 9.0, "max_time_s": 9.0}, FinishReason.MAX_TIME),
     ],
 )

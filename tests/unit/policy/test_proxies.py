@@ -226,4 +226,4 @@ class QuarantineMachine(RuleBasedStateMachine):
 
 
 TestAnyHistory = QuarantineMachine.TestCase
-TestAnyHistory.settings = settings(max_examples=300, stateful_step_count=40, deadline=None)
+TestAnyHistory.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gossamer.core.errors import Fault, FetchError
+from gossamer.core.files import Saving
 from gossamer.core.requests import Entry, Lease, Request
 from gossamer.core.results import Attempt, Outcome, Verdict, VisitResult
 from gossamer.policy.redirects import follow_redirect, is_credential, redirect_targets, with_known_targets
@@ -24,6 +25,12 @@ def test_the_chain_is_kept_and_ends() -> None:
     with pytest.raises(FetchError) as limit:
         follow_redirect(request, request.url, 302, "/3", limit=3)
     assert limit.value.fault is Fault.REDIRECT_LIMIT
+
+
+def test_a_file_is_followed_wherever_others_have_led() -> None:
+    file = follow_redirect(Request(HERE, saves=Saving(name="x")), HERE, 302, "/y", limit=3)
+    assert (file.saves, file.dont_filter) == (Saving(name="x"), True)
+    assert not follow_redirect(Request(HERE), HERE, 302, "/y", limit=3).dont_filter
 
 
 @pytest.mark.parametrize(

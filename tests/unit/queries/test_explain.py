@@ -10,7 +10,8 @@ from gossamer.core.hosts import FrontierRules, HostState
 from gossamer.core.jobs import FrontierStats, Job, KnownRequest
 from gossamer.core.lifecycle import FinishReason, JobState, RequestState
 from gossamer.core.requests import Entry, Request, RequestPreview
-from gossamer.core.results import Attempt, PageRecord, Verdict
+from gossamer.core.results import DEFERRED, EXTRACTED, Attempt, PageRecord, Verdict
+from gossamer.policy.deferral import defer_entry
 from gossamer.policy.ladder import LadderState
 from gossamer.policy.sentences.errors import words_for
 from gossamer.queries.explain.answer import explain_facts
@@ -424,3 +425,43 @@ class TestRungs:
 
     def test_one_that_never_did_says_nothing(self):
         assert "rung" not in said(ladder=LadderState(suspects=(1,)))[1]
+
+
+def reading(state, **more):
+    """Of a page that was fetched, and that another worker reads."""
+    entry = defer_entry(Entry(request=Request(URL), fingerprint=1, host="shop.example"), "j/w.warc.gz:0:1")
+    return KnownRequest(state=state, entry=entry, **more)
+
+
+FETCHED = tried(Verdict.SUCCESS, status=200, size_bytes=9, elapsed_ms=7.0, flags=(DEFERRED,), rung="http")
+
+
+def test_a_page_that_waits_for_its_callback_is_not_said_to_wait_for_its_host():
+    answer, text = said(found=reading(RequestState.PENDING), attempts=(FETCHED,), ahead=3, is_denied=True)
+    assert answer is UrlState.WAITING
+    assert text.startswith("It was fetched and archived, and waits for a worker of the lane 'extract'")
+    assert "Pages of its host that go before it: 3." in text
+    assert "robots.txt" not in text
+    paused = said(
+        found=reading(RequestState.PENDING), attempts=(FETCHED,), stats=FrontierStats(state=JobState.PAUSED)
+    )
+    assert (paused[0], "The job shop-1 is paused" in paused[1]) == (UrlState.STOPPED, True)
+
+
+def test_a_callback_that_runs_on_the_archive_is_told_as_that():
+    leased = {"since": NOW - 5, "deadline": NOW + 55, "attempts": (FETCHED,)}
+    text = said(found=reading(RequestState.LEASED), **leased)[1]
+    assert text.startswith("It was fetched and archived, and its callback runs. A worker has had it for 5 s")
+    late = reading(RequestState.DELAYED, due_at=NOW - 1, reason="pipeline", attempts=1)
+    assert "as soon as a worker has time for it" in said(found=late, attempts=(FETCHED,))[1]
+    text = said(found=reading(RequestState.DEAD, reason="callback", attempts=1), attempts=(FETCHED,))[1]
+    assert "its callback runs on what is in the archive then" in text
+
+
+def test_a_deferred_page_tells_of_its_fetch_and_of_its_callback():
+    """The archive takes no milliseconds, and its answer is none of the site."""
+    read = tried(Verdict.SUCCESS, at=NOW - 20, status=200, flags=(EXTRACTED,), rung="archive")
+    page = PageRecord(url=URL, fingerprint=1, status=200, title="A")
+    text = said(found=found(RequestState.DONE), attempts=(read, FETCHED), page=page)[1]
+    assert text.startswith("It was fetched 60 s ago (t940): status 200, 9 B, 7 ms. Its callback ran 20 s ago")
+    assert "What else" not in text

@@ -16,9 +16,9 @@ from gossamer.core.results import Attempt, Verdict
 from gossamer.drivers.postgres.schema import prepare_schema
 from gossamer.store.postgres.jobs import PostgresJobStore
 from gossamer.store.postgres.ledger import PostgresLedgerReader
-from gossamer.store.postgres.rows import batch_of
+from gossamer.store.postgres.rows import batch_of, batch_of_attempts
 from gossamer.store.postgres.schema import load_migrations, make_server
-from gossamer.store.postgres.store import SQL, PostgresStore, day_name
+from gossamer.store.postgres.store import COPIED, SQL, PostgresStore, day_name, write_batch
 from gossamer.testing.clock import ManualClock
 from gossamer.testing.contracts.store_harness import make_item, make_visit_result
 from kit.former_ends import FORMER_ENDS
@@ -64,6 +64,18 @@ async def test_a_job_of_another_book_is_entered(server, store):
     assert (await book.create("shop", "t")).id == "shop-8"
 
 
+async def test_of_what_several_writers_were_told_the_largest_number_counts(server, store):
+    """Each of them has counters of its own, which are put together when they are read."""
+    job = await PostgresJobStore(server, ManualClock()).create("shop", "")
+    for number in range(1, 9):
+        one = replace(make_visit_result(number=number), expected={"products//": 4210 + number})
+        await PostgresStore(server).write(job, [one])
+    slots = await rows(server, "SELECT count(DISTINCT slot) FROM tally WHERE name LIKE 'expected:%'")
+    assert slots[0][0] > 1
+    totals = await store.read_totals(job)
+    assert (totals.expected, totals.pages) == ({"products//": 4218}, 8)
+
+
 async def test_a_job_whose_creation_was_answered_into_the_void_is_made_once(server):
     book = PostgresJobStore(server, ManualClock())
     run, lost = server.run, []
@@ -83,7 +95,7 @@ async def test_a_job_whose_creation_was_answered_into_the_void_is_made_once(serv
 
 
 async def test_an_item_that_has_just_changed_is_left_alone(server):
-    store = PostgresStore(server, min_interval_s=60)
+    store = PostgresStore(server, min_interval_s=60, seen_resolution_s=0)
     one, two = make_item("1", b'{"by":1}'), make_item("1", b'{"by":2}')
     seen = []
     for at, found in enumerate([one, two, one, two]):
@@ -94,7 +106,7 @@ async def test_an_item_that_has_just_changed_is_left_alone(server):
 
 
 async def test_former_versions_are_kept_when_asked_for(server, store):
-    with_history = PostgresStore(server, history=True)
+    with_history = PostgresStore(server, history=True, seen_resolution_s=0)
     for at, n in enumerate([1, 1, 2, 3]):
         await with_history.write(
             JOB, [make_visit_result(make_item("1", b'{"n":%d}' % n), make_item("same"), at=at)]
@@ -224,7 +236,7 @@ async def test_altered_text_is_flagged(server, store):
 async def test_a_batch_that_is_sent_twice_is_stored_once(server, store):
     await store.write(JOB, [])
     batch = batch_of([make_visit_result(make_item("1"), make_item("2"), dropped={"link:scheme": 1})])
-    values = (4711, 1, store._numbers[JOB.id], 0, "shop", 0.0, False, *batch.to_values())
+    values = (4711, 1, store._numbers[JOB.id], 0, "shop", 0.0, False, *batch.to_values(0.0, False))
     await store._add_days(batch.attempt_days())
     await asyncio.gather(*[server.run(lambda conn: conn.execute(SQL["write"], *values)) for _ in range(4)])
     await server.run(lambda conn: conn.execute(SQL["write"], *values))
@@ -233,6 +245,29 @@ async def test_a_batch_that_is_sent_twice_is_stored_once(server, store):
     assert tally.dropped == {"link:scheme": 1}
     assert await rows(server, "SELECT count(*) FROM attempt") == [(1,)]
     assert await rows(server, "SELECT times FROM page") == [(1,)]
+
+
+async def test_rows_that_are_copied_are_stored_once_and_counted_once(server, store):
+    """As many tries at once as there may be after a lost connection; then one more, and a batch behind it."""
+    await store.write(JOB, [])
+    attempt = make_visit_result().attempts[0]
+    many = [replace(attempt, fingerprint=n, url=f"http://a/{n}\0") for n in range(COPIED)]
+    batch = batch_of_attempts(many)
+    number = store._numbers[JOB.id]
+    copied = batch.attempt_rows(number)
+    columns = batch.to_values(0.0, False, with_attempts=False)
+    values = (4711, 2, number, 0, "shop", 0.0, False, *columns)
+    await store._add_days(batch.attempt_days())
+
+    async def write(conn):
+        await write_batch(conn, SQL["write"], values, copied)
+
+    await asyncio.gather(*[server.run(write) for _ in range(4)])
+    await server.run(write)
+    for _ in range(2):
+        await store.record_attempts(JOB, many)
+    assert (await store.read_totals(JOB)).attempts == 3 * COPIED
+    assert await rows(server, "SELECT count(*), count(DISTINCT url) FROM attempt") == [(3 * COPIED, COPIED)]
 
 
 class Link:
@@ -464,7 +499,7 @@ async def test_totals_are_spread_over_few_rows(postgres_url):
 
 async def test_batches_that_meet_do_not_deadlock(server, store, monkeypatch):
     tried_again = []
-    monkeypatch.setattr(server, "_note_failure", lambda *found: tried_again.append(found))
+    monkeypatch.setattr("gossamer.drivers.postgres.server.is_conflict", tried_again.append)
     await store.write(JOB, [make_visit_result()])
 
     async def write(number):
@@ -475,3 +510,27 @@ async def test_batches_that_meet_do_not_deadlock(server, store, monkeypatch):
     await asyncio.gather(*map(write, range(60)))
     assert (await store.read_totals(JOB)).items == 200
     assert not tried_again
+
+
+async def test_what_is_found_as_it_was_writes_no_row(server, store):
+    """Its job's mark is moved once, its time once an hour; each job has seen it."""
+    results = [make_visit_result(*(make_item(str(number)) for number in range(50)), at=100.0)]
+    jobs = [replace(JOB, id=f"shop-{number}") for number in (1, 2, 3)]
+
+    async def rows() -> list[tuple[int, ...]]:
+        return await server.run(lambda conn: conn.fetch("SELECT ctid, last_seen FROM item ORDER BY id"))
+
+    await store.write(jobs[0], results)
+    first = await rows()
+    for at in (100.0, 200.0, 3700.0):
+        await store.write(jobs[0], [replace(results[0], page=replace(results[0].page, at=at))])
+    assert await rows() == first
+    await store.write(jobs[1], results)  # seen by two jobs: marked
+    marked = await rows()
+    assert marked != first
+    await store.write(jobs[2], results)
+    assert await rows() == marked
+    for job in jobs:
+        assert len([item async for item in store.read_items(job)]) == 50
+    await store.write(jobs[2], [replace(results[0], page=replace(results[0].page, at=3701.0))])
+    assert {row[1] for row in await rows()} == {3701.0}

@@ -1,6 +1,7 @@
 """What only the SQL store has to prove."""
 
 import sqlite3
+from contextlib import closing
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -176,3 +177,22 @@ def test_slugs():
 @given(st.lists(st.text(st.characters(exclude_categories=())), max_size=8))
 def test_the_texts_of_a_row_are_stored_like_each_of_them(values):
     assert list(clean_texts(values)) == [without_surrogates(value) for value in values]
+
+
+async def test_the_ledger_keeps_whole_days_and_deletes_those_before(tmp_path, monkeypatch):
+    """In parts, and none of what is kept, though it was written before what is not."""
+    monkeypatch.setattr("gossamer.store.sqlite.store.PRUNED", 3)
+    day = 86_400.0
+    with closing(Database(tmp_path / "x.db")) as db:
+        store, job = (
+            SqliteStore(db, ledger_days=2),
+            await SqliteJobStore(db, ManualClock()).create("shop", "t"),
+        )
+        times = [day * 7.5 + number for number in range(8)] + [day * 8 + 1, day * 9, day * 10]
+        tried = make_visit_result().attempts[0]
+        await store.record_attempts(job, [replace(tried, at=at) for at in times])
+        assert await store.prune_ledger(day * 10.5) == 8
+        assert [row.at for row in await store.latest_attempts(job)] == [day * 10, day * 9, day * 8 + 1]
+        assert await store.prune_ledger(day * 10.9) == 0
+        assert await SqliteStore(db).prune_ledger(day * 99) == 0  # a store that keeps everything
+        assert (await store.read_totals(job)).attempts == 11

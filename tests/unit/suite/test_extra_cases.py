@@ -61,8 +61,7 @@ def suite(project, *options, **given):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("options", [(), ("-n", "2")])
-@pytest.mark.parametrize("given", [{}, {"CI": "true"}])
+@pytest.mark.parametrize(("options", "given"), [((), {}), (("-n", "2"), {"CI": "true"})])
 def test_alone_it_is_green_and_the_last_line_says_what_was_not_there(project, options, given):
     code, said = suite(project, *options, **given)
     assert code == 0, said

@@ -10,10 +10,12 @@ from gossamer.core.errors import StorageError, UsageError
 from gossamer.targets.discovery import find_target
 from gossamer.targets.plan import (
     check_headers,
+    check_options,
     check_proxies,
     fleet_notes,
     plan_from,
     plan_of,
+    settings_to_keep,
     settings_under,
     target_under,
     version_of,
@@ -190,3 +192,33 @@ def test_gateways_and_budgets_travel_and_keys_do_not(file):
     )
     said = settings_under(plan_from(planned(file, {"pages": "3"}, own)), Settings())
     assert (said.gateways, said.budgets) == (own.gateways, own.budgets)
+
+
+def test_outputs_and_secret_options_of_stages_are_each_machines_own(file):
+    pipeline = {"stages": ["a:Geo"], "options": {"Geo": {"api_key": SECRET, "by": ["sku"], "most": 5}}}
+    mine = settings(outputs={"wh": {"url": f"postgresql://me:{SECRET}@h/db"}}, pipeline=pipeline)
+    packed = planned(file, {"pages": "3"}, mine)
+    assert SECRET.encode() not in packed
+    assert SECRET not in settings_to_keep(mine)
+    plan = plan_from(packed)
+    (told,) = fleet_notes(plan)
+    assert told == (
+        "options of stages that carry secrets are not kept with a job: set pipeline.options.Geo.api_key "
+        "for every worker"
+    )
+    with pytest.raises(UsageError, match=r"set pipeline.options.Geo.api_key for this worker"):
+        check_options(plan, Settings())
+    own = settings(
+        outputs={"own": {"url": "items.jsonl"}}, pipeline={"options": {"Geo": {"api_key": "here"}}}
+    )
+    check_options(plan, own)
+    there = settings_under(plan, own)
+    assert there.outputs == own.outputs
+    assert there.pipeline.options == {"Geo": {"api_key": "here", "by": ["sku"], "most": 5}}
+
+
+@pytest.mark.parametrize(
+    "value", [f"https://me:{SECRET}@x/", f"https://x/?token={SECRET}", {"deep": [{"password": SECRET}]}]
+)
+def test_a_secret_anywhere_in_an_option_of_a_stage_is_not_kept(value):
+    assert SECRET not in settings_to_keep(settings(pipeline={"options": {"Geo": {"place": value}}}))

@@ -90,7 +90,8 @@ async def test_a_field_that_becomes_empty_is_told() -> None:
             await w.let_pass(watch, EVERY_S)
     assert await told(w) == [("begun", "drift"), ("ended", "drift")]
     assert (
-        "of the latest items of shop-1 have no Product.name; before, 100% had it" in w.target.notices[0].text
+        "of the last 100 items of shop-1 have no Product.name; before, 100% had it"
+        in w.target.notices[0].text
     )
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from importlib import import_module
 from secrets import token_hex
 from urllib.parse import quote
 
 import pytest
 
 from gossamer.core.access import Role
+from gossamer.core.errors import StorageError
 from gossamer.core.hosts import FrontierRules
 from gossamer.core.jobs import DeadLetterFilter
 from gossamer.core.lifecycle import JobState
@@ -222,6 +224,104 @@ async def test_settings_are_changed_and_put_back(web):
     for wrong in ({"processes": 2}, {"delay": -1}, {"no_such": 1}, {"delay": "soon"}, {}):
         await do(web, path, 400, do="limits", **{"with": wrong})
     assert await frontier.read_rules() == FrontierRules()
+
+
+def fail_once(monkeypatch, place):
+    """Let a function fail at its next call as if Redis went away, and never again."""
+    module, _, name = place.rpartition(".")
+    whole = getattr(import_module(module), name)
+
+    async def fail(*_args, **_named):
+        monkeypatch.setattr(place, whole)
+        raise StorageError("Redis is away")
+
+    monkeypatch.setattr(place, fail)
+
+
+async def test_an_undo_that_fails_half_way_is_not_taken_for_done(web, monkeypatch):
+    job, frontier = await make_job(web)
+    path = f"/jobs/{job.id}/actions"
+    await do(web, path, do="limits", **{"with": {"delay": 2}})
+    done = await do(web, path, do="limits", **{"with": {"delay": 7, "max_pages": 50}})
+    fail_once(monkeypatch, "gossamer.jobs.job_actions.put_back")
+    failed = (await undo(web, done["action"], 503))["error"]["why"]
+    assert failed == "Redis is away (done is: limits; not yet: back; undo it again)"
+    rules = await frontier.read_rules()
+    assert (rules.delay_s, rules.max_pages) == (2.0, 50)
+    noted, shown = (await web.get(f"/jobs/{job.id}"))["changes"][:2]
+    assert noted["what"] == "undo limits: done in part"
+    assert (shown["id"], shown["undo_until"]) == (done["action"], done["undo_until"])
+    assert shown["undone_at"] is None
+    again = await do(web, path, do="limits", **{"with": {"max_pages": 60}})
+    refused = await undo(web, done["action"], 409)
+    assert refused["error"]["now"] == {"max_pages": 60}, "what somebody else has changed since"
+    await undo(web, again["action"])
+    await undo(web, done["action"])
+    rules = await frontier.read_rules()
+    assert (rules.delay_s, rules.max_pages) == (2.0, None)
+    await undo(web, done["action"], 409)
+
+
+async def test_an_undo_that_the_store_left_half_way_can_be_done_again(alone, monkeypatch):
+    """Neither that it failed nor that the action is not undone could be noted: its mark stays."""
+    job, frontier = await make_job(alone)
+    done = await do(alone, f"/jobs/{job.id}/actions", do="limits", **{"with": {"delay": 2}})
+    log = alone.backends.actions
+
+    async def fail(*_args, **_named):
+        raise StorageError("the store is away")
+
+    with monkeypatch.context() as away:
+        away.setattr("gossamer.jobs.job_actions.put_back", fail)
+        away.setattr(log, "note_after", fail)
+        away.setattr(log, "clear_undone", fail)
+        assert "the store is away" in (await undo(alone, done["action"], 503))["error"]["why"]
+    assert "undone already, or just now" in (await undo(alone, done["action"], 409))["error"]["why"]
+    monkeypatch.setattr("gossamer.policy.undo.UNDO_TAKES_S", -1.0)
+    shown = (await alone.get(f"/jobs/{job.id}"))["changes"]
+    assert next(one for one in shown if one["id"] == done["action"])["undone_at"] is None
+    await undo(alone, done["action"])
+    assert (await frontier.read_rules()).delay_s != 2.0
+    await undo(alone, done["action"], 409)
+
+
+async def test_what_an_undo_has_done_already_is_not_done_to_a_host_again(alone, monkeypatch):
+    """Whether it failed before or after its effect: nor is a pause ended that the host asks for."""
+    job, frontier = await make_job(alone)
+    path = f"/jobs/{job.id}/hosts/a.example/actions"
+    held = await do(alone, path, do="hold", **{"with": {"seconds": 600}})
+    fail_once(monkeypatch, "gossamer.jobs.host_actions.steer_host")
+    assert (await undo(alone, held["action"], 503))["error"]["why"] == "Redis is away"
+    assert (await frontier.find_host("a.example")).state.is_held
+    await do(alone, path, do="release")
+    fail_once(monkeypatch, "gossamer.jobs.host_actions.steer_host")
+    await undo(alone, held["action"])
+    assert not (await frontier.find_host("a.example")).state.is_held
+    await undo(alone, held["action"], 409)
+
+
+@pytest.mark.parametrize(
+    ("path", "order", "why"),
+    [
+        ("/actions", {"do": "pause", "expect": {"sate": "running"}}, "pause can expect state, not 'sate'"),
+        ("/actions", {"do": "limits", "with": {"delay": 1}, "expect": {"http.retries": 1, "delay": None}},
+         "limits can expect delay, not 'http.retries'"),
+        ("/actions", {"do": "limits", "expect": {"delay": 1}}, "say which settings are to be changed"),
+        ("/actions", {"do": "fetch", "with": {"url": "http://a.example/"}, "expect": {"state": "done"}},
+         "fetch can expect nothing, not 'state'"),
+        ("/hosts/a.example/actions", {"do": "skip", "expect": {"paused": 1, "held": 1}},
+         "skip can expect set_delay_s, hold_until, is_skipped, not 'held', 'paused'"),
+        ("/dead/drop", {"expect": {"counts": 3}}, "drop can expect count, not 'counts'"),
+    ],
+)  # fmt: skip
+async def test_what_cannot_be_seen_cannot_be_expected(alone, path, order, why):
+    """A slip in a name would be an order without a condition."""
+    job, frontier = await make_job(alone)
+    before = await frontier.read_stats()
+    refused = await do(alone, f"/jobs/{job.id}{path}", 400, **order)
+    assert refused["error"]["why"].startswith(why)
+    assert await frontier.read_stats() == before, "nothing was done"
+    assert await alone.backends.actions.list_actions(1) == [], "nor noted"
 
 
 async def test_a_host_is_steered(web):

@@ -55,9 +55,11 @@ async def test_every_answer_is_within_its_bound(either):
         "/jobs/shop/attempts?limit=100": 80,
         "/jobs/shop/dead?limit=100": 60,
         "/jobs/shop/items?limit=100": 200,
+        "/jobs/shop/quality": 50,
         "/jobs/shop/settings": 60,
         "/explain?url=http://a.example/1": 40,
         "/proxies": 60,
+        "/schedules": 60,
         "/actions": 80,
     }
     for path, kilobytes in bounds.items():

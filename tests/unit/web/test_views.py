@@ -40,6 +40,7 @@ async def test_the_answers_have_what_the_page_reads(web):
         "/overview": canned_answers.overview({}),
         f"/jobs/{web.job.id}": canned_answers.job("shops-7"),
         f"/jobs/{web.job.id}/hosts": canned_answers.hosts({}),
+        f"/jobs/{web.job.id}/quality": canned_answers.quality(),
         f"/jobs/{web.job.id}/hosts/h1.example": canned_answers.host("lamps.example"),
     }
     for path, expected in answers.items():

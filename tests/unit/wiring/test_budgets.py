@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from gossamer.cluster.running import make_supervisor
 from gossamer.config.layers import load_settings
+from gossamer.core.jobs import FrontierStats
+from gossamer.core.lifecycle import FinishReason, JobState
 from gossamer.core.requests import Request
 from gossamer.core.routes import DIRECT, Detour
 from gossamer.engine.fixed_router import FixedRouter
@@ -28,7 +30,7 @@ async def test_the_workers_of_a_fleet_keep_to_one_budget_and_its_supervisor_sees
             await assemble_worker(settings, target, backends, job, sinks=(), resumed=True, owner=owner)
             for owner in ("one", "two")
         ]
-        is_over = make_supervisor(settings, backends, None, "me")._parts.watched(job, ()).is_over_budget
+        find_end = make_supervisor(settings, backends, None, "me")._parts.watched(job, ()).find_end
         request, chosen = Request(f"{site.url}/"), []
         for number in range(10):
             parts = workers[number % 2].parts
@@ -37,7 +39,8 @@ async def test_the_workers_of_a_fleet_keep_to_one_budget_and_its_supervisor_sees
                 await parts.fetcher.fetch(request, DIRECT)
         assert chosen[:5] == [DIRECT] * 5
         assert all(isinstance(route, Detour) for route in chosen[7:]), "each may be one page behind the other"
-        assert await is_over()
+        end = await find_end(FrontierStats(state=JobState.RUNNING))
+        assert (end.reason, end.detail) == (FinishReason.BUDGET, "bytes")
         for worker in workers:
             await worker.close()
         await backends.close()

@@ -90,7 +90,7 @@ def test_an_unknown_scheme_is_refused_with_those_that_are_known(install):
     with pytest.raises(SettingError) as refused:
         STORES.find_scheme("x")
     assert str(refused.value) == (
-        "store.url = 'x': unsupported scheme; use sqlite:///FILE or postgresql://USER@HOST/DATABASE"
+        "store.url = 'x': unsupported scheme; use sqlite:///FILE, postgresql://USER@HOST/DATABASE or mongodb://HOST/DATABASE"
     )
     install(OURS)
     with pytest.raises(SettingError, match=r"use sqlite:///FILE, redis://HOST/0 or xyz://\.\.\.$"):

@@ -99,6 +99,7 @@ async def test_a_worker_opens_its_sinks_once_and_closes_them_at_its_end(install,
     install(ENTRY)
     own = settings("recording", frontier={"url": redis_url}, data=str(tmp_path))
     worker = WorkerProcess(own, slots=1, lanes=("http",))
+    await asyncio.to_thread(worker.begin)
     assert await asyncio.to_thread(worker.start)
     (sink,) = OPENED
     worker._sinks[0].emit(NOTICE)

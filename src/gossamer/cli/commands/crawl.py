@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -13,24 +12,25 @@ from gossamer.cli.options import (
     Data,
     Delay,
     Format,
+    JobKey,
     MaxDepth,
+    MaxErrors,
+    MaxItems,
     MaxPages,
     MaxTime,
     MetricsPort,
     NoRobots,
     PerHost,
+    Recrawl,
     Set,
     TargetText,
 )
-from gossamer.config.overrides import arguments_of, crawl_overrides
-from gossamer.core.errors import UsageError
-
-if TYPE_CHECKING:
-    from gossamer.cli.terminal.exports import ExportFile
+from gossamer.config.overrides import arguments_of, crawl_overrides, job_key_of
 
 EXAMPLES = """
   gossamer crawl https://example.com -o pages.jsonl
   gossamer crawl shop.py --max-pages 100 -O items.csv
+  gossamer crawl shop --recrawl -O changed.jsonl    what has changed since the last crawl
   gossamer crawl shop -a category=books -s http.max_redirects=3
   gossamer crawl http://localhost:8000 --delay 0 --per-host 64 --json
 """
@@ -42,16 +42,29 @@ Output = Annotated[
         "-o",
         "--output",
         metavar="FILE",
-        help="Append the items to FILE (.jsonl .json .csv .xml); - is stdout.",
+        help="Append the items to FILE (.jsonl .json .csv .xml, also .gz .zst; .parquet .xlsx); - is stdout.",
     ),
 ]
 Overwrite = Annotated[
     list[str] | None,
-    typer.Option("-O", "--overwrite-output", metavar="FILE", help="Replace FILE with the items."),
+    typer.Option(
+        "-O", "--overwrite-output", metavar="FILE", help="Replace FILE, or s3://BUCKET/FILE, with the items."
+    ),
 ]
 Concurrency = Annotated[int | None, typer.Option(metavar="N", help="At most N requests at once.")]
 Processes = Annotated[
     int | None, typer.Option(metavar="N", help="Number of processes on this machine [default: 1].")
+]
+Archive = Annotated[
+    bool | None,
+    typer.Option(
+        "--archive/--no-archive",
+        help="Keep every answer as WARC files, in the data directory or archive.url.",
+    ),
+]
+Cache = Annotated[
+    bool | None,
+    typer.Option("--cache", help="Take pages that were fetched before from the cache, and keep new ones."),
 ]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Start over instead of resuming.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Exit with 1 if there are dead letters.")]
@@ -60,9 +73,8 @@ Quiet = Annotated[
 ]
 
 
-def crawl_target(
+def crawl_target(  # noqa: PLR0917 - options of a command are given by their names
     target: TargetText,
-    *,
     output: Output = None,
     overwrite: Overwrite = None,
     format_: Format = None,
@@ -70,6 +82,8 @@ def crawl_target(
     argument: Argument = None,
     data: Data = None,
     max_pages: MaxPages = None,
+    max_items: MaxItems = None,
+    max_errors: MaxErrors = None,
     max_depth: MaxDepth = None,
     max_time: MaxTime = None,
     delay: Delay = None,
@@ -77,41 +91,33 @@ def crawl_target(
     concurrency: Concurrency = None,
     processes: Processes = None,
     no_robots: NoRobots = False,
+    archive: Archive = None,
+    cache: Cache = None,
     metrics_port: MetricsPort = None,
+    recrawl: Recrawl = False,
     fresh: Fresh = False,
     strict: Strict = False,
     quiet: Quiet = False,
+    key: JobKey = "",
     as_json: AsJson = False,
 ) -> None:
     """Crawl a URL or run a spider, to the end.
 
-    A live view shows the progress. An unfinished crawl of the same target continues where it stopped, unless
-    --fresh is given. Ctrl-C finishes what is in flight and stops; a second Ctrl-C stops at once. Nothing
-    is lost either way.
+    An unfinished crawl continues, unless --fresh is given. Ctrl-C loses nothing; a second one stops at once.
     """
     from gossamer.cli.terminal import exports, running  # help and completion of the options do without
 
-    outputs = exports.ExportFile.from_options(append=output, overwrite=overwrite, format=format_)
-    _check_outputs(outputs, format_, as_json=as_json)
-    limits = {"data": data, "metrics_port": metrics_port, "max_pages": max_pages, "max_depth": max_depth}
+    kept = {"data": data, "archive": archive, "cache": cache, "metrics_port": metrics_port}
+    most = {"max_pages": max_pages, "max_items": max_items, "max_errors": max_errors, "max_depth": max_depth}
     pace = {"delay": delay, "per_host": per_host, "concurrency": concurrency, "processes": processes}
+    limits = {**kept, **most, **pace}
+    overrides = crawl_overrides(settings, max_time=max_time, no_robots=no_robots, recrawl=recrawl, **limits)
+    outputs = exports.outputs_of(output, overwrite, format_, data, settings, fresh=fresh, as_json=as_json)
+    said = {"fresh": fresh, "quiet": quiet, "as_json": as_json}
     plan = running.CrawlCommand(
-        target=target,
-        arguments=arguments_of(argument),
-        overrides=crawl_overrides(settings, max_time=max_time, no_robots=no_robots, **limits, **pace),
-        outputs=outputs,
-        fresh=fresh,
-        quiet=quiet,
-        as_json=as_json,
+        target, arguments_of(argument), overrides, outputs=outputs, key=job_key_of(key), **said
     )
     raise typer.Exit(running.run_to_end(plan, strict=strict))
-
-
-def _check_outputs(outputs: Sequence[ExportFile], format_: str | None, *, as_json: bool) -> None:
-    if format_ is not None and not outputs:
-        raise UsageError("--format is for the items: name a file with -o or -O, or - for stdout")
-    if as_json and any(output.path is None for output in outputs):
-        raise UsageError("--json and the items (-) cannot both go to stdout; name a file")
 
 
 COMMANDS = (("crawl", crawl_target, EXAMPLES),)

@@ -13,7 +13,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
-from importlib.metadata import PackageNotFoundError, requires, version
+from importlib.metadata import PackageNotFoundError, distribution, requires, version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,7 +24,9 @@ from gossamer.core.rungs import BROWSER_WAY
 from gossamer.core.text import format_count
 from gossamer.observe.units import format_size
 from gossamer.wiring.checks import (
+    look_at_archive,
     look_at_browser,
+    look_at_files,
     look_at_gateway,
     look_at_items,
     look_at_open_files,
@@ -44,8 +46,6 @@ MIN_SQLITE = (3, 35, 0)  # RETURNING
 MIN_FILES = 1024
 LITTLE_DISK, NO_DISK = 2_000_000_000, 100_000_000
 RELEASED = 1_735_689_600  # 2025-01-01: no clock is right that is before
-MODULES = {"backports-zstd": "backports.zstd", "mkdocs-material": "material"}
-"""Modules that are not called like their package."""
 _REQUIREMENT = re.compile(r"^([\w.-]+)\s*(?:\[[^\]]*\])?\s*([^;]*?)\s*(?:;\s*(.*))?$")
 
 
@@ -141,12 +141,33 @@ def check_package(name: str, wanted: str, *, extra: str = "", is_needed: bool = 
     if not is_in_range(installed, wanted):
         return HealthCheck(lacking, label, f"{installed}, not {wanted}", install)
     try:
-        importlib.import_module(MODULES.get(name, name.replace("-", "_").lower()))
+        importlib.import_module(find_module(name))
     except Exception as error:  # noqa: BLE001 - whatever a broken installation raises is the finding
         return HealthCheck(
             lacking, label, f"{installed} cannot be imported: {error}", f"{install} --force-reinstall"
         )
     return HealthCheck(OK, label, installed)
+
+
+def find_module(package: str) -> str:
+    """The module that an installed package brings: by its files, since many are not called like it.
+
+    Of several it is the uppermost one, and of these the one that is called like the package.
+    """
+    wanted = package.replace("-", "_").lower()
+    found: set[tuple[str, ...]] = set()
+    for file in distribution(package).files or []:
+        parts = file.parts[:-1] if file.name == "__init__.py" else (*file.parts[:-1], file.name.split(".")[0])
+        if file.suffix in (".py", ".so", ".pyd") and parts and all(map(_is_public, parts)):
+            found.add(parts)
+    if not found:
+        return wanted  # nothing says what was installed: an editable one, for example
+    first = min(found, key=lambda parts: (len(parts), "_".join(parts).lower() != wanted, parts))
+    return ".".join(first)
+
+
+def _is_public(part: str) -> bool:
+    return part.isidentifier() and not part.startswith("_") and part not in ("test", "tests")
 
 
 def is_in_range(installed: str, wanted: str) -> bool:
@@ -253,6 +274,10 @@ def _check_servers(settings: Settings) -> Iterator[HealthCheck]:
         "frontier.url", settings.frontier.url, lambda: asyncio.run(look_at_requests(settings))
     )
     yield from _check_server("store.url", settings.store.url, lambda: asyncio.run(look_at_items(settings)))
+    yield from _check_server(
+        "archive.url", settings.archive.url, lambda: asyncio.run(look_at_archive(settings))
+    )
+    yield from _check_server("files.url", settings.files.url, lambda: asyncio.run(look_at_files(settings)))
     yield from _check_server("broker.url", settings.broker.url, lambda: _look_at_broker(settings))
 
 

@@ -77,11 +77,12 @@ def _format_known(count: int | None) -> int | str:
 
 
 def _format_state(summary: JobSummary, *, short: bool = False) -> str:
-    """``finished``, or why the last run of an unfinished job ended; ``short``: without what an error said."""
-    if summary.state != "running" or not summary.finish_reason:
+    """The state, and why a job ended before its end; ``short``: without what an error said."""
+    reason = summary.finish_reason
+    if summary.state not in ("unfinished", "cancelled") or reason in ("", summary.state):
         return summary.state
     error = "" if short or not summary.error else f": {summary.error}"
-    return f"unfinished ({plain(summary.finish_reason + error)})"
+    return f"{summary.state} ({plain(reason + error)})"
 
 
 # --------------------------------------------------------------------------- status
@@ -123,6 +124,7 @@ def _status_facts(status: JobStatus) -> list[tuple[str, str]]:
         ("silent", status.silent),
         ("pages", f"{status.pages:,}"),
         ("items", f"{status.items:,} ({status.duplicates:,} seen again)"),
+        *(("listed", plain(goal.to_text())) for goal in status.goals),
         ("attempts", f"{status.attempts:,} ({format_count(status.retries, 'retry', 'retries')})"),
         ("status", _format_counts(status.by_status)),
         ("rungs", format_rungs(status.by_rung)),

@@ -9,11 +9,13 @@ from typing import Annotated
 
 import typer
 
+from gossamer.cli.options import Declarative
 from gossamer.core.errors import UsageError
 
 EXAMPLES = """
   gossamer new shop
   cd shop && gossamer crawl example -O books.jsonl
+  gossamer new --declarative shop          with a spider in TOML
 """
 FILES = {
     "gossamer.toml": "gossamer.toml.tmpl",
@@ -23,22 +25,28 @@ FILES = {
     "spiders/example.py": "example.py.tmpl",
 }
 """What a project begins with, and the template of each."""
+DECLARATIVE = {"spiders/example.toml": "example.toml.tmpl"}
+"""What takes the place of the spider in Python."""
 
 
 def create_project(
     folder: Annotated[
         Path, typer.Argument(metavar="DIR", help="The folder to create; it may exist, without these files.")
     ],
+    *,
+    declarative: Declarative = False,
 ) -> None:
     """Make a project with a spider that runs."""
+    wanted = {name: file for name, file in FILES.items() if not (declarative and name.endswith(".py"))}
+    wanted |= DECLARATIVE if declarative else {}
     folder = folder.expanduser()
     name = folder.absolute().name
-    present = [file for file in FILES if (folder / file).exists() or (folder / file).is_symlink()]
+    present = [file for file in wanted if (folder / file).exists() or (folder / file).is_symlink()]
     if present:
         raise UsageError(f"{folder} has {', '.join(present)} already; nothing was written")
     templates = files("gossamer.cli") / "templates"
     try:
-        for file, template in FILES.items():
+        for file, template in wanted.items():
             text = Template((templates / template).read_text(encoding="utf-8")).substitute(name=name)
             path = folder / file
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -46,7 +54,7 @@ def create_project(
                 out.write(text)
     except OSError as error:
         raise UsageError(f"{error.filename or folder} cannot be created: {error.strerror}") from None
-    typer.echo(f"{folder} is ready: {', '.join(FILES)}")
+    typer.echo(f"{folder} is ready: {', '.join(wanted)}")
     typer.echo(f"next: cd {folder} && gossamer crawl example -O books.jsonl")
 
 

@@ -32,7 +32,7 @@ def list_spiders(
         str | None,
         typer.Argument(
             metavar="SPIDER",
-            help="Only this spider (a name, or FILE.py[:Class]).",
+            help="Only this spider (a name, FILE.py[:Class], or FILE.toml).",
             autocompletion=complete_spiders,
         ),
     ] = None,
@@ -106,7 +106,7 @@ def _spider_json(spider: type[Spider], takes: ArgumentRules) -> dict[str, Any]:
         "spider": spider.name,
         "class": spider.__qualname__,
         "module": spider.__module__,
-        "file": inspect.getsourcefile(spider),
+        "file": str(getattr(spider, "source_file", None) or inspect.getsourcefile(spider)),
         "description": (spider.__doc__ or "").strip().partition("\n")[0],
         "allowed_domains": list(one_or_more(spider.allowed_domains)),
         "arguments": [

@@ -17,12 +17,16 @@ from gossamer.cli.options import (
     AsJson,
     Data,
     Delay,
+    JobKey,
     JobName,
     MaxDepth,
+    MaxErrors,
+    MaxItems,
     MaxPages,
     MaxTime,
     NoRobots,
     PerHost,
+    Recrawl,
     Set,
     TargetText,
 )
@@ -31,7 +35,7 @@ from gossamer.cli.terminal.output import plain, print_json
 from gossamer.cli.terminal.process_log import summary_details, write_lines
 from gossamer.cli.terminal.tables import print_facts
 from gossamer.config.command_settings import settings_of
-from gossamer.config.overrides import arguments_of, crawl_overrides, parse_seconds
+from gossamer.config.overrides import arguments_of, crawl_overrides, job_key_of, parse_seconds
 from gossamer.core.errors import LedgerReason, LostRequestsError, StorageError
 from gossamer.core.exits import exit_of
 from gossamer.core.jobs import Job
@@ -67,6 +71,9 @@ Concurrency = Annotated[
 ]
 
 
+NO_WORKERS = "no supervisor with workers is running: `gossamer up --workers 2` starts them here"
+
+
 def submit_crawl(
     target: TargetText,
     *,
@@ -74,12 +81,16 @@ def submit_crawl(
     argument: Argument = None,
     data: Data = None,
     max_pages: MaxPages = None,
+    max_items: MaxItems = None,
+    max_errors: MaxErrors = None,
     max_depth: MaxDepth = None,
     max_time: MaxTime = None,
     delay: Delay = None,
     per_host: PerHost = None,
     concurrency: Concurrency = None,
     no_robots: NoRobots = False,
+    recrawl: Recrawl = False,
+    key: JobKey = "",
     as_json: AsJson = False,
 ) -> None:
     """Submit a crawl to the fleet.
@@ -88,13 +99,13 @@ def submit_crawl(
     spider must be on the workers' machines too, in the same version and under the same name. Without a
     fleet, `gossamer crawl` with the same target and options crawls on this machine.
     """
-    limits = {"data": data, "max_pages": max_pages, "max_depth": max_depth}
-    pace = {"delay": delay, "per_host": per_host, "concurrency": concurrency}
-    given = crawl_overrides(settings, max_time=max_time, no_robots=no_robots, **limits, **pace)
+    most = {"max_pages": max_pages, "max_items": max_items, "max_errors": max_errors, "max_depth": max_depth}
+    limits = {**most, "delay": delay, "per_host": per_host, "concurrency": concurrency, "data": data}
+    given = crawl_overrides(settings, max_time=max_time, no_robots=no_robots, recrawl=recrawl, **limits)
     settled, plan, name, text = prepare_submission(target, arguments_of(argument), given)
 
     async def work(backends: Backends) -> tuple[Job, int, list[SharedHost]]:
-        job = await submit_job(backends, settled, plan, name, text)
+        job = await submit_job(backends, settled, plan, name, text, key=job_key_of(key))
         view = await backends.require_fleet().roster.read_roster()
         sharing = await backends.jobs_sharing_hosts(job, plan_from(plan).hosts)
         return job, len(view.workers) if view.leader else 0, sharing
@@ -105,11 +116,14 @@ def submit_crawl(
         print_message(warning, logging.WARNING)
     if as_json:
         print_json({"job": job.id, "spider": job.name, "target": job.target, "workers": workers})
-        return
+    else:
+        _say_submitted(job, workers)
+
+
+def _say_submitted(job: Job, workers: int) -> None:
     typer.echo(job.id)
     if not workers:
-        hint = "no supervisor with workers is running: `gossamer up --workers 2` starts them here"
-        print_message(f"{job.id} waits; {hint}", logging.WARNING, job=job.id)
+        print_message(f"{job.id} waits; {NO_WORKERS}", logging.WARNING, job=job.id)
 
 
 # --------------------------------------------------------------------------- wait
@@ -225,6 +239,7 @@ def _result_facts(result: JobResult) -> list[tuple[str, str]]:
         ("job", f"{result.job} ({why}, {format_duration(result.seconds)})"),
         ("pages", f"{result.pages:,} ({rate}, {format_size(result.bytes)})"),
         ("items", f"{result.items:,} ({result.duplicates:,} seen again)"),
+        *(("listed", plain(goal.to_text())) for goal in result.goals),
         ("requests", f"{result.attempts:,} ({retries}, {result.dead:,} dead)"),
         *redirects,
         *(fact for fact in paid if fact[1]),

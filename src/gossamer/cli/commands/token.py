@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Annotated
 
 import typer
@@ -9,13 +10,13 @@ import typer
 from gossamer.access.tokens import NewToken, create_token, revoke_token
 from gossamer.cli.errors import print_message
 from gossamer.cli.options import AsJson, Data, Set
-from gossamer.cli.terminal.backends import run_with_backends
+from gossamer.cli.terminal.backends import run_with_store
 from gossamer.cli.terminal.output import local_time, print_json
 from gossamer.cli.terminal.tables import print_table
 from gossamer.config.command_settings import settings_of
 from gossamer.core.access import AccessToken, Role
+from gossamer.ports.backends import StoreBackend
 from gossamer.queries.documents import to_document
-from gossamer.wiring.backends import Backends
 
 HELP = "Tokens: who may use the dashboard and the HTTP API."
 EXAMPLES = """
@@ -52,10 +53,10 @@ def create(
     PostgreSQL.
     """
 
-    async def work(backends: Backends) -> NewToken:
-        return await create_token(backends, name, role)
+    async def work(keeping: StoreBackend) -> NewToken:
+        return await create_token(keeping.tokens, name, role, time.time())
 
-    made = run_with_backends(settings_of(data, settings), work, create=True)
+    made = run_with_store(settings_of(data, settings), work, create=True)
     if as_json:
         print_json({"name": name, "role": role.value, "secret": made.secret})
         return
@@ -66,10 +67,10 @@ def create(
 def list_tokens(data: Data = None, settings: Set = None, as_json: AsJson = False) -> None:
     """List the tokens, without their secrets."""
 
-    async def work(backends: Backends) -> list[AccessToken]:
-        return await backends.tokens.list_tokens()
+    async def work(keeping: StoreBackend) -> list[AccessToken]:
+        return await keeping.tokens.list_tokens()
 
-    found = run_with_backends(settings_of(data, settings), work)
+    found = run_with_store(settings_of(data, settings), work)
     if as_json:
         print_json([{key: to_document(token)[key] for key in ("name", "role", "made_at")} for token in found])
         return
@@ -87,10 +88,10 @@ def revoke(name: TokenName, data: Data = None, settings: Set = None) -> None:
     Whoever signed in with it is signed out.
     """
 
-    async def work(backends: Backends) -> None:
-        await revoke_token(backends, name)
+    async def work(keeping: StoreBackend) -> None:
+        await revoke_token(keeping.tokens, name)
 
-    run_with_backends(settings_of(data, settings), work)
+    run_with_store(settings_of(data, settings), work)
     print_message(f"the token {name!r} is revoked")
 
 

@@ -10,7 +10,9 @@ from typing import TypeVar
 from gossamer.cli.errors import print_message
 from gossamer.config.settings import Settings
 from gossamer.core.errors import StorageError
+from gossamer.ports.backends import StoreBackend
 from gossamer.wiring.backends import Backends, open_backends
+from gossamer.wiring.open import open_store
 
 T = TypeVar("T")
 AGAIN_S = 0.5
@@ -37,6 +39,21 @@ def run_with_backends(
             return await work(backends)
         finally:
             await backends.close()
+
+    return asyncio.run(run())
+
+
+def run_with_store(
+    settings: Settings, work: Callable[[StoreBackend], Awaitable[T]], *, create: bool = False
+) -> T:
+    """The same with the store alone: what needs no requests does not need their server."""
+
+    async def run() -> T:
+        keeping = await open_store(settings, create=create)
+        try:
+            return await work(keeping)
+        finally:
+            await keeping.close()
 
     return asyncio.run(run())
 

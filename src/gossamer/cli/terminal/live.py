@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Self
 
 from gossamer.cli.terminal.signals import StopHandler
 from gossamer.core.errors import StorageError
-from gossamer.core.jobs import HostReport
+from gossamer.core.jobs import HostReport, Job
 from gossamer.crawl.run import CrawlRun
 from gossamer.observe.run_stats import RunStats
 from gossamer.ports.frontier_admin import FrontierAdmin
-from gossamer.wiring.backends import open_backends
+from gossamer.queries.jobs import describe_goals
+from gossamer.wiring.backends import Backends, open_backends
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -74,15 +75,16 @@ class LiveView:
         # A reader of its own: looking never waits for, nor delays, what the crawl writes.
         backends = await open_backends(self._crawling.settings)
         delay_s = self._crawling.settings.delay
-        frontier = backends.open_frontier(self._crawling.job)
+        job = self._crawling.job
+        frontier = backends.open_frontier(job)
         try:
             with open_live() as live:
                 self._log.console = live.console
                 while True:
-                    hosts = await _busiest_hosts(frontier)
+                    hosts, goals = await _busiest_hosts(frontier), await _goals_of(backends, job)
                     status = self._stopper.status
                     shown = render_panel(
-                        self._tallies, time.time(), hosts=hosts, delay_s=delay_s, status=status
+                        self._tallies, time.time(), hosts=hosts, goals=goals, delay_s=delay_s, status=status
                     )
                     live.update(shown, refresh=True)
                     await asyncio.sleep(DRAW_EVERY_S)
@@ -96,3 +98,10 @@ async def _busiest_hosts(frontier: FrontierAdmin) -> list[HostReport]:
         return await frontier.busiest_hosts(HOSTS_SHOWN)
     except StorageError:  # the crawl itself will say so
         return []
+
+
+async def _goals_of(backends: Backends, job: Job) -> tuple[str, ...]:
+    try:
+        return await describe_goals(backends, job)
+    except StorageError:  # the crawl itself will say so
+        return ()

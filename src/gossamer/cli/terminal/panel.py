@@ -37,17 +37,20 @@ def render_panel(
     now: float,
     *,
     hosts: Sequence[HostReport] = (),
+    goals: Sequence[str] = (),
     delay_s: float | None = None,
     status: str = "",
 ) -> RenderableType:
     """The crawl as a panel of at most a dozen lines.
 
-    ``delay_s`` is the fixed delay of the crawl, if it has one; ``status`` says what is going on.
+    ``goals`` are what the site announces, in words; ``delay_s`` is the fixed delay of the crawl, if it has
+    one; ``status`` says what is going on.
     """
     facts = Table.grid(padding=(0, 2))
     facts.add_column(style="bold", width=LABEL_WIDTH)
     facts.add_column(overflow="ellipsis", no_wrap=True)
-    for label, text in _crawl_facts(tallies, now):
+    listed = [("listed", Text(one_line(", ".join(goals), 120)))] if goals else []
+    for label, text in (*_crawl_facts(tallies, now), *listed):
         facts.add_row(label, text)
     parts: list[RenderableType] = [_head_line(tallies, now, status), _progress_bar(tallies, now), facts]
     if hosts:

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from gossamer.cli.errors import print_message, write_messages_with
-from gossamer.cli.terminal.exports import ExportFile, write_export
 from gossamer.cli.terminal.live import LiveView, StderrHandler
 from gossamer.cli.terminal.output import plain, plain_url, print_json
 from gossamer.cli.terminal.process_log import summary_details
@@ -34,6 +33,7 @@ from gossamer.observe.log_setup import attach_handlers, open_log_file
 from gossamer.observe.progress import ProgressSink
 from gossamer.observe.run_stats import RunStats
 from gossamer.observe.units import format_costs, format_duration, format_rate, format_rungs, format_size
+from gossamer.queries.export_files import ExportFile, check_continuation, write_output
 from gossamer.runtime.log_context import line_details
 from gossamer.spiders.spider import Spider
 from gossamer.wiring.backends import open_backends
@@ -57,6 +57,7 @@ class CrawlCommand(Record, frozen=True):
     overrides: Mapping[str, Any] | Sequence[SettingOption] = ()
     outputs: tuple[ExportFile, ...] = ()
     fresh: bool = False
+    key: bytes = b""  # of the one job that this is
     quiet: bool = False
     as_json: bool = False
 
@@ -84,6 +85,7 @@ async def run_crawl(plan: CrawlCommand) -> CrawlResult:
         arguments=plan.arguments,
         overrides=plan.overrides,
         fresh=plan.fresh,
+        key=plan.key,
         sinks=(tallies, LogSink(), ProgressSink(tallies, log_progress)),
     )
     settings = crawling.settings.log
@@ -92,6 +94,8 @@ async def run_crawl(plan: CrawlCommand) -> CrawlResult:
     tallies.max_pages = crawling.settings.max_pages
     stopper = StopHandler(crawling)
     try:
+        for output in plan.outputs:
+            check_continuation(output, crawling.job, Path(crawling.settings.data))
         with ExitStack() as stack:
             terminal = StderrHandler()
             handlers = [terminal, *open_log_file(settings.file)]
@@ -101,7 +105,7 @@ async def run_crawl(plan: CrawlCommand) -> CrawlResult:
                 result = await crawling.run()
     finally:
         await crawling.close()
-    exported: list[tuple[ExportFile, int]] = []
+    exported: list[tuple[str, int]] = []
     try:
         await _write_exports(plan, crawling, exported, skip=stopper.is_aborted)
     finally:  # a file that cannot be written takes nothing from the crawl
@@ -110,7 +114,7 @@ async def run_crawl(plan: CrawlCommand) -> CrawlResult:
 
 
 def _report_result(
-    plan: CrawlCommand, crawling: CrawlRun, result: CrawlResult, exported: Sequence[tuple[ExportFile, int]]
+    plan: CrawlCommand, crawling: CrawlRun, result: CrawlResult, exported: Sequence[tuple[str, int]]
 ) -> None:
     """What the crawl came to: for people, or for programs."""
     if not plan.quiet and crawling.settings.log.format == "json":
@@ -129,7 +133,7 @@ def _log_level(plan: CrawlCommand, crawling: CrawlRun) -> str:
 
 
 async def _write_exports(
-    plan: CrawlCommand, crawling: CrawlRun, exported: list[tuple[ExportFile, int]], *, skip: bool
+    plan: CrawlCommand, crawling: CrawlRun, exported: list[tuple[str, int]], *, skip: bool
 ) -> None:
     """Write the files asked for, also when the crawl was stopped early, and note what was written."""
     if not plan.outputs:
@@ -141,10 +145,9 @@ async def _write_exports(
     backends = await open_backends(crawling.settings)
     failed: list[OperatorError] = []
     try:
-        data = Path(crawling.settings.data)
         for output in plan.outputs:
             try:
-                exported.append((output, await write_export(output, backends.store, crawling.job, data)))
+                exported += await write_output(output, backends, crawling.job, sys.stdout)
             except OperatorError as error:  # the other files are written nevertheless
                 failed.append(error)
     finally:
@@ -161,7 +164,7 @@ def _data_option(data: str) -> str:
 
 
 def print_summary(
-    result: CrawlResult, exported: Sequence[tuple[ExportFile, int]] = (), *, data: str = DEFAULT_DATA
+    result: CrawlResult, exported: Sequence[tuple[str, int]] = (), *, data: str = DEFAULT_DATA
 ) -> None:
     """What the crawl came to, on stderr."""
     from gossamer.cli.terminal.tables import print_facts  # Rich: a quiet crawl does without
@@ -172,6 +175,7 @@ def print_summary(
         ("job", f"{result.job} ({result.finish_reason}, {format_duration(result.seconds)})"),
         ("pages", f"{result.pages:,} ({format_rate(result.pages_per_second)}, {format_size(result.bytes)})"),
         ("items", f"{result.items:,} ({result.duplicates:,} seen again)"),
+        *(("listed", plain(goal.to_text())) for goal in result.goals),
         (
             "requests",
             f"{result.attempts:,} ({format_count(result.retries, 'retry', 'retries')}, {result.dead:,} dead)",
@@ -184,19 +188,23 @@ def print_summary(
     )
     facts += [fact for fact in paid if fact[1]]
     facts += _redirect_facts(result, where)
-    for label, kind in (("dropped", DropKind.ITEM), ("left out", DropKind.LINK)):
+    for label, kind in (("dropped", DropKind.ITEM), ("left out", DropKind.LINK), ("damaged", DropKind.FILE)):
         reasons = kind.select_from(result.left_out)
         if reasons:
             count = sum(reasons.values())
             facts.append((label, f"{format_count(count, kind)}: {plain(by_reason(reasons))}"))
-    facts += [("exported", f"{format_count(count, 'item')} to {output.name}") for output, count in exported]
+    facts += [("exported", f"{format_count(count, 'item')} to {name}") for name, count in exported]
     for flag, count in result.cut_pages.items():
         step = f"`gossamer attempts {result.job}{where} --flag {flag}`"
-        facts.append(("cut", f"{format_count(count, 'page')}: {step}"))
+        facts.append((_PAGE_LABELS.get(flag, "cut"), f"{format_count(count, 'page')}: {step}"))
     steps = [f"gossamer export {result.job}{where} -o items.jsonl"] if result.items and not exported else []
     steps += [f"gossamer dead list {result.job}{where}"] if result.dead else []
     facts += [("" if place else "next", step) for place, step in enumerate(steps)]
     print_facts(facts, stream=sys.stderr)
+
+
+_PAGE_LABELS = {"near_duplicate": "alike"}
+"""What is said of pages that were not taken as they are; others were cut."""
 
 
 def _redirect_facts(result: CrawlResult, where: str) -> list[tuple[str, str]]:

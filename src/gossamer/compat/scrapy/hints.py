@@ -16,6 +16,11 @@ SETTINGS = {
     "download_delay": "delay",
     "download_maxsize": "http.max_size_bytes",
     "download_timeout": "http.total_timeout",
+    "files_expires": "files.days",
+    "files_store": "files.url",
+    "images_expires": "files.days",
+    "images_store": "files.url",
+    "images_thumbs": "files.thumbnails",
     "jobdir": "data",
     "log_file": "log.file",
     "log_level": "log.level",
@@ -37,7 +42,9 @@ _CACHE = "responses are not cached; replay.folder crawls saved pages instead of 
 _DUPLICATES = "requests are told apart by canonical URL, method and body; dont_filter=True lets one pass"
 _FRONTIER = "requests wait in the frontier (frontier.*), in the order of their priority"
 _SPIDERS = "spiders are found in the folder spiders/ beside gossamer.toml, or by their file"
-_FILES = "files and images are not downloaded by a pipeline; `response.body` has a file's bytes"
+_FILES = (
+    "a field of the type FileRef, or `yield response.file(url)`, has a file fetched and kept; see `files`"
+)
 _EXTENSIONS = "there are no extensions and signals; `crawl(..., sinks=[...])` hands events to code of yours"
 
 ADVICE = {
@@ -95,8 +102,10 @@ IMPORTS = {
     "CrawlerRunner": "use `await gossamer.crawl(Spider)`",
     "CSVFeedSpider": "use Spider, and read response.text with Python's csv module",
     "Field": "annotate the fields of an Item: `name: str`, and `sku: str = key()` for what identifies it",
+    "FilesPipeline": _FILES,
     "FormRequest": f"use {_FORM}",
     "HtmlResponse": "use Response",
+    "ImagesPipeline": _FILES,
     "ItemAdapter": "items are pydantic models, dataclasses or dicts, as they are",
     "ItemLoader": "give an Item the selected values; its annotations convert and check them",
     "JsonRequest": 'use Request(url, method="POST", body=json.dumps(data), headers={"Content-Type": '

@@ -15,17 +15,16 @@ supported (``max_prepared_statements``, 1.21 and later) and ``search_path`` and 
 from __future__ import annotations
 
 import asyncio
-import logging
-import random
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from math import inf
 from types import ModuleType
 from typing import TYPE_CHECKING, TypeVar
 
-from gossamer.core.errors import MissingServiceError, StorageError, UsageError
+from gossamer.core.errors import MissingServiceError, UsageError
 from gossamer.core.redaction import shown_server
+from gossamer.drivers.outage_alarm import OutageAlarm
+from gossamer.drivers.patience import ErrorRules, run_patiently
 from gossamer.drivers.postgres.errors import is_conflict, is_lost, is_passing, translate_error
 from gossamer.drivers.postgres.schema import check_schema, prepare_schema
 
@@ -37,10 +36,6 @@ Work = Callable[["Connection"], Awaitable[T]]
 
 CONNECT_S = 10.0
 RELEASE_S = 5.0
-PAUSES_S = (0.05, 2.0)
-"""Between two tries: the first pause, which doubles each time, and the longest; each spread by a half."""
-
-log = logging.getLogger("gossamer.crawl")
 
 
 class PostgresServer:
@@ -73,11 +68,10 @@ class PostgresServer:
         self._patience_s = patience_s
         self._timeout_s = timeout_s
         self._loops: dict[asyncio.AbstractEventLoop, _LoopState] = {}
-        self._away_since: float | None = None  # when it was first found away; None: all is well
-        self._well_at = -inf  # when it answered last
+        self._alarm = OutageAlarm(f"PostgreSQL at {self.place}")
 
     def __repr__(self) -> str:
-        return f"<PostgresServer {self.place} ({'away' if self._away_since is not None else 'well'})>"
+        return f"<PostgresServer {self.place} ({self._alarm.state})>"
 
     async def migrate_schema(self) -> None:
         """Connect and bring the schema to today's version; without patience, for the start of a program.
@@ -91,8 +85,8 @@ class PostgresServer:
         try:
             pool = await self._open_pool(check_schema)
             await asyncio.wait_for(pool.close(), RELEASE_S)
-        except _driver_errors(_import_driver()) as error:
-            raise self._final_error(error, 0.0) from error
+        except driver_errors(import_driver()) as error:
+            raise translate_error(error, self.place) from error
 
     async def run(self, work: Work[T]) -> T:
         """What ``work`` returns for a connection. It is run again as a whole while the trouble may pass."""
@@ -104,29 +98,19 @@ class PostgresServer:
         if here is not None and here.pool is not None:
             try:
                 await asyncio.wait_for(here.pool.close(), RELEASE_S)
-            except _driver_errors(_import_driver()):  # a TimeoutError is an OSError
+            except driver_errors(import_driver()):  # a TimeoutError is an OSError
                 here.pool.terminate()
 
     async def _run_patiently(self, work: Work[T], patience_s: float) -> T:
-        errors = _driver_errors(_import_driver())
-        now = asyncio.get_running_loop().time
-        failed_at: float | None = None
-        pause_s = PAUSES_S[0]
-        while True:
-            begun_at = now()
-            try:
-                result = await self._run_once(work)
-            except errors as error:
-                failed_at = now() if failed_at is None else failed_at
-                spent_s = now() - failed_at
-                if not is_passing(error) or spent_s + pause_s > patience_s:
-                    raise self._final_error(error, spent_s) from error
-                self._note_failure(error, begun_at, now(), patience_s)
-            else:
-                self._note_answer(begun_at, now())
-                return result
-            await asyncio.sleep(pause_s * random.uniform(0.5, 1.0))  # noqa: S311
-            pause_s = min(pause_s * 2, PAUSES_S[1])
+        return await run_patiently(lambda: self._run_once(work), self._rules(), self._alarm, patience_s)
+
+    def _rules(self) -> ErrorRules:
+        return ErrorRules(
+            kinds=driver_errors(import_driver()),
+            is_passing=is_passing,
+            is_outage=lambda error: not is_conflict(error),
+            translate=lambda error: translate_error(error, self.place),
+        )
 
     async def _run_once(self, work: Work[T]) -> T:
         pool = await self._ensure_pool()
@@ -135,7 +119,7 @@ class PostgresServer:
             return await work(conn)
         except BaseException as error:
             if is_lost(error):
-                with suppress(_import_driver().InterfaceError):  # the pool has it back already
+                with suppress(import_driver().InterfaceError):  # the pool has it back already
                     conn.terminate()
             raise
         finally:
@@ -157,7 +141,7 @@ class PostgresServer:
     async def _open_pool(
         self, prepare: Callable[[Connection, str, str, Mapping[int, str]], Awaitable[None]] = prepare_schema
     ) -> Pool:
-        pool: Pool = await _import_driver().create_pool(
+        pool: Pool = await import_driver().create_pool(
             self._url,
             min_size=0,
             max_size=self._connections,
@@ -184,29 +168,6 @@ class PostgresServer:
             raise
         return pool
 
-    def _final_error(self, error: BaseException, spent_s: float) -> StorageError:
-        found = translate_error(error, self.place)
-        if spent_s < 1:
-            return found
-        return type(found)(f"{found}; gave up after {spent_s:.0f} s")
-
-    def _note_failure(self, error: BaseException, begun_at: float, now: float, patience_s: float) -> None:
-        """One line when it is first found away, not one for each try of each caller.
-
-        A try that was begun before the latest answer says nothing of the server since then.
-        """
-        if self._away_since is None and begun_at >= self._well_at and not is_conflict(error):
-            self._away_since = now
-            log.warning("%s; trying again for up to %.0f s", translate_error(error, self.place), patience_s)
-
-    def _note_answer(self, begun_at: float, now: float) -> None:
-        """One line when it is back: when it answers what it was asked since it was found away."""
-        if self._away_since is None:
-            self._well_at = now
-        elif begun_at >= self._away_since:
-            log.warning("PostgreSQL at %s is back after %.1f s", self.place, now - self._away_since)
-            self._away_since, self._well_at = None, now
-
 
 class _LoopState:
     """What belongs to one event loop."""
@@ -225,7 +186,8 @@ async def _do_nothing(_conn: object) -> None:
     pass
 
 
-def _import_driver() -> ModuleType:
+def import_driver() -> ModuleType:
+    """asyncpg. Raises :class:`MissingServiceError` where it is not installed."""
     try:
         import asyncpg
     except ImportError as error:
@@ -235,5 +197,6 @@ def _import_driver() -> ModuleType:
     return asyncpg
 
 
-def _driver_errors(driver: ModuleType) -> tuple[type[Exception], ...]:
+def driver_errors(driver: ModuleType) -> tuple[type[Exception], ...]:
+    """What the driver raises for troubles of a server and of the way to it."""
     return (driver.PostgresError, driver.InterfaceError, driver.InternalClientError, OSError)

@@ -24,6 +24,7 @@ class BodyBuffer:
     """What has come of a body. ``chunks`` takes it apart where the parser does not."""
 
     __slots__ = ("_joined", "_pieces", "_tiny", "chunks", "limit", "size")
+    is_in_memory = True
 
     def __init__(self, limit: int) -> None:
         self.limit = limit  # in bytes
@@ -46,6 +47,9 @@ class BodyBuffer:
         self.size += len(data)
         if self.size > self.limit:
             raise FetchError(Fault.TOO_LARGE, f"more than {self.limit} bytes")
+        self._keep_piece(data)
+
+    def _keep_piece(self, data: bytes) -> None:
         self._pieces.append(data)
         if len(self._pieces) - self._joined > _COALESCE:  # only what is new: else it were quadratic
             self._pieces[self._joined :] = [b"".join(self._pieces[self._joined :])]

@@ -10,8 +10,7 @@ reach the next one: the connection is closed.
 from __future__ import annotations
 
 import asyncio
-import re
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
@@ -28,14 +27,17 @@ from gossamer.fetch.http.wire import (
     Headers,
     WireResponse,
     decode_header_value,
+    join_header,
     keeps_alive,
     new_parser,
 )
 
+if TYPE_CHECKING:
+    from gossamer.fetch.http.file_body import FileBody
+
 _NOTHING = BodyBuffer(0)
 """The body of a connection without an exchange."""
 
-_HEADER_END = re.compile(rb"\n\r?\n")
 _SHORT = frozenset({Fault.INCOMPLETE, Fault.TIMEOUT_BODY})
 
 
@@ -67,18 +69,20 @@ class HttpConnection(asyncio.Protocol):
     # ------------------------------------------------------------------ one exchange
 
     def send_request(
-        self, head: bytes, body: bytes, start: float, *, is_head: bool
+        self, head: bytes, body: bytes, start: float, *, is_head: bool, file: FileBody | None = None
     ) -> asyncio.Future[WireResponse]:
         """Send a request and promise its answer, or a :class:`FetchError`.
 
-        ``start`` is the loop's time at which the fetch began. After the promise is kept the connection may
-        be used again if ``is_reusable``; a promise that is not awaited to its end needs :meth:`close`.
+        ``start`` is the loop's time at which the fetch began; ``file`` takes the body of a success. After
+        the promise is kept the connection may be used again if ``is_reusable``; a promise that is not
+        awaited to its end needs :meth:`close`.
         """
         waiter: asyncio.Future[WireResponse] = self._loop.create_future()
         self._waiter = waiter
         self.used += 1
         self.is_reusable = False
         self._is_head = is_head
+        self._file: FileBody | None = file
         self._start = start
         self._begin_message()
         self._informational = 0
@@ -145,7 +149,7 @@ class HttpConnection(asyncio.Protocol):
         self._waiter = None
         if waiter is not None and not waiter.done():
             body = b"" if is_cut else self._body.join_pieces()
-            raw_header = self._join_header() if self._options.keeps_exchanges else b""
+            raw_header = join_header(self._raw, self._informational) if self._options.keeps_exchanges else b""
             waiter.set_result(
                 WireResponse(
                     self._status, self._headers, body, is_cut, self._latency_s, shortfall, raw_header
@@ -153,17 +157,10 @@ class HttpConnection(asyncio.Protocol):
             )
         self._release_body()
 
-    def _join_header(self) -> bytes:
-        """The header as it was received, and the informational responses before it."""
-        received, end = b"".join(self._raw), 0
-        for _ in range(self._informational + 1):
-            found = _HEADER_END.search(received, end)
-            end = found.end() if found else len(received)
-        return received[:end]
-
     def _release_body(self) -> None:
         """Let go of what came: not when the collector of circles finds this connection."""
         self._body = _NOTHING
+        self._file = None
         self._raw = []
 
     def _fail_exchange(self, error: FetchError) -> None:
@@ -363,6 +360,10 @@ class HttpConnection(asyncio.Protocol):
             self._parser = None  # it waits for the body that the header announces
             self._finish_exchange()
             return
+        if self._file is not None and status == 200:
+            self._body = file = self._file
+            file.begin_body(self._headers)
+            self._body_end = now + file.body_s
         self._is_redirect = self._is_redirect and 300 <= status < 400
         if self._is_redirect:
             self._body.limit = min(self._body.limit, REDIRECT_BODY_BYTES)
@@ -379,7 +380,7 @@ class HttpConnection(asyncio.Protocol):
         body.add_data(data)
         if body.chunks is not None and body.chunks.is_complete:
             self._finish_exchange()
-        elif body.size - self._counted > LARGE_BYTES and self._deadline.is_running:
+        elif body.size - self._counted > LARGE_BYTES and self._deadline.is_running and body.is_in_memory:
             self._count_large()
 
     def _count_large(self) -> None:

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -38,6 +40,9 @@ from gossamer.fetch.resolver import Resolver
 from gossamer.fetch.sessions.cookies import CookieJar
 from gossamer.ports.clock import Clock
 from gossamer.ports.cookie_store import CookieStore
+
+if TYPE_CHECKING:
+    from gossamer.fetch.http.file_body import FileBody
 
 
 class HttpFetcher:
@@ -81,21 +86,27 @@ class HttpFetcher:
             if proxy is not None:
                 target = target_for(target, proxy)
             head = self._build_head(request, target, session)
+            file = None if request.saves is None else self._open_file()
             started_at = self._clock.now()
             start = asyncio.get_running_loop().time()
             origin = target.origin
             try:
                 if proxy is None:
-                    answer, address = await self._send_request(request, origin, head, start)
+                    answer, address = await self._send_request(request, origin, head, start, file=file)
                 else:
-                    answer, address = await self._send_through(proxy, request, origin, head, start), ""
+                    answer = await self._send_through(proxy, request, origin, head, start, file=file)
+                    address = ""
             except RAISED as error:
                 raise translate_error(error, host=origin.host, tls=self._options.tls) from error
             except FetchError as error:
+                if file is not None:
+                    file.check_disk()
                 raise FetchError(error.fault, f"{origin.host}: {error.detail}") from error
             result = await self._results.read_result(
                 request, answer, address, (started_at, start), session=session, proxy=through
             )
+            if file is not None and answer.status == 200:
+                result = await self._with_file(result, file)
         except FetchError as error:
             error.rung, error.proxy = self.rung, through
             raise
@@ -103,6 +114,18 @@ class HttpFetcher:
             return result
         raw = RawExchange(request_header=head, response_header=answer.raw_header, body=answer.body)
         return replace(result, raw=raw)
+
+    def _open_file(self) -> FileBody | None:
+        """Where a body goes that is wanted as a file; ``None``: into memory."""
+        limits = self._options.files
+        if limits is None:
+            return None
+        body: FileBody = import_module("gossamer.fetch.http.file_body").FileBody(limits)  # few crawls need it
+        return body
+
+    async def _with_file(self, result: FetchResult, file: FileBody) -> FetchResult:
+        saved, flags, body = await file.finish_file()
+        return replace(result, saved=saved, flags=flags, body=body, wire_bytes=file.size)
 
     async def close(self) -> None:
         """Close the connections. Idempotent."""
@@ -125,7 +148,7 @@ class HttpFetcher:
             raise FetchError(Fault.BAD_URL, f"{origin.host}: a request that cannot be sent") from None
 
     async def _send_request(
-        self, request: Request, place: Place, head: bytes, start: float
+        self, request: Request, place: Place, head: bytes, start: float, *, file: FileBody | None
     ) -> tuple[WireResponse, str]:
         """The answer and the address that gave it.
 
@@ -135,21 +158,28 @@ class HttpFetcher:
         connection = self._pool.take_idle(place)
         if connection is not None:
             try:
-                return await self._send_over(connection, request, place, head, start)
+                return await self._send_over(connection, request, place, head, start, file=file)
             except ConnectionClosedError:
                 if request.method not in IDEMPOTENT:
                     raise
         connection = await self._pool.open_connection(place)
-        return await self._send_over(connection, request, place, head, start)
+        return await self._send_over(connection, request, place, head, start, file=file)
 
     async def _send_through(
-        self, proxy: Proxy, request: Request, origin: Origin, head: bytes, start: float
+        self,
+        proxy: Proxy,
+        request: Request,
+        origin: Origin,
+        head: bytes,
+        start: float,
+        *,
+        file: FileBody | None,
     ) -> WireResponse:
         """The host's answer. What the proxy says for itself is raised as its failure."""
         self._guard.check_target(origin.host, origin.port)
         place = place_of(origin, proxy)
         try:
-            answer, _ = await self._send_request(request, place, head_for(head, place), start)
+            answer, _ = await self._send_request(request, place, head_for(head, place), start, file=file)
         except FetchError as error:
             raise self._judge.attribute_failure(error, request.url, place) from error
         self._judge.note_answer(proxy)
@@ -157,11 +187,18 @@ class HttpFetcher:
         return answer
 
     async def _send_over(
-        self, connection: HttpConnection, request: Request, place: Place, head: bytes, start: float
+        self,
+        connection: HttpConnection,
+        request: Request,
+        place: Place,
+        head: bytes,
+        start: float,
+        *,
+        file: FileBody | None,
     ) -> tuple[WireResponse, str]:
         try:
             answer = await connection.send_request(
-                head, request.body, start, is_head=request.method == "HEAD"
+                head, request.body, start, is_head=request.method == "HEAD", file=file
             )
         except BaseException:  # cancellation, too: nobody reads the rest
             self._pool.drop_connection(connection)

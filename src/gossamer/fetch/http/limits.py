@@ -15,6 +15,15 @@ REDIRECT_BODY_S = 1.0
 """How long a redirect's body may take: what has not come by then costs only the connection."""
 
 
+class FileLimits(Record, frozen=True, kw_only=True):
+    """Bounds of bodies that go to a file while they come."""
+
+    folder: str  # where they are meanwhile
+    max_bytes: int = 1024**3  # of the file, and of what came over the wire
+    body_s: float = 3600.0  # the whole body
+    types: tuple[str, ...] = ()  # the media types that are wanted; none: all
+
+
 class HttpOptions(Record, frozen=True, kw_only=True):
     """Bounds and manners of the HTTP fetcher."""
 
@@ -37,5 +46,6 @@ class HttpOptions(Record, frozen=True, kw_only=True):
     insecure_hosts: frozenset[str] = frozenset()  # certificates of these hosts are not checked
     tls: TlsMode = "modern"
     keeps_exchanges: bool = False  # whether results carry what went over the wire, within the same bounds
+    files: FileLimits | None = None  # of bodies that are kept as files; None: there are none
     local_pause_s: float = 1.0  # before a failure of this machine (no more open files) is passed on
     max_cookie_jars: int = 10_000  # one per session and registrable domain; the oldest are forgotten

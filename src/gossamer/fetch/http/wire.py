@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from httptools import HttpResponseParser
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
 
 MAX_INFORMATIONAL = 16
 """Responses 1xx before the real one; there is no use for more than two."""
+
+_HEADER_END = re.compile(rb"\n\r?\n")
 
 Headers = list[tuple[str, str]]
 
@@ -56,6 +59,15 @@ def keeps_alive(version: str, headers: Headers) -> bool:
         word.strip().lower() for key, value in headers if key == "connection" for word in value.split(",")
     }
     return "close" not in words and (version == "1.1" or "keep-alive" in words)
+
+
+def join_header(received: Sequence[bytes], informational: int) -> bytes:
+    """The header in what was received, and so many informational responses before it."""
+    data, end = b"".join(received), 0
+    for _ in range(informational + 1):
+        found = _HEADER_END.search(data, end)
+        end = found.end() if found else len(data)
+    return data[:end]
 
 
 def decode_header_value(value: bytes) -> str:

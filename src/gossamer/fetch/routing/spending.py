@@ -23,8 +23,8 @@ from gossamer.policy.budgets import (
     BudgetRules,
     Spending,
     allowed_rungs,
+    find_ending,
     forbidden_by,
-    is_job_over,
 )
 from gossamer.policy.urls import host_key
 from gossamer.ports.clock import Clock
@@ -216,9 +216,9 @@ class BudgetRouter:
         await self._meter.save()
 
 
-async def is_over_budget(shared: SharedState, job: str, rules: BudgetRules) -> bool:
-    """Whether a job (its tag) is over, since a budget of it is spent. Raises ``StorageError``."""
-    return is_job_over(rules, await read_spending(shared, job))
+async def read_ending(shared: SharedState, job: str, rules: BudgetRules) -> frozenset[BudgetKind]:
+    """The spent budgets for which a job (its tag) is over; empty: it goes on. Raises ``StorageError``."""
+    return find_ending(rules, await read_spending(shared, job))
 
 
 def _key(job: str, host: str) -> str:

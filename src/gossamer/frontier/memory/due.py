@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from gossamer.core.hosts import FrontierRules
 from gossamer.core.jobs import DueCounts
@@ -16,12 +16,13 @@ def count_due(
     schedule: HostSchedule,
     delayed: Mapping[str, Sequence[tuple[float, int, RequestRow]]],
     rules: FrontierRules,
-    left: int | None,
+    leases_left: Callable[[str], int | None],
     now: float,
 ) -> list[DueCounts]:
-    """By lane, at most ``left`` of each."""
+    """By lane, at most what ``leases_left`` allows of each."""
     found = []
     for lane in sorted({*schedule.lanes, *delayed}):
+        left = leases_left(lane)
         come_due: defaultdict[str, list[float]] = defaultdict(list)
         for due_at, _, row in delayed.get(lane, ()):
             if due_at <= now:
@@ -34,7 +35,7 @@ def count_due(
             if startable:
                 ready = politeness.ready_since(host.state)
                 since.append(ready if pending else max(ready, min(due)))
+        requests = requests if left is None else min(requests, left)
         if requests:
-            requests = requests if left is None else min(requests, left)
             found.append(DueCounts(lane=lane, requests=requests, since=min(since)))
     return found

@@ -32,11 +32,13 @@ from gossamer.core.lifecycle import (
     next_job_state,
     next_state,
 )
-from gossamer.core.requests import BANDS, Entry, Grant, Lease
+from gossamer.core.requests import Entry, Grant, Lease
 from gossamer.core.results import Outcome, Verdict
+from gossamer.core.shifts import EXTRACT_LANE
 from gossamer.frontier.memory.due import count_due
 from gossamer.frontier.memory.letters import MemoryLetters
 from gossamer.frontier.memory.rows import MemoryHost, RequestRow
+from gossamer.frontier.paced_hosts import Paces
 from gossamer.frontier.transitions import (
     EXPIRED,
     ROUND,
@@ -53,11 +55,13 @@ from gossamer.ports.clock import Clock
 class MemoryFrontier(MemoryLetters):
     """A ``Frontier`` and ``FrontierAdmin`` that lives and dies with its process.
 
-    ``seed`` seeds the jitter of back-offs.
+    ``seed`` seeds the jitter of back-offs. Jobs with the same ``paces`` share the pace of their hosts.
     """
 
-    def __init__(self, rules: FrontierRules, clock: Clock, *, seed: int | None = None) -> None:
-        super().__init__(rules, clock)
+    def __init__(
+        self, rules: FrontierRules, clock: Clock, *, paces: Paces = None, seed: int | None = None
+    ) -> None:
+        super().__init__(rules, clock, paces)
         self._random = random.Random(seed)  # noqa: S311 - spreads back-offs, guards nothing
         self._state = next_job_state(None, JobCommand.CREATE)
         self._known: dict[int, RequestRow | None] = {}  # by fingerprint; None: done
@@ -104,6 +108,7 @@ class MemoryFrontier(MemoryLetters):
             if item is not None and item.lease is not None:
                 item.lease = replace(item.lease, deadline=deadline)
                 heappush(self._deadlines, (deadline, item.lease.token))
+                self._schedule.keep_lease(item.host, deadline)
         return [item is not None for item in held]
 
     async def release(self, leases: Sequence[Lease], signals: Sequence[HostSignal]) -> None:
@@ -139,8 +144,8 @@ class MemoryFrontier(MemoryLetters):
             duplicates=self._duplicates,
             too_deep=self._too_deep,
             hosts=len(self._schedule.hosts),
-            next_at=self._next_at([*self._schedule.lanes, *self._delayed]),
-            budget_spent=self._rules.max_pages is not None and self._pages >= self._rules.max_pages,
+            next_at=self._next_at({*self._schedule.lanes, *self._delayed}),
+            budget_spent=self._is_budget_spent(),
             seeded=self._is_seeded,
         )
 
@@ -165,24 +170,13 @@ class MemoryFrontier(MemoryLetters):
         if fingerprint not in self._known:
             return None
         item = self._known[fingerprint]
-        if item is None:
-            return KnownRequest(state=RequestState.DONE)
-        return KnownRequest(
-            state=item.state,
-            entry=item.entry,
-            due_at=item.entry.due_at,
-            attempts=item.attempts,
-            reason=item.reason,
-            host=item.host.state,
-            place=item.find_place(),
-        )
+        return KnownRequest(state=RequestState.DONE) if item is None else item.describe_request()
 
     async def count_due(self) -> list[DueCounts]:
         """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`. Here it looks at every host."""
-        left = leases_left(self._rules, self._pages, self._counts[RequestState.LEASED])
-        if self._state is not JobState.RUNNING or left == 0:
+        if self._state is not JobState.RUNNING:
             return []
-        return count_due(self._schedule, self._delayed, self._rules, left, self._clock.now())
+        return count_due(self._schedule, self._delayed, self._rules, self._leases_left, self._clock.now())
 
     async def revive_letters(self, which: DeadLetterFilter) -> int:
         """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""
@@ -255,7 +249,7 @@ class MemoryFrontier(MemoryLetters):
     # ----------------------------------------------------------------- leasing
 
     def _hand_out(self, lane: str, limit: int, now: float, ttl_s: float) -> Iterator[Lease]:
-        left = leases_left(self._rules, self._pages, self._counts[RequestState.LEASED])
+        left = self._leases_left(lane)
         limit = limit if left is None else min(limit, left)
         if self._state is not JobState.RUNNING or limit <= 0:
             return
@@ -272,7 +266,7 @@ class MemoryFrontier(MemoryLetters):
         _, _, item = heappop(host.queues[lane])
         lease = item.make_lease(self._next_token, self._rules, now, ttl_s)
         self._next_token += 1
-        host.state = politeness.grant_lease(host.state, self._rules, now)
+        host.take_turn(self._rules, now, lease.deadline)
         item.lease = lease
         self._leased[lease.token] = item
         heappush(self._deadlines, (lease.deadline, lease.token))
@@ -289,14 +283,21 @@ class MemoryFrontier(MemoryLetters):
             self._move_item(item, next_state(item.state, RequestTransition.COME_DUE))
 
     def _next_at(self, lanes: Iterable[str]) -> float | None:
-        times = [self._first_deadline()]
-        left = leases_left(self._rules, self._pages, self._counts[RequestState.LEASED])
-        if self._state is JobState.RUNNING and left != 0:
-            for lane in set(lanes):
-                times += [self._schedule.first_turn(lane, band) for band in range(BANDS)]
-                times += [due_at for due_at, _, _ in self._delayed[lane][:1]]
-        earliest = min(times)
+        earliest = self._first_deadline()
+        if self._state is JobState.RUNNING:
+            open_lanes = (lane for lane in lanes if self._leases_left(lane) != 0)
+            earliest = min(earliest, inf, *map(self._first_in, open_lanes))
         return None if earliest == inf else earliest
+
+    def _first_in(self, lane: str) -> float:
+        return min(self._schedule.first_in(lane), *(row[0] for row in self._delayed[lane][:1]), inf)
+
+    def _leases_left(self, lane: str) -> int | None:
+        return leases_left(self._rules, self._pages, self._counts[RequestState.LEASED], lane)
+
+    def _is_budget_spent(self) -> bool:
+        most = self._rules.max_pages
+        return most is not None and self._pages >= most and self._first_in(EXTRACT_LANE) == inf
 
     # ----------------------------------------------------------------- ending leases
 

@@ -8,14 +8,15 @@ from gossamer.core.hosts import FrontierRules
 from gossamer.core.jobs import DeadLetter, DeadLetterFilter, LetterCounts, LetterPlace, LetterRows
 from gossamer.frontier.memory.rows import RequestRow
 from gossamer.frontier.memory.steering import SteeredHosts
+from gossamer.frontier.paced_hosts import Paces
 from gossamer.ports.clock import Clock
 
 
 class MemoryLetters(SteeredHosts):
     """What of ``FrontierAdmin`` reads dead letters."""
 
-    def __init__(self, rules: FrontierRules, clock: Clock) -> None:
-        super().__init__(rules, clock)
+    def __init__(self, rules: FrontierRules, clock: Clock, paces: Paces = None) -> None:
+        super().__init__(rules, clock, paces)
         self._dead: dict[int, RequestRow] = {}
 
     async def dead_letters(self, which: DeadLetterFilter, limit: int = 1000) -> list[DeadLetter]:

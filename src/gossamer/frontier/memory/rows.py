@@ -5,10 +5,11 @@ from __future__ import annotations
 from heapq import heapify
 
 from gossamer.core.hosts import FrontierRules, HostState
-from gossamer.core.jobs import DeadLetter, DeadLetterFilter
+from gossamer.core.jobs import DeadLetter, DeadLetterFilter, KnownRequest
 from gossamer.core.lifecycle import RequestState
 from gossamer.core.position import QueuePosition
 from gossamer.core.requests import Entry, Lease
+from gossamer.frontier.paced_hosts import PacedHost, PaceTable
 from gossamer.policy import politeness
 
 
@@ -41,6 +42,18 @@ class RequestRow:
             and (which.host is None or self.entry.host == which.host)
             and (which.older_than is None or self.died_at < which.older_than)
             and which.text.lower() in self.entry.request.url.lower()
+        )
+
+    def describe_request(self) -> KnownRequest:
+        """What is known of it."""
+        return KnownRequest(
+            state=self.state,
+            entry=self.entry,
+            due_at=self.entry.due_at,
+            attempts=self.attempts,
+            reason=self.reason,
+            host=self.host.report,
+            place=self.find_place(),
         )
 
     def find_place(self) -> QueuePosition:
@@ -81,15 +94,14 @@ class RequestRow:
         )
 
 
-class MemoryHost:
+class MemoryHost(PacedHost):
     """One host: its politeness, and its pending requests by lane."""
 
-    __slots__ = ("id", "lane", "name", "queues", "state", "turns")
+    __slots__ = ("id", "lane", "queues", "turns")
 
-    def __init__(self, number: int, name: str) -> None:
+    def __init__(self, number: int, name: str, paces: PaceTable) -> None:
+        super().__init__(name, HostState(), paces)
         self.id = number
-        self.name = name
-        self.state = HostState()
         self.queues: dict[str, list[tuple[int, int, RequestRow]]] = {}  # heaps of (band, id, item)
         self.turns: dict[str, tuple[int, float]] = {}  # by lane: where it stands in the heaps of turns
         self.lane = ""  # the lane that is being served

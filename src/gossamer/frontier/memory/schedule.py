@@ -9,13 +9,15 @@ from math import inf
 from gossamer.core.hosts import FrontierRules
 from gossamer.core.requests import BANDS
 from gossamer.frontier.memory.rows import MemoryHost
+from gossamer.frontier.paced_hosts import PaceTable
 from gossamer.policy import politeness
 
 
 class HostSchedule:
     """The hosts of one job, and their turns."""
 
-    def __init__(self) -> None:
+    def __init__(self, paces: PaceTable) -> None:
+        self._paces = paces
         self.hosts: dict[str, MemoryHost] = {}
         self._by_id: dict[int, MemoryHost] = {}
         self._turns: dict[str, list[list[tuple[float, int]]]] = {}  # by lane, band: (next_at, host id)
@@ -29,7 +31,7 @@ class HostSchedule:
         """The host of that name, made when it is new."""
         host = self.hosts.get(name)
         if host is None:
-            host = MemoryHost(len(self.hosts) + 1, name)
+            host = MemoryHost(len(self.hosts) + 1, name, self._paces)
             self.hosts[name] = self._by_id[host.id] = host
         return host
 
@@ -40,6 +42,10 @@ class HostSchedule:
             while len(ready) < limit and self.first_turn(lane, band) <= now:
                 host = self._by_id[heappop(heap)[1]]
                 del host.turns[lane]
+                if not politeness.may_start(host.state, self._paces.rules, now):
+                    host.miss_turn(self._paces.rules, now)
+                    self.place_host(host, self._paces.rules)
+                    continue
                 host.lane = lane
                 ready.append(host)
         return ready
@@ -54,15 +60,25 @@ class HostSchedule:
             heappop(heap)
         return inf
 
+    def first_in(self, lane: str) -> float:
+        """The time of the first turn of a lane; infinity if there is none."""
+        return min(self.first_turn(lane, band) for band in range(BANDS))
+
     def place_host(self, host: MemoryHost, rules: FrontierRules) -> None:
         """Give the host a turn in each lane where it has something to do and room to do it."""
-        has_room = politeness.has_room(host.state, rules)
+        next_turn = politeness.turn_of(host.state, rules)
+        host.publish()
         for lane, queue in host.queues.items():
-            if not queue or not has_room:
+            if not queue or next_turn is None:
                 host.turns.pop(lane, None)
                 continue
-            turn = (queue[0][0], host.state.next_at)
+            turn = (queue[0][0], next_turn)
             if host.turns.get(lane) != turn:
                 host.turns[lane] = turn
                 heaps = self._turns.setdefault(lane, [[] for _ in range(BANDS)])
                 heappush(heaps[turn[0]], (turn[1], host.id))
+
+    def keep_lease(self, host: MemoryHost, deadline: float) -> None:
+        """A lease of a host is valid until ``deadline``, for other jobs, too."""
+        host.keep_lease(deadline)
+        self.place_host(host, self._paces.rules)

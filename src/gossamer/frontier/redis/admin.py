@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from heapq import nsmallest
 
+from gossamer.core.hosts import HostState
 from gossamer.core.jobs import DueCounts, HostReport
 from gossamer.core.requests import Lease
 from gossamer.frontier.redis.shard import RedisShard
@@ -23,6 +24,7 @@ from gossamer.frontier.redis.wire import (
     raw_bytes,
 )
 from gossamer.frontier.transitions import DUE_HOSTS, ROUND
+from gossamer.policy.host_sharing import merge_pace
 
 # --------------------------------------------------------------------------- all of them
 
@@ -52,8 +54,21 @@ async def busiest_hosts(shards: Sequence[RedisShard], limit: int) -> list[HostRe
         async for key, value in _scan_hash(shard, "hosts"):
             if pending := pending_of(value):
                 found.append((-pending, key, shard.index, value))
-    rows = [(row[0], host_of(row[3])) for row in nsmallest(limit, found)]
-    return [HostReport(host=row.name, state=row.state, pending=-number) for number, row in rows]
+    rows = [host_of(row[3]) for row in nsmallest(limit, found)]
+    states = await merge_paces(shards[0], rows)
+    return [
+        HostReport(host=row.name, state=state, pending=row.pending_count)
+        for row, state in zip(rows, states, strict=True)
+    ]
+
+
+async def merge_paces(shard: RedisShard, rows: Sequence[HostRow]) -> list[HostState]:
+    """Hosts as people are told of them: with what all jobs know. Any shard of the job will do."""
+    paces = await shard.read_paces([row.name for row in rows])
+    return [
+        row.state if pace is None or row.state.is_free else merge_pace(row.state, pace, 0.0)
+        for row, pace in zip(rows, paces, strict=True)
+    ]
 
 
 async def place_hosts(shard: RedisShard) -> None:

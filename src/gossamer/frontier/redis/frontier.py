@@ -61,8 +61,9 @@ class RedisFrontier(RedisLetters):
 
     ``create`` makes a job's requests a place once; ``rules``, ``shards``, ``dedup``, ``seen_ttl_s`` and
     ``expected`` are those of a new job, and one that exists keeps its own. ``owner`` is who leases, for
-    ``recover``. ``tag`` is the job's name in keys (default: ``job_id``). ``seed`` seeds the jitter of
-    back-offs. Without ``uses_server_time`` the clock is asked. What ``fence`` raises, ``lease`` does.
+    ``recover``. ``tag`` is the job's name in keys (default: ``job_id``). Those with the same ``paces`` share
+    the pace of their hosts, except in a cluster. ``seed`` seeds the jitter of back-offs. Without
+    ``uses_server_time`` the clock is asked. What ``fence`` raises, ``lease`` does.
     """
 
     def __init__(
@@ -73,6 +74,7 @@ class RedisFrontier(RedisLetters):
         clock: Clock,
         *,
         tag: str = "",
+        paces: str = "",
         owner: str = "",
         shards: int = 1,
         dedup: Dedup = "exact",
@@ -92,6 +94,7 @@ class RedisFrontier(RedisLetters):
             job_id,
             self._clock,
             tag=tag,
+            paces="" if server.is_cluster else paces,
             new=NewShardOptions(shards, dedup, seen_ttl_s, expected),
         )
         self._random = random.Random(seed)  # noqa: S311 - spreads back-offs, guards nothing

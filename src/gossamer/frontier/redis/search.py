@@ -12,6 +12,7 @@ from typing import NamedTuple
 from gossamer.core.jobs import KnownRequest
 from gossamer.core.lifecycle import RequestState
 from gossamer.core.position import QueuePosition
+from gossamer.frontier.redis.admin import merge_paces
 from gossamer.frontier.redis.shard import RedisShard
 from gossamer.frontier.redis.wire import (
     HostRow,
@@ -83,6 +84,8 @@ async def find_request(
     if not row:  # of a host of which nothing ever waited
         return KnownRequest(state=RequestState.DONE)
     owner = host_of(row)
+    (state,) = await merge_paces(shard, [owner])
+    owner = owner._replace(state=state)
     if (lease := await _find_lease(shard, wanted, owner)) is not None:
         return lease
     whole = [*_others_of(ranks), *_queues_of(owner)]

@@ -6,18 +6,24 @@ Guarantee: every call of a script is one atomic step, at one time; one for a job
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from hashlib import sha1
 from typing import Any
 
 import msgspec
 
 from gossamer.core.errors import LostRequestsError, StorageError
+from gossamer.core.hosts import SharedPace
 from gossamer.core.requests import Lease
 from gossamer.drivers.redis.server import LuaScript, RedisServer, load_script
+from gossamer.frontier.redis.wire import pace_of, text_bytes
 from gossamer.ports.clock import Clock
 
-_LIBRARY = ("politeness.lua", "library.lua")
+_LIBRARY = ("politeness.lua", "sharing.lua", "library.lua")
 _ADMITTING = ("add", "settle", "known", "places", "bury")
 _STEERING = ("control", "rules", "steer", "place")
+HOURS_S = 21_600.0
+"""For so long what all jobs know of hosts goes into one hash (``sharing.lua``)."""
 _packed = msgspec.msgpack.Encoder().encode
 
 
@@ -32,11 +38,20 @@ def script_of(name: str) -> LuaScript:
 class RedisShard:
     """Shard ``index`` of ``of``. With ``clock`` the scripts take the time from it instead of the server's.
 
-    ``tag`` stands in the names of its keys, by default the job's id.
+    ``tag`` stands in the names of its keys, by default the job's id. Jobs with the same ``paces``, the name
+    of a key, share the pace of their hosts; without one each job has its own.
     """
 
     def __init__(
-        self, server: RedisServer, job: str, index: int, of: int, clock: Clock | None, *, tag: str = ""
+        self,
+        server: RedisServer,
+        job: str,
+        index: int,
+        of: int,
+        clock: Clock | None,
+        *,
+        tag: str = "",
+        paces: str = "",
     ) -> None:
         self.server = server
         self.index = index
@@ -44,6 +59,8 @@ class RedisShard:
         self.key = server.key_for(f"{tag or job}:{index}")
         self._job = job
         self._clock = clock
+        self._paces = server.key_for(paces) if paces else ""
+        self._claimant = sha1(self.key.encode(), usedforsecurity=False).hexdigest()[:8]
 
     def token_of(self, lease: Lease) -> int:
         """A lease's token as this shard knows it; 0, which is nobody's, for another's."""
@@ -54,11 +71,25 @@ class RedisShard:
         """What a script answers. Raises :class:`StorageError`."""
         now = "" if self._clock is None else f"{self._clock.now():.17g}"
         try:
-            return await self.server.run_script(script_of(name), self.key, now, _packed(args), repeat=repeat)
+            return await self.server.run_script(
+                script_of(name), self.key, now, _packed(args), self._paces, self._claimant, repeat=repeat
+            )
         except StorageError as error:
             if "GOSSAMER_GONE" in str(error.__cause__):
                 raise self.gone_error() from None
             raise
+
+    async def read_paces(self, hosts: Sequence[str]) -> list[SharedPace | None]:
+        """What all jobs know of some hosts; ``None`` of one of which nothing is remembered."""
+        if not self._paces or not hosts:
+            return [None] * len(hosts)
+        seconds = (await self.server.run_command("TIME"))[0] if self._clock is None else self._clock.now()
+        names, present = [text_bytes(host) for host in hosts], int(float(seconds) // HOURS_S)
+        rows = [
+            await self.server.run_command("HMGET", f"{self._paces}:{number}", *names)
+            for number in (present, present - 1)
+        ]
+        return [pace_of(new or old) if new or old else None for new, old in zip(*rows, strict=True)]
 
     def number_of(self, id_here: int) -> int:
         """A request's id, as no other shard gives it."""

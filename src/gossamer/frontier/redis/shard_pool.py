@@ -30,12 +30,20 @@ class ShardPool:
     """The shards of one job."""
 
     def __init__(
-        self, server: RedisServer, job: str, clock: Clock | None, *, tag: str, new: NewShardOptions
+        self,
+        server: RedisServer,
+        job: str,
+        clock: Clock | None,
+        *,
+        tag: str,
+        paces: str,
+        new: NewShardOptions,
     ) -> None:
         self._server = server
         self._job = job
         self._clock = clock
         self._tag = tag or job
+        self._paces = paces
         self._new = new
         self._opened: tuple[RedisShard, ...] = ()
 
@@ -63,7 +71,8 @@ class ShardPool:
 
     def _make_shards(self, of: int) -> tuple[RedisShard, ...]:
         return tuple(
-            RedisShard(self._server, self._job, index, of, self._clock, tag=self._tag) for index in range(of)
+            RedisShard(self._server, self._job, index, of, self._clock, tag=self._tag, paces=self._paces)
+            for index in range(of)
         )
 
     async def open_shards(self) -> tuple[RedisShard, ...]:

@@ -11,7 +11,7 @@ from gossamer.core.jobs import HostReport
 from gossamer.frontier.redis import admin
 from gossamer.frontier.redis.shard import RedisShard
 from gossamer.frontier.redis.shard_pool import check_budget, packed_rules
-from gossamer.frontier.redis.wire import host_of, raw_bytes, text_bytes
+from gossamer.frontier.redis.wire import raw_bytes, text_bytes
 
 _rules = msgspec.msgpack.Decoder(FrontierRules)
 
@@ -44,12 +44,13 @@ async def find_host(shard: RedisShard, host: str) -> HostReport | None:
     if key is None:
         return None
     row = await admin.read_host(shard, key)
-    return HostReport(host=row.name, state=row.state, pending=row.pending_count)
+    (state,) = await admin.merge_paces(shard, [row])
+    return HostReport(host=row.name, state=state, pending=row.pending_count)
 
 
 async def steer_host(shard: RedisShard, host: str, order: HostOrder) -> HostState | None:
     """Carry out a person's order; the host as it was before."""
     value = order.until if order.command is HostCommand.HOLD else order.delay_s
     said = (raw_bytes(text_bytes(host)), order.command.value, False if value is None else value)
-    before = await shard.run_script("steer", *said)
-    return host_of(before).state if before else None
+    before = await find_host(shard, host)
+    return before.state if before is not None and await shard.run_script("steer", *said) else None

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from gossamer.core.hosts import HostSignal, HostSignalKind, HostState
+from gossamer.core.hosts import FREE, HostSignal, HostSignalKind, HostState, JobClaim, SharedPace
 from gossamer.core.lifecycle import RequestState
 from gossamer.core.requests import Entry, Lease
 from gossamer.core.results import Outcome
@@ -24,8 +24,9 @@ _SHOWN = Struct("<ddddB")  # granted_at, start_by, deadline, pause, STANDING; be
 _DOWN, _ANSWERED, _SUSPECT, _SILENT = 1, 2, 4, 8  # STANDING of lua/library.lua
 _HOST = Struct("<6d4IBB")
 _HOST_MORE = Struct("<4dI")  # of a host that was written by this version
-_WHOLE, _SKIPPED, _PACED, _HELD, _DATED = 2, 4, 8, 16, 32
+_WHOLE, _SKIPPED, _PACED, _HELD, _DATED, _LOOKING = 2, 4, 8, 16, 32, 64
 _TIME = Struct("<d")
+_PACE, _CLAIM = Struct("<11d3I8sB"), Struct("<8sdddII")  # of lua/sharing.lua
 _WAITING = Struct("<BBII")
 _LEASE = Struct("<4sBBddBB")
 _REASON_CHARACTERS = 10_000
@@ -236,6 +237,44 @@ def leases_of(shown: Sequence[bytes], index: int, of: int) -> Iterator[Lease]:
         )
 
 
+def pace_of(raw: bytes) -> SharedPace:
+    """What all jobs know of a host."""
+    numbers = _PACE.unpack_from(raw)
+    next_at, delay_s, crawl_delay_s, incident_at, last_at, hold_until, answered_at, troubled_since = numbers[
+        :8
+    ]
+    pace_s, limit_s, turn_at, incidents, silences, troubled_by, turn_by, _ = numbers[8:]
+    claims = (
+        JobClaim(
+            job=job.decode(),
+            until=until,
+            started_at=started_at,
+            waits_until=waits_until,
+            in_flight=in_flight,
+            slots=slots,
+        )
+        for job, until, started_at, waits_until, in_flight, slots in _CLAIM.iter_unpack(raw[_PACE.size :])
+    )
+    return SharedPace(
+        next_at=next_at,
+        delay_s=delay_s,
+        crawl_delay_s=None if crawl_delay_s < 0 else crawl_delay_s,
+        incidents=incidents,
+        silences=silences,
+        incident_at=incident_at,
+        last_at=last_at,
+        hold_until=hold_until,
+        answered_at=answered_at,
+        troubled_since=troubled_since,
+        troubled_by=troubled_by,
+        pace_s=pace_s,
+        limit_s=limit_s,
+        turn_at=turn_at,
+        turn_by=turn_by.rstrip(b"\0").decode(),
+        claims=tuple(claims),
+    )
+
+
 def host_of(raw: bytes) -> HostRow:
     """A host."""
     next_at, delay_s, crawl_delay_s, incident_at, last_at, hold_until, *counts = _HOST.unpack_from(raw)
@@ -247,6 +286,9 @@ def host_of(raw: bytes) -> HostRow:
     waiting_since = 0.0
     if form & _DATED:
         ((waiting_since,), name_at) = _TIME.unpack_from(raw, slots_end), slots_end + _TIME.size
+    if form & _LOOKING:
+        name_at += _TIME.size
+    name = text_of(raw[name_at:])
     state = HostState(
         next_at=next_at,
         delay_s=delay_s,
@@ -267,9 +309,10 @@ def host_of(raw: bytes) -> HostRow:
         is_held=bool(form & _HELD),
         is_skipped=bool(form & _SKIPPED),
         waiting_since=waiting_since,
+        is_free=FREE in name,
     )
     waiting = tuple(WaitingRow(*slot) for slot in _WAITING.iter_unpack(raw[slots_at:slots_end]))
-    return HostRow(text_of(raw[name_at:]), state, waiting)
+    return HostRow(name, state, waiting)
 
 
 def pending_of(raw: bytes) -> int:

@@ -27,7 +27,7 @@ from gossamer.core.lifecycle import (
 from gossamer.core.position import QueuePosition
 from gossamer.drivers.sql import load_statements
 from gossamer.frontier.codec import pack_request, read_entry
-from gossamer.frontier.sqlite.hosts import as_json, state_of
+from gossamer.frontier.sqlite.hosts import as_json, report_of
 from gossamer.frontier.sqlite.moves import forget_requests
 from gossamer.frontier.sqlite.session import CODES, FrontierTransaction, lane_key
 from gossamer.frontier.transitions import LETTERS
@@ -42,7 +42,7 @@ def find_request(conn: Connection, job: str, fingerprint: int) -> KnownRequest |
     row = conn.execute(SQL["find"], (job, fingerprint)).fetchone()
     if row is None:
         return None
-    code, host, number, due_at, attempts, reason, record, state, request = row
+    code, host, number, due_at, attempts, reason, record, state, pace, request = row
     if code is None:
         return KnownRequest(state=RequestState.DONE)
     return KnownRequest(
@@ -51,7 +51,7 @@ def find_request(conn: Connection, job: str, fingerprint: int) -> KnownRequest |
         due_at=due_at,
         attempts=attempts,
         reason=reason,
-        host=state_of(state),
+        host=report_of(state, pace),
         place=_find_place(conn, _STATES[code], request),
     )
 
@@ -73,7 +73,10 @@ def _find_place(conn: Connection, state: RequestState, request: int) -> QueuePos
 def busiest_hosts(conn: Connection, job: str, limit: int) -> list[HostReport]:
     """The hosts with most pending requests."""
     rows = conn.execute(SQL["hosts"], (job, limit))
-    return [HostReport(host=name, pending=pending, state=state_of(state)) for name, pending, state in rows]
+    return [
+        HostReport(host=name, pending=pending, state=report_of(state, pace))
+        for name, pending, state, pace in rows
+    ]
 
 
 def read_rules(conn: Connection, job: str) -> FrontierRules:
@@ -84,7 +87,7 @@ def read_rules(conn: Connection, job: str) -> FrontierRules:
 def find_host(conn: Connection, job: str, name: str) -> HostReport | None:
     """A host by its name."""
     row = conn.execute(SQL["host"], (job, name)).fetchone()
-    return None if row is None else HostReport(host=name, pending=row[0], state=state_of(row[1]))
+    return None if row is None else HostReport(host=name, pending=row[0], state=report_of(row[1], row[2]))
 
 
 def steer_host(s: FrontierTransaction, name: str, order: HostOrder) -> HostState | None:
@@ -92,8 +95,8 @@ def steer_host(s: FrontierTransaction, name: str, order: HostOrder) -> HostState
     known = s.hosts.find_host(s.conn, name)
     if known is None:
         return None
-    before, host = known.state, s.hosts.touch_host(known.id)
-    host.state = steering.steer_host(before, order, s.rules, s.now)
+    before, host = known.report, s.hosts.touch_host(known.id)
+    host.state = steering.steer_host(host.state, order, s.rules, s.now)
     return before
 
 

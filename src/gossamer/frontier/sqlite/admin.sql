@@ -18,9 +18,10 @@ SELECT
         ELSE 2
     END,
     host.name, entry.fingerprint, coalesce(trial.due_at, 0.0), coalesce(trial.attempts, 0),
-    coalesce(trial.reason, ''), entry.record, pace.state, entry.id
+    coalesce(trial.reason, ''), entry.record, pace.state, host_pace.state, entry.id
 FROM seen LEFT JOIN entry ON entry.id = seen.request LEFT JOIN trial ON trial.request = entry.id
     LEFT JOIN host ON host.id = entry.host LEFT JOIN pace ON pace.host = entry.host
+    LEFT JOIN host_pace ON host_pace.name = host.name
 WHERE seen.frontier = (SELECT id FROM frontier WHERE job = ?) AND seen.fingerprint = ?;
 
 -- name: place_leased
@@ -38,7 +39,7 @@ WHERE entry.id = ?;
 
 -- name: hosts
 -- By what each remembers of what waits for it: to count the queue would take as long as it is.
-SELECT host.name, waits.number, pace.state
+SELECT host.name, waits.number, pace.state, host_pace.state
 FROM (
     SELECT pace.host, (SELECT sum(atom) FROM json_tree(pace.waiting) WHERE type = 'integer') AS number
     FROM host JOIN pace ON pace.host = host.id
@@ -46,12 +47,13 @@ FROM (
     ORDER BY number DESC, pace.host LIMIT ?
 ) AS waits
     JOIN host ON host.id = waits.host JOIN pace ON pace.host = waits.host
+    LEFT JOIN host_pace ON host_pace.name = host.name
 WHERE waits.number > 0
 ORDER BY waits.number DESC, waits.host;
 
 -- name: host
-SELECT (SELECT count(*) FROM queue WHERE queue.host = host.id), coalesce(pace.state, '{}')
-FROM host LEFT JOIN pace ON pace.host = host.id
+SELECT (SELECT count(*) FROM queue WHERE queue.host = host.id), coalesce(pace.state, '{}'), host_pace.state
+FROM host LEFT JOIN pace ON pace.host = host.id LEFT JOIN host_pace ON host_pace.name = host.name
 WHERE host.frontier = (SELECT id FROM frontier WHERE job = ?) AND host.name = ?;
 
 -- name: dead

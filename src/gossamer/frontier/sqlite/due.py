@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from gossamer.core.jobs import DueCounts
-from gossamer.core.lifecycle import JobState, RequestState
+from gossamer.core.lifecycle import JobState
 from gossamer.drivers.sql import load_statements
+from gossamer.frontier.sqlite import moves
 from gossamer.frontier.sqlite.session import FrontierTransaction, lane_name
-from gossamer.frontier.transitions import DUE_HOSTS, leases_left
+from gossamer.frontier.transitions import DUE_HOSTS
 from gossamer.policy import politeness
 
 SQL = load_statements("gossamer.frontier.sqlite", "due.sql")
@@ -16,10 +17,10 @@ MOST = 10_000
 
 def count_due(s: FrontierTransaction) -> list[DueCounts]:
     """By lane."""
-    left = leases_left(s.rules, s.pages, s.counts[RequestState.LEASED])
-    if s.state is not JobState.RUNNING or left == 0:
+    if s.state is not JobState.RUNNING:
         return []
-    counted = [_count_lane(s, lane, left) for (lane,) in s.fetch_all("lanes", s.id)]
+    lanes = [(lane, moves.left_in(s, lane)) for (lane,) in s.fetch_all("lanes", s.id)]
+    counted = [_count_lane(s, lane, left) for lane, left in lanes if left != 0]
     return sorted((due for due in counted if due.requests), key=lambda due: due.lane)
 
 

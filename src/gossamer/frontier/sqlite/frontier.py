@@ -29,14 +29,20 @@ from gossamer.core.jobs import (
 from gossamer.core.lifecycle import JobCommand, RequestState, next_job_state
 from gossamer.core.requests import Entry, Grant, Lease
 from gossamer.core.results import Outcome
+from gossamer.core.shifts import EXTRACT_LANE
 from gossamer.drivers.sqlite.database import Database
 from gossamer.frontier.sqlite import admin, moves
 from gossamer.frontier.sqlite.due import count_due
+from gossamer.frontier.sqlite.hosts import KEPT
 from gossamer.frontier.sqlite.session import SQL, FrontierTransaction, lane_key, pack_rules
 from gossamer.frontier.transitions import ROUND
 from gossamer.ports.clock import Clock
 
 T = TypeVar("T")
+PACES = "paces"
+"""In the database's memory: what the frontiers of all jobs know of hosts."""
+MOST_PACES = 4 * KEPT
+"""Hosts that are remembered there, about 1 KB each; beyond it, memory starts anew."""
 
 
 class SqliteFrontier:
@@ -64,7 +70,10 @@ class SqliteFrontier:
         self._clock = clock
         self._random = random.Random(seed)  # noqa: S311 - spreads back-offs, guards nothing
         first = next_job_state(None, JobCommand.CREATE)
-        db.run_sync(lambda conn: conn.execute(SQL["open"], (job, first.value, pack_rules(rules))).rowcount)
+        if db.run_sync(
+            lambda conn: conn.execute(SQL["open"], (job, first.value, pack_rules(rules))).rowcount
+        ):
+            db.run_sync(lambda _: db.memory.clear())  # the others are no longer alone
 
     def __repr__(self) -> str:
         return f"<SqliteFrontier {self._job} in {self._db!r}>"
@@ -114,7 +123,9 @@ class SqliteFrontier:
                 s.apply_rules(rules)
             return moves.take_back(s, inf, -1) if change is JobCommand.RECOVER else ()
 
-        return await self._run_change(control)
+        taken = await self._run_change(control)
+        await self._db.run(lambda _: self._db.memory.clear())  # others may be alone, or no longer so
+        return taken
 
     async def recover_leases(self, owner: str) -> tuple[Lease, ...]:
         """See :class:`~gossamer.ports.owned_frontier.OwnedFrontier`."""
@@ -216,9 +227,13 @@ class SqliteFrontier:
     def _run_within(self, conn: Connection, act: Callable[[FrontierTransaction], T]) -> T:
         # The time is taken here, under the lock, so that a call that waited grants no stale lease.
         now = self._clock.now()
-        session = self._db.memory.get(self._key)
+        memory = self._db.memory
+        if len(memory.get(PACES, ())) > MOST_PACES:
+            memory.clear()
+        session = memory.get(self._key)
         if session is None:
-            session = self._db.memory[self._key] = FrontierTransaction(conn, self._job, now)
+            paces = memory.setdefault(PACES, {})
+            session = memory[self._key] = FrontierTransaction(conn, self._job, now, paces)
         else:
             session.begin_transaction(now)
         result = act(session)
@@ -239,5 +254,12 @@ def _stats_of(s: FrontierTransaction) -> FrontierStats:
         too_deep=s.too_deep,
         hosts=s.known_hosts,
         next_at=moves.next_at(s, [row[0] for row in s.fetch_all("lanes", s.id)]),
-        budget_spent=s.rules.max_pages is not None and s.pages >= s.rules.max_pages,
+        budget_spent=_is_budget_spent(s),
     )
+
+
+def _is_budget_spent(s: FrontierTransaction) -> bool:
+    if s.rules.max_pages is None or s.pages < s.rules.max_pages:
+        return False
+    _, due, turn = s.fetch_one("next_times", s.id, lane_key(EXTRACT_LANE))
+    return due is None and turn is None

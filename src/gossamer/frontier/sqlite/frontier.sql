@@ -9,6 +9,10 @@ INSERT INTO frontier (job, state, rules) VALUES (?, ?, ?) ON CONFLICT (job) DO N
 SELECT id, state, rules, next_token, pending, delayed, leased, done, dead, pages, duplicates, too_deep, hosts
 FROM frontier WHERE job = ?;
 
+-- name: others
+-- Frontiers of other jobs that are worked on, or may be at any time.
+SELECT id FROM frontier WHERE state IN ('running', 'paused') AND id <> ?;
+
 -- name: save_frontier
 UPDATE frontier SET
     state = ?, rules = ?, next_token = ?, pending = ?, delayed = ?, leased = ?, done = ?, dead = ?,
@@ -140,7 +144,7 @@ WHERE frontier = ? AND token IN (SELECT value FROM json_each(?)) AND (token, fin
 RETURNING token, request, host, lane, band, attempts, failures, throttled, expiries;
 
 -- name: held
-SELECT token FROM lease
+SELECT token, host FROM lease
 WHERE frontier = ? AND token IN (SELECT value FROM json_each(?)) AND (token, fingerprint) IN (
     SELECT value ->> 0, value ->> 1 FROM json_each(?)
 );

@@ -1,21 +1,23 @@
 """The hosts of a SQL frontier: who they are, what waits for them, and when it is their turn.
 
-Guarantee: the rows of ``turn`` are those that the hosts' pace and the rules imply (``Host.turns_under``),
-so that they are written without being looked for; pace and turns are written once per transaction,
-however often a host has changed in it.
+Guarantee: the rows of ``turn`` are those that the hosts' pace, as the job has stored it, and the rules imply
+(``SqliteHost.turns_under``), so that they are written without being looked for; pace and turns are written
+once per transaction, however often a host has changed in it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from sqlite3 import Connection
 from typing import Any
 
 import msgspec
 
-from gossamer.core.hosts import FrontierRules, HostState
+from gossamer.core.hosts import FrontierRules, HostState, SharedPace
 from gossamer.drivers.sql import load_statements, write_rows
+from gossamer.frontier.paced_hosts import PacedHost, PaceTable
 from gossamer.policy import politeness
+from gossamer.policy.host_sharing import first_pace, merge_pace
 
 SQL = load_statements("gossamer.frontier.sqlite", "hosts.sql")
 KEPT = 8192
@@ -26,22 +28,20 @@ Waiting = dict[str, dict[int, int]]
 
 as_json = msgspec.json.Encoder().encode
 state_of = msgspec.json.Decoder(HostState).decode
+pace_of = msgspec.json.Decoder(SharedPace).decode
 waiting_of = msgspec.json.Decoder(Waiting).decode
 
 
-class SqliteHost:
+class SqliteHost(PacedHost):
     """One host: its politeness, what waits for it, and the turns it has on disk."""
 
-    __slots__ = ("heads", "id", "name", "state", "turns", "waiting")
+    __slots__ = ("heads", "id", "turns", "waiting")
 
-    def __init__(
-        self, number: int, name: str, state: HostState, waiting: Waiting, rules: FrontierRules
-    ) -> None:
+    def __init__(self, number: int, name: str, state: HostState, waiting: Waiting, paces: PaceTable) -> None:
+        super().__init__(name, state, paces)
         self.id = number
-        self.name = name
-        self.state = state
         self.waiting = waiting
-        self.turns = self.turns_under(rules)
+        self.turns = self.turns_under(paces.rules, self._state)  # before other jobs are looked at
         self.heads: list[Any] = []  # while it is handed out: its next requests, first one last
 
     def next_band(self) -> int | None:
@@ -59,23 +59,38 @@ class SqliteHost:
         if not bands:
             del self.waiting[lane]
 
-    def turns_under(self, rules: FrontierRules) -> list[tuple[str, int, float]]:
-        """Lane, band and time of the turns it has while nothing changes."""
-        state = self.state
-        if not self.waiting or not politeness.has_room(state, rules):
+    def turns_under(self, rules: FrontierRules, state: HostState) -> list[tuple[str, int, float]]:
+        """Lane, band and time of the turns it has with this state while nothing changes."""
+        if not self.waiting or (at := politeness.turn_of(state, rules)) is None:
             return []
-        return [(lane, min(bands), state.next_at) for lane, bands in self.waiting.items()]
+        return [(lane, min(bands), at) for lane, bands in self.waiting.items()]
+
+
+def report_of(state: str, pace: str | None) -> HostState:
+    """A host as people are told of it, from its rows."""
+    own = state_of(state)
+    return own if pace is None else merge_pace(own, pace_of(pace), 0.0)
 
 
 class HostCache:
     """The hosts of one frontier, as far as they were asked for."""
 
-    def __init__(self, frontier: int, rules: FrontierRules) -> None:
+    def __init__(self, frontier: int, paces: PaceTable, others: Sequence[int] = ()) -> None:
         self._frontier = frontier
-        self.rules = rules  # that are in force; another one moves the turns of hosts that are touched
+        self._others = others
+        self._paces = paces
         self._by_id: dict[int, SqliteHost] = {}
         self._by_name: dict[str, SqliteHost] = {}
         self._touched: set[int] = set()  # pace and turns have to be written
+
+    @property
+    def rules(self) -> FrontierRules:
+        """The rules in force."""
+        return self._paces.rules
+
+    @rules.setter
+    def rules(self, rules: FrontierRules) -> None:
+        self._paces.rules = rules  # the turns of hosts that are touched move
 
     def __getitem__(self, number: int) -> SqliteHost:
         return self._by_id[number]
@@ -84,12 +99,12 @@ class HostCache:
         """Make hosts known by their ids."""
         missing = [number for number in numbers if number not in self._by_id]
         if missing:
-            self._add_hosts(conn.execute(SQL["by_id"], (as_json(missing),)))
+            self._add_hosts(conn, conn.execute(SQL["by_id"], (as_json(missing),)))
 
     def find_host(self, conn: Connection, name: str) -> SqliteHost | None:
         """A host by its name, if there is one."""
         if name not in self._by_name:
-            self._add_hosts(conn.execute(SQL["by_name"], (self._frontier, as_json([name]))))
+            self._add_hosts(conn, conn.execute(SQL["by_name"], (self._frontier, as_json([name]))))
         return self._by_name.get(name)
 
     def load_all(self, conn: Connection) -> Iterable[int]:
@@ -103,11 +118,11 @@ class HostCache:
         fresh = 0
         missing = [name for name in names if name not in self._by_name]
         if missing:
-            self._add_hosts(conn.execute(SQL["by_name"], (self._frontier, as_json(missing))))
+            self._add_hosts(conn, conn.execute(SQL["by_name"], (self._frontier, as_json(missing))))
             new = [name for name in missing if name not in self._by_name]
             if new:
                 fresh = write_rows(conn, SQL["add"], [(self._frontier, name) for name in new])
-                self._add_hosts(conn.execute(SQL["by_name"], (self._frontier, as_json(new))))
+                self._add_hosts(conn, conn.execute(SQL["by_name"], (self._frontier, as_json(new))))
         return {name: self._by_name[name] for name in names}, fresh
 
     def touch_host(self, number: int) -> SqliteHost:
@@ -119,16 +134,20 @@ class HostCache:
         """Write the hosts that were touched, and their turns anew."""
         if not self._touched:
             return
-        rows, closed, opened = [], [], []
+        rows, published, closed, opened = [], [], [], []
         for number in sorted(self._touched):
             host = self._by_id[number]
-            rows.append((number, as_json(host.state).decode(), as_json(host.waiting).decode()))
-            turns = host.turns_under(self.rules)
+            state = host.state
+            rows.append((number, as_json(state).decode(), as_json(host.waiting).decode()))
+            if (pace := host.publish()) is not None:
+                published.append((host.name, as_json(pace).decode()))
+            turns = host.turns_under(self.rules, state)
             if turns != host.turns:
                 closed += [(self._frontier, *turn, number) for turn in host.turns]
                 opened += [(self._frontier, *turn, number) for turn in turns]
                 host.turns = turns
         write_rows(conn, SQL["save"], rows)
+        write_rows(conn, SQL["publish"], published)
         write_rows(conn, SQL["close_turns"], closed)
         write_rows(conn, SQL["open_turns"], opened)
         self._touched.clear()
@@ -139,7 +158,24 @@ class HostCache:
             self._by_id.clear()
             self._by_name.clear()
 
-    def _add_hosts(self, rows: Iterable[Any]) -> None:
-        for number, name, state, waiting in rows:
-            host = SqliteHost(number, name, state_of(state), waiting_of(waiting), self.rules)
+    def _add_hosts(self, conn: Connection, rows: Iterable[Any]) -> None:
+        paces, lonely = self._paces.paces, {}
+        for number, name, state, waiting, pace in rows:
+            if pace is not None and paces is not None and name not in paces:
+                paces[name] = pace_of(pace)
+            host = SqliteHost(number, name, state_of(state), waiting_of(waiting), self._paces)
             self._by_id[number] = self._by_name[name] = host
+            if pace is None and self._others:
+                lonely[name] = host
+        if lonely:
+            self._ask_others(conn, lonely)
+
+    def _ask_others(self, conn: Connection, lonely: Mapping[str, SqliteHost]) -> None:
+        """What other jobs know of hosts that they did not share until now; the latest counts."""
+        paces = self._paces.paces
+        for name, frontier, stored in conn.execute(
+            SQL["beside"], (as_json(self._others), as_json([*lonely]))
+        ):
+            theirs, ours = state_of(stored), lonely[name].state
+            if paces is not None and name not in paces and theirs.next_at > ours.next_at:
+                paces[name] = first_pace(theirs, str(frontier), self._paces.now())

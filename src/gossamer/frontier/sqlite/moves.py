@@ -16,7 +16,7 @@ from gossamer.core.requests import Entry, Lease
 from gossamer.core.results import Outcome, Verdict
 from gossamer.frontier.codec import pack_request, read_entry
 from gossamer.frontier.sqlite.hosts import SqliteHost, as_json
-from gossamer.frontier.sqlite.session import FrontierTransaction, Untried, lane_key, of_lines
+from gossamer.frontier.sqlite.session import FrontierTransaction, Untried, lane_key, lane_name, of_lines
 from gossamer.frontier.transitions import (
     EXPIRED,
     ROUND,
@@ -39,7 +39,7 @@ Head = tuple[int, int, int, Sequence[Any], Sequence[str]]
 
 def hand_out(s: FrontierTransaction, lane: str, limit: int, ttl_s: float, owner: str) -> tuple[Lease, ...]:
     """Lease what may start now to ``owner``, within the job's budget."""
-    left = leases_left(s.rules, s.pages, s.counts[RequestState.LEASED])
+    left = left_in(s, lane)
     limit = limit if left is None else min(limit, left)
     if s.state is not JobState.RUNNING or limit <= 0:
         return ()
@@ -67,6 +67,11 @@ def hand_out(s: FrontierTransaction, lane: str, limit: int, ttl_s: float, owner:
     return tuple(leases)
 
 
+def left_in(s: FrontierTransaction, lane: str) -> int | None:
+    """How many leases the job's page budget still allows in a lane; ``None``: any number."""
+    return leases_left(s.rules, s.pages, s.counts[RequestState.LEASED], lane_name(lane))
+
+
 def _store_grants(s: FrontierTransaction, rows: Sequence[tuple[Any, ...]], ttl_s: float) -> None:
     s.execute_many("grant", rows)
     for _, _, _, number, lane, band, *_ in rows:
@@ -77,19 +82,25 @@ def _store_grants(s: FrontierTransaction, rows: Sequence[tuple[Any, ...]], ttl_s
 
 def _ready_hosts(s: FrontierTransaction, lane: str, limit: int) -> list[SqliteHost]:
     """The first ``limit`` hosts in turn. Each gives at least one request, so these are enough."""
-    found = s.fetch_one("ready", s.id, lane, s.now, limit)[0]
-    if found is None:
-        return []
-    numbers = [int(number) for number in found.split("\n")]
-    s.hosts.load_by_id(s.conn, numbers)
-    return [s.hosts[number] for number in numbers]
+    while (found := s.fetch_one("ready", s.id, lane, s.now, limit)[0]) is not None:
+        numbers = [int(number) for number in found.split("\n")]
+        s.hosts.load_by_id(s.conn, numbers)
+        hosts = [s.hosts[number] for number in numbers]
+        missed = [host for host in hosts if not politeness.may_start(host.state, s.rules, s.now)]
+        if not missed:
+            return hosts
+        for host in missed:  # another job has taken its turn: it gets a later one, and others come forward
+            s.hosts.touch_host(host.id).miss_turn(s.rules, s.now)
+        s.hosts.save(s.conn)
+    return []
 
 
 def _load_heads(s: FrontierTransaction, hosts: list[SqliteHost], lane: str, limit: int) -> int:
     """Load each host's first requests; how many to load when they are used up, 0 if one is enough."""
     spaced = all(politeness.delay_in_force(host.state, s.rules) > 0 for host in hosts)
     # One more than its share, because the next one's band decides when the host comes again.
-    per_host = 1 if spaced else min(-(-limit // len(hosts)) + 1, s.rules.per_host)
+    most = 1 if spaced else max(politeness.slots_for(host.state, s.rules) for host in hosts)
+    per_host = min(-(-limit // len(hosts)) + 1, most)
     heads = _read_heads(s, "heads", as_json([host.id for host in hosts]), lane, per_host)
     for host in hosts:
         host.heads = heads.get(host.id, [])
@@ -143,20 +154,18 @@ def _grant_lease(s: FrontierTransaction, host: SqliteHost, head: Head, ttl_s: fl
         is_suspect=politeness.is_suspect(host.state),
     )
     s.next_token += 1
-    host.state = politeness.grant_lease(host.state, s.rules, s.now)
+    host.take_turn(s.rules, s.now, lease.deadline)
     return lease
 
 
 def next_at(s: FrontierTransaction, lanes: Sequence[str]) -> float | None:
     """When something may happen next: a turn, a delayed request, a deadline."""
-    may_grant = (
-        s.state is JobState.RUNNING and leases_left(s.rules, s.pages, s.counts[RequestState.LEASED]) != 0
-    )
     times: list[float | None] = []
     for lane in lanes or [lane_key("http")]:  # any will do for the deadlines
         deadline, due, turn = s.fetch_one("next_times", s.id, lane)
         s.first_deadline = inf if deadline is None else deadline
         s.first_due[lane] = inf if due is None else due
+        may_grant = s.state is JobState.RUNNING and left_in(s, lane) != 0
         times += [deadline, due, turn] if may_grant else [deadline]
     return min((time for time in times if time is not None), default=None)
 
@@ -346,8 +355,12 @@ def _apply_signal(
 
 def extend_leases(s: FrontierTransaction, leases: Sequence[Lease], ttl_s: float) -> list[bool]:
     """New deadlines for the leases that are in force."""
-    held = {row[0] for row in s.fetch_all("held", s.id, *_lease_keys(leases))}
+    rows = s.fetch_all("held", s.id, *_lease_keys(leases))
+    held = {row[0] for row in rows}
     deadline = s.now + ttl_s
+    s.hosts.load_by_id(s.conn, {row[1] for row in rows})
+    for _, number in rows:
+        s.hosts.touch_host(number).keep_lease(deadline)
     s.fetch_all("extend", deadline, s.id, as_json(sorted(held)))
     s.first_deadline = min(s.first_deadline, deadline)
     return [lease.token in held for lease in leases]

@@ -22,6 +22,7 @@ from gossamer.core.lifecycle import JobState, RequestState, RequestTransition, n
 from gossamer.core.requests import Entry
 from gossamer.drivers.sql import load_statements, write_rows
 from gossamer.frontier.codec import pack_request
+from gossamer.frontier.paced_hosts import Paces, PaceTable
 from gossamer.frontier.sqlite.hosts import HostCache, as_json
 from gossamer.policy import politeness
 from gossamer.policy.steering import changes_delays, changes_room, move_turn
@@ -50,9 +51,12 @@ def lane_name(key: str) -> str:
 
 
 class FrontierTransaction:
-    """What transactions know of the frontier of ``job``, and what the present one has changed."""
+    """What transactions know of the frontier of ``job``, and what the present one has changed.
 
-    def __init__(self, conn: Connection, job: str, now: float) -> None:
+    ``paces`` is what those of all jobs remember of hosts; ``None``: it is read anew.
+    """
+
+    def __init__(self, conn: Connection, job: str, now: float, paces: Paces = None) -> None:
         self.conn = conn
         self.now = now
         row = self.fetch_one("frontier", job)
@@ -62,7 +66,10 @@ class FrontierTransaction:
         self.next_token: int = row[3]
         self.counts = dict(zip(RequestState, row[4:9], strict=True))  # the columns are in State's order
         self.pages, self.duplicates, self.too_deep, self.known_hosts = row[9:13]
-        self.hosts = HostCache(self.id, self.rules)
+        table = PaceTable(str(self.id), {} if paces is None else paces, self.rules, lambda: self.now)
+        others = [row[0] for row in self.fetch_all("others", self.id)]
+        table.has_others = bool(others)
+        self.hosts = HostCache(self.id, table, others)
         # Not before these times is a lease overdue, and a delayed request due in its lane.
         self.first_deadline = -inf
         self.first_due: dict[str, float] = {}

@@ -19,7 +19,7 @@ def describe_actor(action: LoggedAction) -> str:
 def describe_action(action: LoggedAction, show: SentenceFormatter) -> str:
     """What was done: to what, and what it was changed from and to."""
     if action.is_refused:
-        return f"{_kind_and_subject(action)}: refused"
+        return f"{_kind_and_subject(action)}: {'done in part' if action.after.get('undone') else 'refused'}"
     if action.kind in ("limits", "back"):
         back = ", as in the beginning" if action.kind == "back" else ""
         return f"{_list_changes(action) or 'limits'}{back}"

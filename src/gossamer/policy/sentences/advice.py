@@ -28,7 +28,9 @@ ADVICE: Mapping[Fault, str] = check_advice(
         Fault.TIMEOUT_BODY: "For pages that are just large or slow, raise http.total_timeout.",
         Fault.INCOMPLETE: "Mostly the second try is complete; else the server announces a wrong length.",
         Fault.PROTOCOL: "Look at an attempt: what answers there is no web server, or a broken one.",
-        Fault.TOO_LARGE: "Raise http.max_size_bytes if you want these pages, then retry the letters.",
+        Fault.TOO_LARGE: (
+            "Raise http.max_size_bytes (of files: files.max_bytes) if you want these, then retry the letters."
+        ),
         Fault.BAD_ENCODING: "Look at an attempt: the server misnames how its answer is compressed.",
         Fault.BAD_REDIRECT: "The site's links are broken: drop the letters.",
         Fault.REDIRECT_LIMIT: "Mostly the site wants a cookie or a log-in: open one of the URLs by hand.",
@@ -56,7 +58,9 @@ ADVICE: Mapping[Fault, str] = check_advice(
         Fault.PAGE_CRASH: "Raise browser.max_memory_mb, or fetch these pages without a browser.",
         Fault.SERVICE: "See the gateway's own status page; it is tried again by itself.",
         Fault.SERVICE_FAILED: "Another gateway or rung may get these pages.",
+        Fault.UNWANTED: "Add their types to files.types if these files are wanted.",
         Fault.BUDGET: "Raise the host's budget if these pages are wanted.",
+        Fault.TRAP: "If these pages are wanted, raise traps.max_worthless, and see `gossamer report traps`.",
         Fault.MISSING: "See a page: the site changed its markup, or the requirement is too strict.",
         Fault.CALLBACK: "Mend the spider where its traceback says, then retry the letters.",
         Fault.CALLBACK_TIMEOUT: "See what it waits for, or raise parse.callback_timeout, then retry.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gossamer.core.jobs import DueCounts
 from gossamer.core.lifecycle import FinishReason, JobState
 from gossamer.core.record import Record
 from gossamer.core.text import format_count
@@ -52,6 +53,7 @@ class ObservedJobFacts(Record, frozen=True, kw_only=True):
     is_at_work: bool = True  # somebody works on it, or could
     has_supervisor: bool = True
     has_workers: bool = True  # that take a lane of the job
+    unserved: tuple[DueCounts, ...] = ()  # what may start now on lanes that no worker takes
     is_forgotten: bool = False  # it is over, and its requests are no longer kept
     limit: PaceLimit | None = None
     pages: int = 0
@@ -124,7 +126,8 @@ def _budget_sentence(facts: ObservedJobFacts) -> str:
     if facts.max_pages is not None and facts.end_reason in (None, FinishReason.MAX_PAGES):
         return f"{facts.id} reached its budget of {format_count(facts.max_pages, 'page')}."
     pages = " of pages" if facts.end_reason is FinishReason.MAX_PAGES else ""
-    return f"{facts.id} has spent its budget{pages}."
+    which = f" ({facts.end_error})" if facts.end_reason is FinishReason.BUDGET and facts.end_error else ""
+    return f"{facts.id} has spent its budget{pages}{which}."
 
 
 def _describe_stop(facts: ObservedJobFacts, waits: str) -> Saying:
@@ -134,6 +137,15 @@ def _describe_stop(facts: ObservedJobFacts, waits: str) -> Saying:
     first, second = {
         FinishReason.MAX_PAGES: (_budget_sentence(facts), f"{waits}; {budget}."),
         FinishReason.BUDGET: (_budget_sentence(facts), f"{waits}; {budget}."),
+        FinishReason.MAX_ITEMS: (f"{facts.id} reached its budget of items.", f"{waits}; {budget}."),
+        FinishReason.MAX_ERRORS: (
+            f"{facts.id} reached its budget of errors ({facts.end_error}).",
+            f"{waits}; see its dead letters; {budget}.",
+        ),
+        FinishReason.STOPPED: (
+            f"{facts.id} was stopped by its spider: {short_name(facts.end_error, 300)}.",
+            f"{waits}; {way}.",
+        ),
         FinishReason.MAX_TIME: (f"{facts.id} reached its budget of time.", f"{waits}; {way}."),
         FinishReason.ERROR: (
             f"{facts.id} ended with an error.",
@@ -165,10 +177,27 @@ def _describe_start(facts: ObservedJobFacts) -> Saying | None:
             "Shifts under way end within a minute, and none begins. `gossamer supervisor` starts one.",
         )
     if facts.has_workers:
-        return None
+        return _describe_unserved(facts)
     return Saying(
         f"Nobody works on {facts.id}: no worker takes its lane.",
         "`gossamer worker` starts one, on any machine with the same settings. Nothing is lost meanwhile.",
+    )
+
+
+def describe_lane(job: str, due: DueCounts) -> str:
+    """What waits on a lane that no worker takes."""
+    requests = format_count(due.requests, "request")
+    return f"{requests} of {job} may start now, and no worker takes the lane {due.lane}."
+
+
+def _describe_unserved(facts: ObservedJobFacts) -> Saying | None:
+    """Where everything that may start waits for workers that are not there, though others are."""
+    if not facts.unserved or facts.due > sum(one.requests for one in facts.unserved):
+        return None
+    first = facts.unserved[0]
+    return Saying(
+        describe_lane(facts.id, first),
+        f"`gossamer worker --lanes {first.lane}` starts one, on any machine with the same settings.",
     )
 
 

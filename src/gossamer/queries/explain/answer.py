@@ -6,15 +6,24 @@ scope. Sentences are for people; :class:`UrlState` is for programs.
 
 from __future__ import annotations
 
+from gossamer.core.freshness import NOT_DUE
 from gossamer.core.lifecycle import JobState, RequestState
+from gossamer.core.text import format_count
 from gossamer.policy import urls
 from gossamer.policy.request_preview import describe_preview
 from gossamer.policy.scope import MEDIA
 from gossamer.queries.explain.facts import NumberFormatter, UrlExplanation, UrlFacts, UrlState
 from gossamer.queries.explain.hold import hold_on
+from gossamer.queries.explain.known import describe_known
 from gossamer.queries.explain.scope import describe_left_out, scope_rule
 from gossamer.queries.explain.settled import explain_dead, explain_done
-from gossamer.queries.explain.waiting import explain_leased, explain_waiting
+from gossamer.queries.explain.waiting import (
+    explain_extraction,
+    explain_leased,
+    explain_waiting,
+    is_extraction,
+)
+from gossamer.queries.reasons import LEFT_OUT
 
 
 def explain_facts(facts: UrlFacts, show: NumberFormatter) -> UrlExplanation:
@@ -50,6 +59,8 @@ def _of_request(facts: UrlFacts, show: NumberFormatter) -> tuple[UrlState, list[
         return explain_dead(facts, found, show)
     if found.state is RequestState.DONE:
         return explain_done(facts, show)
+    if found.state is RequestState.PENDING and is_extraction(found):
+        return explain_extraction(facts, show)
     return explain_waiting(facts, found, show)
 
 
@@ -92,7 +103,13 @@ def _extra_notes(facts: UrlFacts, show: NumberFormatter) -> list[str]:
         notes.append(
             f"By the current settings it would not be crawled: {scope_rule(facts.scoping, facts.canonical)}."
         )
-    return [*notes, *_explain_rung(facts, show)]
+    if facts.archived:
+        notes.append(f"Its latest answer is archived at {facts.archived}.")
+    elif facts.archive_trouble:
+        notes.append(f"Whether its answer is archived is not known: {facts.archive_trouble}.")
+    if facts.trap is not None and facts.found is not None and facts.trap.worthless:
+        notes.append(f"What is known of its pattern: {facts.trap.line}.")
+    return [*notes, *describe_known(facts, show), *_explain_rung(facts, show)]
 
 
 def _explain_rung(facts: UrlFacts, show: NumberFormatter) -> list[str]:
@@ -128,6 +145,16 @@ def _explain_unknown(facts: UrlFacts) -> tuple[UrlState, list[str]]:
         if facts.scoping.refused.startswith("trap_"):
             return UrlState.TRAP, [f"It looks like a trap: {rule}. Links to it are not followed."]
         return UrlState.OUT_OF_SCOPE, [f"It is out of scope: {rule}. Links to it are not followed."]
+    if facts.known is not None and facts.known.checks and NOT_DUE in facts.left_out:
+        return UrlState.NOT_DUE, [
+            f"It was not asked for by {facts.job.id}, which visits known pages when they are due."
+        ]
+    if facts.trap is not None and facts.trap.rule:
+        kind = LEFT_OUT.get(facts.trap.rule, facts.trap.rule)
+        return UrlState.TRAP, [
+            f"It is in a trap, among links {kind}: such links are not followed any more.",
+            f"The rule is {facts.trap.line}; {format_count(facts.trap.refused, 'link')} refused since.",
+        ]
     if facts.is_forgotten:
         return UrlState.NEVER_SEEN, ["It was never tried: the ledger has no attempt at it."]
     lines = ["It was never seen: no start URL and no link that the spider followed has led to it."]

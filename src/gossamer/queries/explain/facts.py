@@ -6,14 +6,17 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import NamedTuple
 
+from gossamer.core.freshness import KnownPage
 from gossamer.core.hosts import FrontierRules
 from gossamer.core.jobs import FrontierStats, Job, KnownRequest, StoredItem
 from gossamer.core.record import Record
 from gossamer.core.requests import RequestPreview
 from gossamer.core.results import Attempt, PageRecord
 from gossamer.policy.ladder import LadderState
+from gossamer.queries.drops import DroppedItem
 from gossamer.queries.explain.chain import ViaStep
 from gossamer.queries.explain.scope import ScopeFacts
+from gossamer.queries.traps import TrapView
 
 
 class UrlState(StrEnum):
@@ -24,6 +27,7 @@ class UrlState(StrEnum):
     OUT_OF_SCOPE = "out_of_scope"  # links to it are not taken; the rule is named
     TRAP = "trap"  # it looks like a page of a site that never ends
     NEVER_SEEN = "never_seen"  # no start URL, and no link that the spider followed, has led to it
+    NOT_DUE = "not_due"  # known from earlier crawls, and its time has not come
     ROBOTS = "robots"  # robots.txt does not allow it
     WAITING = "waiting"  # for its host's turn
     OVER_BUDGET = "over_budget"  # it waits, and a budget of pages or time is spent
@@ -62,11 +66,16 @@ class UrlFacts(Record, frozen=True, kw_only=True):
     page: PageRecord | None = None
     items: int = 0  # stored from this page
     found_items: tuple[StoredItem, ...] = ()  # the first of them
+    drops: tuple[DroppedItem, ...] = ()  # examples of what was dropped, of this page
     via: tuple[ViaStep, ...] = ()  # the pages that led to it, and itself
     left_out: dict[str, int] = {}  # links that the job did not take, by reason
     is_forgotten: bool = False  # the job is over, and its requests are no longer kept
     is_denied: bool = False  # by robots.txt, as remembered
+    known: KnownPage | None = None  # what crawls of the spider have kept of the page
+    archived: str = ""  # the place of its latest answer in the archive
+    archive_trouble: str = ""  # why the archive could not be asked
     ladder: LadderState = LadderState()  # what is known of its host's rung
+    trap: TrapView | None = None  # what the pages of its pattern were worth, or the trap that it is of
     others: tuple[UrlFacts, ...] = ()  # of other requests to the URL that the ledger has, the latest first
     has_more_others: bool = False  # than these
 

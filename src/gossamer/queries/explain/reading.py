@@ -8,17 +8,21 @@ from typing import Any
 from msgspec.structs import replace
 
 from gossamer.core.drops import DropKind
-from gossamer.core.errors import LedgerReason
+from gossamer.core.errors import LedgerReason, OperatorError
 from gossamer.core.jobs import FrontierStats, Job, KnownRequest
 from gossamer.core.lifecycle import RequestState
 from gossamer.core.position import QueuePosition
 from gossamer.core.requests import Request
-from gossamer.core.results import Attempt, AttemptFilter, Verdict
+from gossamer.core.results import DEFERRED, Attempt, AttemptFilter, Verdict
 from gossamer.policy import urls
+from gossamer.policy.deferral import extraction_host, twin_of
 from gossamer.policy.request_preview import preview_of
+from gossamer.queries.drops import find_drops
 from gossamer.queries.explain.chain import read_chain
 from gossamer.queries.explain.facts import UrlFacts
 from gossamer.queries.explain.job_scope import JobScope
+from gossamer.queries.freshness import find_known
+from gossamer.queries.traps import find_trap
 from gossamer.wiring.backends import Backends
 
 ROWS = 1000
@@ -41,12 +45,15 @@ async def read_facts(backends: Backends, job: Job, scope: JobScope, request: Req
         return facts
     url = entry.request.url
     is_denied = await backends.robots_deny(url) if scope.obeys_robots else False
+    found = await backends.items.find_items(job, url, ITEMS)
     facts = replace(
         facts,
         canonical=url,
         is_denied=is_denied,
-        items=await backends.ledger.items_on(job, url),
+        items=found.total,
+        drops=await find_drops(backends.ledger, job, url),
         ladder=await backends.find_ladder(urls.host_key(url)),
+        known=await find_known(backends, job, entry.request),
     )
     spelt = urls.canonicalise_url(request.url, urls.UrlOptions(drop_parameters=()))
     latest = await backends.ledger.find_attempts(job, ROWS, AttemptFilter(urls=tuple({url, spelt or url})))
@@ -56,15 +63,34 @@ async def read_facts(backends: Backends, job: Job, scope: JobScope, request: Req
         which = AttemptFilter(urls=(url,), fingerprint=entry.fingerprint)
         own = await backends.ledger.find_attempts(job, TRIES, which)
     known = await _with_request(backends, facts, entry.fingerprint, own)
-    if facts.items:
-        known = replace(known, found_items=tuple(await backends.items.find_items(job, url, ITEMS)))
-    known = replace(known, via=await read_chain(backends.ledger, job, url, known.found, own))
+    if known.found is None and not own:  # no page; but it may be a file that a page names
+        twin = urls.file_twin_of(entry.fingerprint)
+        file = await _with_request(backends, facts, twin, tries.get(twin, []))
+        if file.found is not None:
+            known, own = file, tries.pop(twin, [])
+    via = await read_chain(backends.ledger, job, url, known.found, own)
+    known = replace(
+        known,
+        trap=await find_trap(backends, job, url, via[-2].url if len(via) > 1 else ""),
+        found_items=found.items,
+        via=via,
+        **await _find_archived(backends, job, entry.request),
+    )
     others = [
         await _with_request(backends, _of_other(facts, rows[0]), fingerprint, rows, is_other=True)
         for fingerprint, rows in list(tries.items())[:OTHERS]
     ]
     is_more = len(tries) > OTHERS or len(latest) == ROWS
     return replace(known, others=tuple(others), has_more_others=is_more)
+
+
+async def _find_archived(backends: Backends, job: Job, request: Request) -> dict[str, str]:
+    """Where the archive has the latest answer, or why it could not be asked."""
+    try:
+        archived = await backends.find_archived(job, request)
+    except OperatorError as error:  # an archive that is out of order is no reason to say nothing else
+        return {"archive_trouble": str(error)}
+    return {"archived": "" if archived is None else archived.location.text}
 
 
 async def _read_job(backends: Backends, job: Job, scope: JobScope, request: Request) -> UrlFacts:
@@ -100,7 +126,9 @@ def _by_request(latest: Sequence[Attempt]) -> dict[int, list[Attempt]]:
 
 def _of_other(facts: UrlFacts, tried: Attempt) -> UrlFacts:
     """The same of another request, so far as it is the same."""
-    return replace(facts, url=tried.url, canonical=tried.url, method=tried.method, request=tried.request)
+    return replace(
+        facts, url=tried.url, canonical=tried.url, method=tried.method, request=tried.request, drops=()
+    )
 
 
 async def _with_request(
@@ -120,6 +148,10 @@ async def _with_request(
         found = await frontier.find_request(fingerprint, urls.host_key(facts.canonical), tried_at=tried_at)
         if found and found.beyond and has_ended:
             found = DONE
+        if any(DEFERRED in row.flags for row in tries):
+            host = extraction_host(urls.host_key(facts.canonical))
+            reading = await frontier.find_request(twin_of(fingerprint), host, tried_at=tried_at)
+            found = found if reading is None or reading.beyond else reading
     place = found.place if found else QueuePosition()
     more: dict[str, Any] = {}
     if tries and tries[0].reason == LedgerReason.KNOWN_TARGET:

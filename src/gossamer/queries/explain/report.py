@@ -13,6 +13,7 @@ from gossamer.core.redaction import hide_userinfo
 from gossamer.core.requests import Request, RequestPreview
 from gossamer.core.results import Attempt
 from gossamer.queries.bounds import DETAIL, cut_attempt, cut_text, cut_values, fit_rows
+from gossamer.queries.drops import DroppedItem
 from gossamer.queries.explain.answer import explain_facts
 from gossamer.queries.explain.chain import ViaStep
 from gossamer.queries.explain.choice import choose_job
@@ -78,6 +79,7 @@ class UrlReport(Record, frozen=True, kw_only=True):
     last_at: Time | None
     items: int
     found_items: tuple[FoundItem, ...]  # the first of them
+    dropped_items: tuple[DroppedItem, ...]  # examples of those on the page that were not taken
     via: tuple[
         ViaStep, ...
     ]  # the pages that led to it, the first one first, itself last; empty: it is a seed
@@ -88,6 +90,11 @@ class UrlReport(Record, frozen=True, kw_only=True):
     rung_why: str  # what led the host there
     rung_since: Time | None
     probe_at: Time | None  # when the next lower rung is tried again
+    archived: str = ""  # the place of its latest answer in the archive; empty: it is in none
+    checked_at: Time | None = None  # when the page was last checked, in whichever job; None: not known
+    changed_at: Time | None = None  # when it was last seen to have changed
+    next_check_at: Time | None = None  # when it is worth another look
+    gone_at: Time | None = None  # since when its host says that there is no such page
     target: Annotated[str, FieldMeaning.ASIDE] = ""  # of the job
 
 
@@ -138,6 +145,7 @@ def report_of(facts: UrlFacts, explanation: UrlExplanation) -> UrlReport:
             FoundItem(id=one.id, type=one.type, key=one.key, changed_at=one.changed_at, data=one.data)
             for one in facts.found_items
         ),
+        dropped_items=facts.drops,
         via=facts.via,
         left_out=facts.left_out,
         tries=facts.attempts,
@@ -146,8 +154,23 @@ def report_of(facts: UrlFacts, explanation: UrlExplanation) -> UrlReport:
         rung_why=facts.ladder.why,
         rung_since=facts.ladder.since or None,
         probe_at=facts.ladder.probe_at or None,
+        **_kept_of(facts),
         target=facts.job.target,
     )
+
+
+def _kept_of(facts: UrlFacts) -> dict[str, Any]:
+    """Where the answer is archived, and the times of what is known of the page."""
+    page = facts.known
+    if page is None:
+        return {"archived": facts.archived}
+    return {
+        "archived": facts.archived,
+        "checked_at": page.checked_at or None,
+        "changed_at": page.changed_at or None,
+        "next_check_at": page.due_at,
+        "gone_at": page.gone_at,
+    }
 
 
 def cut_report(report: UrlReport) -> UrlReport:
@@ -158,6 +181,7 @@ def cut_report(report: UrlReport) -> UrlReport:
         found_items=tuple(
             fit_rows([replace(item, data=cut_values(item.data)) for item in report.found_items], ITEM_BYTES)
         ),
+        dropped_items=tuple(fit_rows(report.dropped_items, ITEM_BYTES)),
         tries=tuple(
             cut_attempt(tried, LONGEST_LINE if at == 0 else DETAIL) for at, tried in enumerate(report.tries)
         ),

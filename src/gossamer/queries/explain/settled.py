@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from gossamer.core.errors import Fault, LedgerReason
 from gossamer.core.jobs import KnownRequest
-from gossamer.core.results import Attempt, Verdict
+from gossamer.core.results import DEFERRED, EXTRACTED, Attempt, Verdict
 from gossamer.core.routes import BlockKind
 from gossamer.core.text import format_count
 from gossamer.policy.sentences.errors import words_for
+from gossamer.queries.drops import DroppedItem
 from gossamer.queries.explain.facts import NumberFormatter, UrlFacts, UrlState
 from gossamer.queries.explain.tries import describe_origin, last_try
+from gossamer.queries.explain.waiting import is_extraction
 
 
 def explain_dead(facts: UrlFacts, found: KnownRequest, show: NumberFormatter) -> tuple[UrlState, list[str]]:
@@ -21,11 +23,17 @@ def explain_dead(facts: UrlFacts, found: KnownRequest, show: NumberFormatter) ->
         lines.append(last_try(facts, show))
     way = f"`gossamer dead retry {facts.job.id} {facts.letter}`"
     then = "the fleet fetches it then" if facts.job.is_fleet else "and then the same `gossamer crawl`"
+    if is_extraction(found):
+        then = "its callback runs on what is in the archive then"
     lines.append(f"To try it again: {way}, {then}.")
     return UrlState.DEAD, lines
 
 
-_SKIPPED: dict[str, UrlState] = {Fault.ROBOTS: UrlState.ROBOTS, Fault.OUT_OF_SCOPE: UrlState.OUT_OF_SCOPE}
+_SKIPPED: dict[str, UrlState] = {
+    Fault.ROBOTS: UrlState.ROBOTS,
+    Fault.OUT_OF_SCOPE: UrlState.OUT_OF_SCOPE,
+    Fault.TRAP: UrlState.TRAP,
+}
 
 
 def explain_done(facts: UrlFacts, show: NumberFormatter) -> tuple[UrlState, list[str]]:
@@ -39,7 +47,7 @@ def explain_done(facts: UrlFacts, show: NumberFormatter) -> tuple[UrlState, list
     if last.verdict is Verdict.SKIPPED:
         return _SKIPPED.get(last.reason, UrlState.SKIPPED), [_explain_skipped(last, when)]
     if last.verdict is Verdict.SUCCESS:
-        return UrlState.DONE, _explain_fetch(facts, when, show)
+        return UrlState.DONE, _explain_fetch(facts, show)
     if last.verdict is Verdict.DEAD:
         line = f"It was given up {when} ({words_for(last.reason)})"
         answer, end = (
@@ -69,20 +77,33 @@ def _explain_redirect(facts: UrlFacts, when: str, show: NumberFormatter) -> list
     return [f"{line}, which is a request of its own.", *door]
 
 
-def _explain_fetch(facts: UrlFacts, when: str, show: NumberFormatter) -> list[str]:
-    last = facts.attempts[0]
+def _explain_fetch(facts: UrlFacts, show: NumberFormatter) -> list[str]:
+    last = next((row for row in facts.attempts if EXTRACTED not in row.flags), facts.attempts[0])
+    when = f"{show.span(facts.now - last.at)} ago ({show.time(last.at)})"
     what = f"status {last.status}, {show.size(last.size_bytes)}, {last.elapsed_ms:,.0f} ms"
     lines = [f"It was fetched {when}: {what}."]
+    if last is not facts.attempts[0]:
+        read = facts.attempts[0]
+        lines.append(
+            f"Its callback ran {show.span(facts.now - read.at)} ago ({show.time(read.at)}), from the archive."
+        )
     if facts.page is not None:
         title = f" {facts.page.title!r}" if facts.page.title else ""
         items = f"Items of this job that were last found at this URL: {facts.items:,}"
         lines.append(f"The page{title} was parsed. {items}.")
     else:
         lines.append("Nothing on it was parsed.")
-    if last.flags:
-        lines.append(f"What else is known about the page: {', '.join(last.flags)}.")
+    lines += [_explain_drop(drop) for drop in facts.drops]
+    if flags := [flag for flag in last.flags if flag != DEFERRED]:
+        lines.append(f"What else is known about the page: {', '.join(flags)}.")
     origin = describe_origin(last)
     return [*lines, f"What led to it: {origin}."] if origin else lines
+
+
+def _explain_drop(drop: DroppedItem) -> str:
+    by = f" by {drop.stage}" if drop.stage else ""
+    value = f" (it had {drop.value})" if drop.value else ""
+    return f"An item of it was dropped{by}: {drop.reason}{value}."
 
 
 def _other_request(target: Attempt | None, show: NumberFormatter) -> str:

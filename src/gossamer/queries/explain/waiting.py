@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from gossamer.core.hosts import FrontierRules, HostState
+from gossamer.core.hosts import FREE, FrontierRules, HostState
 from gossamer.core.jobs import KnownRequest
 from gossamer.core.lifecycle import JobState, RequestState
+from gossamer.core.shifts import EXTRACT_LANE
 from gossamer.core.text import format_count
 from gossamer.policy import politeness, urls
 from gossamer.policy.sentences.errors import words_for
@@ -21,7 +22,7 @@ def explain_waiting(
     why = [*([hold.line] if hold else []), *([_explain_unfound(found.beyond)] if found.beyond else [])]
     if facts.stats.state is JobState.CANCELLED:
         return UrlState.STOPPED, [*why, *([last_try(facts, show)] if facts.attempts else [])]
-    if facts.is_denied:
+    if facts.is_denied and not is_extraction(found):
         line = "robots.txt does not allow it: it will be skipped when its turn comes."
         return UrlState.ROBOTS, [line, *why]
     tries = [last_try(facts, show)] if facts.attempts else []
@@ -36,13 +37,29 @@ def explain_waiting(
     return UrlState.WAITING, [*why, *turn, *tries]
 
 
+def is_extraction(found: KnownRequest) -> bool:
+    """Whether it is about a page that was fetched, and that another worker reads."""
+    return found.entry is not None and FREE in found.entry.host
+
+
+def explain_extraction(facts: UrlFacts, show: NumberFormatter) -> tuple[UrlState, list[str]]:
+    """Its callback has not been run."""
+    hold = hold_on(facts)
+    who = f"a worker of the lane {EXTRACT_LANE!r}, who runs its callback"
+    lines = [f"It was fetched and archived, and waits for {who}."]
+    if facts.ahead:
+        lines.append(f"Pages of its host that go before it: {facts.ahead:,}.")
+    lines += [hold.line] if hold else []
+    lines += [last_try(facts, show)] if facts.attempts else []
+    return hold.state if hold else UrlState.WAITING, lines
+
+
 def _explain_delayed(
     facts: UrlFacts, found: KnownRequest, show: NumberFormatter, more: list[str]
 ) -> tuple[UrlState, list[str]]:
     wait_s = found.due_at - facts.now
-    when = (
-        f"in {_format_when(wait_s, found.due_at, show)}" if wait_s > 0 else "as soon as its host's turn comes"
-    )
+    whose = "a worker has time for it" if is_extraction(found) else "its host's turn comes"
+    when = f"in {_format_when(wait_s, found.due_at, show)}" if wait_s > 0 else f"as soon as {whose}"
     if not (found.attempts or found.reason or facts.attempts):
         return UrlState.DELAYED, [f"It is not due before a certain time: {when}.", *more]
     why = f", because the last attempt ended with {words_for(found.reason)}" if found.reason else ""
@@ -132,4 +149,6 @@ def explain_leased(facts: UrlFacts, show: NumberFormatter) -> tuple[UrlState, li
     else:
         late = show.span(-left_s)
         line = f"{worker} had it until {late} ago and is late; it is taken back and tried again."
+    if facts.found is not None and is_extraction(facts.found):
+        line = f"It was fetched and archived, and its callback runs. {line}"
     return UrlState.LEASED, [line, *([last_try(facts, show)] if facts.attempts else [])]

@@ -53,3 +53,9 @@ class MemoryActionLog:
             return False
         self._actions[number] = replace(action, undone_at=at)
         return True
+
+    async def clear_undone(self, number: int, at: float) -> None:
+        """See :class:`~gossamer.ports.action_log.ActionLog`."""
+        action = self._actions.get(number)
+        if action is not None and action.undone_at == at:
+            self._actions[number] = replace(action, undone_at=None)

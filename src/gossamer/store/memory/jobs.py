@@ -22,8 +22,10 @@ class MemoryJobStore:
         self._changes: dict[str, dict[str, SettingChange]] = {}
         self._launches: dict[str, bytes] = {}
 
-    async def create(self, name: str, target: str, plan: bytes = b"") -> Job:
+    async def create(self, name: str, target: str, plan: bytes = b"", key: bytes = b"") -> Job:
         """See :class:`~gossamer.ports.job_store.JobStore`."""
+        if key and (made := await self.find_by_key(key)):
+            return made
         head = slug_of(name)
         number = 1 + sum(slug_of(job.name) == head for job in self._jobs.values())
         job = Job(
@@ -31,7 +33,7 @@ class MemoryJobStore:
             name=name,
             target=target,
             created_at=self._clock.now(),
-            key=secrets.token_bytes(16),
+            key=key or secrets.token_bytes(16),
             plan=plan,
         )
         self._jobs[job.id] = job
@@ -41,6 +43,10 @@ class MemoryJobStore:
         """See :class:`~gossamer.ports.job_store.JobStore`."""
         named = (job for job in reversed(self._jobs.values()) if job.name == id_or_name)
         return self._jobs.get(id_or_name) or next(named, None)
+
+    async def find_by_key(self, key: bytes) -> Job | None:
+        """See :class:`~gossamer.ports.job_store.JobStore`."""
+        return next((job for job in self._jobs.values() if job.key == key), None)
 
     async def list_jobs(self, *, unfinished: bool = False) -> list[Job]:
         """See :class:`~gossamer.ports.job_store.JobStore`."""

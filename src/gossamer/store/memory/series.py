@@ -23,6 +23,9 @@ from gossamer.store.series import bucket_of, hours_between, steps_of, worst_of
 COVERED = "covered"
 """Among the counters of a bucket, the seconds in which anything was noted."""
 
+_NAMED = (HourlyKind.HOST, HourlyKind.PROXY)
+"""Whose counts are forgotten after a time."""
+
 Place = tuple[int, int]  # seconds of the bucket, when it begins
 
 
@@ -105,7 +108,7 @@ class MemorySeries:
             for place, gauges in folded.items():
                 noted.setdefault(place, {name: round(_mean_of(values)) for name, values in gauges.items()})
         for hourly in self._hourly.values():
-            for whose in [key for key in hourly if key[0] != HourlyKind.REASON and key[1] < named and key[2]]:
+            for whose in [key for key in hourly if key[0] in _NAMED and key[1] < named and key[2]]:
                 del hourly[whose]
 
     def _rows(self, job: Job, kind: HourlyKind, since: int, until: int | None = None) -> list[HourlyRow]:

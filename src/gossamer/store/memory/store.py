@@ -8,10 +8,15 @@ from collections.abc import AsyncIterator, Sequence
 import msgspec
 from msgspec.structs import replace
 
-from gossamer.core.jobs import Job, JobTotals, StoredItem
+from gossamer.core.drops import DropSample
+from gossamer.core.jobs import EVERY_ITEM, ItemFilter, Job, JobTotals, StoredItem
 from gossamer.core.results import Attempt, ItemRecord, PageRecord, VisitResult
+from gossamer.policy.goals import merge_counts
+from gossamer.policy.item_filter import fits_filter
 from gossamer.store.counters import BatchCounts, count_attempts, count_stale
+from gossamer.store.memory.known_pages import MemoryKnownPageStore
 from gossamer.store.memory.series import MemorySeries
+from gossamer.store.samples import SamplePlace, place_samples
 from gossamer.store.totals import count_results, seen_at, totals_of, visit_of
 
 
@@ -29,7 +34,9 @@ class MemoryStore:
         self._former: dict[tuple[int, int | None], StoredItem] = {}  # by id and content
         self._attempts: defaultdict[str, list[Attempt]] = defaultdict(list)
         self._totals: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        self.samples: defaultdict[str, dict[SamplePlace, DropSample]] = defaultdict(dict)
         self.series = MemorySeries()
+        self.known = MemoryKnownPageStore()
 
     async def write(self, job: Job, results: Sequence[VisitResult]) -> None:
         """See :class:`~gossamer.ports.store.Store`."""
@@ -43,12 +50,15 @@ class MemoryStore:
                 duplicates += number in self._sightings[job.id]
                 items += number not in self._sightings[job.id]
                 self._sightings[job.id][number] = content
+            if result.samples:
+                self.samples[job.id] = place_samples(result.samples, self.samples[job.id])
+        self.known.save_pages(job.name, (page for result in results for page in result.known))
         changes = count_results(results)
         changes.add_found(pages, items, duplicates)
         self._count(job, changes)
 
     def _count(self, job: Job, changes: BatchCounts) -> None:
-        self._totals[job.id].update(changes.total)
+        merge_counts(self._totals[job.id], changes.total)
         self.series.add_counts(job, changes)
 
     async def record_attempts(self, job: Job, attempts: Sequence[Attempt]) -> None:
@@ -100,16 +110,21 @@ class MemoryStore:
         self._items[place] = (content, stored)
         return stored.id, content
 
-    async def read_items(self, job: Job | None = None, after_id: int = 0) -> AsyncIterator[StoredItem]:
+    async def read_items(
+        self, job: Job | None = None, after_id: int = 0, which: ItemFilter = EVERY_ITEM
+    ) -> AsyncIterator[StoredItem]:
         """See :class:`~gossamer.ports.store.Store`."""
         for content, item in list(self._items.values()):
             if item.id <= after_id:
                 continue
-            if job is None:
-                yield item
-            elif item.id in self._sightings[job.id]:
+            found = item
+            if job is not None:
+                if item.id not in self._sightings[job.id]:
+                    continue
                 seen = self._sightings[job.id][item.id]
-                yield item if seen == content else self._former[item.id, seen]
+                found = item if seen == content else self._former[item.id, seen]
+            if fits_filter(found, which):
+                yield found
 
     async def latest_attempts(self, job: Job, url: str | None = None, limit: int = 1000) -> list[Attempt]:
         """See :class:`~gossamer.ports.store.Store`."""

@@ -61,3 +61,6 @@ UPDATE action SET after = $2 WHERE id = $1;
 -- That it was undone at exactly this time was by an earlier try.
 UPDATE action SET undone_at = $2
 WHERE id = $1 AND (undone_at IS NULL OR undone_at = $2) AND undo_until > $2 RETURNING id;
+
+-- name: clear_undone
+UPDATE action SET undone_at = NULL WHERE id = $1 AND undone_at = $2;

@@ -59,3 +59,7 @@ class PostgresActionLog:
     async def mark_undone(self, number: int, at: float) -> bool:
         """See :class:`~gossamer.ports.action_log.ActionLog`."""
         return await self._server.run(lambda conn: conn.fetchval(SQL["mark_undone"], number, at)) is not None
+
+    async def clear_undone(self, number: int, at: float) -> None:
+        """See :class:`~gossamer.ports.action_log.ActionLog`."""
+        await self._server.run(lambda conn: conn.execute(SQL["clear_undone"], number, at))

@@ -35,16 +35,16 @@ class PostgresJobStore:
     def __repr__(self) -> str:
         return f"<PostgresJobStore on {self._server!r}>"
 
-    async def create(self, name: str, target: str, plan: bytes = b"") -> Job:
+    async def create(self, name: str, target: str, plan: bytes = b"", key: bytes = b"") -> Job:
         """See :class:`~gossamer.ports.job_store.JobStore`."""
-        name, target, key = clean_text(name), clean_text(target), secrets.token_bytes(16)
+        name, target, key = clean_text(name), clean_text(target), key or secrets.token_bytes(16)
         head, now = slug_of(name), self._clock.now()
 
         async def create(conn: Connection) -> Job:
             async with conn.transaction():
                 await conn.execute(SQL["lock_slug"], LOCK, head)
-                made = await conn.fetchrow(SQL["job_by_key"], head, key)
-                if made is not None:  # by an earlier try, whose answer was lost
+                made = await conn.fetchrow(SQL["job_by_key"], key)
+                if made is not None:  # by somebody else, or by an earlier try, whose answer was lost
                     return job_of(made)
                 number = await conn.fetchval(SQL["next_number"], head)
                 job = Job(id=f"{head}-{number}", name=name, target=target, created_at=now, key=key, plan=plan)
@@ -62,6 +62,11 @@ class PostgresJobStore:
             return row or await conn.fetchrow(SQL["latest_job"], wanted)
 
         row = await self._server.run(get)
+        return None if row is None else job_of(row)
+
+    async def find_by_key(self, key: bytes) -> Job | None:
+        """See :class:`~gossamer.ports.job_store.JobStore`."""
+        row = await self._server.run(lambda conn: conn.fetchrow(SQL["job_by_key"], key))
         return None if row is None else job_of(row)
 
     async def list_jobs(self, *, unfinished: bool = False) -> list[Job]:

@@ -5,23 +5,30 @@ Guarantee: reads only.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
+from gossamer.core.drops import DropSample
 from gossamer.core.jobs import Job
 from gossamer.core.results import EVERY_ATTEMPT, Attempt, AttemptFilter, AttemptRows, PageRecord
 from gossamer.drivers.postgres.server import PostgresServer
 from gossamer.drivers.sql import load_statements
 from gossamer.store.attempts import NEWEST, SLICE, latest_attempts, page_attempts
 from gossamer.store.postgres.json import clean_text
+from gossamer.store.samples import distinct_samples, sample_of
 
 SQL = load_statements("gossamer.store.postgres", "store.sql")
-AT_URLS = "hashtext(url) = ANY (ARRAY(SELECT hashtext(asked) FROM unnest($6::text[]) AS asked))"
-"""By the index attempt_url."""
+AT_URLS = """(
+    SELECT * FROM attempt
+    WHERE ARRAY[hashtext(url)] && ARRAY(SELECT hashtext(asked) FROM unnest($6::text[]) AS asked) OFFSET 0
+)"""
+"""The rows of some URLs, by the index attempt_url, whatever else is asked of them."""
+PAGES = 500
+"""Pages that are read at a time."""
 
 
 class PostgresLedgerReader:
-    """The ledger, the pages and the items of a server, as a person asks for them."""
+    """The ledger and the pages of a server, as a person asks for them."""
 
     def __init__(self, server: PostgresServer) -> None:
         self._server = server
@@ -42,16 +49,28 @@ class PostgresLedgerReader:
         """See :class:`~gossamer.ports.ledger_reader.LedgerReader`."""
         return await page_attempts(_PostgresLedgerRows(self._server, job, which), limit, which, before_id)
 
+    async def read_pages(self, job: Job) -> AsyncIterator[PageRecord]:
+        """See :class:`~gossamer.ports.ledger_reader.LedgerReader`."""
+        last, count = (-(1 << 63), -(1 << 63)), PAGES
+        while count == PAGES:
+            values = (job.id, *last, PAGES)
+            rows = await self._server.run(lambda conn, values=values: conn.fetch(SQL["pages"], *values))  # type: ignore[misc]
+            count = len(rows)
+            for visit, *row in rows:
+                page = PageRecord(**dict(zip(PageRecord.__struct_fields__, row, strict=True)))
+                last = (page.fingerprint, visit)
+                yield page
+
     async def find_page(self, job: Job, fingerprint: int) -> PageRecord | None:
         """See :class:`~gossamer.ports.ledger_reader.LedgerReader`."""
         row = await self._server.run(lambda conn: conn.fetchrow(SQL["page"], job.id, fingerprint))
         return None if row is None else PageRecord(**row)
 
-    async def items_on(self, job: Job, url: str) -> int:
+    async def read_samples(self, job: Job, reason: str = "", limit: int = 50) -> list[DropSample]:
         """See :class:`~gossamer.ports.ledger_reader.LedgerReader`."""
-        return int(
-            await self._server.run(lambda conn: conn.fetchval(SQL["items_on"], job.id, clean_text(url)))
-        )
+        values = (job.id, clean_text(reason), 2 * limit)  # one may stand in two slots
+        rows = await self._server.run(lambda conn: conn.fetch(SQL["samples"], *values))
+        return distinct_samples(map(sample_of, rows), limit)
 
 
 class _PostgresLedgerRows:
@@ -78,7 +97,8 @@ class _PostgresLedgerRows:
         )
         base = "reason = $3 AND reason <> ''" if self._reason else "$3::text IS NULL"
         at_urls = which.urls and within == NEWEST  # what is read in slices is bounded as it is
-        self._slice = SQL["slice"].replace(":base", f"{base} AND {AT_URLS}" if at_urls else base)
+        source = AT_URLS if at_urls else "attempt"
+        self._slice = SQL["slice"].replace(":base", base).replace(":source", source)
         self._below = SQL["row_below"].replace(":base", base)
 
     async def read_slice(self, before: int, count: int) -> Sequence[Any]:

@@ -7,15 +7,21 @@ item whose JSON cannot be read is left out and counted: it does not lose the oth
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from operator import attrgetter
+from itertools import chain
+from operator import attrgetter, itemgetter
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
+from gossamer.core.drops import DropSample
+from gossamer.core.freshness import KnownPage
 from gossamer.core.results import Attempt, VisitResult
 from gossamer.store.attempts import packed_request
 from gossamer.store.counters import BatchCounts, count_attempts, count_stale
+from gossamer.store.known_pages import known_pages_of
 from gossamer.store.postgres.json import clean_text, to_jsonb
+from gossamer.store.samples import place_samples
 from gossamer.store.totals import count_results, seen_at, visit_of
 
 Place = tuple[str, str]  # type and key of an item
@@ -28,40 +34,64 @@ DAY_S = 86400
 
 _UNREADABLE = (ValueError, RecursionError, msgspec.MsgspecError)
 _AT = 4  # where an item's row has its time
-_plain = attrgetter(
+_PLAIN = (
     *("fingerprint", "at", "attempt", "status", "depth", "size_bytes", "elapsed_ms", "wire_bytes", "cost"),
     *("verdict", "reason", "rung", "worker", "url", "via", "detail", "method", "proxy", "session", "address"),
 )
+_plain = attrgetter(*_PLAIN)
+COPIED_COLUMNS = ("job", *_PLAIN, "flags", "request")
+"""Of :meth:`WriteBatch.attempt_rows`."""
 _ATTEMPT_COLUMNS = 22
 _ATTEMPT_TEXTS = slice(9, _ATTEMPT_COLUMNS)
+_FIRST_TEXT = 1 + _ATTEMPT_TEXTS.start
+"""In a row that is copied, which begins with the job."""
+_TEXTS_OF_COPIED = itemgetter(slice(_FIRST_TEXT, None))
+_PAGE_COLUMNS = 11
 _PAGE_TEXTS = slice(7, 10)
 
 
 class WriteBatch:
     """What is to be written for one job at once."""
 
-    __slots__ = ("attempts", "changes", "items", "pages", "seen")
+    __slots__ = ("attempts", "changes", "items", "known", "pages", "samples", "seen")
 
     def __init__(self) -> None:
         self.items: dict[Place, tuple[Any, ...]] = {}
         self.seen = 0  # items, the same ones counted as often as they were found
-        self.pages: Columns = [()] * 10
-        self.attempts: Columns = [()] * _ATTEMPT_COLUMNS
+        self.pages: Columns = [()] * _PAGE_COLUMNS
+        self.attempts: Sequence[Attempt] = ()
+        self.samples: Columns = []
+        self.known: list[KnownPage] = []
         self.changes = BatchCounts()
 
-    def to_values(self) -> tuple[Any, ...]:
-        """The arguments of the statement, from ``$8`` on."""
+    def to_values(self, *options: Any, with_attempts: bool = True) -> tuple[Any, ...]:
+        """The arguments of the statement, from ``$8`` on; ``options`` are ``$61`` and those behind it."""
         columns = _transpose_rows(self.items.values(), 9)
         total = self.changes.total
         totals = ([clean_text(name) for name in total], list(total.values()))
         series = self.changes.series_rows()
         over_time = (self.changes.latest, [row[0] for row in series], [list(row[1:]) for row in series])
         hourly = _transpose_rows(map(_clean_hour, self.changes.hourly_rows()), 5)
-        return (self.seen, *columns, *self.pages, *self.attempts, *totals, *over_time, *hourly)
+        *pages, found = self.pages
+        attempts = _attempt_columns(self.attempts if with_attempts else ())
+        fixed = (self.seen, *columns, *pages, *attempts, *totals, *over_time, *hourly)
+        return (*fixed, found, *options, *self.samples)
+
+    @property
+    def attempt_count(self) -> int:
+        """Rows of the ledger."""
+        return len(self.attempts)
+
+    def attempt_rows(self, job: int) -> list[tuple[Any, ...]]:
+        """The rows of the ledger, to be copied into it."""
+        rows = [(job, *_attempt_row(attempt)) for attempt in self.attempts]
+        if _are_clean(chain.from_iterable(map(_TEXTS_OF_COPIED, rows))):
+            return rows
+        return [(*row[:_FIRST_TEXT], *map(clean_text, _TEXTS_OF_COPIED(row))) for row in rows]
 
     def attempt_days(self) -> set[int]:
         """The days (UTC) of the attempts, counted from the epoch."""
-        return {int(at // DAY_S) for at in self.attempts[1]}
+        return {int(attempt.at // DAY_S) for attempt in self.attempts}
 
     def with_only(self, item: Place) -> WriteBatch:
         """A batch of one of its items and nothing else."""
@@ -83,7 +113,9 @@ def batch_of(results: Sequence[VisitResult]) -> WriteBatch:
     batch.changes = count_results(results)
     _add_items(batch, results)
     batch.pages = _page_columns(results)
-    batch.attempts = _attempt_columns([attempt for result in results for attempt in result.attempts])
+    batch.samples = _sample_columns(results)
+    batch.attempts = [attempt for result in results for attempt in result.attempts]
+    batch.known = known_pages_of(results)
     return batch
 
 
@@ -91,7 +123,7 @@ def batch_of_attempts(attempts: Sequence[Attempt]) -> WriteBatch:
     """Rows of the ledger alone."""
     batch = WriteBatch()
     batch.changes = count_attempts(attempts)
-    batch.attempts = _attempt_columns(attempts)
+    batch.attempts = attempts
     return batch
 
 
@@ -169,10 +201,23 @@ def _page_columns(results: Sequence[VisitResult]) -> Columns:
         if place in rows and rows[place][3] > page.at:
             continue
         numbers = (page.fingerprint, visit, is_again, page.at, page.status, page.depth, page.size_bytes)
-        rows[place] = (*numbers, page.content_type, page.title, page.url)
-    columns = _transpose_rows(rows.values(), 10)
+        rows[place] = (*numbers, page.content_type, page.title, page.url, page.items)
+    columns = _transpose_rows(rows.values(), _PAGE_COLUMNS)
     columns[_PAGE_TEXTS] = map(_clean_column, columns[_PAGE_TEXTS])
     return columns
+
+
+def _sample_columns(results: Sequence[VisitResult]) -> Columns:
+    samples = [_clean_sample(sample) for result in results for sample in result.samples]
+    placed = place_samples(samples).items()
+    rows = [(reason, slot, s.stage, s.type, s.url, s.at, s.data) for (reason, slot), s in placed]
+    return list(zip(*rows, strict=True))
+
+
+def _clean_sample(sample: DropSample) -> DropSample:
+    """Cleaned before it has its place: two reasons may be one then."""
+    texts = {name: clean_text(getattr(sample, name)) for name in ("reason", "stage", "type", "url")}
+    return replace(sample, **texts)
 
 
 def _attempt_columns(attempts: Sequence[Attempt]) -> Columns:
@@ -182,7 +227,9 @@ def _attempt_columns(attempts: Sequence[Attempt]) -> Columns:
 
 
 def _attempt_row(attempt: Attempt) -> tuple[Any, ...]:
-    return (*_plain(attempt), " ".join(attempt.flags), packed_request(attempt))
+    flags = attempt.flags
+    request = "" if attempt.request is None else packed_request(attempt)
+    return (*_plain(attempt), " ".join(flags) if flags else "", request)
 
 
 def _transpose_rows(rows: Iterable[tuple[Any, ...]], width: int) -> Columns:
@@ -191,7 +238,9 @@ def _transpose_rows(rows: Iterable[tuple[Any, ...]], width: int) -> Columns:
 
 def _clean_column(column: Sequence[str]) -> Sequence[str]:
     """The same as :func:`clean_value` for each; all are looked at at once, since hardly any needs it."""
-    everything = "".join(column)
-    if everything.isascii() and "\0" not in everything:
-        return column
-    return [clean_text(text) for text in column]
+    return column if _are_clean(column) else [clean_text(text) for text in column]
+
+
+def _are_clean(texts: Iterable[str]) -> bool:
+    everything = "".join(texts)
+    return everything.isascii() and "\0" not in everything

@@ -19,17 +19,28 @@ from collections.abc import AsyncIterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gossamer.core.errors import LedgerReason
-from gossamer.core.jobs import Job, JobTotals, StoredItem
+from gossamer.core.jobs import EVERY_ITEM, ItemFilter, Job, JobTotals, StoredItem
 from gossamer.core.results import Attempt, VisitResult
 from gossamer.core.series import COLUMNS
 from gossamer.drivers.postgres.errors import RefusedValueError
 from gossamer.drivers.postgres.schema import LOCK
 from gossamer.drivers.postgres.server import PostgresServer
 from gossamer.drivers.sql import load_statements
+from gossamer.policy.item_filter import fits_filter
 from gossamer.store.attempts import LATEST, attempt_of
 from gossamer.store.postgres.jobs import job_number
 from gossamer.store.postgres.json import clean_text, from_jsonb
-from gossamer.store.postgres.rows import DAY_S, Place, WriteBatch, batch_of, batch_of_attempts, stale_rows
+from gossamer.store.postgres.known_pages import SQL as KNOWN_SQL
+from gossamer.store.postgres.known_pages import columns_of_pages
+from gossamer.store.postgres.rows import (
+    COPIED_COLUMNS,
+    DAY_S,
+    Place,
+    WriteBatch,
+    batch_of,
+    batch_of_attempts,
+    stale_rows,
+)
 from gossamer.store.series import fill_columns
 from gossamer.store.totals import totals_of
 
@@ -45,7 +56,12 @@ SQL = {
     name: statement.replace(":cells", _CELLS)
     for name, statement in fill_columns(load_statements("gossamer.store.postgres", "store.sql")).items()
 }
+# Few batches have examples of what was dropped.
+SQL["write_samples"] = SQL["write"].replace(":sampled", SQL["sampled"])
+SQL["write"] = SQL["write"].replace(":sampled", "")
 PAGE = 500  # items read at a time
+COPIED = 200
+"""From so many rows of the ledger on they are copied: more round trips, and less than half the work."""
 SLOTS = 16
 """Rows among which the writers of one total are spread."""
 
@@ -57,8 +73,10 @@ class PostgresStore:
     """A ``Store`` on a server.
 
     ``min_interval_s``: an item that changed less than this ago is not changed again. ``history``: all former
-    versions of items go to ``item_history``, not only those that another job saw. ``ledger_days``: days that
-    the ledger keeps; ``None`` is all.
+    versions of items go to ``item_history``, not only those that another job saw. ``follows_changes``: what
+    changes is noted for outputs. ``seen_resolution_s``: the time at which an item was seen last is moved when
+    it is older than this; until then one that is as it was costs no row. ``ledger_days``: days that the
+    ledger keeps; ``None`` is all.
     """
 
     def __init__(
@@ -67,11 +85,14 @@ class PostgresStore:
         *,
         min_interval_s: float = 0.0,
         history: bool = False,
+        follows_changes: bool = False,
+        seen_resolution_s: float = 3600.0,
         ledger_days: int | None = None,
     ) -> None:
         self._server = server
         self._min_interval_s = min_interval_s
         self._history = history
+        self._more = (seen_resolution_s, follows_changes)
         self._ledger_days = ledger_days
         self._numbers: dict[str, int] = {}  # of jobs
         self._days: set[int] = set()  # that have a partition
@@ -110,9 +131,12 @@ class PostgresStore:
             writer = self._writers.pop()
         except IndexError:
             writer = _BatchCounter()
-        values = self._statement_values(writer, number, job, batch)
+        copied = batch.attempt_rows(number) if batch.attempt_count >= COPIED else []
+        values = self._statement_values(writer, number, job, batch, copies=bool(copied))
+        statement = SQL["write_samples" if batch.samples else "write"]
+        known = columns_of_pages(job.name, batch.known) if batch.known else ()
         try:
-            await self._server.run(lambda conn: conn.execute(SQL["write"], *values))
+            await self._server.run(lambda conn: write_batch(conn, statement, values, copied, known))
         except BaseException:
             # A writer whose last batch may still be under way is not used again, and what was known of
             # the server may be why it went wrong.
@@ -128,11 +152,12 @@ class PostgresStore:
         return number
 
     def _statement_values(
-        self, writer: _BatchCounter, number: int, job: Job, batch: WriteBatch
+        self, writer: _BatchCounter, number: int, job: Job, batch: WriteBatch, *, copies: bool = False
     ) -> tuple[Any, ...]:
-        writer.batch += 1
+        writer.batch += 2  # what is copied has the number before
         options = (clean_text(job.name), self._min_interval_s, self._history)
-        return (writer.id, writer.batch, number, writer.id % SLOTS, *options, *batch.to_values())
+        columns = batch.to_values(*self._more, with_attempts=not copies)
+        return (writer.id, writer.batch, number, writer.id % SLOTS, *options, *columns)
 
     async def _find_refused(self, job: Job, batch: WriteBatch) -> list[Place]:
         """The items of a batch that the server does not take, found by trying each."""
@@ -147,14 +172,19 @@ class PostgresStore:
                 log.warning("%s: %s %.200r was not stored: %s", job.id, place[0], place[1], error)
         return refused
 
-    async def read_items(self, job: Job | None = None, after_id: int = 0) -> AsyncIterator[StoredItem]:
+    async def read_items(
+        self, job: Job | None = None, after_id: int = 0, which: ItemFilter = EVERY_ITEM
+    ) -> AsyncIterator[StoredItem]:
         """See :class:`~gossamer.ports.store.Store`. Reads a page at a time."""
         name, more = ("items", ()) if job is None else ("items_of_job", (job.id,))
+        asked = (clean_text(which.type) or None, which.changed_since)
+        is_whole = not (which.missing or which.text)  # the rest of a filter is in the statement
         while True:
-            values = (after_id, PAGE, *more)
+            values = (after_id, PAGE, *asked, *more)
             rows = await self._server.run(lambda conn, values=values: conn.fetch(SQL[name], *values))  # type: ignore[misc]
-            for row in rows:
-                yield _item_of(row)
+            for item in map(_item_of, rows):
+                if is_whole or fits_filter(item, which):
+                    yield item
             if len(rows) < PAGE:
                 return
             after_id = rows[-1][0]
@@ -215,6 +245,31 @@ class _BatchCounter:
     def __init__(self) -> None:
         self.id = secrets.randbits(63)
         self.batch = 0
+
+
+async def write_batch(
+    conn: Connection,
+    statement: str,
+    values: tuple[Any, ...],
+    copied: Sequence[tuple[Any, ...]],
+    known: tuple[Any, ...] = (),
+) -> None:
+    """Write a batch, unless it is there; ``copied``: its rows of the ledger, if the statement has none.
+
+    ``known``: what is known of pages, as columns; stored twice it is the same.
+    """
+    if not copied and not known:
+        await conn.execute(statement, *values)
+        return
+    writer, number = values[:2]
+    async with conn.transaction():
+        if known:
+            await conn.execute(KNOWN_SQL["save_pages"], *known)
+        if not copied:
+            await conn.execute(statement, *values)
+        elif await conn.fetchval(SQL["take_receipt"], writer, number - 1) is not None:
+            await conn.copy_records_to_table("attempt", records=copied, columns=COPIED_COLUMNS)
+            await conn.execute(statement, *values)
 
 
 class _RollbackError(Exception):

@@ -22,13 +22,14 @@ found AS (  -- numbered in the order in which they were found
 upserted AS (
     INSERT INTO item AS old (
         id, spider, type, key, hash, first_seen, last_seen, changed_at, keeps_history, is_altered, url, data,
-        layout, job
+        layout, job, is_followed
     )
-    SELECT id, $5, type, key, hash, first_at, at, at, $7, is_altered, url, data::jsonb, layout, $3
+    SELECT id, $5, type, key, hash, first_at, at, at, $7, is_altered, url, data::jsonb, layout, $3, $62
     FROM found ORDER BY type, key
     ON CONFLICT (spider, type, key) DO UPDATE SET
         last_seen = greatest(old.last_seen, excluded.last_seen),
         keeps_history = excluded.keeps_history,
+        is_followed = excluded.is_followed,
         (hash, changed_at, is_altered, url, data, layout, job) = (
             -- Only what is newer and differs, and only when the last change is long enough ago.
             SELECT
@@ -44,16 +45,27 @@ upserted AS (
                     AND excluded.last_seen >= old.changed_at + $6
             ) AS n (news)
         )
-    RETURNING id, hash
+    -- What is as it was costs no row, but for a time that is due, and for one that this statement does not see yet:
+    -- it could not be looked up below.
+    WHERE old.hash <> excluded.hash OR old.job NOT IN (0, excluded.job)
+        OR excluded.last_seen > old.last_seen + $61::float8
+        OR NOT EXISTS (SELECT 1 FROM item seen WHERE seen.id = old.id)
+    RETURNING id, hash, type, key
+),
+met AS (
+    SELECT id, hash FROM upserted
+    UNION ALL
+    SELECT i.id, f.hash FROM found f JOIN item i ON i.spider = $5 AND i.type = f.type AND i.key = f.key
+    WHERE NOT EXISTS (SELECT 1 FROM upserted u WHERE u.type = f.type AND u.key = f.key)
 ),
 sighted AS (  -- a row that was inserted and not updated has no xmax
-    INSERT INTO sighting AS s (job, item, hash) SELECT $3, id, hash FROM upserted
+    INSERT INTO sighting AS s (job, item, hash) SELECT $3, id, hash FROM met
     ON CONFLICT (job, item) DO UPDATE SET hash = excluded.hash WHERE s.hash <> excluded.hash
     RETURNING s.xmax = 0 AS is_new
 ),
 paged AS (
     INSERT INTO page AS old (
-        job, fingerprint, visit, at, status, depth, size_bytes, content_type, title, url
+        job, fingerprint, visit, at, status, depth, size_bytes, content_type, title, url, items
     )
     SELECT $3, p.fingerprint,
         -- What was asked for on purpose and is done again after its worker was lost is the visit before.
@@ -61,16 +73,16 @@ paged AS (
             (SELECT max(q.visit) FROM page q WHERE q.job = $3 AND q.fingerprint = p.fingerprint AND q.visit > 0),
             p.visit
         ) ELSE p.visit END,
-        p.at, p.status, p.depth, p.size_bytes, p.content_type, p.title, p.url
+        p.at, p.status, p.depth, p.size_bytes, p.content_type, p.title, p.url, p.items
     FROM receipt_, unnest(
         $18::bigint[], $19::bigint[], $20::boolean[], $21::float8[], $22::int[], $23::int[], $24::bigint[],
-        $25::text[], $26::text[], $27::text[]
-    ) AS p (fingerprint, visit, is_again, at, status, depth, size_bytes, content_type, title, url)
+        $25::text[], $26::text[], $27::text[], $60::int[]
+    ) AS p (fingerprint, visit, is_again, at, status, depth, size_bytes, content_type, title, url, items)
     ORDER BY p.fingerprint, p.visit
     ON CONFLICT (job, fingerprint, visit) DO UPDATE SET
         times = old.times + 1, at = excluded.at, status = excluded.status, depth = excluded.depth,
         size_bytes = excluded.size_bytes, content_type = excluded.content_type, title = excluded.title,
-        url = excluded.url
+        url = excluded.url, items = excluded.items
     WHERE excluded.at >= old.at
     RETURNING times
 ),
@@ -86,6 +98,7 @@ tried AS (
         $42::text[], $43::text[], $44::text[], $45::text[], $46::text[], $47::text[], $48::text[], $49::text[]
     ) AS a
 ),
+:sampled
 counted AS (
     SELECT c.name, c.value
     FROM receipt_, unnest($50::text[], $51::bigint[]) AS c (name, value)
@@ -111,7 +124,29 @@ hours AS (
 )
 INSERT INTO tally AS t (job, slot, name, value)
 SELECT $3, $4, name, value FROM counted WHERE value <> 0 ORDER BY name
-ON CONFLICT (job, slot, name) DO UPDATE SET value = t.value + excluded.value;
+ON CONFLICT (job, slot, name) DO UPDATE SET value = CASE
+    WHEN starts_with(t.name, 'expected:') THEN greatest(t.value, excluded.value) ELSE t.value + excluded.value END;
+
+-- name: take_receipt
+-- Whoever gets no row has this batch already, or knows it when another try of it is over.
+INSERT INTO receipt AS r (writer, batch) VALUES ($1, $2)
+ON CONFLICT (writer) DO UPDATE SET batch = excluded.batch, at = now() WHERE r.batch < excluded.batch
+RETURNING 1;
+
+-- name: sampled
+-- The part of `write` for batches that have examples of what was dropped: the earliest stays in slot 0, the latest
+-- in each of the others.
+sampled AS (
+    INSERT INTO drop_sample AS old (job, reason, slot, stage, type, url, at, data)
+    SELECT $3, d.*
+    FROM receipt_, unnest(
+        $63::text[], $64::smallint[], $65::text[], $66::text[], $67::text[], $68::float8[], $69::bytea[]
+    ) AS d (reason, slot, stage, type, url, at, data)
+    ORDER BY d.reason, d.slot
+    ON CONFLICT (job, reason, slot) DO UPDATE SET
+        stage = excluded.stage, type = excluded.type, url = excluded.url, at = excluded.at, data = excluded.data
+    WHERE CASE WHEN old.slot = 0 THEN excluded.at < old.at ELSE excluded.at >= old.at END
+),
 
 -- name: mark_stale
 -- Rows of lost leases, among the latest: they were written a moment ago. The totals follow in the same statement,
@@ -177,7 +212,8 @@ DELETE FROM receipt WHERE at < now() - interval '1 day';
 
 -- name: items
 SELECT id, type, key, data, layout, url, first_seen, last_seen, changed_at
-FROM item WHERE id > $1 ORDER BY id LIMIT $2;
+FROM item
+WHERE id > $1 AND ($3::text IS NULL OR type = $3) AND ($4::float8 IS NULL OR changed_at >= $4) ORDER BY id LIMIT $2;
 
 -- name: items_of_job
 -- With the values that the job saw.
@@ -188,7 +224,8 @@ LEFT JOIN LATERAL (
     SELECT * FROM item_history h WHERE h.item = i.id AND h.hash = s.hash AND s.hash <> i.hash
     ORDER BY h.changed_at DESC LIMIT 1
 ) f ON true
-WHERE s.job = (SELECT id FROM job WHERE name = $3) AND s.item > $1
+WHERE s.job = (SELECT id FROM job WHERE name = $5) AND s.item > $1
+    AND ($3::text IS NULL OR i.type = $3) AND ($4::float8 IS NULL OR coalesce(f.changed_at, i.changed_at) >= $4)
 ORDER BY s.item LIMIT $2;
 
 -- name: attempts
@@ -200,11 +237,11 @@ WHERE job = (SELECT id FROM job WHERE name = $1) AND ($3::text[] IS NULL OR url 
 ORDER BY id DESC LIMIT $2;
 
 -- name: slice
--- Of the newest rows of a job below an id those that fit; `:base` is what has an index.
+-- Of the newest rows of a job below an id those that fit. What has an index is filled in, and where they are taken from.
 SELECT id, at, url, fingerprint, verdict, reason, detail, attempt, status, size_bytes, elapsed_ms, worker, rung,
     depth, via, method, flags, request, proxy, session, cost, wire_bytes, address
 FROM (
-    SELECT * FROM attempt WHERE job = (SELECT id FROM job WHERE name = $1) AND :base AND id < $2
+    SELECT * FROM :source AS attempt WHERE job = (SELECT id FROM job WHERE name = $1) AND :base AND id < $2
     ORDER BY id DESC LIMIT $4
 ) newest
 WHERE ($6::text[] IS NULL OR url = ANY ($6)) AND ($7::int IS NULL OR status = $7)
@@ -224,27 +261,22 @@ SELECT id, at FROM attempt
 WHERE job = (SELECT id FROM job WHERE name = $1) AND :base AND id < $2 ORDER BY id DESC LIMIT 1 OFFSET $4;
 
 -- name: tally
-SELECT name, sum(value)::bigint FROM tally WHERE job = (SELECT id FROM job WHERE name = $1) GROUP BY name;
+SELECT name, (CASE WHEN starts_with(name, 'expected:') THEN max(value) ELSE sum(value) END)::bigint FROM tally
+WHERE job = (SELECT id FROM job WHERE name = $1) GROUP BY name;
+
+-- name: pages
+SELECT visit, url, fingerprint, status, content_type, title, depth, size_bytes, at, items
+FROM page WHERE job = (SELECT id FROM job WHERE name = $1) AND (fingerprint, visit) > ($2, $3)
+ORDER BY fingerprint, visit LIMIT $4;
 
 -- name: page
-SELECT url, fingerprint, status, content_type, title, depth, size_bytes, at
+SELECT url, fingerprint, status, content_type, title, depth, size_bytes, at, items
 FROM page WHERE job = (SELECT id FROM job WHERE name = $1) AND fingerprint = $2
 ORDER BY at DESC LIMIT 1;
 
--- name: items_on
--- By their present value's URL, or that of a former one.
-SELECT count(*)
-FROM (
-    SELECT id FROM item WHERE hashtext(url) = hashtext($2) AND url = $2
-    UNION SELECT item FROM item_history WHERE hashtext(url) = hashtext($2) AND url = $2
-) found
-JOIN sighting s ON s.job = (SELECT id FROM job WHERE name = $1) AND s.item = found.id
-JOIN item i ON i.id = found.id
-LEFT JOIN LATERAL (
-    SELECT * FROM item_history h WHERE h.item = i.id AND h.hash = s.hash AND s.hash <> i.hash
-    ORDER BY h.changed_at DESC LIMIT 1
-) f ON true
-WHERE coalesce(f.url, i.url) = $2;
+-- name: samples
+SELECT reason, stage, type, url, at, data FROM drop_sample
+WHERE job = (SELECT id FROM job WHERE name = $1) AND ($2 = '' OR reason = $2) ORDER BY reason, slot LIMIT $3;
 
 -- ------------------------------------------------------------------ the book of jobs
 
@@ -273,7 +305,7 @@ WHERE name = $1 AND state = $6 AND finished_at IS NOT DISTINCT FROM $7 RETURNING
 
 -- name: job_by_key
 SELECT name, spider, target, created_at, state, finished_at, finish_reason, end_error, key, plan
-FROM job WHERE slug = $1 AND key = $2;
+FROM job WHERE key = $1;
 
 -- name: job_by_name
 SELECT name, spider, target, created_at, state, finished_at, finish_reason, end_error, key, plan

@@ -52,3 +52,6 @@ UPDATE action SET after = ? WHERE id = ?;
 
 -- name: mark_undone
 UPDATE action SET undone_at = ?1 WHERE id = ?2 AND undone_at IS NULL AND undo_until > ?1;
+
+-- name: clear_undone
+UPDATE action SET undone_at = NULL WHERE id = ? AND undone_at = ?;

@@ -63,3 +63,7 @@ class SqliteActionLog:
     async def mark_undone(self, number: int, at: float) -> bool:
         """See :class:`~gossamer.ports.action_log.ActionLog`."""
         return await self._db.run(lambda conn: conn.execute(SQL["mark_undone"], (at, number)).rowcount) > 0
+
+    async def clear_undone(self, number: int, at: float) -> None:
+        """See :class:`~gossamer.ports.action_log.ActionLog`."""
+        await self._db.run(lambda conn: conn.execute(SQL["clear_undone"], (number, at)).rowcount)

@@ -28,12 +28,15 @@ class SqliteJobStore:
         self._db = db
         self._clock = clock
 
-    async def create(self, name: str, target: str, plan: bytes = b"") -> Job:
+    async def create(self, name: str, target: str, plan: bytes = b"", key: bytes = b"") -> Job:
         """See :class:`~gossamer.ports.job_store.JobStore`."""
-        key = secrets.token_bytes(16)
-        return await self._db.run(lambda conn: self._create_within(conn, name, target, key, plan))
+        own = key or secrets.token_bytes(16)
+        return await self._db.run(lambda conn: self._create_within(conn, name, target, own, plan))
 
     def _create_within(self, conn: Connection, name: str, target: str, key: bytes, plan: bytes) -> Job:
+        made = conn.execute(SQL["job_by_key"], (key,)).fetchone()
+        if made is not None:
+            return job_of(made)
         number = conn.execute(SQL["next_number"], (slug_of(name),)).fetchone()[0]
         head, now = slug_of(name), self._clock.now()
         job = Job(id=f"{head}-{number}", name=name, target=target, created_at=now, key=key, plan=plan)
@@ -48,6 +51,11 @@ class SqliteJobStore:
             return row or conn.execute(SQL["latest_job"], (id_or_name,)).fetchone()
 
         row = await self._db.read(get)
+        return None if row is None else job_of(row)
+
+    async def find_by_key(self, key: bytes) -> Job | None:
+        """See :class:`~gossamer.ports.job_store.JobStore`."""
+        row = await self._db.read(lambda conn: conn.execute(SQL["job_by_key"], (key,)).fetchone())
         return None if row is None else job_of(row)
 
     async def list_jobs(self, *, unfinished: bool = False) -> list[Job]:

@@ -5,24 +5,29 @@ Guarantee: reads only.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from functools import partial
+from sqlite3 import Connection
 from typing import Any
 
 import msgspec
 
+from gossamer.core.drops import DropSample
 from gossamer.core.jobs import Job
 from gossamer.core.results import EVERY_ATTEMPT, Attempt, AttemptFilter, AttemptRows, PageRecord
-from gossamer.core.storable import without_surrogates as clean
+from gossamer.core.storable import without_surrogates as text
 from gossamer.drivers.sql import load_statements
 from gossamer.drivers.sqlite.database import Database
 from gossamer.store.attempts import SLICE, latest_attempts, page_attempts
+from gossamer.store.samples import distinct_samples, sample_of
 
 SQL = load_statements("gossamer.store.sqlite", "ledger.sql")
-_PAGE_COLUMNS = ("url", "fingerprint", "status", "content_type", "title", "depth", "size_bytes", "at")
+PAGES = 500
+"""Pages that are read at a time."""
 
 
 class SqliteLedgerReader:
-    """The ledger, the pages and the items of a database, as a person asks for them."""
+    """The ledger and the pages of a database, as a person asks for them."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
@@ -50,16 +55,31 @@ class SqliteLedgerReader:
         """See :class:`~gossamer.ports.ledger_reader.LedgerReader`."""
         return await page_attempts(_SqliteLedgerRows(self._db, job, which), limit, which, before_id)
 
+    async def read_pages(self, job: Job) -> AsyncIterator[PageRecord]:
+        """See :class:`~gossamer.ports.ledger_reader.LedgerReader`."""
+        last, count = 0, PAGES
+        while count == PAGES:
+            rows = await self._db.read(partial(_read_pages, job, last))
+            count = len(rows)
+            for last, *row in rows:  # noqa: B007 - where the next part begins
+                yield PageRecord(**dict(zip(PageRecord.__struct_fields__, row, strict=True)))
+
     async def find_page(self, job: Job, fingerprint: int) -> PageRecord | None:
         """See :class:`~gossamer.ports.ledger_reader.LedgerReader`."""
         row = await self._db.read(lambda conn: conn.execute(SQL["page"], (job.id, fingerprint)).fetchone())
-        return None if row is None else PageRecord(**dict(zip(_PAGE_COLUMNS, row, strict=True)))
+        return (
+            None if row is None else PageRecord(**dict(zip(PageRecord.__struct_fields__, row, strict=True)))
+        )
 
-    async def items_on(self, job: Job, url: str) -> int:
+    async def read_samples(self, job: Job, reason: str = "", limit: int = 50) -> list[DropSample]:
         """See :class:`~gossamer.ports.ledger_reader.LedgerReader`."""
-        values = (job.id, url, clean(job.name))
-        row = await self._db.read(lambda conn: conn.execute(SQL["items_on"], values).fetchone())
-        return int(row[0])
+        values = (job.id, text(reason), 2 * limit)  # one may stand in two slots
+        rows = await self._db.read(lambda conn: conn.execute(SQL["samples"], values).fetchall())
+        return distinct_samples(map(sample_of, rows), limit)
+
+
+def _read_pages(job: Job, last: int, conn: Connection) -> list[Any]:
+    return conn.execute(SQL["pages"], (job.id, last, PAGES)).fetchall()
 
 
 class _SqliteLedgerRows:

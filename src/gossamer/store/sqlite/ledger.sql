@@ -1,4 +1,4 @@
--- What a person asks of the ledger, the pages and the items of one job.
+-- What a person asks of the ledger and the pages of one job.
 
 -- name: attempts
 SELECT id, at, url, fingerprint, verdict, reason, detail, attempt, status, size_bytes, elapsed_ms, worker, rung,
@@ -35,6 +35,10 @@ ORDER BY id DESC LIMIT ?;
 SELECT id, at FROM attempt
 WHERE job = (SELECT id FROM job WHERE name = ?) :base AND id < ? ORDER BY id DESC LIMIT 1 OFFSET ?;
 
+-- name: pages
+SELECT id, url, fingerprint, status, content_type, title, depth, size_bytes, at, items
+FROM page WHERE job = (SELECT id FROM job WHERE name = ?) AND id > ? ORDER BY id LIMIT ?;
+
 -- name: page
 -- By the index page_place: one look for each part of the table.
 WITH RECURSIVE part (number) AS (
@@ -42,33 +46,11 @@ WITH RECURSIVE part (number) AS (
     UNION ALL
     SELECT number - 1 FROM part WHERE number > (SELECT min(id) / 512 FROM page)
 )
-SELECT url, fingerprint, status, content_type, title, depth, size_bytes, at
+SELECT url, fingerprint, status, content_type, title, depth, size_bytes, at, items
 FROM part CROSS JOIN page INDEXED BY page_place ON page.id / 512 = part.number AND fingerprint = ?2
 WHERE job = (SELECT id FROM job WHERE name = ?1)
 ORDER BY id DESC LIMIT 1;
 
--- name: items_on
--- An item has the time of the visit that changed it: the URL's attempts, of whatever job, say when that may be.
--- What another job has changed since is found by its former value's own URL.
-WITH RECURSIVE part (number) AS (
-    SELECT max(id) / 256 FROM attempt
-    UNION ALL
-    SELECT number - 1 FROM part WHERE number > (SELECT min(id) / 256 FROM attempt)
-),
-visit (at) AS (
-    SELECT DISTINCT attempt.at
-    FROM part CROSS JOIN attempt INDEXED BY attempt_place ON attempt.id / 256 = part.number AND attempt.url = ?2
-),
-candidate (item) AS (
-    SELECT item.id
-    FROM visit CROSS JOIN item INDEXED BY item_recent ON item.spider = ?3 AND item.changed_at = visit.at
-    WHERE item.url = ?2
-    UNION
-    SELECT item FROM item_history INDEXED BY item_former WHERE url = ?2
-)
-SELECT count(*) FROM candidate
-    CROSS JOIN sighting ON sighting.job = (SELECT id FROM job WHERE name = ?1) AND sighting.item = candidate.item
-    CROSS JOIN item ON item.id = candidate.item
-    LEFT JOIN item_history AS former
-        ON former.item = item.id AND former.hash = sighting.hash AND sighting.hash <> item.hash
-WHERE coalesce(former.url, item.url) = ?2;
+-- name: samples
+SELECT reason, stage, type, url, at, data FROM drop_sample
+WHERE job = (SELECT id FROM job WHERE name = ?1) AND (?2 = '' OR reason = ?2) ORDER BY reason, slot LIMIT ?3;

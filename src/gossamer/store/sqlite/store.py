@@ -9,41 +9,59 @@ the same transaction. Text from pages is stored whatever it holds.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
+from functools import partial
+from importlib import import_module
 from sqlite3 import Connection
 from typing import Any
 
 import msgspec
 
 from gossamer.core.errors import LedgerReason
-from gossamer.core.jobs import Job, JobTotals, StoredItem
-from gossamer.core.results import Attempt, ItemRecord, VisitResult
+from gossamer.core.jobs import EVERY_ITEM, ItemFilter, Job, JobTotals, StoredItem
+from gossamer.core.results import Attempt, VisitResult
 from gossamer.core.storable import without_surrogates as text
 from gossamer.drivers.sql import load_statements, write_rows, write_rows_returning
 from gossamer.drivers.sqlite.database import Database
+from gossamer.policy.item_filter import fits_filter
 from gossamer.store.attempts import LATEST, attempt_of, packed_request
 from gossamer.store.counters import BatchCounts, count_attempts, count_stale
+from gossamer.store.sqlite.item_writer import ItemWriter, clean_texts
 from gossamer.store.sqlite.jobs import job_number
+from gossamer.store.sqlite.samples import keep_samples
 from gossamer.store.sqlite.series import add_counts
-from gossamer.store.totals import count_results, seen_at, totals_of, visit_of
+from gossamer.store.totals import count_results, totals_of, visit_of
 
 SQL = load_statements("gossamer.store.sqlite", "store.sql")
 PAGE = 500  # items read at a time
+PRUNED = 2000
+"""Rows of the ledger that are deleted in one transaction."""
+DAY_S = 86_400.0
 
 _from_json: Callable[[str], dict[str, Any]] = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 class SqliteStore:
-    """A ``Store`` over a database."""
+    """A ``Store`` over a database; the options are those of ``PostgresStore``."""
 
-    def __init__(self, db: Database) -> None:
+    def __init__(
+        self,
+        db: Database,
+        *,
+        min_interval_s: float = 0.0,
+        history: bool = False,
+        follows_changes: bool = False,
+        ledger_days: int | None = None,
+    ) -> None:
         self._db = db
+        self._ledger_days = ledger_days
+        self._items = ItemWriter(min_interval_s, keeps_history=history, is_followed=follows_changes)
 
     def __repr__(self) -> str:
         return f"<SqliteStore in {self._db!r}>"
 
     async def write(self, job: Job, results: Sequence[VisitResult]) -> None:
         """See :class:`~gossamer.ports.store.Store`."""
-        await self._db.run(lambda conn: _write_results(conn, job, results, _upsert_pages))
+        await self._db.run(lambda conn: self._write_results(conn, job, results, _upsert_pages))
 
     async def record_attempts(self, job: Job, attempts: Sequence[Attempt]) -> None:
         """See :class:`~gossamer.ports.store.Store`."""
@@ -64,22 +82,59 @@ class SqliteStore:
         self, conn: Connection, job: Job, kept: Sequence[VisitResult], lost: Sequence[VisitResult]
     ) -> None:
         """Store results in the caller's transaction, which has settled the leases of ``kept``."""
-        _write_results(conn, job, kept, _add_pages)
+        self._write_results(conn, job, kept, _add_pages)
         if not lost:
             return
-        _write_results(conn, job, lost, _upsert_pages)
+        self._write_results(conn, job, lost, _upsert_pages)
         rows = [attempt for result in lost for attempt in result.attempts]
         _mark_rows_stale(conn, job_number(conn, job), rows)
 
-    async def read_items(self, job: Job | None = None, after_id: int = 0) -> AsyncIterator[StoredItem]:
+    def _write_results(
+        self,
+        conn: Connection,
+        job: Job,
+        results: Sequence[VisitResult],
+        write_pages: Callable[[Connection, int, Sequence[VisitResult]], int],
+    ) -> None:
+        number = job_number(conn, job)
+        changes = count_results(results)
+        items, duplicates = self._items.write_items(conn, number, job.name, results)
+        pages = write_pages(conn, number, [result for result in results if result.page is not None])
+        _write_attempts(conn, number, [attempt for result in results for attempt in result.attempts])
+        if samples := [sample for result in results for sample in result.samples]:
+            keep_samples(conn, number, samples)
+        if any(result.known for result in results):
+            # Most crawls do without.
+            import_module("gossamer.store.sqlite.known_pages").save_results(conn, job.name, results)
+        changes.add_found(pages, items, duplicates)
+        _add_counters(conn, number, changes)
+
+    async def read_items(
+        self, job: Job | None = None, after_id: int = 0, which: ItemFilter = EVERY_ITEM
+    ) -> AsyncIterator[StoredItem]:
         """See :class:`~gossamer.ports.store.Store`. Reads a page at a time."""
+        is_whole = not (which.missing or which.text)  # the rest of a filter is in the statement
         while True:
-            rows = await self._db.read(lambda conn, after=after_id: _read_items(conn, job, after))  # type: ignore[misc]
-            for row in rows:
-                yield _item_of(row)
+            rows = await self._db.read(lambda conn, after=after_id: _read_items(conn, job, after, which))  # type: ignore[misc]
+            for item in map(_item_of, rows):
+                if is_whole or fits_filter(item, which):
+                    yield item
             if len(rows) < PAGE:
                 return
             after_id = rows[-1][0]
+
+    async def prune_ledger(self, now: float) -> int:
+        """Delete the days that the ledger does not keep; how many rows that were. See ``StoreBackend``."""
+        if self._ledger_days is None:
+            return 0
+        before = (now // DAY_S - self._ledger_days) * DAY_S
+        deleted, start = 0, 0
+        while True:  # writers have their turns in between
+            rows, behind = await self._db.run(partial(_prune_part, start=start, before=before, now=now))
+            deleted += rows
+            if behind is None:
+                return deleted
+            start = behind
 
     async def latest_attempts(self, job: Job, url: str | None = None, limit: int = 1000) -> list[Attempt]:
         """See :class:`~gossamer.ports.store.Store`."""
@@ -93,47 +148,6 @@ class SqliteStore:
         """See :class:`~gossamer.ports.store.Store`."""
         rows = await self._db.read(lambda conn: conn.execute(SQL["tally"], (job.id,)).fetchall())
         return totals_of(dict(rows))
-
-
-def clean_texts(values: Sequence[str]) -> Sequence[str]:
-    """Texts that UTF-8 can carry; nearly always all of a row are ASCII, and nothing has to be done."""
-    return values if "".join(values).isascii() else [text(value) for value in values]
-
-
-def _write_results(
-    conn: Connection,
-    job: Job,
-    results: Sequence[VisitResult],
-    write_pages: Callable[[Connection, int, Sequence[VisitResult]], int],
-) -> None:
-    number = job_number(conn, job)
-    changes = count_results(results)
-    items, duplicates = _write_items(conn, number, job.name, results)
-    pages = write_pages(conn, number, [result for result in results if result.page is not None])
-    _write_attempts(conn, number, [attempt for result in results for attempt in result.attempts])
-    changes.add_found(pages, items, duplicates)
-    _add_counters(conn, number, changes)
-
-
-def _write_items(conn: Connection, job: int, spider: str, results: Sequence[VisitResult]) -> tuple[int, int]:
-    """How many are new to the job, and how many it had already."""
-    spider = text(spider)
-    rows = [(spider, *_item_row(item, seen_at(result)), job) for result in results for item in result.items]
-    upserted = write_rows_returning(conn, SQL["upsert_items"], rows)
-    hashes = dict(upserted)
-    if len(hashes) < len(set(upserted)):  # an item with several values, which come back in no promised order
-        hashes = dict(conn.execute(SQL["hashes"], (msgspec.json.encode(list(hashes)).decode(),)).fetchall())
-    sighted = [(job, *pair) for pair in sorted(hashes.items())]
-    fresh = write_rows(conn, SQL["sight"], sighted)
-    if fresh < len(sighted):
-        write_rows(conn, SQL["sight_again"], sighted)
-    return fresh, len(rows) - fresh
-
-
-def _item_row(item: ItemRecord, at: float) -> tuple[Any, ...]:
-    data = item.data.decode("utf-8", "replace")
-    kind, key, url = clean_texts((item.type, item.key, item.url))
-    return (kind, key, item.hash, at, at, at, url, data)
 
 
 def _write_attempts(conn: Connection, job: int, attempts: Sequence[Attempt]) -> None:
@@ -182,7 +196,7 @@ def _visit_number(conn: Connection, job: int, result: VisitResult) -> int:
 def _page_row(job: int, result: VisitResult) -> tuple[Any, ...]:
     page = result.page
     assert page is not None
-    numbers = (job, page.fingerprint, page.at, page.status, page.depth, page.size_bytes)
+    numbers = (job, page.fingerprint, page.at, page.status, page.depth, page.size_bytes, page.items)
     return (*numbers, *clean_texts((page.content_type, page.title, page.url)))
 
 
@@ -201,10 +215,11 @@ def _attempt_row(job: int, a: Attempt) -> tuple[Any, ...]:
     )
 
 
-def _read_items(conn: Connection, job: Job | None, after_id: int) -> list[Any]:
+def _read_items(conn: Connection, job: Job | None, after_id: int, which: ItemFilter) -> list[Any]:
+    values = (after_id, PAGE, text(which.type) or None, which.changed_since)
     if job is None:
-        return conn.execute(SQL["items"], (after_id, PAGE)).fetchall()
-    return conn.execute(SQL["items_of_job"], (job.id, after_id, PAGE)).fetchall()
+        return conn.execute(SQL["items"], values).fetchall()
+    return conn.execute(SQL["items_of_job"], (*values, job.id)).fetchall()
 
 
 def _item_of(row: Sequence[Any]) -> StoredItem:
@@ -219,3 +234,15 @@ def _item_of(row: Sequence[Any]) -> StoredItem:
         last_seen=last_seen,
         changed_at=changed_at,
     )
+
+
+def _prune_part(conn: Connection, *, start: int, before: float, now: float) -> tuple[int, int | None]:
+    """How many rows behind ``start`` were deleted, and where to go on; ``None``: no old ones come behind.
+
+    Rows are written about in the order of their times, but for those of a clock that was ahead.
+    """
+    last, count, current = conn.execute(SQL["prune_part"], (start, PRUNED, before, now)).fetchone()
+    if not count:
+        return 0, None
+    deleted = conn.execute(SQL["prune"], (start, last, before)).rowcount
+    return deleted, None if current or count < PRUNED else last

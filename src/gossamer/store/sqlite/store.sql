@@ -4,17 +4,22 @@
 -- ------------------------------------------------------------------ writing
 
 -- name: upsert_items
--- Data, its hash and its page only when the content differs and is newer; `last_seen` always; `first_seen` never.
--- `job` is 0 once a second job sees the same value. A trigger keeps the value that other jobs saw.
-INSERT INTO item (spider, type, key, hash, first_seen, last_seen, changed_at, url, data, job) VALUES :rows
+-- Data, its hash and its page only when the content differs, is newer, and the last change is long enough ago;
+-- `last_seen` always; `first_seen` never. `job` is 0 once a second job sees the same value. Triggers keep the former
+-- value, if other jobs saw it or all are kept, and note the change, if there are outputs.
+INSERT INTO item (spider, type, key, hash, first_seen, last_seen, changed_at, url, data, job:followed) VALUES :rows
 ON CONFLICT (spider, type, key) DO UPDATE SET
-    job = iif(job = excluded.job OR (hash <> excluded.hash AND excluded.last_seen >= last_seen), excluded.job, 0),
+    keeps_history = :keeps_history, is_followed = :is_followed,
+    job = iif(job = excluded.job OR :is_news, excluded.job, 0),
     last_seen = max(last_seen, excluded.last_seen),
-    changed_at = iif(hash = excluded.hash OR excluded.last_seen < last_seen, changed_at, excluded.changed_at),
-    url = iif(hash = excluded.hash OR excluded.last_seen < last_seen, url, excluded.url),
-    data = iif(hash = excluded.hash OR excluded.last_seen < last_seen, data, excluded.data),
-    hash = iif(excluded.last_seen < last_seen, hash, excluded.hash)
+    changed_at = iif(:is_news, excluded.changed_at, changed_at),
+    url = iif(:is_news, excluded.url, url),
+    data = iif(:is_news, excluded.data, data),
+    hash = iif(:is_news, excluded.hash, hash)
 RETURNING id, hash;
+
+-- name: is_news
+hash <> excluded.hash AND excluded.last_seen >= last_seen AND excluded.last_seen >= changed_at + :min_interval;
 
 -- name: hashes
 SELECT id, hash FROM item WHERE id IN (SELECT value FROM json_each(?));
@@ -29,16 +34,16 @@ ON CONFLICT (job, item) DO UPDATE SET hash = excluded.hash WHERE hash <> exclude
 
 -- name: add_pages
 -- Of leases that are settled in the same transaction.
-INSERT INTO page (job, fingerprint, at, status, depth, size_bytes, content_type, title, url)
+INSERT INTO page (job, fingerprint, at, status, depth, size_bytes, items, content_type, title, url)
 VALUES :rows;
 
 -- name: upsert_pages
 -- Of leases that are settled later, and somewhere else. `times` is 1 for one that is new.
-INSERT INTO page (job, fingerprint, at, status, depth, size_bytes, content_type, title, url, visit) VALUES :rows
+INSERT INTO page (job, fingerprint, at, status, depth, size_bytes, items, content_type, title, url, visit) VALUES :rows
 ON CONFLICT (job, fingerprint, visit) WHERE visit IS NOT NULL DO UPDATE SET
     times = times + 1, at = excluded.at, status = excluded.status, depth = excluded.depth,
-    size_bytes = excluded.size_bytes, content_type = excluded.content_type, title = excluded.title,
-    url = excluded.url
+    size_bytes = excluded.size_bytes, items = excluded.items, content_type = excluded.content_type,
+    title = excluded.title, url = excluded.url
 WHERE excluded.at >= at
 RETURNING times;
 
@@ -51,31 +56,51 @@ INSERT INTO attempt (
     url, via, detail, method, proxy, session, address, flags, request, cost, wire_bytes
 ) VALUES :rows;
 
+-- name: keep_samples
+-- The earliest stays in slot 0, the latest in each of the others.
+INSERT INTO drop_sample (job, reason, slot, stage, type, url, at, data) VALUES :rows
+ON CONFLICT (job, reason, slot) DO UPDATE SET
+    stage = excluded.stage, type = excluded.type, url = excluded.url, at = excluded.at, data = excluded.data
+WHERE iif(slot = 0, excluded.at < at, excluded.at >= at);
+
 -- name: mark_stale
 -- Among the latest rows: it was written a moment ago.
 UPDATE attempt SET reason = ?5
 WHERE job = ?1 AND id > (SELECT max(id) FROM attempt) - ?6
     AND fingerprint = ?2 AND at = ?3 AND worker = ?4 AND reason <> ?5;
 
+-- name: prune_part
+-- Where a part of the rows ends, how many those are, and how many of them are neither old nor of the future.
+SELECT max(id), count(*), total(at BETWEEN ?3 AND ?4)
+FROM (SELECT id, at FROM attempt WHERE id > ?1 ORDER BY id LIMIT ?2);
+
+-- name: prune
+DELETE FROM attempt WHERE id > ? AND id <= ? AND at < ?;
+
 -- name: count
 INSERT INTO tally (job, name, value) VALUES :rows
-ON CONFLICT (job, name) DO UPDATE SET value = value + excluded.value;
+ON CONFLICT (job, name) DO UPDATE SET value = CASE
+    WHEN name GLOB 'expected:*' THEN max(value, excluded.value) ELSE value + excluded.value END;
 
 -- ------------------------------------------------------------------ reading
 
 -- name: items
 SELECT id, type, key, data, url, first_seen, last_seen, changed_at
-FROM item WHERE id > ? ORDER BY id LIMIT ?;
+FROM item WHERE id > ?1 AND (?3 IS NULL OR type = ?3) AND (?4 IS NULL OR changed_at >= ?4) ORDER BY id LIMIT ?2;
 
 -- name: items_of_job
 -- With the values that the job saw.
 SELECT item.id, type, item.key, coalesce(former.data, item.data), coalesce(former.url, item.url), first_seen,
     coalesce(former.last_seen, item.last_seen), coalesce(former.changed_at, item.changed_at)
 FROM sighting JOIN item ON item.id = sighting.item
-LEFT JOIN item_history AS former
-    ON former.item = item.id AND former.hash = sighting.hash AND sighting.hash <> item.hash
-WHERE sighting.job = (SELECT id FROM job WHERE name = ?) AND sighting.item > ?
-ORDER BY sighting.item LIMIT ?;
+LEFT JOIN item_history AS former ON former.rowid = (
+    SELECT rowid FROM item_history AS h
+    WHERE h.item = item.id AND h.hash = sighting.hash AND sighting.hash <> item.hash
+    ORDER BY h.changed_at DESC LIMIT 1
+)
+WHERE sighting.job = (SELECT id FROM job WHERE name = ?5) AND sighting.item > ?1
+    AND (?3 IS NULL OR type = ?3) AND (?4 IS NULL OR coalesce(former.changed_at, item.changed_at) >= ?4)
+ORDER BY sighting.item LIMIT ?2;
 
 -- name: attempts
 SELECT at, url, fingerprint, verdict, reason, detail, attempt, status, size_bytes, elapsed_ms, worker, rung,
@@ -100,6 +125,10 @@ INSERT INTO job (
     name, slug, number, spider, target, created_at, state, finished_at, finish_reason, end_error, key, plan
 )
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: job_by_key
+SELECT name, spider, target, created_at, state, finished_at, finish_reason, end_error, key, plan
+FROM job WHERE key = ?;
 
 -- name: update_job
 UPDATE job SET state = ?, finished_at = ?, finish_reason = ?, end_error = ? WHERE name = ?;

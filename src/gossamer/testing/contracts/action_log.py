@@ -107,3 +107,18 @@ async def an_action_is_undone_once(s: ActionLog) -> None:
     assert_holds(not await s.mark_undone(never.id, 1.0), "not when there is no way back")
     assert_holds(not await s.mark_undone(999, 1.0), "not what is not there")
     assert_equal(await s.find_action(two.id), two, "then nothing is changed")
+
+
+@ACTION_LOG_CHECKS.register
+async def what_could_not_be_undone_may_be_undone_again(s: ActionLog) -> None:
+    """By whoever took it back; what somebody else has undone since stays undone."""
+    one, two = await _add(s, PAUSE), await _add(s, replace(PAUSE, key="k2"))
+    for number in (one.id, two.id):
+        assert_holds(await s.mark_undone(number, 600.25), "it is undone")
+    await s.clear_undone(one.id, 600.25)
+    assert_equal(await s.find_action(one.id), one, "it is as it was")
+    assert_equal(await s.find_action(two.id), replace(two, undone_at=600.25), "and no other")
+    assert_holds(await s.mark_undone(one.id, 601.0), "it is undone again")
+    await s.clear_undone(one.id, 600.25)
+    assert_equal(await s.find_action(one.id), replace(one, undone_at=601.0), "which is another time")
+    await s.clear_undone(999, 1.0)

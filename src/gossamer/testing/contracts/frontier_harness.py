@@ -16,10 +16,15 @@ from gossamer.testing.clock import ManualClock
 
 @dataclass
 class FrontierSubject:
-    """What is checked: a frontier, and how a new process would open the same one."""
+    """What is checked: a frontier, and how a new process would open the same one.
+
+    ``beside`` opens the frontier of another job in the same place, under rules of its own; ``None``: there is
+    none, or each job keeps a pace of its own there.
+    """
 
     frontier: AdminFrontier
     reopen: Callable[[], Awaitable[AdminFrontier | None]]
+    beside: Callable[[FrontierRules], Awaitable[AdminFrontier]] | None = None
 
 
 Make = Callable[[FrontierRules, ManualClock], AbstractAsyncContextManager[FrontierSubject]]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gossamer.core.jobs import ItemFilter, ItemPlace, Job
+from gossamer.core.jobs import EVERY_ITEM, FoundItemRows, ItemFilter, ItemPlace, Job
 from gossamer.ports.item_reader import ItemReader
 from gossamer.ports.job_store import JobStore
 from gossamer.ports.store import Store
@@ -16,8 +16,6 @@ from gossamer.testing.contracts.store_harness import make_item, make_visit_resul
 from gossamer.testing.contracts.suite import ContractSuite, Make, assert_equal, assert_holds
 
 __all__ = ["ITEM_READER_CHECKS", "ItemSubject", "check_item_reader"]
-
-EVERY_ITEM = ItemFilter()
 
 
 @dataclass
@@ -66,21 +64,56 @@ async def the_newest_change_comes_first(s: ItemSubject) -> None:
 
 
 @ITEM_READER_CHECKS.register
+async def a_sample_is_of_all_that_a_job_saw(s: ItemSubject) -> None:
+    """With the values that it saw; bounded in number and bytes, and the same each time."""
+    first, second = await s.book.create("shop", "shop"), await s.book.create("shop", "shop")
+    for number in range(200):
+        await s.store.write(first, [make_visit_result(make_item(f"{number}"), at=5.0, number=number)])
+    await s.store.write(second, [make_visit_result(make_item("7", b'{"price":9}'), at=6.0, number=7)])
+    some = await s.reader.sample_items(first, 60, 10**9)
+    assert_equal(len({item.key for item in some}), 60, "as many as asked for, each once")
+    places = sorted(int(item.key) for item in some)
+    assert_holds(places[0] < 50 and places[-1] >= 150, "from everywhere among the items")
+    assert_equal(await s.reader.sample_items(first, 60, 10**9), some, "the same each time")
+    all_items = [item async for item in s.store.read_items(first)]
+    sample = await s.reader.sample_items(first, 1000, 10**9)
+    assert_equal(sorted(sample, key=lambda item: item.id), all_items, "all, as the job saw them")
+    (newer,) = await s.reader.sample_items(second, 1000, 10**9)
+    assert_equal((newer.key, newer.data.get("price")), ("7", 9), "of the other job what it saw")
+    assert_holds(len(await s.reader.sample_items(first, 1000, 1)) <= 100, "bytes are bounded")
+    assert_equal(await s.reader.sample_items(await s.book.create("b", "b"), 10, 10**9), [], "no items")
+
+
+@ITEM_READER_CHECKS.register
 async def items_of_a_page_are_found(s: ItemSubject) -> None:
-    """For the job that saw them, as it saw them, and no more than asked for."""
+    """For the job that saw them, as it saw them, and no more than asked for; all of them are counted."""
     first, second = await s.book.create("a", "a"), await s.book.create("a", "a")
-    assert_equal(await s.reader.find_items(first, "http://a/1", 9), [], "nothing was found yet")
+    other = await s.book.create("b", "b")
+    none = FoundItemRows()
+    assert_equal(await s.reader.find_items(first, "http://a/1", 9), none, "nothing was found yet")
     await s.store.write(first, [make_visit_result(*(make_item(key) for key in "123"), at=3)])
     moved = make_item("2", b'{"name":"y"}', url="http://a/2")
     visits = [make_visit_result(make_item("1"), at=900_000), make_visit_result(moved, at=900_001, number=2)]
     await s.store.write(second, visits)
     whole = {item.key: item async for item in s.store.read_items(first)}
+    seen = tuple(whole[key] for key in "123")
     found = await s.reader.find_items(first, "http://a/1", 9)
-    assert_equal(found, [whole[key] for key in "123"], "what the first job saw, whole")
-    assert_equal(await s.reader.find_items(first, "http://a/1", 2), found[:2], "no more than asked for")
-    assert_equal(await s.reader.find_items(first, "http://a/2", 9), [], "not what became of it")
-    (seen,) = await s.reader.find_items(second, "http://a/2", 9)
-    assert_equal((seen.key, seen.data, seen.changed_at), ("2", {"name": "y"}, 900_001), "what has changed")
+    assert_equal(found, FoundItemRows(items=seen, total=3), "what the first job saw, whole")
+    found = await s.reader.find_items(first, "http://a/1", 2)
+    assert_equal(
+        found, FoundItemRows(items=seen[:2], total=3), "no more than asked for, and how many there are"
+    )
+    assert_equal(await s.reader.find_items(first, "http://a/2", 9), none, "not what became of it")
+    assert_equal(await s.reader.find_items(other, "http://a/1", 9), none, "another job has not seen them")
+    found = await s.reader.find_items(second, "http://a/1", 9)
+    assert_equal(([one.key for one in found.items], found.total), (["1"], 1), "what had not changed")
+    found = await s.reader.find_items(second, "http://a/2", 9)
+    (moved_item,) = found.items
+    assert_equal(
+        (moved_item.key, moved_item.data, moved_item.changed_at, found.total),
+        ("2", {"name": "y"}, 900_001, 1),
+        "what has changed",
+    )
 
 
 @ITEM_READER_CHECKS.register
@@ -112,7 +145,11 @@ async def filters_have_to_fit_together(s: ItemSubject) -> None:
         (ItemFilter(missing='na"me'), ["k3", "k2", "k1", "k0"]),
     ):
         assert_equal(await s.read_keys(job, which), expected, f"those that fit {which}")
-    assert_equal(await s.reader.list_types(job), ["Offer", "Product"], "the types of the spider's items")
+    many = [make_item("k", kind=f"T{number:03}") for number in range(120)]
+    await s.store.write(job, [make_visit_result(*many, at=50.0, number=50)])
+    types = ["Offer", "Product", *(item.type for item in many)]
+    assert_equal(await s.reader.list_types(job), types, "all types of the spider's items")
+    assert_equal(await s.reader.list_types(job, 2), types[:2], "no more than asked for")
 
 
 @ITEM_READER_CHECKS.register

@@ -56,6 +56,22 @@ async def jobs_made_at_once_are_told_apart(jobs: JobStore) -> None:
 
 
 @JOB_STORE_CHECKS.register
+async def a_job_is_made_once_with_a_key(jobs: JobStore) -> None:
+    """Whoever asks, and however often; it is found by it."""
+    key = bytes(range(16))
+    assert_equal(await jobs.find_by_key(key), None, "there is none at first")
+    made = await asyncio.gather(*[jobs.create("shop", "x", plan=b"%d" % n, key=key) for n in range(6)])
+    assert_equal(len({job.id for job in made}), 1, "all have the same job")
+    assert_equal({job.plan for job in made}, {made[0].plan}, "with the plan that it was made with")
+    assert_equal([job.id for job in await jobs.list_jobs()], [made[0].id], "and there is no other")
+    await jobs.update(replace(made[0], state=JobState.FINISHED, finished_at=5.0))
+    again = await jobs.create("shop", "x", key=key)
+    assert_equal((again.id, again.state), (made[0].id, JobState.FINISHED), "as it is then")
+    assert_equal(await jobs.find_by_key(key), again, "it is found")
+    assert_holds((await jobs.create("shop", "x")).id != again.id, "others are not it")
+
+
+@JOB_STORE_CHECKS.register
 async def plans_are_kept(jobs: JobStore) -> None:
     """Byte for byte, whatever is updated."""
     plan = bytes(range(256))

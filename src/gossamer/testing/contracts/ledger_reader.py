@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
+from gossamer.core.drops import DropSample
 from gossamer.core.results import Attempt, AttemptFilter, Verdict
 from gossamer.ports.job_store import JobStore
 from gossamer.ports.ledger_reader import LedgerReader
@@ -195,25 +196,45 @@ async def a_page_is_found_as_it_was_the_last_time(s: LedgerSubject) -> None:
 
 
 @LEDGER_READER_CHECKS.register
-async def items_on_a_page_are_counted(s: LedgerSubject) -> None:
-    """By the page's URL, for the job that saw them."""
+async def all_pages_can_be_read(s: LedgerSubject) -> None:
+    """Each once, however many parts they are read in."""
     job, other = await s.book.create("a", "a"), await s.book.create("b", "b")
-    assert_equal(await s.ledger.items_on(job, "http://a/1"), 0, "nothing was found yet")
-    await s.store.write(job, [make_visit_result(make_item("1"), make_item("2"), at=3)])
-    assert_equal(await s.ledger.items_on(job, "http://a/1"), 2, "two items")
-    assert_equal(await s.ledger.items_on(job, "http://a/2"), 0, "another page")
-    assert_equal(await s.ledger.items_on(other, "http://a/1"), 0, "another job")
+    assert_equal([page async for page in s.ledger.read_pages(job)], [], "nothing was parsed yet")
+    written = [make_visit_result(number=number, at=number) for number in range(1, 1101)]
+    await s.store.write(job, written)
+    await s.store.write(other, [make_visit_result(number=2000)])
+    found = sorted([page async for page in s.ledger.read_pages(job)], key=lambda page: page.fingerprint)
+    assert_equal(found, [result.page for result in written], "all of this job's")
+
+
+def _sample(at: float, reason: str = "Product.price: not a number") -> DropSample:
+    url = f"http://a/{at:.0f}\0\ud800"
+    return DropSample(
+        reason=reason, type="Product", url=url, at=at, data=b'{"n":%d, "\x00\xff' % at, stage="s"
+    )
 
 
 @LEDGER_READER_CHECKS.register
-async def items_are_counted_as_their_job_saw_them(s: LedgerSubject) -> None:
-    """What an earlier job had found already counts, and what a later one changed still does."""
-    first, second = await s.book.create("a", "a"), await s.book.create("a", "a")
-    await s.store.write(first, [make_visit_result(make_item("1"), make_item("2"), at=3)])
-    moved = make_item("2", b'{"name":"y"}', url="http://a/2")
-    visits = [make_visit_result(make_item("1"), at=900_000), make_visit_result(moved, at=900_001, number=2)]
-    await s.store.write(second, visits)
-    assert_equal(await s.ledger.items_on(first, "http://a/1"), 2, "what the first job saw")
-    assert_equal(await s.ledger.items_on(first, "http://a/2"), 0, "not what became of it")
-    assert_equal(await s.ledger.items_on(second, "http://a/1"), 1, "what was there, and had not changed")
-    assert_equal(await s.ledger.items_on(second, "http://a/2"), 1, "what has changed")
+async def the_earliest_of_what_was_dropped_stays_as_an_example(s: LedgerSubject) -> None:
+    """Of each reason, with at most four later ones, whatever the order in which they were written."""
+    job, other = await s.book.create("a", "a"), await s.book.create("b", "b")
+    assert_equal(await s.ledger.read_samples(job), [], "nothing was dropped")
+    one = _sample(50.0)
+    await s.store.write(job, [make_visit_result(at=50, samples=(one,))])
+    (kept,) = await s.ledger.read_samples(job)
+    assert_equal((kept.at, kept.data, kept.stage, kept.type), (50.0, one.data, "s", "Product"), "an example")
+    many = tuple(map(_sample, map(float, range(100, 140))))
+    await s.store.write(
+        job, [make_visit_result(at=139, samples=(*many, _sample(60.0, "Product.name: no\0")))]
+    )
+    await s.store.write(job, [make_visit_result(at=20, samples=(_sample(20.0),))])
+    found = await s.ledger.read_samples(job, "Product.price: not a number")
+    assert_equal(found[0].at, 20.0, "the earliest")
+    assert_holds(3 <= len(found) <= 5, "no more than five of a reason")
+    assert_holds(max(sample.at for sample in found) == 139.0, "the latest are among them")
+    assert_equal([sample.at for sample in found[1:] if sample.at < 100.0], [], "later ones, not the first")
+    reasons = {sample.reason.replace("\0", "\ufffd") for sample in await s.ledger.read_samples(job)}
+    assert_equal(reasons, {"Product.name: no\ufffd", "Product.price: not a number"}, "every reason")
+    assert_equal(len(await s.ledger.read_samples(job, limit=2)), 2, "no more than are asked for")
+    assert_equal(await s.ledger.read_samples(other), [], "those of another job are its own")
+    assert_equal((await s.store.read_totals(job)).dropped, {}, "they are examples, and counted elsewhere")

@@ -21,8 +21,9 @@ from typing import Any
 
 import msgspec
 
-from gossamer.core.errors import DropItem, PipelineError, UnstorableItemError
+from gossamer.core.errors import DropItem, PipelineError, UnstorableItemError, UsageError
 from gossamer.core.results import ItemRecord
+from gossamer.core.stages import StageOrder
 from gossamer.items.item import Item, key
 from gossamer.ports.pipeline import Pipeline
 from gossamer.testing.contracts.suite import ContractSuite, Make, assert_equal, assert_holds
@@ -39,11 +40,11 @@ class PipelineSubject:
 
     build: Callable[..., Awaitable[Pipeline]]
 
-    async def process(self, item: Any, *steps: Step) -> ItemRecord:
+    async def process(self, item: Any, *steps: Any) -> ItemRecord:
         """The record that a pipeline with these steps makes of an item."""
         return await (await self.build(*steps)).process(item, URL)
 
-    async def refuse(self, item: Any, *steps: Step) -> Exception:
+    async def refuse(self, item: Any, *steps: Any) -> Exception:
         """What a pipeline with these steps raises for an item; one that is taken breaks the promise."""
         try:
             record = await self.process(item, *steps)
@@ -145,6 +146,132 @@ async def steps_run_in_order(s: PipelineSubject) -> None:
     assert_equal(msgspec.json.decode(record.data), {"steps": "121"}, "in their order")
 
 
+class RoundingStep:
+    """A stage that needs typed values, and options."""
+
+    order = StageOrder.ENRICH
+
+    def __init__(self, digits: int = 0) -> None:
+        self.digits = digits
+
+    def process_item(self, item: Any, spider: Any) -> Any:
+        """The item with its price rounded."""
+        item.price = round(item.price, self.digits)
+        return item
+
+
+@PIPELINE_CHECKS.register
+async def steps_run_by_their_order(s: PipelineSubject) -> None:
+    """Whatever the order in which they are listed; those of later orders see values of the item's type."""
+    ran: list[str] = []
+
+    def stage(name: str, order: StageOrder) -> Step:
+        def run(item: Any) -> Any:
+            ran.append(name)
+            if order in (StageOrder.CLEAN, StageOrder.VALIDATE):
+                assert_equal(item.price, "1.555", "an early stage sees what the spider has yielded")
+            elif order is not StageOrder.STORE:
+                assert_equal(item.price, Decimal("1.555"), "a late one sees the value")
+            return item
+
+        run.order = order  # type: ignore[attr-defined]
+        return run
+
+    late, early = [*StageOrder][::-1], [*StageOrder]
+    stages = [stage(f"{order}-{number}", order) for order in late for number in (1, 2)]
+    misfit: Any = product(sku="a")
+    misfit.price = "1.555"
+    record = await s.process(misfit, *stages, RoundingStep())
+    assert_equal(
+        ran, [f"{order}-{number}" for order in early for number in (1, 2)], "by order, then as listed"
+    )
+    assert_equal(msgspec.json.decode(record.data)["price"], "2", "and what a late stage changed is stored")
+
+
+@PIPELINE_CHECKS.register
+async def what_a_late_step_spoils_is_dropped(s: PipelineSubject) -> None:
+    """Its work is checked like the spider's own, and an item that is no good never gets to it."""
+
+    def spoil(item: Any) -> Any:
+        ran.append(item)
+        item.price = "n/a"
+        return item
+
+    ran: list[Any] = []
+    spoil.order = StageOrder.ENRICH  # type: ignore[attr-defined]
+    for price, times in ((1, 1), ("x", 0)):
+        ran.clear()
+        error = await s.refuse(product(sku="a", price=price), spoil)
+        assert_holds(isinstance(error, DropItem) and "price" in str(error), f"it is dropped: {error!r}")
+        assert_equal(len(ran), times, "items that the stage has seen")
+
+
+@PIPELINE_CHECKS.register
+async def a_step_gets_the_page_at_hand(s: PipelineSubject) -> None:
+    """As its parameter ``page``, if it has one; ``None`` where there is no page."""
+
+    def look(item: Any, page: Any) -> Any:
+        return {**item, "page": str(page)}
+
+    class PageStep:
+        def process_item(self, item: Any, spider: Any, page: Any) -> Any:
+            return {**item, "again": str(page)}
+
+    pipeline = await s.build(look, PageStep)
+    for page in ("the page", None):
+        record = await pipeline.process({"a": 1}, URL, page)
+        wanted = {"a": 1, "page": str(page), "again": str(page)}
+        assert_equal(msgspec.json.decode(record.data), wanted, "both kinds of stages see it")
+
+
+@PIPELINE_CHECKS.register
+async def a_step_that_looks_sees_the_record(s: PipelineSubject) -> None:
+    """As it is stored, after everything else; what it returns does not matter, what it raises does."""
+    seen: list[Any] = []
+
+    class RecordStep:
+        order = StageOrder.STORE
+
+        async def process_record(self, record: Any, spider: Any) -> None:
+            seen.append(record)
+            if record.key == "b":
+                raise LookupError("the index is away")
+
+    record = await s.process(product(sku="a"), RecordStep)
+    assert_equal(seen, [record], "the record that is stored")
+    error = await s.refuse(product(sku="b"), RecordStep)
+    assert_holds(
+        isinstance(error, PipelineError) and "RecordStep" in str(error), f"the page fails: {error!r}"
+    )
+
+
+@PIPELINE_CHECKS.register
+async def a_step_is_found_by_its_name(s: PipelineSubject) -> None:
+    """Text stands for a class of a module, or for one that is built in or installed."""
+    record = await s.process(product(sku="a", price="2.7"), f"{__name__}:RoundingStep")
+    assert_equal(msgspec.json.decode(record.data)["price"], "3", "the class that the text names has run")
+    for name in ("gossamer.nowhere:Stage", f"{__name__}:Nothing", "no-such-stage"):
+        try:
+            await s.process({}, name)
+        except UsageError as error:
+            assert_holds(name in str(error), f"the error names the stage: {error}")
+        else:
+            raise AssertionError(f"{name} is no stage, and was taken")
+
+
+@PIPELINE_CHECKS.register
+async def a_dropped_item_names_its_stage(s: PipelineSubject) -> None:
+    """That of a step, and none for what breaks the promises of its own type."""
+
+    def picky(item: Any) -> Any:
+        raise DropItem("too cheap")
+
+    error = await s.refuse({"a": 1}, picky)
+    assert_equal(getattr(error, "stage", None), "picky", "the step that dropped it")
+    error = await s.refuse(product(sku=""))
+    assert_equal(getattr(error, "stage", None), "", "no step dropped it")
+
+
 @PIPELINE_CHECKS.register
 async def a_step_may_drop_an_item(s: PipelineSubject) -> None:
     """With its reason, and without running the steps after it."""
@@ -200,6 +327,14 @@ async def the_users_item_is_not_changed(s: PipelineSubject) -> None:
     before = msgspec.json.encode(given)
     await s.process(given)
     assert_equal(msgspec.json.encode(given), before, "the item is as it was")
+
+
+@PIPELINE_CHECKS.register
+async def a_page_at_hand_changes_nothing_by_itself(s: PipelineSubject) -> None:
+    """An item has the same record whether it comes with its page or, as from an errback, with none."""
+    pipeline = await s.build()
+    with_page = await pipeline.process({"a": 1}, URL, object())
+    assert_equal(with_page, await pipeline.process({"a": 1}, URL), "the record is the same")
 
 
 @PIPELINE_CHECKS.register

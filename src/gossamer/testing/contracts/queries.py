@@ -25,6 +25,7 @@ from gossamer.testing.contracts.query_checks import (
     jobs,
     ledger,
     metrics,
+    report,
     series,
     status,
     top,
@@ -34,7 +35,7 @@ from gossamer.testing.contracts.query_harness import QUERY_CHECKS, Check, Make
 
 __all__ = ["Check", "Make", "check_queries", "query_checks"]
 
-MODULES = (jobs, status, ledger, dead_letters, items, explain, fleet, metrics, series, top, views)
+MODULES = (jobs, status, ledger, dead_letters, items, explain, fleet, metrics, report, series, top, views)
 """Where the checks are; they register themselves."""
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import msgspec
 from msgspec.structs import replace
 
-from gossamer.core.jobs import Job, StoredItem
+from gossamer.core.jobs import EVERY_ITEM, ItemFilter, Job, StoredItem
 from gossamer.core.requests import RequestPreview
 from gossamer.core.results import Attempt, Verdict
 from gossamer.ports.job_store import JobStore
@@ -30,9 +30,11 @@ class StoreSubject:
     store: Store
     book: JobStore
 
-    async def read_items(self, job: Job | None = None, after_id: int = 0) -> list[StoredItem]:
+    async def read_items(
+        self, job: Job | None = None, after_id: int = 0, which: ItemFilter = EVERY_ITEM
+    ) -> list[StoredItem]:
         """All items at once."""
-        return [item async for item in self.store.read_items(job, after_id)]
+        return [item async for item in self.store.read_items(job, after_id, which)]
 
 
 STORE_CHECKS: ContractSuite[StoreSubject] = ContractSuite()
@@ -202,6 +204,30 @@ async def items_come_in_order_and_from_an_id(s: StoreSubject) -> None:
 
 
 @STORE_CHECKS.register
+async def items_that_fit_are_read(s: StoreSubject) -> None:
+    """By the values that the job saw, whichever part of a listing they are in."""
+    first, second = await s.book.create("shop", ""), await s.book.create("shop", "")
+    many = [make_item(str(n), b'{"name":"x"}') for n in range(1200)]
+    await s.store.write(first, [make_visit_result(*many, at=1)])
+    lamp = make_item("lamp", b'{"name":null,"text":"A lamp"}', kind="Offer")
+    await s.store.write(first, [make_visit_result(lamp, at=5)])
+    await s.store.write(second, [make_visit_result(make_item("7", b'{"name":""}'), at=9)])
+    cases: list[tuple[Job | None, ItemFilter, list[str]]] = [
+        (first, ItemFilter(type="Offer"), ["lamp"]),
+        (first, ItemFilter(changed_since=5.0), ["lamp"]),
+        (first, ItemFilter(missing="name"), ["lamp"]),
+        (first, ItemFilter(text="A LAMP"), ["lamp"]),
+        (first, ItemFilter(type="Offer", changed_since=6.0), []),
+        (second, ItemFilter(missing="name"), ["7"]),
+        (None, ItemFilter(changed_since=5.0), ["7", "lamp"]),
+    ]
+    for job, which, keys in cases:
+        assert_equal([x.key for x in await s.read_items(job, which=which)], keys, f"items for {which}")
+    (item,) = await s.read_items(first, which=ItemFilter(type="Offer"))
+    assert_equal(await s.read_items(first, item.id, ItemFilter(type="Offer")), [], "behind an id")
+
+
+@STORE_CHECKS.register
 async def totals_are_counted(s: StoreSubject) -> None:
     """By status, reason and what was dropped; duplicates within a page and over pages."""
     job = await s.book.create("shop", "")
@@ -218,6 +244,19 @@ async def totals_are_counted(s: StoreSubject) -> None:
     assert_equal(t.successes, 2, "requests that were handled without a fault")
     other = await s.store.read_totals(await s.book.create("shop", ""))
     assert_equal((other.pages, other.by_status), (0, {}), "each job has its own")
+
+
+@STORE_CHECKS.register
+async def of_what_pages_announce_the_largest_number_counts(s: StoreSubject) -> None:
+    """Within a batch and over batches, in any order; while all else goes on being added up."""
+    job = await s.book.create("shop", "")
+    said = [{"a//": 4213, "b//x": 7}, {"a//": 4212}, {"a//": 4215, "b//c.$x": 3}, {"a//": 4000}]
+    results = [replace(make_visit_result(number=n), expected=one) for n, one in enumerate(said, 1)]
+    for batch in (results[:2], results[2:3], results[3:]):
+        await s.store.write(job, batch)
+    t = await s.store.read_totals(job)
+    assert_equal(t.expected, {"a//": 4215, "b//c.$x": 3, "b//x": 7}, "the largest")
+    assert_equal((t.pages, t.attempts), (4, 4), "sums")
 
 
 @STORE_CHECKS.register

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from gossamer.core.drops import DropSample
 from gossamer.core.requests import Entry, Lease, Request
 from gossamer.core.results import Attempt, ItemRecord, Outcome, PageRecord, Verdict, VisitResult
 
@@ -21,6 +22,7 @@ def make_visit_result(
     number: int = 1,
     attempt: Attempt | None = None,
     dropped: dict[str, int] | None = None,
+    samples: tuple[DropSample, ...] = (),
 ) -> VisitResult:
     """The result of a page's visit at a time."""
     url = f"http://a/{number}"
@@ -37,8 +39,9 @@ def make_visit_result(
         outcome=Outcome(lease=lease, verdict=Verdict.SUCCESS),
         attempts=(attempt or made,),
         items=items,
-        page=PageRecord(url=url, fingerprint=number, status=200, at=at),
+        page=PageRecord(url=url, fingerprint=number, status=200, at=at, items=len(items)),
         dropped=dropped or {},
+        samples=samples,
     )
 
 

@@ -1,4 +1,4 @@
-"""What changes something: jobs, hosts, dead letters, workers, proxies; and its undoing."""
+"""What changes something: jobs, hosts, dead letters, workers, proxies, schedules; and its undoing."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ JOB_KINDS = ("pause", "resume", "cancel", "limits", "back", "fetch")
 HOST_KINDS = ("pace", "hold", "release", "skip", "take")
 WORKER_KINDS = ("drain", "keep", "forget")
 PROXY_KINDS = ("rest", "try")
+SCHEDULE_KINDS = ("run", "enable", "disable")
 
 
 def _check_values(given: dict[str, Any]) -> dict[str, Any]:
@@ -55,7 +56,7 @@ class ActionForm(BaseModel):
 
     do: str = Field(max_length=40, description="What, in a word.")
     given: Given = Field(default={}, alias="with", description="What goes with it.")
-    expect: Given = Field(default={}, description="What you saw; where it is otherwise, 409.")
+    expect: Given = Field(default={}, description="What you saw, by its names; where it is otherwise, 409.")
     key: str = Field(default="", max_length=200, description="Yours: the same one does it once.")
 
 
@@ -113,6 +114,7 @@ class ActionPage(Record, frozen=True, kw_only=True):
 Host = Annotated[str, Path(max_length=300, description="A host, with its port where that is unusual.")]
 WorkerId = Annotated[str, Path(alias="worker", max_length=300, description="The id of a worker.")]
 ProxyName = Annotated[str, Path(alias="proxy", max_length=300, description="The name of a proxy.")]
+ScheduleName = Annotated[str, Path(alias="schedule", max_length=64, description="The name of a schedule.")]
 Number = Annotated[int, Path(alias="action", ge=1, le=2**53, description="The number of an action.")]
 OfJob = Annotated[str, Query(alias="job", max_length=200, description="Only what was done to this job.")]
 Before = Annotated[int | None, Query(ge=1, le=2**53, description="Only what was done before this one.")]
@@ -198,6 +200,14 @@ async def act_on_worker(parts: Parts, caller: WhoAsks, worker: WorkerId, form: A
 async def act_on_proxy(parts: Parts, caller: WhoAsks, proxy: ProxyName, form: ActionForm) -> ActionAnswer:
     """Let a proxy `rest` (`with`: `seconds`), or `try` it with the next request."""
     return await _act(parts, PROXY_KINDS, _order(form, caller, who=proxy))
+
+
+@ROUTES.change("/schedules/{schedule}/actions", answer=ActionAnswer)
+async def act_on_schedule(
+    parts: Parts, caller: WhoAsks, schedule: ScheduleName, form: ActionForm
+) -> ActionAnswer:
+    """Let a schedule `run` now (within ten seconds, undoing cancels that), `enable` or `disable` it."""
+    return await _act(parts, SCHEDULE_KINDS, _order(form, caller, who=schedule))
 
 
 @ROUTES.change("/actions/{action}", answer=ActionAnswer, method="DELETE")

@@ -13,8 +13,10 @@ from gossamer.core.access import Role
 from gossamer.core.errors import AccessError
 from gossamer.core.jobs import ItemFilter
 from gossamer.export import stream_items
-from gossamer.queries import items
+from gossamer.export.formats import find_kind, load_writer
+from gossamer.queries import items, quality
 from gossamer.queries.items import ItemListing
+from gossamer.queries.quality import QualityReport
 from gossamer.web.headers import file_headers
 from gossamer.web.parts import Cursor, JobName, Limit, Parts, Text, WhoAsks, require_role
 from gossamer.web.route_group import RouteGroup, described_errors
@@ -29,6 +31,8 @@ class ExportKind(StrEnum):
     JSON = "json"
     CSV = "csv"
     XML = "xml"
+    PARQUET = "parquet"
+    EXCEL = "excel"
 
 
 TYPES = {
@@ -36,6 +40,8 @@ TYPES = {
     ExportKind.JSON: "application/json",
     ExportKind.CSV: "text/csv; charset=utf-8",
     ExportKind.XML: "application/xml",
+    ExportKind.PARQUET: "application/vnd.apache.parquet",
+    ExportKind.EXCEL: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 }
 Type = Annotated[str, Query(alias="type", max_length=200, description="Only items of this type.")]
 Missing = Annotated[
@@ -59,6 +65,16 @@ async def list_items(
     """The items of a job that fit, the newest change first; their fields are cut at 400 characters."""
     which = ItemFilter(type=kind, missing=missing, changed_since=changed_since, text=q)
     return await items.page_items(parts.backends, await parts.find_job(job), which, limit, cursor)
+
+
+@ROUTES.read("/jobs/{job}/quality", answer=QualityReport, fresh_s=10.0)
+async def read_quality(parts: Parts, job: JobName) -> QualityReport:
+    """How good the items of a job are, field by field, beside earlier jobs; and what was dropped.
+
+    Of a job that has ended as it was then, of one that runs as it is now.
+    """
+    report = await quality.report_quality(parts.backends, await parts.find_job(job))
+    return quality.cut_quality(report)
 
 
 @ROUTES.router.get(
@@ -92,6 +108,7 @@ async def export_items(
     """Stream the items."""
     found = await parts.find_job(job)
     which = ItemFilter(type=kind, missing=missing, changed_since=changed_since, text=q)
+    load_writer(file_format.value)  # a package that is missing is said before anything is sent
     exporting: set[str] = request.app.state.exporting
     if caller.name in exporting:
         raise AccessError(
@@ -102,7 +119,7 @@ async def export_items(
         exporting.add(caller.name)
         try:
             yield b""
-            fitting = items.read_fitting(parts.backends, found, which)
+            fitting = parts.backends.store.read_items(found, which=which)
             async for piece in stream_items(fitting, file_format.value, safe_csv=safe_csv):
                 yield piece
         finally:
@@ -110,5 +127,5 @@ async def export_items(
 
     pieces = stream()
     await anext(pieces)  # from here on it counts, and ends however little of it is sent
-    headers = file_headers(f"{found.id}.{file_format}")
+    headers = file_headers(f"{found.id}{find_kind(file_format.value).suffixes[0]}")
     return StreamingResponse(pieces, headers=headers, media_type=TYPES[file_format])

@@ -40,5 +40,4 @@ async def list_jobs(
 
     A job whose requests cannot be read is listed all the same: `waiting` and `dead` are null.
     """
-    found = await jobs.list_jobs(parts.backends, limit, after=cursor, name=name, text=q, states=states)
-    return jobs.show_states(found)
+    return await jobs.list_jobs(parts.backends, limit, after=cursor, name=name, text=q, states=states)

@@ -9,6 +9,7 @@ import { newCrawl } from "./views/new.js";
 import { overview } from "./views/overview.js";
 import { page } from "./views/page.js";
 import { proxies } from "./views/proxies.js";
+import { schedules } from "./views/schedules.js";
 import { settings } from "./views/settings.js";
 import { workers } from "./views/workers.js";
 
@@ -17,6 +18,7 @@ export const FLEET = [
   ["/", "Overview", "o", overview],
   ["/workers", "Workers", "w", workers],
   ["/proxies", "Proxies", "x", proxies],
+  ["/schedules", "Schedules", "c", schedules],
 ];
 /** Places of a job: [end of the address, name, key, view]. */
 export const OF_JOB = [

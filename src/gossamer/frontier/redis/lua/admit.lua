@@ -83,7 +83,7 @@ end
 local function admit(batch, wanted)
   local flat, accepted, duplicates, too_deep = batch[3], 0, 0, 0
   local known, lane_numbers = read_batch(batch)
-  local pushes, later, fresh = {}, {}, {}
+  local pushes, later, fresh, new_hosts = {}, {}, {}, {}
   for at = 1, #flat, FIELDS do
     local n = (at - 1) / FIELDS + 1
     if wanted and not wanted(n) then
@@ -102,6 +102,7 @@ local function admit(batch, wanted)
           h = touch(new_host(batch[1][index]))
           known[index] = h.key
           fresh[#fresh + 1], fresh[#fresh + 2] = h.name, h.key
+          new_hosts[#new_hosts + 1] = h
         end
         local element = pack('>I6', count.next_id) .. stored
         count.next_id = count.next_id + 1
@@ -118,7 +119,10 @@ local function admit(batch, wanted)
       end
     end
   end
-  if #fresh > 0 then call('HSET', NAMES, unpack(fresh)) end
+  if #fresh > 0 then
+    call('HSET', NAMES, unpack(fresh))
+    sharing.join_hosts(new_hosts, rules, now)
+  end
   call_each('RPUSH', pushes)
   call_each('ZADD', later)
   count.duplicates = count.duplicates + duplicates

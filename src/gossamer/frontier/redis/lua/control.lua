@@ -12,6 +12,7 @@ if state == '' then return {0, life, job.state, ''} end
 local changes = {}
 if state ~= job.state then changes[1], changes[2] = 'state', state end
 local placing = packed and change_rules(packed, changes) or 0
+if state == 'finished' or state == 'cancelled' then sharing.leave() end
 if state == 'finished' then -- what was settled needs nothing any more: every link was followed
   for _, reliance in ipairs(call('SMEMBERS', RELIED)) do call('UNLINK', relied_key(reliance)) end
   call('UNLINK', RELIED)

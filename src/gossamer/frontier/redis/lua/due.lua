@@ -2,7 +2,7 @@
 -- since when the first of them could, and whether more hosts wait than were looked at.
 
 local most, found = args[1], {}
-if job.state ~= 'running' or leases_left() == 0 then return found end
+if job.state ~= 'running' then return found end
 
 -- The keys of the first hosts in turn, and how many there are.
 local function hosts_in_turn(lane)
@@ -31,7 +31,7 @@ local function requests_come_due(lane)
   return number, first, #rows / 2
 end
 
-for lane = 1, #lanes do
+local function count_lane(lane)
   local keys, in_turn = hosts_in_turn(lane)
   local requests, since = in_turn - #keys, math.huge
   local due, first, looked_at, listed = {}, {}, 0, {}
@@ -55,9 +55,13 @@ for lane = 1, #lanes do
   if requests > 0 then
     local has_more = in_turn > most or looked_at >= most
     found[#found + 1] = {
-      lanes[lane], min(requests, leases_left() or requests), since < math.huge and exact(since) or '',
+      lanes[lane], min(requests, leases_left(lane) or requests), since < math.huge and exact(since) or '',
       has_more and 1 or 0,
     }
   end
+end
+
+for lane = 1, #lanes do
+  if leases_left(lane) ~= 0 then count_lane(lane) end
 end
 return found

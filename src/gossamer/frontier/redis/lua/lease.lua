@@ -43,10 +43,11 @@ local function ready(wanted)
       load_hosts(keys)
       for _, host in ipairs(keys) do
         local h = hosts[host]
-        if has_room(h, rules) then
+        if may_start(h, rules, now) then
           found[#found + 1] = {band, h.next_at, 0, (read('>I4', host)), h}
         else
-          touch(h) -- the rules have changed, and it has not been placed by them yet
+          touch(h) -- the rules have changed, and it has not been placed by them yet; or another job has its turn
+          if has_room_beside(h, rules, 0) then sharing.miss_turn(h, rules, now) end
         end
       end
       offset = offset + #keys
@@ -115,6 +116,7 @@ local function choose(wanted)
     if slot[3] > 0 then slot[3] = slot[3] - 1 else slot[4] = slot[4] - 1 end -- `take` sets it right
     picks[#picks + 1] = {h, band, start_by(h, rules, now), standing_of(h), next_pause_s(h, rules), slot}
     grant(h, rules, now)
+    sharing.take_turn(h, now, now + ttl_s)
     local next_band = best(h, lane)
     if next_band and h.next_at <= now and has_room(h, rules) then
       push(served, {next_band, h.next_at, turn[3] + 1, turn[4], h})
@@ -194,8 +196,9 @@ local leases = {}
 if lane then
   promote()
   save_hosts() -- so that their turns are seen
-  leases = hand_out(min(limit, leases_left() or limit))
+  leases = hand_out(min(limit, leases_left(lane) or limit))
 end
 save_hosts()
 save_job()
+if lane then sharing.register_job(now) end
 return {exact(now), next_at(lane or 1, lane or 0), expired, leases, life}

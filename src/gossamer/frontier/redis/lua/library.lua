@@ -40,10 +40,12 @@ local RELIED = P .. ':relied'
 local ROUND, BANDS = 500, 9
 -- A host's last byte but one is the sum of 1 (it has turns), 2 where the rest of this form follows (the former version
 -- wrote hosts without it, HOST_BEFORE, and knew nothing of when they had answered), what a person asked for (SKIPPED,
--- PACED, HELD), and DATED where it ends, before the name, with the time since when something waits for the host.
+-- PACED, HELD), DATED where it ends, before the name, with the time since when something waits for the host, and LOOKING
+-- where the time follows before which it is not this job's turn. What all jobs of the server know of a host is apart
+-- (sharing.lua); this has a copy.
 local HOST, WAITING = '<ddddddIIIIBBddddI', '<BBII' -- lane, band, in the list, come back
 local HOST_BEFORE, FORM_AT = '<ddddddIIIIBB', 65
-local WHOLE, SKIPPED, PACED, HELD, DATED = 2, 4, 8, 16, 32
+local WHOLE, SKIPPED, PACED, HELD, DATED, LOOKING = 2, 4, 8, 16, 32, 64
 local LEASE = '<c4BBddBB' -- host, lane, band, granted_at, start_by, STANDING, length of the owner's name after it
 local DOWN, ANSWERED, SUSPECT, SILENT = 1, 2, 4, 8 -- STANDING: of a host when the lease was granted, added up
 local PLACE = '>c4BB'
@@ -156,6 +158,7 @@ end
 -- ------------------------------------------------------------------------------------------ hosts
 
 local hosts, touched = {}, {} -- by key; in the order they were touched
+local NO_CLAIMS = {}
 
 -- The band of a host's best request in a lane; nil: it has none.
 local function best(h, lane)
@@ -189,6 +192,9 @@ local function turns_of(h)
   return turns
 end
 
+-- Whether nobody is asked for what waits there (core/hosts.py, FREE).
+local function is_free(name) return string.find(name, '/', 1, true) ~= nil end
+
 local function has_flag(form, flag) return form % (2 * flag) >= flag end
 
 local function read_host(key, raw)
@@ -206,18 +212,24 @@ local function read_host(key, raw)
   end
   local waiting_since = 0
   if has_flag(form, DATED) then waiting_since, at = read('<d', raw, at) end
+  local look_at = 0
+  if has_flag(form, LOOKING) then look_at, at = read('<d', raw, at) end
+  local name = sub(raw, at)
   local h = { -- all at once, so that the table does not grow field by field
-    key = key, name = sub(raw, at),
+    key = key, name = name, is_free = is_free(name),
     next_at = next_at, delay_s = delay_s, crawl_delay_s = crawl_delay_s >= 0 and crawl_delay_s,
     incident_at = incident_at, last_at = last_at, hold_until = hold_until,
     in_flight = in_flight, incidents = incidents, silences = silences, pages = pages,
     answered_at = answered_at, troubled_since = troubled_since, troubled_by = troubled_by,
     pace_s = pace_s, limit_s = limit_s,
     waiting_since = waiting_since, is_skipped = has_flag(form, SKIPPED), is_paced = has_flag(form, PACED), is_held = has_flag(form, HELD),
-    waiting = waiting, turns = false, turn_at = next_at, is_touched = false,
+    waiting = waiting, turns = false, turn_at = max(next_at, look_at), is_touched = false, look_at = look_at, taken = 0,
+    is_changed = false, turn_began = false, mine = false, claims = NO_CLAIMS, last_turn_at = 0, last_turn_by = sharing.nobody,
+    known_next_at = 0, known_delay_s = 0, known_hold_until = 0,
   }
   h.turns = form % 2 == 1 and turns_of(h) or {}
   hosts[key] = h
+  return h
 end
 
 local function load_hosts(keys)
@@ -231,18 +243,22 @@ local function load_hosts(keys)
   end
   if #missing == 0 then return end
   local rows = call('HMGET', HOSTS, unpack(missing))
-  for i = 1, #missing do read_host(missing[i], rows[i]) end
+  local found = {}
+  for i = 1, #missing do found[i] = read_host(missing[i], rows[i]) end
+  sharing.join_hosts(found, rules, now)
 end
 
 local function new_host(name)
   count.hosts = count.hosts + 1
   local h = {
-    key = pack('>I4', count.hosts), name = name,
+    key = pack('>I4', count.hosts), name = name, is_free = is_free(name),
     next_at = 0, delay_s = 0, crawl_delay_s = false, incident_at = 0, last_at = 0, hold_until = 0,
     in_flight = 0, incidents = 0, silences = 0, pages = 0,
     answered_at = 0, troubled_since = 0, troubled_by = 0, pace_s = 0, limit_s = 0,
     is_skipped = false, is_paced = false, is_held = false, waiting_since = 0,
-    waiting = {}, turns = {}, turn_at = 0, is_touched = false,
+    waiting = {}, turns = {}, turn_at = 0, is_touched = false, look_at = 0, taken = 0,
+    is_changed = false, turn_began = false, mine = false, claims = NO_CLAIMS, last_turn_at = 0, last_turn_by = sharing.nobody,
+    known_next_at = 0, known_delay_s = 0, known_hold_until = 0,
   }
   hosts[h.key] = h
   return h
@@ -276,12 +292,13 @@ local function packed_host(h, placed)
     end
   end
   local form = (placed and 3 or 2) + (h.is_skipped and SKIPPED or 0) + (h.is_paced and PACED or 0)
-    + (h.is_held and HELD or 0) + (h.waiting_since > 0 and DATED or 0)
+    + (h.is_held and HELD or 0) + (h.waiting_since > 0 and DATED or 0) + (h.look_at > 0 and LOOKING or 0)
   return pack(
     HOST, h.next_at, h.delay_s, h.crawl_delay_s or -1, h.incident_at, h.last_at, h.hold_until,
     h.in_flight, h.incidents, h.silences, h.pages, form, size,
     h.answered_at, h.troubled_since, h.pace_s, h.limit_s, h.troubled_by
-  ) .. slots .. (h.waiting_since > 0 and pack('<d', h.waiting_since) or '') .. h.name
+  ) .. slots .. (h.waiting_since > 0 and pack('<d', h.waiting_since) or '')
+    .. (h.look_at > 0 and pack('<d', h.look_at) or '') .. h.name
 end
 
 -- Write the hosts that were touched, and their turns anew.
@@ -290,19 +307,20 @@ local function save_hosts()
   local rows, gone, come = {}, {}, {}
   for i = 1, #touched do
     local h = touched[i]
-    local placed, before = has_room(h, rules), h.turns
+    local placed, before, turn_at = has_room_beside(h, rules, 0), h.turns, max(h.next_at, h.look_at)
     local turns = placed and turns_of(h) or {}
     for lane, band in pairs(before) do
       if turns[lane] ~= band then add_to(gone, turn_key(lane, band), h.key) end
     end
     for lane, band in pairs(turns) do
-      if before[lane] ~= band or h.turn_at ~= h.next_at then
-        add_pair(come, turn_key(lane, band), h.next_at, h.key)
+      if before[lane] ~= band or h.turn_at ~= turn_at then
+        add_pair(come, turn_key(lane, band), turn_at, h.key)
       end
     end
-    h.turns, h.turn_at, h.is_touched = turns, h.next_at, false
+    h.turns, h.turn_at, h.is_touched = turns, turn_at, false
     rows[2 * i - 1], rows[2 * i] = h.key, packed_host(h, placed)
   end
+  sharing.publish_hosts(touched, rules, now)
   touched = {}
   call_each('ZREM', gone)
   for key, list in pairs(come) do call('ZADD', key, 'inf', PAD, unpack(list)) end
@@ -469,20 +487,26 @@ local function first_of(key)
   return row[2] and tonumber(row[2]) or math.huge
 end
 
--- How many leases the job's page budget still allows; nil: any number.
-local function leases_left()
-  return rules.max_pages and max(rules.max_pages - count.pages - count.leased, 0)
+-- How many leases the job's page budget still allows in a lane; nil: any number. What is extracted was counted when it
+-- was fetched.
+local function leases_left(lane)
+  return lanes[lane] ~= 'extract' and rules.max_pages and max(rules.max_pages - count.pages - count.leased, 0) or nil
+end
+
+-- When the first request of a lane may be next; infinity: none.
+local function waits_in(lane)
+  local earliest = math.huge
+  if count.pending > 0 then
+    for band = 0, BANDS - 1 do earliest = min(earliest, first_of(turn_key(lane, band))) end
+  end
+  if count.delayed > 0 then earliest = min(earliest, first_of(P .. ':d:' .. lane)) end
+  return earliest
 end
 
 local function next_at(first_lane, last_lane)
   local earliest = count.leased > 0 and first_of(DEADLINES) or math.huge
-  if job.state == 'running' and leases_left() ~= 0 then
-    for lane = first_lane, last_lane do
-      if count.pending > 0 then
-        for band = 0, BANDS - 1 do earliest = min(earliest, first_of(turn_key(lane, band))) end
-      end
-      if count.delayed > 0 then earliest = min(earliest, first_of(P .. ':d:' .. lane)) end
-    end
+  for lane = first_lane, last_lane do
+    if job.state == 'running' and leases_left(lane) ~= 0 then earliest = min(earliest, waits_in(lane)) end
   end
   return earliest < math.huge and exact(earliest) or ''
 end

@@ -24,24 +24,40 @@ local function own_delay(h, rules)
   return min(max(known, rules.min_delay_s), rules.max_delay_s)
 end
 
-local function delay_in_force(h, rules) return max(own_delay(h, rules), h.crawl_delay_s or 0, h.pace_s) end
+-- Slots where nobody is asked, and seconds within which a lease of it may be started.
+local UNBOUNDED = 2 ^ 30
 
-local function has_room(h, rules)
-  if h.is_skipped or h.in_flight >= (h.troubled_since ~= 0 and 1 or rules.per_host) then return false end
-  return not rules.max_pages_per_host or h.pages + h.in_flight < rules.max_pages_per_host
+local function delay_in_force(h, rules)
+  if h.is_free then return 0 end
+  return max(own_delay(h, rules), h.crawl_delay_s or 0, h.pace_s)
 end
+
+local function slots_for(h, rules)
+  if h.is_free then return UNBOUNDED end
+  return h.troubled_since ~= 0 and 1 or rules.per_host
+end
+
+local function has_room_beside(h, rules, taken)
+  if h.is_skipped or h.in_flight + taken >= slots_for(h, rules) then return false end
+  return h.is_free or not rules.max_pages_per_host or h.pages + h.in_flight < rules.max_pages_per_host
+end
+
+local function has_room(h, rules) return has_room_beside(h, rules, h.taken) end
+
+local function may_start(h, rules, now) return max(h.next_at, h.look_at) <= now and has_room(h, rules) end
 
 local function begin_waiting(h, now) h.waiting_since = now end
 
 local function startable(h, rules, waiting, now)
-  if h.next_at > now or not has_room(h, rules) then return 0 end
+  if not may_start(h, rules, now) then return 0 end
+  if h.is_free then return min(waiting, UNBOUNDED - h.in_flight) end
   local free = 1
-  if delay_in_force(h, rules) <= 0 then free = (h.troubled_since ~= 0 and 1 or rules.per_host) - h.in_flight end
+  if delay_in_force(h, rules) <= 0 then free = slots_for(h, rules) - h.in_flight - h.taken end
   if rules.max_pages_per_host then free = min(free, rules.max_pages_per_host - h.pages - h.in_flight) end
   return min(waiting, free)
 end
 
-local function ready_since(h) return max(h.next_at, h.waiting_since, h.answered_at, h.incident_at) end
+local function ready_since(h) return max(h.next_at, h.look_at, h.waiting_since, h.answered_at, h.incident_at) end
 
 local function is_down(h, rules)
   if h.answered_at ~= 0 then
@@ -50,7 +66,13 @@ local function is_down(h, rules)
   return h.silences >= rules.max_silences
 end
 
-local function lost(h) h.in_flight = max(h.in_flight - 1, 0) end
+-- What all jobs are to know of a host has changed (sharing.lua).
+local function change(h) h.is_changed = true end
+
+local function lost(h)
+  change(h)
+  h.in_flight = max(h.in_flight - 1, 0)
+end
 
 local function pause_s(h, rules, incidents, jitter)
   local base_s = h.silences > 0 and rules.backoff_base_s or max(delay_in_force(h, rules), SHORTEST_PACE_S)
@@ -72,6 +94,7 @@ local function witness(h, mark)
 end
 
 local function forgive(h)
+  change(h)
   h.incidents, h.silences, h.incident_at, h.troubled_since, h.troubled_by = 0, 0, 0, 0, 0
 end
 
@@ -84,121 +107,128 @@ end
 
 local function grant(h, rules, now)
   local delay_s = delay_in_force(h, rules)
+  change(h)
   h.in_flight = h.in_flight + 1
   h.next_at = turn(h, delay_s, now) + delay_s
+  h.turn_began = h.next_at - delay_s
 end
 
 local function start_by(h, rules, now)
+  if h.is_free then return now + UNBOUNDED end
   local delay_s = delay_in_force(h, rules)
   local slack_s = delay_s * LATE_SHARE
   if delay_s <= 0 or rules.per_host == 1 or delay_s <= h.pace_s then slack_s = max(LATE_FLOOR_S, slack_s) end
   return turn(h, delay_s, now) + slack_s
 end
 
--- A signal is {kind, started_at, latency_s, retry_after_s, robots_read, crawl_delay_s}; absent values are nil.
-local UNUSED, OK, FAULT, THROTTLED, UNREACHABLE = 0, 1, 2, 3, 4
+local settle_host -- its parts are its own: a script may have two hundred local names
+do
+  -- A signal is {kind, started_at, latency_s, retry_after_s, robots_read, crawl_delay_s}; absent values are nil.
+  local UNUSED, OK, FAULT, THROTTLED, UNREACHABLE = 0, 1, 2, 3, 4
 
-local function give_turn_back(h, rules, signal, now)
-  local delay_s = delay_in_force(h, rules)
-  if signal.retry_after_s then
-    local wait_s = min(max(signal.retry_after_s, 0), rules.retry_after_cap_s)
-    h.next_at = max(h.next_at, now + wait_s)
-  elseif h.in_flight == 0 then
-    local earliest = max(h.last_at ~= 0 and h.last_at + delay_s or 0, h.hold_until)
-    h.next_at = max(h.next_at - delay_s, earliest)
-  end
-end
-
-local function adapt(h, rules, signal)
-  if h.is_paced or rules.delay_s or not signal.latency_s then return end
-  local current = h.delay_s ~= 0 and h.delay_s or rules.initial_delay_s
-  local wanted = (current + signal.latency_s) / 2
-  if signal.kind ~= OK then wanted = max(wanted, current) end
-  h.delay_s = min(max(wanted, rules.min_delay_s), rules.max_delay_s)
-end
-
-local function hasten(h, rules)
-  if h.pace_s > h.limit_s then
-    local step_s = h.limit_s * SPEED_UP_STEPS
-    h.pace_s = h.pace_s * step_s / (h.pace_s + step_s)
-  else
-    h.pace_s = h.pace_s * PROBING
-  end
-  if h.pace_s <= max(own_delay(h, rules), SHORTEST_PACE_S) then h.pace_s = 0 end
-end
-
-local function answer(h, rules, signal, now)
-  h.answered_at = now
-  if signal.started_at < h.incident_at then return end
-  if h.pace_s ~= 0 and signal.kind == OK then hasten(h, rules) end
-  h.incidents, h.silences, h.troubled_since, h.troubled_by = 0, 0, 0, 0
-end
-
-local function is_refusal_of_page(h, rules, signal, mark)
-  local is_witnessed = h.troubled_since > 0 and not is_suspect(h)
-  if signal.kind ~= THROTTLED or mark ~= NO_WITNESS or is_witnessed then return false end
-  return signal.started_at - h.incident_at >= CALM_STARTS * delay_in_force(h, rules)
-end
-
-local function slow(h, rules, signal)
-  h.limit_s = max(delay_in_force(h, rules), (signal.latency_s or 0) / (h.in_flight + 1), SHORTEST_PACE_S)
-  h.pace_s = min(h.limit_s * SLOW_DOWN, rules.max_delay_s)
-end
-
-local function incident(h, rules, signal, now, mark)
-  if signal.kind == THROTTLED and h.incidents == 0 then slow(h, rules, signal) end
-  if h.troubled_since ~= 0 then
-    local unasked_s = signal.started_at - max(h.hold_until, h.incident_at)
-    if unasked_s > UNASKED_S then h.troubled_since = h.troubled_since + unasked_s end
-    witness(h, mark)
-  else
-    h.troubled_since, h.troubled_by = now, mark
-  end
-  h.incidents, h.incident_at = h.incidents + 1, now
-  if signal.kind == UNREACHABLE then h.silences = h.silences + 1 end
-end
-
-local function trouble(h, rules, signal, now, jitter, mark)
-  local is_silent, is_new = signal.kind == UNREACHABLE, signal.started_at >= h.incident_at
-  if not is_silent then h.answered_at, h.silences = now, 0 end
-  if is_new then
-    incident(h, rules, signal, now, mark)
-  else
-    witness(h, mark)
-  end
-  if is_down(h, rules) then return end
-  local hold
-  if signal.retry_after_s then
-    hold = min(max(signal.retry_after_s, 0), rules.retry_after_cap_s)
-  elseif is_new then
-    hold = pause_s(h, rules, h.incidents, jitter)
-  else
-    return
-  end
-  h.next_at, h.hold_until = max(h.next_at, now + hold), max(h.hold_until, now + hold)
-end
-
-local function settle_host(h, rules, signal, now, is_page, jitter, mark)
-  lost(h)
-  if is_page then h.pages = h.pages + 1 end
-  if signal.robots_read then
-    local asked = signal.crawl_delay_s
-    h.crawl_delay_s = asked and min(max(asked, 0), rules.crawl_delay_cap_s)
-  end
-  local kind, started_at = signal.kind, signal.started_at
-  if kind == UNUSED then return give_turn_back(h, rules, signal, now) end
-  adapt(h, rules, signal)
-  h.last_at = max(h.last_at, started_at)
-  if kind == OK or kind == FAULT or is_refusal_of_page(h, rules, signal, mark) then
-    answer(h, rules, signal, now)
-  elseif kind == UNREACHABLE and h.answered_at > started_at then
-    if started_at >= h.incident_at then
-      slow(h, rules, signal)
-      h.incident_at = now
+  local function give_turn_back(h, rules, signal, now)
+    local delay_s = delay_in_force(h, rules)
+    if signal.retry_after_s then
+      local wait_s = min(max(signal.retry_after_s, 0), rules.retry_after_cap_s)
+      h.next_at = max(h.next_at, now + wait_s)
+    elseif h.in_flight == 0 then
+      local earliest = max(h.last_at ~= 0 and h.last_at + delay_s or 0, h.hold_until)
+      h.next_at = max(h.next_at - delay_s, earliest)
     end
-  else
-    trouble(h, rules, signal, now, jitter, mark)
   end
-  local delay_s, kept = delay_in_force(h, rules), asks_for_delay(h) and 1 or KEPT_SHARE
-  if h.next_at < started_at + delay_s * kept then h.next_at = started_at + delay_s end
+
+  local function adapt(h, rules, signal)
+    if h.is_paced or rules.delay_s or not signal.latency_s then return end
+    local current = h.delay_s ~= 0 and h.delay_s or rules.initial_delay_s
+    local wanted = (current + signal.latency_s) / 2
+    if signal.kind ~= OK then wanted = max(wanted, current) end
+    h.delay_s = min(max(wanted, rules.min_delay_s), rules.max_delay_s)
+  end
+
+  local function hasten(h, rules)
+    if h.pace_s > h.limit_s then
+      local step_s = h.limit_s * SPEED_UP_STEPS
+      h.pace_s = h.pace_s * step_s / (h.pace_s + step_s)
+    else
+      h.pace_s = h.pace_s * PROBING
+    end
+    if h.pace_s <= max(own_delay(h, rules), SHORTEST_PACE_S) then h.pace_s = 0 end
+  end
+
+  local function answer(h, rules, signal, now)
+    h.answered_at = now
+    if signal.started_at < h.incident_at then return end
+    if h.pace_s ~= 0 and signal.kind == OK then hasten(h, rules) end
+    h.incidents, h.silences, h.troubled_since, h.troubled_by = 0, 0, 0, 0
+  end
+
+  local function is_refusal_of_page(h, rules, signal, mark)
+    local is_witnessed = h.troubled_since > 0 and not is_suspect(h)
+    if signal.kind ~= THROTTLED or mark ~= NO_WITNESS or is_witnessed then return false end
+    return signal.started_at - h.incident_at >= CALM_STARTS * delay_in_force(h, rules)
+  end
+
+  local function slow(h, rules, signal)
+    h.limit_s = max(delay_in_force(h, rules), (signal.latency_s or 0) / (h.in_flight + 1), SHORTEST_PACE_S)
+    h.pace_s = min(h.limit_s * SLOW_DOWN, rules.max_delay_s)
+  end
+
+  local function incident(h, rules, signal, now, mark)
+    if signal.kind == THROTTLED and h.incidents == 0 then slow(h, rules, signal) end
+    if h.troubled_since ~= 0 then
+      local unasked_s = signal.started_at - max(h.hold_until, h.incident_at)
+      if unasked_s > UNASKED_S then h.troubled_since = h.troubled_since + unasked_s end
+      witness(h, mark)
+    else
+      h.troubled_since, h.troubled_by = now, mark
+    end
+    h.incidents, h.incident_at = h.incidents + 1, now
+    if signal.kind == UNREACHABLE then h.silences = h.silences + 1 end
+  end
+
+  local function trouble(h, rules, signal, now, jitter, mark)
+    local is_silent, is_new = signal.kind == UNREACHABLE, signal.started_at >= h.incident_at
+    if not is_silent then h.answered_at, h.silences = now, 0 end
+    if is_new then
+      incident(h, rules, signal, now, mark)
+    else
+      witness(h, mark)
+    end
+    if is_down(h, rules) then return end
+    local hold
+    if signal.retry_after_s then
+      hold = min(max(signal.retry_after_s, 0), rules.retry_after_cap_s)
+    elseif is_new then
+      hold = pause_s(h, rules, h.incidents, jitter)
+    else
+      return
+    end
+    h.next_at, h.hold_until = max(h.next_at, now + hold), max(h.hold_until, now + hold)
+  end
+
+  function settle_host(h, rules, signal, now, is_page, jitter, mark)
+    lost(h)
+    if h.is_free then return end
+    if is_page then h.pages = h.pages + 1 end
+    if signal.robots_read then
+      local asked = signal.crawl_delay_s
+      h.crawl_delay_s = asked and min(max(asked, 0), rules.crawl_delay_cap_s)
+    end
+    local kind, started_at = signal.kind, signal.started_at
+    if kind == UNUSED then return give_turn_back(h, rules, signal, now) end
+    adapt(h, rules, signal)
+    h.last_at = max(h.last_at, started_at)
+    if kind == OK or kind == FAULT or is_refusal_of_page(h, rules, signal, mark) then
+      answer(h, rules, signal, now)
+    elseif kind == UNREACHABLE and h.answered_at > started_at then
+      if started_at >= h.incident_at then
+        slow(h, rules, signal)
+        h.incident_at = now
+      end
+    else
+      trouble(h, rules, signal, now, jitter, mark)
+    end
+    local delay_s, kept = delay_in_force(h, rules), asks_for_delay(h) and 1 or KEPT_SHARE
+    if h.next_at < started_at + delay_s * kept then h.next_at = started_at + delay_s end
+  end
 end

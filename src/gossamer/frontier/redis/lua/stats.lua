@@ -1,8 +1,14 @@
--- Frontier.stats: state, next_at, whether max_pages is reached, whether all seeds are in, then the counters in COUNTERS'
--- order. The states that have a structure of their own are counted from it.
+-- Frontier.stats: state, next_at, whether max_pages is reached and nothing is left to extract, whether all seeds are in,
+-- then the counters in COUNTERS' order. The states that have a structure of their own are counted from it.
+
+local function is_spent()
+  if not rules.max_pages or count.pages < rules.max_pages then return 0 end
+  local extracting = lane_number('extract')
+  return extracting and waits_in(extracting) < math.huge and 0 or 1
+end
 
 local row = {
-  job.state, next_at(1, #lanes), rules.max_pages and count.pages >= rules.max_pages and 1 or 0,
+  job.state, next_at(1, #lanes), is_spent(),
   call('HEXISTS', META, 'seeded'),
 }
 count.leased, count.dead, count.delayed = call('HLEN', LEASES), call('ZCARD', DEAD), 0

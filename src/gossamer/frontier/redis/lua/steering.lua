@@ -6,12 +6,14 @@ local function soonest(h, rules, now)
 end
 
 local function move_turn(h, rules, now)
+  change(h)
   local after_last = h.last_at ~= 0 and h.last_at + delay_in_force(h, rules) or 0
   h.next_at = max(min(h.next_at, soonest(h, rules, now)), after_last, h.hold_until)
 end
 
 -- `value` is the delay of `pace` (false: the job's again), and the time of `hold`.
 local function steer(h, command, value, rules, now)
+  change(h)
   if command == 'pace' then
     h.is_paced, h.delay_s = value and true or false, value or 0
     move_turn(h, rules, now)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from gossamer.core.hosts import FrontierRules, HostCommand, HostOrder
+from gossamer.core.hosts import FrontierRules, HostCommand, HostOrder, HostSignal, HostSignalKind
 from gossamer.core.lifecycle import JobCommand
 from gossamer.core.results import Verdict
+from gossamer.core.shifts import EXTRACT_LANE
 from gossamer.frontier.transitions import DUE_HOSTS
 from gossamer.testing.contracts.frontier_harness import (
     PACED,
+    TTL_S,
     FrontierHarness,
     make_entry,
     register_check,
@@ -111,6 +113,53 @@ async def nothing_is_due_while_nothing_is_handed_out(w: FrontierHarness) -> None
     await w.frontier.apply_change(JobCommand.RESUME)
     await w.frontier.steer_host("b.example", HostOrder(command=HostCommand.SKIP))
     assert_equal(await _count_due(w), {"http": 1}, "one host is skipped")
+
+
+@register_check(FrontierRules(delay_s=30.0, per_host=1, max_pages=2, max_pages_per_host=1))
+async def where_nobody_is_asked_nothing_holds_requests_up(w: FrontierHarness) -> None:
+    """No delay, slot or page budget; what waits there comes from pages that were counted before."""
+    place, lane = "extract/a.example", EXTRACT_LANE
+    await w.add_entries(*[make_entry(number, place, lane=lane) for number in range(100)])
+    await w.add_entries(make_entry(200, "b.example"), make_entry(201, "c.example"))
+    assert_equal(await _count_due(w), {lane: 100, "http": 2}, "all of them, beside what hosts allow")
+    for lease in (await w.lease_requests()).leases:
+        await w.settle_lease(lease, is_page=True)
+    stats = await w.frontier.read_stats()
+    assert_holds(not stats.budget_spent, "what was counted is still to be worked on")
+    assert_holds(stats.next_at is not None, "it may be leased")
+    assert_equal(await _count_due(w), {lane: 100}, "also when the budget is spent")
+    first = (await w.lease_requests(60, lane)).leases
+    second = (await w.lease_requests(60, lane)).leases
+    assert_equal(len(first) + len(second), 100, "they are leased at once")
+    w.clock.advance(TTL_S / 2)
+    assert_holds(all(w.clock.now() < lease.start_by for lease in first), "and begun whenever there is time")
+    trouble = HostSignal(kind=HostSignalKind.THROTTLED, started_at=w.clock.now(), retry_after_s=900.0)
+    for lease in first[:8]:
+        await w.settle_lease(lease, Verdict.DEAD, signal=trouble)
+    await w.frontier.release(first[8:], [HostSignal(retry_after_s=900.0)] * len(first[8:]))
+    assert_equal(len((await w.lease_requests(100, lane)).leases), 52, "what becomes of them says nothing")
+    found = await w.frontier.find_request(second[0].entry.fingerprint, place)
+    assert_holds(found is not None and found.host is not None and found.host.is_free, "and it is told so")
+
+
+@register_check(FrontierRules(max_pages=1))
+async def a_job_whose_pages_are_counted_is_over_when_they_are_worked_on(w: FrontierHarness) -> None:
+    """Not before: what was fetched within the budget would be lost."""
+    await w.add_entries(make_entry(1), make_entry(2))
+    lease = await w.lease_one()
+    again = w.clock.now() + 40.0
+    await w.settle_lease(
+        lease, is_page=True, outlinks=(make_entry(3, "extract/a.example", lane=EXTRACT_LANE),)
+    )
+    (extracted,) = (await w.lease_requests(lane=EXTRACT_LANE)).leases
+    await w.settle_lease(extracted, Verdict.RETRY, due_at=again)
+    assert_holds(not (await w.frontier.read_stats()).budget_spent, "a page waits for another try")
+    assert_equal((await w.frontier.read_stats()).next_at, again, "at its time")
+    w.clock.advance(41.0)
+    (extracted,) = (await w.lease_requests(lane=EXTRACT_LANE)).leases
+    await w.settle_lease(extracted)
+    assert_holds((await w.frontier.read_stats()).budget_spent, "nothing is left to extract")
+    assert_equal((await w.lease_requests()).leases, (), "and nothing more is fetched")
 
 
 @register_check(SLOTS)

@@ -25,6 +25,7 @@ import {
   sub,
   url,
 } from "../ui.js";
+import { qualityNeed, qualityOf } from "./quality.js";
 import { apiOf, crumbsOf, when } from "./shared.js";
 
 const FILTERS = ["type", "missing", "changed_since", "q"];
@@ -253,7 +254,7 @@ function download(ctx, data) {
           "p",
           {},
           "The file is streamed and can be stopped at any time. The same by command line: ",
-          h("code", {}, `gossamer export ${ctx.job} -o items.${form.format}`),
+          h("code", {}, `gossamer export ${ctx.job} -o items.${form.format === "excel" ? "xlsx" : form.format}`),
         ),
       ],
       foot: [
@@ -305,19 +306,27 @@ export const items = {
   crumbs: (ctx) => crumbsOf(ctx, "Items"),
   needs: (ctx) => [
     { name: "items", path: question(ctx), every: ctx.query.cursor ? 0 : 5, keep: true },
+    qualityNeed(ctx),
   ],
   sideId: (ctx) => ctx.query.id,
   side: (ctx) => ctx.query.id && itemSheet(ctx),
   draw: (ctx) => {
-    const found = ctx.data("items");
+    const found = ctx.data("items"),
+      quality = ctx.data("quality");
     const types = (found?.types ?? []).map(([type, n]) => [type, type, n]);
     return [
       head({
-        answer: found?.total ? `${found.total_is_at_least ? "More than " : ""}${plural(found.total, "item")}${ofPages(ctx)}.` : "Items",
+        answer: quality?.say[0]
+          ? foreign(quality.say[0], { max: 300 })
+          : found?.total
+            ? `${found.total_is_at_least ? "More than " : ""}${plural(found.total, "item")}${ofPages(ctx)}.`
+            : "Items",
+        say: quality?.say[1] && foreign(quality.say[1], { max: 500 }),
         does: found?.items?.length
           ? button("Download…", () => download(ctx, found), { kind: "main", icon: "save" })
           : null,
       }),
+      ctx.show("quality", (data) => qualityOf(ctx, data), { waiting: skeleton("table", 4), what: "The quality" }),
       section(
         "Browse",
         {

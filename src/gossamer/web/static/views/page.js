@@ -60,9 +60,8 @@ function ways(ctx, data) {
         act(
           ctx,
           `${path}/actions`,
-          { do: "fetch", with: { url: data.canonical ?? data.url }, expect: { state: data.state } },
+          { do: "fetch", with: { url: data.canonical ?? data.url } },
           said,
-          { undone: "It does not wait any more." },
         ),
       {},
     );
@@ -158,7 +157,7 @@ function answer(ctx, data) {
           ),
         others(ctx, data),
       ),
-      h("div", {}, known(ctx, data), items(ctx, data)),
+      h("div", {}, known(ctx, data), items(ctx, data), dropped(ctx, data)),
     ),
   ];
 }
@@ -222,6 +221,27 @@ function titleOf(item) {
     value = name && item.data[name];
   return typeof value === "string" && value ? value : item.key;
 }
+
+const dropped = (ctx, data) =>
+  data.dropped_items?.length
+    ? section(
+        "Items of it that were dropped",
+        { id: "dropped", meta: "examples" },
+        h(
+          "ul",
+          { class: "rows" },
+          data.dropped_items.map((one) =>
+            h(
+              "li",
+              { key: `${one.reason}-${one.at}` },
+              h("span", {}, foreign(one.reason, { max: 120 })),
+              tag(one.stage || one.type),
+              h("span", { class: "sub" }, one.value && foreign(one.value, { max: 80 })),
+            ),
+          ),
+        ),
+      )
+    : null;
 
 const items = (ctx, data) =>
   data.found_items.length

@@ -1,0 +1,1 @@
+"""Answers of sites as WARC files: written beside a crawl, found again by an index, and read."""

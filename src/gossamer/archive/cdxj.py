@@ -1,0 +1,97 @@
+"""The index of an archive: CDXJ, one line for each answer, sorted by the key of its URL. Pure.
+
+``KEY TIMESTAMP {JSON}``. The key is a SURT, the host's names turned round, as other tools make it of ordinary
+URLs (``com,example)/page?a=1``). What only this reader needs is below ``gossamer``.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from gossamer.core.archive import ArchiveEntry, ArchiveLocation
+from gossamer.policy.urls import UrlOrigin, parse_origin
+
+_encode = msgspec.json.Encoder().encode
+_NO_SIGNS = str.maketrans("", "", "-:T")
+DEFAULT_PORTS = {"http": "80", "https": "443"}
+
+
+def key_of(url: str) -> str:
+    """The key under which a URL is found."""
+    origin = parse_origin(url)
+    path, _, query = url[len(origin.origin) :].partition("?")
+    path = path.lower().rstrip("/") or "/"
+    if query:
+        path += "?" + "&".join(sorted(query.lower().split("&")))
+    return f"{_turned_host(origin)}){path}"
+
+
+@lru_cache(1000)
+def _turned_host(origin: UrlOrigin) -> str:
+    host = origin.hostname.removeprefix("www.")
+    is_address = host.startswith("[") or host.replace(".", "").isdigit()
+    turned = host if is_address else ",".join(reversed(host.split(".")))
+    return turned if origin.port == DEFAULT_PORTS.get(origin.scheme) else f"{turned}:{origin.port}"
+
+
+def line_of(entry: ArchiveEntry, request_digest: str) -> str:
+    """The line of an answer, without its end."""
+    own: dict[str, Any] = {"at": entry.at, "fp": entry.fingerprint, "rung": entry.rung}
+    if entry.flags:
+        own["flags"] = entry.flags
+    if entry.method != "GET":
+        own["method"] = entry.method
+    if request_digest:
+        own["request"] = request_digest
+    if entry.is_revisit:
+        own["mime"] = entry.content_type
+    said = {
+        "url": entry.url,
+        "mime": "warc/revisit" if entry.is_revisit else entry.content_type,
+        "status": str(entry.status),
+        "digest": entry.digest,
+        "length": str(entry.location.length),
+        "offset": str(entry.location.offset),
+        "filename": entry.location.file.rpartition("/")[2],
+        "gossamer": own,
+    }
+    return f"{key_of(entry.url)} {_stamp_of(int(entry.at))} {_encode(said).decode()}"
+
+
+@lru_cache(60)
+def _stamp_of(second: int) -> str:
+    date = datetime.fromtimestamp(second, UTC).isoformat(timespec="seconds")
+    return date[:19].translate(_NO_SIGNS)
+
+
+def entry_from(line: str, folder: str) -> tuple[ArchiveEntry, str]:
+    """An answer and the digest of its request's body, by a line of an index in a folder.
+
+    Raises ``ValueError`` for a line that we did not write.
+    """
+    try:
+        said = msgspec.json.decode(line.split(" ", 2)[2])
+        own = said["gossamer"]
+        location = ArchiveLocation(
+            file=f"{folder}{said['filename']}", offset=int(said["offset"]), length=int(said["length"])
+        )
+        entry = ArchiveEntry(
+            url=said["url"],
+            method=own.get("method", "GET"),
+            at=own["at"],
+            status=int(said["status"]),
+            content_type=own.get("mime", said["mime"]),
+            digest=said["digest"],
+            location=location,
+            is_revisit=said["mime"] == "warc/revisit",
+            rung=own["rung"],
+            fingerprint=own["fp"],
+            flags=tuple(own.get("flags", ())),
+        )
+    except (IndexError, KeyError, TypeError, AttributeError, msgspec.DecodeError) as error:
+        raise ValueError(f"{line[:100]!r} is no line of an index") from error
+    return entry, own.get("request", "")

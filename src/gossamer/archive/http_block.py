@@ -1,0 +1,202 @@
+"""HTTP messages as they stand in records of an archive, and back: pure.
+
+A header is kept as it was received, but for the values of credentials, and for a Transfer-Encoding: the
+framing of chunks is not kept, so that line is renamed, and a Content-Length says how long the body is. What
+came by another way than plain HTTP has no header of its own to keep: one is made, and says the same. Lines
+that no longer hold for the kept body are renamed as other archives do it: ``X-Archive-Orig-...``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from http import HTTPStatus
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from gossamer.core.requests import Request
+from gossamer.core.results import FetchResult
+from gossamer.fetch.http.decode import BodyDecoder
+from gossamer.fetch.http.wire import decode_header_value
+from gossamer.policy.request_secrets import is_header_secret
+
+Headers = tuple[tuple[str, str], ...]
+
+HIDDEN = "-"
+"""Stands for the value of a credential."""
+NO_SECRETS = ("www-authenticate", "proxy-authenticate", "access-control-", "public-key-pins", "surrogate-key")
+"""Begin names of headers that sound like secrets and are none."""
+PACKED_TYPES = ("image/", "video/", "audio/", "application/zip", "application/gzip", "font/woff")
+"""Media types whose format is compressed, most of them at least."""
+RENAMED = "x-archive-orig-"
+SLICE_BYTES = 8 * 1024  # as fetching decodes: a damaged body then ends at the same place
+NO_LIMIT = 2**62
+
+_LINE_END = re.compile(r"\r?\n")
+_HEADER_END = re.compile(rb"\r?\n\r?\n")
+_FIELD = re.compile(rb"^([^\s:]+)(?=[ \t]*:)[^\r\n]*(?:\r?\n[ \t][^\r\n]*)*", re.MULTILINE)
+_TRANSFER_LINE = re.compile(rb"^transfer-encoding(?=[ \t]*:)", re.IGNORECASE | re.MULTILINE)
+_OLD_LENGTH_LINE = re.compile(rb"^content-length(?=[ \t]*:)", re.IGNORECASE | re.MULTILINE)
+
+
+class HttpBlock(NamedTuple):
+    """An answer as it is kept."""
+
+    header: bytes  # with the empty line at its end
+    body: bytes
+    is_remade: bool  # lines were renamed, and the last one is our own Content-Length
+    headers: str = ""  # the fields as JSON, where the header cannot say them
+
+
+def block_of(fetched: FetchResult, *, keeps_credentials: bool) -> HttpBlock:
+    """An answer as it is kept."""
+    headers = fetched.headers if keeps_credentials else hide_credentials(fetched.headers)
+    said = fetched.status, headers
+    raw = fetched.raw
+    if raw is not None:
+        header = _last_header(raw.response_header)
+        if headers != fetched.headers:
+            header = _FIELD.sub(_hide_field, header)
+        is_chunked = any(name == "transfer-encoding" for name, _ in headers)
+        if is_chunked:
+            header = _rename_lines(header, len(raw.body))
+        if _says(header, said, is_remade=is_chunked):
+            return HttpBlock(header, raw.body, is_chunked)
+    body = fetched.body if raw is None else raw.body
+    stale = {"transfer-encoding", "content-length"} | ({"content-encoding"} if raw is None else set())
+    header = _make_header(fetched.status, headers, stale, len(body))
+    if _says(header, said, is_remade=True):
+        return HttpBlock(header, body, is_remade=True)
+    header = _make_header(fetched.status, (), stale, len(body))
+    return HttpBlock(header, body, is_remade=True, headers=json.dumps(headers))
+
+
+def _says(header: bytes, said: tuple[int, Headers], *, is_remade: bool) -> bool:
+    """Whether a header gives back what was fetched."""
+    try:
+        return read_header(header, is_remade=is_remade) == said
+    except ValueError:
+        return False
+
+
+def hide_credentials(headers: Iterable[tuple[str, str]]) -> Headers:
+    """Fields without the values of credentials."""
+    return tuple([(name, HIDDEN if _is_secret_answer(name) else value) for name, value in headers])
+
+
+@lru_cache(1000)
+def _is_secret_answer(name: str) -> bool:
+    name = name.lower()
+    return is_header_secret(name) and not name.startswith(NO_SECRETS)
+
+
+def _hide_field(found: re.Match[bytes]) -> bytes:
+    hides = _is_secret_answer(found[1].decode("latin-1"))
+    return found[1] + b": " + HIDDEN.encode() if hides else found[0]
+
+
+def request_header_of(request: Request, fetched: FetchResult, *, keeps_credentials: bool) -> bytes:
+    """The header of a request, as it was sent, or as far as it is known."""
+    if fetched.raw is not None:
+        header = fetched.raw.request_header
+        return header if keeps_credentials else _hide_request_secrets(header)
+    url = urlsplit(request.url)
+    lines = [f"{request.method} {url.path or '/'}{'?' if url.query else ''}{url.query} HTTP/1.1"]
+    if not any(name.lower() == "host" for name in request.headers):
+        lines.append(f"Host: {url.netloc.rpartition('@')[2]}")
+    for name, value in request.headers.items():
+        hides = not keeps_credentials and is_header_secret(name)
+        lines.append(f"{name}: {HIDDEN if hides else ' '.join(value.split())}")
+    return ("\r\n".join(lines) + "\r\n\r\n").encode("utf-8", "replace")
+
+
+def _hide_request_secrets(header: bytes) -> bytes:
+    first, *lines = header.split(b"\r\n")
+    shown = [first]
+    for line in lines:
+        name, colon, _ = line.partition(b":")
+        hides = colon and _is_secret(name)
+        shown.append(name + b": " + HIDDEN.encode() if hides else line)
+    return b"\r\n".join(shown)
+
+
+@lru_cache(1000)
+def _is_secret(name: bytes) -> bool:
+    return is_header_secret(name.decode("latin-1").strip())
+
+
+def read_header(header: bytes, *, is_remade: bool = False) -> tuple[int, Headers]:
+    """The status and the fields, names in lower case. Raises ``ValueError`` for what is no header."""
+    text = header.decode("latin-1").rstrip("\r\n")
+    first, *lines = _LINE_END.split(text) if text.count("\n") != text.count("\r\n") else text.split("\r\n")
+    parts = first.split(None, 2)
+    if len(parts) < 2 or not parts[0].startswith("HTTP/") or not (parts[1].isascii() and parts[1].isdigit()):
+        raise ValueError(f"{first[:40]!r} is not the first line of an answer")
+    fields = []
+    for line in lines[:-1] if is_remade else lines:
+        name, _, value = line.partition(":")
+        key, value = name.strip().lower(), value.strip(" \t")
+        if not value.isascii():
+            value = decode_header_value(value.encode("latin-1"))
+        fields.append((key.removeprefix(RENAMED) if is_remade else key, value))
+    return int(parts[1]), tuple(fields)
+
+
+def is_compressed(headers: Headers) -> bool:
+    """Whether a body as it was sent is not worth compressing once more, by what its header says."""
+    for name, value in headers:
+        if name == "content-encoding" and value.strip().lower() not in ("", "identity"):
+            return True
+        if name == "content-type" and value.startswith(PACKED_TYPES) and not value.startswith("image/svg"):
+            return True
+    return False
+
+
+def split_block(block: bytes) -> tuple[bytes, bytes]:
+    """The header with its empty line, and the body. Raises ``ValueError`` where there is no end of it."""
+    found = _HEADER_END.search(block)
+    if found is None:
+        raise ValueError("a header without an end")
+    return block[: found.end()], block[found.end() :]
+
+
+def decode_body(headers: Headers, body: bytes, length: int) -> bytes:
+    """A body without its Content-Encoding, of which ``length`` bytes were taken."""
+    encoding = ", ".join(value for name, value in headers if name == "content-encoding")
+    if not encoding or not body or not length:
+        return body[:length]
+    decoder = BodyDecoder(encoding, NO_LIMIT)
+    for start in range(0, len(body), SLICE_BYTES):
+        for _ in decoder.feed_in_steps(body[start : start + SLICE_BYTES]):
+            if decoder.decoded_bytes >= length:
+                break
+        if decoder.decoded_bytes >= length:
+            break
+    return decoder.finish_body()[0][:length]
+
+
+def _last_header(received: bytes) -> bytes:
+    """The header without the informational ones before it, and with one empty line at its end."""
+    if received.find(b"\r\n\r\n") == len(received) - 4:
+        return received
+    headers = [part for part in _HEADER_END.split(received) if part.strip()]
+    return (headers[-1].lstrip(b"\r\n") if headers else b"") + b"\r\n\r\n"
+
+
+def _rename_lines(header: bytes, length: int) -> bytes:
+    header = _TRANSFER_LINE.sub(rb"X-Archive-Orig-\g<0>", header)
+    header = _OLD_LENGTH_LINE.sub(rb"X-Archive-Orig-\g<0>", header)
+    return header[:-2] + b"Content-Length: %d\r\n\r\n" % length
+
+
+def _make_header(status: int, headers: Sequence[tuple[str, str]], stale: set[str], length: int) -> bytes:
+    try:
+        phrase = HTTPStatus(status).phrase
+    except ValueError:
+        phrase = "Unknown"
+    lines = [f"HTTP/1.1 {status} {phrase}"]
+    lines += [f"{RENAMED if name in stale else ''}{name}: {value}" for name, value in headers]
+    lines.append(f"Content-Length: {length}")
+    return ("\r\n".join(lines) + "\r\n\r\n").encode("utf-8", "replace")

@@ -1,0 +1,289 @@
+"""Writes what sites answer into WARC files, many answers at a time, in a thread."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple, TypeVar
+
+from gossamer.archive import cdxj
+from gossamer.archive.depot import WARC, ArchiveDepot
+from gossamer.archive.http_block import is_compressed
+from gossamer.archive.open_file import OpenWarcFile
+from gossamer.archive.packing import pack_record, store_record
+from gossamer.archive.warc import (
+    FormerRecord,
+    RecordCounter,
+    ResponseParts,
+    exchange_records,
+    info_record,
+    new_entry,
+    parts_of,
+    request_digest_of,
+)
+from gossamer.core.archive import ArchiveLocation
+from gossamer.core.errors import StorageError
+from gossamer.core.record import Record
+from gossamer.core.requests import Request
+from gossamer.core.results import FetchResult
+from gossamer.version import __version__
+
+log = logging.getLogger("gossamer.crawl")
+
+ValueT = TypeVar("ValueT")
+
+MAX_ANSWERS = 25_000
+"""Of one file: its index is kept in memory until the file is finished (about 10 MB)."""
+MAX_DIGESTS = 100_000
+PACKED_HERE_BYTES = 512 * 1024
+"""So much is packed at once, in about 2 ms: a thread would fight for the interpreter for longer than that."""
+REFERS_FOR_S = 86_400.0
+"""A body is referred to for so long: then the file that has it may soon be deleted."""
+
+
+class ArchiveOptions(Record, frozen=True, kw_only=True):
+    """How an archive is written."""
+
+    max_file_bytes: int = 1024**3
+    revisits: bool = True  # whether a body that was written before is referred to
+    keeps_credentials: bool = False
+    is_synced: bool = False  # whether ``flush`` waits for the disk; else only for the operating system
+    publishes_turns: bool = False  # whether ``flush`` makes a file of what was written
+
+
+class _Waiting(NamedTuple):
+    request: Request
+    fetched: FetchResult
+    fingerprint: int
+    place: asyncio.Future[str] | None  # None: nobody waits for it
+
+
+class _PackedBatch(NamedTuple):
+    data: bytes
+    lines: list[str]  # of the index
+    places: list[str]
+    new: dict[str, FormerRecord]  # by digest: bodies that were not written before
+
+
+class WarcWriter:
+    """A :class:`~gossamer.ports.archive_writer.ArchiveWriter` of WARC 1.1 files.
+
+    What has gathered is written in a thread; the loop goes on meanwhile.
+    """
+
+    def __init__(self, depot: ArchiveDepot, job: str, options: ArchiveOptions | None = None) -> None:
+        self._depot = depot
+        self._job = job
+        self._options = options or ArchiveOptions()
+        self._worker = secrets.token_hex(6)
+        self._number = 0
+        self._ids = RecordCounter()
+        self._file: OpenWarcFile | None = None
+        self._name = ""
+        self._lines: list[str] = []
+        self._former: OrderedDict[str, FormerRecord] = OrderedDict()
+        self._waiting: list[_Waiting] = []
+        self._writing: asyncio.Task[None] | None = None
+        self._trouble: BaseException | None = None  # why what is queued could not be written
+        self._publishing: asyncio.Task[None] | None = None
+        self._one_publishes = asyncio.Lock()
+        self._finished: list[tuple[OpenWarcFile, str, list[str]]] = []  # with the lines of their index
+
+    def __repr__(self) -> str:
+        return f"<WarcWriter of {self._job}, {self._number} files>"
+
+    async def write_exchange(self, request: Request, fetched: FetchResult, fingerprint: int) -> str:
+        """See :class:`~gossamer.ports.archive_writer.ArchiveWriter`."""
+        place: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self._waiting.append(_Waiting(request, fetched, fingerprint, place))
+        if self._writing is None:
+            self._writing = asyncio.create_task(self._write_waiting())
+        return await place
+
+    def queue_exchange(self, request: Request, fetched: FetchResult, fingerprint: int) -> None:
+        """See :class:`~gossamer.ports.archive_writer.ArchiveWriter`."""
+        self._waiting.append(_Waiting(request, fetched, fingerprint, None))
+
+    async def flush(self) -> None:
+        """See :class:`~gossamer.ports.archive_writer.ArchiveWriter`."""
+        await self._write_all()
+        if self._options.publishes_turns:
+            self._finish_file()
+            await self._publish_finished()  # also what got full within the turn, and may be under way
+        elif self._options.is_synced and self._file is not None:
+            await self._in_thread(self._file.sync)
+
+    async def close(self) -> None:
+        """See :class:`~gossamer.ports.archive_writer.ArchiveWriter`."""
+        try:
+            await self._write_all()
+        finally:
+            await self._finish_all()
+
+    async def _finish_all(self) -> None:
+        self._finish_file()
+        if self._publishing is not None:
+            await asyncio.wait({self._publishing})
+        try:
+            await self._publish_finished()
+        finally:
+            for file, _, _ in self._finished:  # for whoever takes them over
+                file.close()
+
+    # ------------------------------------------------------------------ writing
+
+    async def _write_all(self) -> None:
+        """Raises what kept something that is queued from being written."""
+        self._trouble = None
+        while self._writing is not None or (self._waiting and self._trouble is None):
+            if self._writing is None:
+                self._writing = asyncio.create_task(self._write_waiting())
+            await asyncio.wait({self._writing})
+        if self._trouble is not None:
+            raise self._trouble
+
+    async def _write_waiting(self) -> None:
+        try:
+            while self._waiting:
+                batch, self._waiting = self._waiting, []
+                try:
+                    places = await self._append_batch(batch)
+                except BaseException as error:  # noqa: BLE001 - whoever waits for it raises it
+                    self._take_back([*batch, *self._waiting], error)
+                    return
+                for waiting, place in zip(batch, places, strict=True):
+                    if waiting.place is not None and not waiting.place.done():  # or the visit was broken off
+                        waiting.place.set_result(place)
+                if self._is_full():
+                    self._finish_file()
+                    self._publish_aside()
+        finally:
+            self._writing = None
+
+    def _take_back(self, batch: Sequence[_Waiting], error: BaseException) -> None:
+        """Tell those who wait what is wrong; what is queued is tried again."""
+        self._waiting = [waiting for waiting in batch if waiting.place is None]
+        self._trouble = error if self._waiting else None
+        for waiting in batch:
+            if waiting.place is not None and not waiting.place.done():
+                waiting.place.set_exception(error)
+
+    def _is_full(self) -> bool:
+        file = self._file
+        return file is not None and (
+            file.size >= self._options.max_file_bytes or len(self._lines) >= MAX_ANSWERS
+        )
+
+    async def _in_thread(self, act: Callable[[], ValueT]) -> ValueT:
+        try:
+            return await asyncio.to_thread(act)
+        except OSError as error:
+            raise StorageError(
+                f"the archive cannot be written: {error.filename or self._name}: {error.strerror or error}"
+            ) from error
+
+    async def _append_batch(self, batch: Sequence[_Waiting]) -> Sequence[str]:
+        """The places of the answers. Either all of them are written or none."""
+        file = self._file
+        if file is None:
+            file = await self._in_thread(self._open_file)
+        pack = partial(self._pack_batch, batch, file.size)
+        is_small = sum(waiting.fetched.size_bytes for waiting in batch) <= PACKED_HERE_BYTES
+        packed = pack() if is_small else await self._in_thread(pack)
+        await self._in_thread(partial(self._store_batch, file, packed))
+        return packed.places
+
+    def _pack_batch(self, batch: Sequence[_Waiting], offset: int) -> _PackedBatch:
+        written: list[bytes] = []
+        lines: list[str] = []
+        places: list[str] = []
+        new: dict[str, FormerRecord] = {}
+        for waiting in batch:
+            parts = self._parts_of(waiting)
+            former = self._find_former(parts, new)
+            sent, answer = self._pack_exchange(parts, former)
+            offset += len(sent)
+            location = ArchiveLocation(file=self._name, offset=offset, length=len(answer))
+            offset += len(answer)
+            written += (sent, answer)
+            entry, place = new_entry(parts, location, is_revisit=former is not None), location.text
+            lines.append(cdxj.line_of(entry, request_digest_of(waiting.request.body)))
+            places.append(place)
+            if former is None and parts.block.body:
+                new[parts.digest] = FormerRecord(place, entry.url, entry.at)
+        return _PackedBatch(b"".join(written), lines, places, new)
+
+    def _store_batch(self, file: OpenWarcFile, packed: _PackedBatch) -> None:
+        file.append_bytes(packed.data)
+        self._lines += packed.lines
+        file.note_lines(packed.lines)
+        self._remember_bodies(packed.new)
+        if self._options.is_synced and self._is_full():
+            file.sync()  # the next ``flush`` has another file
+
+    def _parts_of(self, waiting: _Waiting) -> ResponseParts:
+        keeps = self._options.keeps_credentials
+        return parts_of(waiting.request, waiting.fetched, waiting.fingerprint, keeps_credentials=keeps)
+
+    def _pack_exchange(self, parts: ResponseParts, former: FormerRecord | None) -> tuple[bytes, bytes]:
+        keeps = self._options.keeps_credentials
+        sent, answer = exchange_records(parts, former, self._ids, keeps_credentials=keeps)
+        is_sent_so = parts.fetched.raw is not None and is_compressed(parts.fetched.headers)
+        return store_record(sent), store_record(answer) if is_sent_so else pack_record(answer)
+
+    def _find_former(self, parts: ResponseParts, new: Mapping[str, FormerRecord]) -> FormerRecord | None:
+        """Where the same body was written lately."""
+        if not self._options.revisits or not parts.block.body:
+            return None
+        former = new.get(parts.digest) or self._former.get(parts.digest)
+        if former is None or abs(parts.fetched.started_at - former.at) > REFERS_FOR_S:
+            return None
+        return former
+
+    def _remember_bodies(self, new: Mapping[str, FormerRecord]) -> None:
+        if self._options.revisits:
+            self._former.update(new)
+            while len(self._former) > MAX_DIGESTS:
+                self._former.popitem(last=False)
+
+    def _open_file(self) -> OpenWarcFile:
+        name = f"{self._job}/{self._worker}-{self._number + 1:05}{WARC}"
+        file = self._depot.open_file(name)
+        self._file, self._name, self._lines = file, name, []
+        self._number += 1
+        info = info_record(name, f"gossamer/{__version__}", self._job, self._ids.make_id())
+        file.append_bytes(pack_record(info))
+        return file
+
+    # ------------------------------------------------------------------ finished files
+
+    def _finish_file(self) -> None:
+        """The next answer begins another file."""
+        if self._file is not None:
+            self._finished.append((self._file, self._name, self._lines))
+            self._file, self._lines = None, []
+
+    def _publish_aside(self) -> None:
+        """Put finished files where they stay, while others are written; what fails is tried again."""
+        if self._publishing is None:
+            self._publishing = asyncio.create_task(self._try_to_publish())
+
+    async def _try_to_publish(self) -> None:
+        try:
+            await self._publish_finished()
+        except StorageError as error:
+            log.warning("a finished file of the archive stays here for now and is tried again: %s", error)
+        finally:
+            self._publishing = None
+
+    async def _publish_finished(self) -> None:
+        """Raises ``StorageError``; what was not published is still there."""
+        async with self._one_publishes:
+            while self._finished:
+                file, name, lines = self._finished[0]
+                await self._depot.publish_file(file, name, lines)
+                self._finished.pop(0)

@@ -1,0 +1,107 @@
+"""``gossamer files``: the files that crawls have saved."""
+
+from __future__ import annotations
+
+import time
+from importlib import import_module
+from typing import Annotated
+
+import typer
+
+from gossamer.cli import completion
+from gossamer.cli.errors import print_message
+from gossamer.cli.options import AsJson, Data, Set
+from gossamer.cli.terminal.backends import run_with_backends, run_with_store
+from gossamer.cli.terminal.output import plain_url, print_json
+from gossamer.cli.terminal.tables import print_table
+from gossamer.config.command_settings import settings_of
+from gossamer.config.overrides import parse_seconds
+from gossamer.core.files import StoredFile
+from gossamer.core.text import format_count
+from gossamer.observe.units import format_size
+from gossamer.queries.documents import to_document
+from gossamer.queries.files import list_files as read_files
+from gossamer.queries.jobs import find_job
+from gossamer.wiring.backends import Backends
+
+HELP = "Files that crawls have saved."
+EXAMPLES = """
+  gossamer files list shop
+  gossamer files sweep --dry-run
+"""
+LIST_EXAMPLES = """
+  gossamer files list                       those of all crawls
+  gossamer files list shop --json           for programs: where the file of each URL is
+"""
+SWEEP_EXAMPLES = """
+  gossamer files sweep --dry-run            say what would be deleted
+  gossamer files sweep
+"""
+NONE = "there are no files; a spider asks for one with: yield response.file(url)"
+
+
+def list_files(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="JOB", help="Only those of this job.", autocompletion=completion.complete_jobs
+        ),
+    ] = None,
+    data: Data = None,
+    settings: Set = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the files that crawls have saved, with where they are.
+
+    Paths are below files.url, which is the folder files of the data directory by default.
+    """
+
+    async def work(backends: Backends) -> list[StoredFile]:
+        job = None if name is None else await find_job(backends, name)
+        return await read_files(backends.files, job)
+
+    found = run_with_backends(settings_of(data, settings), work)
+    if as_json:
+        print_json(to_document(found))
+    elif not found:
+        print_message(NONE)
+    else:
+        rows = (
+            (file.job, format_size(file.size_bytes), file.type, file.blob, plain_url(file.url))
+            for file in found
+        )
+        print_table(("job", "size", "type", "path", "url"), rows, right=("size",), wide="url")
+
+
+def sweep_files(
+    *,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be deleted.")] = False,
+    older_than: Annotated[
+        str,
+        typer.Option("--older-than", metavar="TIME", help="Only what was stored longer ago: 30m, 2h, 7d."),
+    ] = "1h",
+    data: Data = None,
+    settings: Set = None,
+    as_json: AsJson = False,
+) -> None:
+    """Delete what no crawl names, such as what a killed worker has left.
+
+    What was stored within the last hour stays: a crawl that runs may be about to name it.
+    """
+    said = settings_of(data, settings)
+    before = time.time() - parse_seconds(older_than, "--older-than")
+    room = import_module("gossamer.wiring.files")
+    swept = run_with_store(said, lambda keeping: room.sweep(said, keeping.files, before, is_dry=dry_run))
+    if as_json:
+        print_json(to_document(swept))
+        return
+    verb = "would be deleted" if dry_run else "deleted"
+    print_message(
+        f"{format_count(swept.blobs, 'file')} that no crawl names {verb} ({format_size(swept.size_bytes)}); "
+        f"{swept.kept:,} in use, {swept.young:,} too young to tell"
+    )
+    if swept.unfinished:
+        print_message(f"{format_count(swept.unfinished, 'unfinished file')} of killed workers deleted")
+
+
+COMMANDS = (("list", list_files, LIST_EXAMPLES), ("sweep", sweep_files, SWEEP_EXAMPLES))

@@ -1,0 +1,47 @@
+"""Settings of crawls that come back: how often pages are worth another look."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from gossamer.config.section import BaseSettings, Count, Seconds
+
+
+class FreshnessSettings(BaseSettings):
+    """Looking at pages again."""
+
+    on: bool = Field(
+        default=False,
+        description="Whether it is kept of every page when it was checked and how often it had changed, for "
+        "later crawls with `--recrawl`; those keep it, too.",
+    )
+    recrawl: Literal["off", "due", "all"] = Field(
+        default="off",
+        description="Whether a crawl visits the pages that the spider knows: those that are `due`, or `all`; "
+        "a page that has not changed is not sent again by servers that can tell. `--recrawl` is `due`.",
+    )
+    min_interval: Seconds = Field(
+        default=3600.0, description="Minimum seconds between two checks of a page, however often it changes."
+    )
+    max_interval: Seconds = Field(
+        default=2_592_000.0,
+        description="Maximum seconds between two checks of a page that is there; one that is gone is asked "
+        "for ever more rarely, up to once a year.",
+    )
+    first_interval: Seconds = Field(
+        default=604_800.0,
+        description="Seconds in which a page is thought to change once, as long as nothing is known of the "
+        "spider's pages.",
+    )
+    checks_per_day: Count | None = Field(
+        default=None,
+        description="Number of checks a day that the intervals of all pages of the spider are to come to, as "
+        "far as the bounds allow; if not set, a page is checked when it is as likely as not to have changed.",
+    )
+
+    @property
+    def is_on(self) -> bool:
+        """Whether it is kept what is known of pages."""
+        return self.on or self.recrawl != "off"

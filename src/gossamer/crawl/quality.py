@@ -1,0 +1,60 @@
+"""The look at a crawl's items at its end, loaded when there are pages: a crawl without any does without."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from gossamer.config.settings import Settings
+from gossamer.core.errors import OperatorError
+from gossamer.core.jobs import Job, JobTotals
+from gossamer.core.text import format_count
+from gossamer.wiring.assemble import CrawlParts
+
+if TYPE_CHECKING:
+    from gossamer.policy.drift import DriftFinding
+    from gossamer.policy.job_profile import JobProfile
+
+log = logging.getLogger("gossamer.crawl")
+
+LOOK_S = 10.0
+"""How long the look may take, in seconds; it takes a fraction of one where the store answers."""
+SHOWN = 3
+"""Findings that are told one by one."""
+
+
+async def look_at_items(settings: Settings, wired: CrawlParts, job: Job, totals: JobTotals) -> list[str]:
+    """What of the items of a job that has ended is worse than usual, in sentences; its profile is kept.
+
+    ``totals`` are those of the job at its end. Raises nothing: a look that fails is logged, and takes nothing
+    from the crawl.
+    """
+    look = import_module("gossamer.watch.item_quality")
+    try:
+        async with asyncio.timeout(LOOK_S):
+            parts = import_module("gossamer.wiring.quality").quality_parts_of(settings, wired.backends)
+            profile: JobProfile = await look.keep_profile(parts, job, totals)
+        if profile.findings and wired.archive is not None:
+            with contextlib.suppress(OperatorError):  # it is tried again, and told, when the crawl is closed
+                await wired.archive.close()  # a page is found at once in a file that is finished
+            profile = await look.place_findings(parts, job, profile)
+    except (OperatorError, TimeoutError) as error:
+        log.warning("the items could not be looked at (%s); they are stored", error or "it took too long")
+        return []
+    except Exception:
+        log.exception("the items could not be looked at; they are stored")
+        return []
+    return _tell_findings(profile.findings, job, wired.backends.clock.now()) if profile.findings else []
+
+
+def _tell_findings(findings: Sequence[DriftFinding], job: Job, now: float) -> list[str]:
+    show = import_module("gossamer.observe.sentences").formatter_at(now)
+    describe = import_module("gossamer.policy.sentences.quality").describe_finding
+    said = [describe(finding, job.id, show).rstrip(".") for finding in findings[:SHOWN]]
+    more = len(findings) - len(said)
+    others = f"{format_count(more, 'more finding')}: " if more else ""
+    return [*said, f"{others}`gossamer report quality {job.id}` shows what the items are like"]

@@ -1,0 +1,293 @@
+"""Crawl a job again from its archived pages, with the spider as it is today. Nobody is asked.
+
+It is an ordinary crawl from the spider's seeds, whose only way to fetch is the archive: so callbacks, their
+arguments and depths are those of today's code. What it brings is a version: a job of its own in a data
+directory of its own, which changes nothing of the first one until it is promoted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from gossamer.config.layers import load_settings
+from gossamer.config.option import SettingOption
+from gossamer.config.section import to_document
+from gossamer.config.settings import Settings, setting_fields
+from gossamer.core.errors import Fault, StorageError, UsageError
+from gossamer.core.jobs import Job, tag_of
+from gossamer.core.record import Record
+from gossamer.core.result_versions import ResultVersion, VersionState
+from gossamer.core.results import AttemptFilter
+from gossamer.crawl.notes import failures_of
+from gossamer.crawl.result import CrawlResult
+from gossamer.crawl.run import CrawlRun, prepare_crawl
+from gossamer.crawl.versions import VersionFolder
+from gossamer.ports.sink import Sink
+from gossamer.runtime.file_lock import JobLock
+from gossamer.targets.discovery import file_of
+from gossamer.targets.launch import launch_from
+from gossamer.targets.plan import plan_from
+from gossamer.wiring.backends import Backends, open_backends
+from gossamer.wiring.replay import find_archive, has_pages
+
+PART = 200
+"""Requests without an answer that are looked up at once, among those that robots.txt refused."""
+PARTS = 500
+"""Of more than so many of these, the rest counts as missing."""
+MOST_TRIES = 5
+"""Rows of one request in a ledger, as a rule."""
+_UNLIMITED = (
+    "delay", "max_pages", "max_pages_per_host", "max_time", "metrics.port", "frontier.url", "store.url",
+    "replay.folder", "budgets.cost", "budgets.bytes", "budgets.browser_seconds", "budgets.cost_per_host",
+    "budgets.bytes_per_host", "budgets.browser_seconds_per_host",
+)  # fmt: skip
+"""What a replay has none of: limits of what is asked of others, and places for others."""
+
+
+class ReplayPlan(Record, frozen=True, kw_only=True):
+    """What a job is crawled again with."""
+
+    target: str  # as it was typed, a file by its whole path
+    folder: Path  # in which it was typed: where its project is
+    arguments: dict[str, str]  # of the spider
+    options: tuple[SettingOption, ...]  # settings that the job was begun with
+    archive: str  # where its pages are; empty: where the settings say
+
+
+class ReplayResult(Record, frozen=True, kw_only=True):
+    """What a replay came to."""
+
+    version: ResultVersion
+    data: str  # the data directory of the version
+    crawled: CrawlResult  # of the job in there
+    missing: int  # requests that the archive has no answer to
+    refused: int  # others to which it has none because robots.txt did not allow them
+    failures: dict[str, int]  # other requests without success, by reason
+
+
+class ReplayRun:
+    """One replay, made by :func:`prepare_replay`."""
+
+    def __init__(
+        self,
+        crawling: CrawlRun,
+        version: ResultVersion,
+        *,
+        base: Job,
+        backends: Backends,
+        folder: VersionFolder,
+        lock: JobLock,
+    ) -> None:
+        self.crawling = crawling
+        self._base = base
+        self._backends = backends
+        self._version = version
+        self._folder = folder
+        self._lock = lock
+        self._is_noted = False
+
+    async def run(self) -> ReplayResult:
+        """Parse what is archived; the version is there when all of it is parsed. Raises ``OperatorError``."""
+        crawled = await self.crawling.run()
+        failed = failures_of(await self.crawling.read_totals())
+        missing = failed.pop(Fault.NOT_ARCHIVED, 0)
+        refused = await self._count_refused() if missing else 0
+        if not crawled.ending.is_early:
+            await self._backends.versions.save_version(self._version)
+            self._is_noted = True
+        return ReplayResult(
+            version=self._version,
+            data=str(self._folder.path_of(self._version.job)),
+            crawled=crawled,
+            missing=missing - refused,
+            refused=refused,
+            failures=failed,
+        )
+
+    async def _count_refused(self) -> int:
+        """How many of the requests without an answer robots.txt refused when the job was crawled."""
+        if Fault.ROBOTS not in (await self._backends.store.read_totals(self._base)).by_reason:
+            return 0
+        refused: set[tuple[str, str]] = set()
+        which, last = AttemptFilter(reason=Fault.NOT_ARCHIVED), None
+        for _ in range(PARTS):
+            part = await self.crawling.ledger.page_attempts(self.crawling.job, PART, which, last)
+            asked = {(row.method, row.url) for row in part.attempts}
+            if asked:
+                by_robots = AttemptFilter(urls=tuple({url for _, url in asked}), reason=Fault.ROBOTS)
+                rows = await self._backends.ledger.find_attempts(self._base, MOST_TRIES * PART, by_robots)
+                refused |= asked & {(row.method, row.url) for row in rows}
+            last = part.next_before
+            if last is None:
+                break
+        return len(refused)
+
+    async def close(self) -> None:
+        """Let go of everything, and delete what is not finished."""
+        await self.crawling.close()
+        if not self._is_noted:
+            self._folder.delete_version(self._version.job)
+        self._lock.release()
+
+
+async def prepare_replay(
+    backends: Backends,
+    job: Job,
+    *,
+    target: str = "",
+    arguments: Mapping[str, str] | None = None,
+    options: Sequence[SettingOption] = (),
+    sinks: Sequence[Sink] = (),
+) -> ReplayRun:
+    """Find a job's spider and its archive, and make a version. Close the result when done with it.
+
+    ``target``, ``arguments`` and ``options`` take the place of those that the job was begun with. Raises
+    ``UsageError`` where the spider is not known, or nothing of the job is archived; ``OperatorError``.
+    """
+    plan = await plan_replay(backends, job, target=target, arguments=arguments or {}, options=options)
+    if not await has_pages(backends.settings, plan.archive, tag_of(job)):
+        raise UsageError(
+            f"{plan.archive} has no page of {job.id}: only what was crawled with --archive can be replayed"
+        )
+    folder = VersionFolder(backends.settings.data, job)
+    taken = [version.job for version in await backends.versions.list_versions(job.id)]
+    name, lock = folder.create_version(taken)
+    try:
+        crawling = await prepare_crawl(
+            plan.target,
+            arguments=plan.arguments,
+            overrides=_options_of(plan, tag_of(job), folder.path_of(name)),
+            sinks=sinks,
+            start=plan.folder,
+        )
+    except BaseException:
+        folder.delete_version(name)
+        lock.release()
+        raise
+    version = ResultVersion(job=name, base=job.id, created_at=crawling.job.created_at)
+    return ReplayRun(crawling, version, base=job, backends=backends, folder=folder, lock=lock)
+
+
+async def open_version(backends: Backends, version: ResultVersion, base: Job) -> tuple[Backends, Job]:
+    """The data directory of a version, opened, and the job in it. Close the first of them.
+
+    Raises ``StorageError`` when it is not there: whoever replayed the job may have done so elsewhere.
+    """
+    settings = backends.settings
+    data = VersionFolder(settings.data, base).path_of(version.job)
+    if not data.is_dir():
+        raise StorageError(f"{version.job} is not on this machine, or was deleted: there is no {data}")
+    opened = await open_backends(
+        settings.model_copy(
+            update={
+                "data": str(data),
+                "frontier": settings.frontier.model_copy(update={"url": None}),
+                "store": settings.store.model_copy(update={"url": None}),
+            }
+        )
+    )
+    try:
+        (job,) = await opened.book.list_jobs()
+    except BaseException:
+        await opened.close()
+        raise
+    return opened, job
+
+
+async def discard_version(backends: Backends, version: ResultVersion, base: Job) -> None:
+    """Delete what a replay made. Safe to repeat. Raises ``StorageError``."""
+    await backends.versions.change_state(version.job, VersionState.DISCARDED)
+    VersionFolder(backends.settings.data, base).delete_version(version.job)
+
+
+async def plan_replay(
+    backends: Backends,
+    job: Job,
+    *,
+    target: str,
+    arguments: Mapping[str, str],
+    options: Sequence[SettingOption],
+) -> ReplayPlan:
+    """What a job was begun with, but for what is said otherwise. Raises as :func:`prepare_replay` does."""
+    begun = (
+        _plan_of_fleet(job) if job.is_fleet else _plan_of_launch(job, await backends.book.read_launch(job))
+    )
+    if not (target or begun.target):
+        raise UsageError(
+            f"{job.id} was begun by a program, from a class: name its spider with --spider FILE.py"
+        )
+    return ReplayPlan(
+        target=target or begun.target,
+        folder=Path.cwd() if target else begun.folder,
+        arguments={**begun.arguments, **arguments},
+        options=(*begun.options, *options),
+        archive=find_archive(backends.settings, begun.archive, begun.folder),
+    )
+
+
+def _plan_of_launch(job: Job, packed: bytes) -> ReplayPlan:
+    """How a crawl of this machine was begun. Its passwords are not kept, and a replay needs none."""
+    launch = launch_from(packed)
+    if launch is None:
+        return ReplayPlan(target="", folder=Path.cwd(), arguments={}, options=(), archive="")
+    folder = Path(launch.folder)
+    return ReplayPlan(
+        target=_find_target(launch.target or job.target, folder),
+        folder=folder if folder.is_dir() else Path.cwd(),
+        arguments=dict(launch.arguments),
+        options=tuple(SettingOption(name, text, f"-s {name}") for name, text in launch.options),
+        archive=launch.read_settings().archive.url or "",
+    )
+
+
+def _plan_of_fleet(job: Job) -> ReplayPlan:
+    plan = plan_from(job.plan)
+    settings = load_settings(env={}, spider=msgspec.json.decode(plan.settings)).settings
+    return ReplayPlan(
+        target=plan.target,
+        folder=Path.cwd(),
+        arguments=dict(plan.arguments),
+        options=_said_in(settings),
+        archive=settings.archive.url or "",
+    )
+
+
+def _said_in(settings: Settings) -> tuple[SettingOption, ...]:
+    """The settings that are not at their defaults."""
+    said, usual = to_document(settings), to_document(Settings())
+    found = []
+    for name in setting_fields():
+        section, _, key = name.rpartition(".")
+        value, default = (place[section][key] if section else place[key] for place in (said, usual))
+        if value != default:
+            found.append(SettingOption(name, value, f"{name} of the job"))
+    return tuple(found)
+
+
+def _find_target(target: str, folder: Path) -> str:
+    """A file by its path from anywhere, if it is where it was; any other target as it is."""
+    file = file_of(target)
+    if file is None or not (folder / file[0]).is_file():
+        return target
+    path, name = file
+    return f"{folder / path}:{name}" if name else str(folder / path)
+
+
+def _options_of(plan: ReplayPlan, job: str, data: Path) -> list[SettingOption]:
+    """The settings of a replay: those of the job, but for what asks or tells anybody else."""
+    own = {
+        "data": str(data),
+        "replay.job": job,
+        "archive.url": plan.archive,
+        "archive.on": False,  # what is read there is not written again
+        "extract.deferred": False,  # whoever reads the archive runs the callbacks, too
+        "log.sinks": (),
+        "traces.enabled": False,
+        "max_retries": 0,  # an archived answer stays as it is
+        **dict.fromkeys(_UNLIMITED),
+    }
+    given = [option for option in plan.options if option.key not in own]
+    return [*given, *(SettingOption(name, value, name) for name, value in own.items())]

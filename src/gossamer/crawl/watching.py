@@ -1,0 +1,50 @@
+"""The watch of a crawl of one machine, loaded when its first look is due: a short crawl does without."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from gossamer.config.settings import Settings
+from gossamer.core.jobs import Job
+from gossamer.wiring.backends import Backends
+
+if TYPE_CHECKING:
+    from gossamer.watch.watch import AlertWatch
+
+FIRST_REST_S = 5.0
+"""Seconds from the beginning of a crawl to the first look."""
+
+
+class CrawlWatch:
+    """Looks after a crawl from its first rest on.
+
+    Where somebody is to be told of alerts it is there from the beginning: a short crawl has an end, too.
+    Nobody is told of what a replay meets: whoever began it sees what it comes to.
+    Raises then ``SettingError`` for a target that is not fit, ``MissingServiceError`` for a missing extra.
+    """
+
+    def __init__(self, settings: Settings, backends: Backends, job: Job) -> None:
+        self._settings = settings
+        self._backends = backends
+        self._job = job
+        self._is_wanted = settings.replay.job is None
+        self._watch = self._open() if settings.alerts.targets and self._is_wanted else None
+
+    async def run(self) -> None:
+        """Watch until cancelled. Raises nothing else."""
+        if not self._is_wanted:
+            return
+        await self._backends.clock.sleep(FIRST_REST_S)
+        self._watch = self._watch or self._open()
+        await self._watch.run()
+
+    async def end(self, patience_s: float) -> None:
+        """What there is to tell at the end, within a time. Raises nothing."""
+        if self._watch is not None:
+            await self._watch.end(patience_s)
+
+    def _open(self) -> AlertWatch:
+        room = import_module("gossamer.wiring.watch")  # with fifty modules that nothing else needs in a crawl
+        watch: AlertWatch = room.watch_crawl(self._settings, self._backends, self._job)
+        return watch

@@ -1,0 +1,1 @@
+"""MongoDB: connections, errors in words, and patience while the server is away."""

@@ -1,0 +1,213 @@
+"""Keeps answers as files: the bytes in the place of files, and then what is known of them in the store.
+
+The order makes it safe. Bytes are put before a row names them, and a row is written before the request is
+settled: whoever is killed in between leaves at most bytes that no row names, which are swept, and the request
+is done again. Bytes that a row names are not put again, and none that were seen just now are deleted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from gossamer.core.drops import DropKind
+from gossamer.core.errors import Fault, FetchError
+from gossamer.core.files import SavedFile, StoredFile
+from gossamer.core.record import Record
+from gossamer.core.requests import Request
+from gossamer.core.results import FetchResult, ItemRecord
+from gossamer.core.routes import DIRECT, Route
+from gossamer.policy.file_names import is_raster, is_wanted, name_blob, name_thumbnail, read_type
+from gossamer.policy.retry import fault_of_status
+from gossamer.ports.blob_store import BlobStore
+from gossamer.ports.clock import Clock
+from gossamer.ports.fetcher import Fetcher
+from gossamer.ports.file_store import FileStore
+
+BROKEN = "broken_picture"
+"""The flag, and the reason, of a picture that no thumbnails can be made of."""
+NOT_MODIFIED = 304
+MAX_VALIDATOR = 500
+_OWN = frozenset(
+    {"authorization", "cookie", "if-match", "if-modified-since", "if-none-match", "if-unmodified-since"}
+)
+WHOLE = frozenset({200, 203})
+"""Statuses of answers that are a file, and all of it."""
+
+Sizes = Mapping[str, tuple[int, int]]
+MakeThumbnails = Callable[[str, Sizes], Awaitable[Mapping[str, bytes]]]
+"""From the path of a picture to smaller ones by the names of their sizes; ``ValueError``: it is broken."""
+MakeRecord = Callable[[StoredFile, str, str], ItemRecord]
+"""From a file, its name for people and the page that led to it, to its item."""
+
+
+class FileOptions(Record, frozen=True, kw_only=True):
+    """What is kept of files."""
+
+    types: tuple[str, ...] = ()  # the media types that are wanted; none: all
+    thumbnails: Sizes = {}  # the sizes that pictures are also kept in, by name: the most pixels each way
+
+
+class FileKeeper:
+    """Fetches files for one worker of a job, and keeps them.
+
+    ``spool_bytes`` makes a file of an answer that a fetcher gave in memory.
+    """
+
+    def __init__(
+        self,
+        job: str,
+        fetcher: Fetcher,
+        files: FileStore,
+        blobs: BlobStore,
+        options: FileOptions,
+        *,
+        clock: Clock,
+        make_record: MakeRecord,
+        make_thumbnails: MakeThumbnails,
+        spool_bytes: Callable[[bytes], Awaitable[SavedFile]],
+    ) -> None:
+        self._job = job
+        self._fetcher = fetcher
+        self._files = files
+        self._blobs = blobs
+        self._clock = clock
+        self._options = options
+        self._make_record = make_record
+        self._make_thumbnails = make_thumbnails
+        self._spool_bytes = spool_bytes
+
+    def __repr__(self) -> str:
+        return f"FileKeeper({self._job!r}, {self._blobs!r})"
+
+    async def fetch(self, request: Request, route: Route = DIRECT) -> FetchResult:
+        """The answer, or that the file is as it was when a job last saw it (status 304).
+
+        Raises as :class:`~gossamer.ports.fetcher.Fetcher`, and ``StorageError``.
+        """
+        headers = {"Accept": "*/*", "Accept-Encoding": "identity"}
+        known = await self._find_known(request)
+        if known is not None and known.etag:
+            headers["If-None-Match"] = known.etag
+        elif known is not None and known.modified:
+            headers["If-Modified-Since"] = known.modified
+        own = {name.lower() for name in request.headers}
+        added = {name: value for name, value in headers.items() if name.lower() not in own}
+        return await self._fetcher.fetch(request.replace(headers={**request.headers, **added}), route)
+
+    async def keep_file(self, request: Request, fetched: FetchResult) -> tuple[ItemRecord, dict[str, int]]:
+        """The item of a file that is kept now, and what was left out of it.
+
+        Raises :class:`FetchError` for what is no whole file of a type that is wanted, and ``StorageError``.
+        """
+        dropped: dict[str, int] = {}
+        if fetched.status == NOT_MODIFIED:
+            file = await self._see_again(request)
+        else:
+            saved = await self._take_body(fetched)
+            file = await self._store(request, fetched, saved, dropped)
+        await self._files.save_file(file)
+        if await self._blobs.stat_blob(file.blob) is None:
+            raise FetchError(Fault.INCOMPLETE, "its bytes were swept while it was noted")
+        assert request.saves is not None
+        return self._make_record(file, request.saves.name, request.via), dropped
+
+    async def _take_body(self, fetched: FetchResult) -> SavedFile:
+        """The whole body in a file. Raises :class:`FetchError`."""
+        if fetched.status not in WHOLE:
+            fault = fault_of_status(fetched.status) or Fault.INCOMPLETE
+            raise FetchError(fault, f"status {fetched.status} brings no file")
+        if "truncated" in fetched.flags:
+            raise FetchError(Fault.INCOMPLETE, "its body was cut, and a part of a file is none")
+        saved = fetched.saved or await self._spool_bytes(fetched.body)
+        if not saved.size_bytes:
+            raise FetchError(Fault.INCOMPLETE, "the file is empty")
+        return saved
+
+    async def _store(
+        self, request: Request, fetched: FetchResult, saved: SavedFile, dropped: dict[str, int]
+    ) -> StoredFile:
+        kind = read_type(fetched.header("content-type"), saved.head)
+        if not is_wanted(kind, self._options.types):
+            raise FetchError(
+                Fault.UNWANTED, f"it is {kind}, and files.types has {', '.join(self._options.types)}"
+            )
+        now = self._clock.now()
+        known = await self._files.see_body(saved.sha256, now)
+        blob = name_blob(saved.sha256, kind) if known is None else known.blob
+        if known is None or await self._blobs.stat_blob(blob) is None:
+            await self._blobs.put_file(blob, Path(saved.path))
+        return StoredFile(
+            job=self._job,
+            url=_asked_url(request),
+            sha256=saved.sha256,
+            blob=blob,
+            size_bytes=saved.size_bytes,
+            type=kind,
+            thumbnails=await self._keep_thumbnails(kind, saved, dropped),
+            etag=_validator_of(fetched, "etag"),
+            modified=_validator_of(fetched, "last-modified"),
+            stored_at=now,
+            last_seen=now,
+        )
+
+    async def _keep_thumbnails(self, kind: str, saved: SavedFile, dropped: dict[str, int]) -> tuple[str, ...]:
+        """The names of the sizes that the picture is kept in, too; a broken picture has none."""
+        sizes = self._options.thumbnails
+        if not sizes or not is_raster(kind):
+            return ()
+        try:
+            pictures = await self._make_thumbnails(saved.path, sizes)
+        except ValueError:
+            dropped[DropKind.FILE.key_of(BROKEN)] = 1
+            return ()
+        for size, data in pictures.items():
+            await self._blobs.put_bytes(name_thumbnail(saved.sha256, size), data)
+        return tuple(pictures)
+
+    # ------------------------------------------------------------------ what a job has seen before
+
+    async def _find_known(self, request: Request) -> StoredFile | None:
+        """The file as a job last saw it, if it is still there, with all that it is to have."""
+        if request.method != "GET" or request.body or _is_somebodys(request):
+            return None
+        known = await self._files.find_file(_asked_url(request))
+        if known is None or not (known.etag or known.modified):
+            return None
+        if not is_wanted(known.type, self._options.types) or not self._has_sizes(known):
+            return None
+        names = (known.blob, *(name_thumbnail(known.sha256, size) for size in known.thumbnails))
+        for name in names:
+            if await self._blobs.stat_blob(name) is None:
+                return None
+        return known
+
+    def _has_sizes(self, known: StoredFile) -> bool:
+        return not is_raster(known.type) or {*known.thumbnails} == {*self._options.thumbnails}
+
+    async def _see_again(self, request: Request) -> StoredFile:
+        """The row of this job for a file that has not changed. Raises :class:`FetchError`."""
+        now = self._clock.now()
+        known = await self._find_known(request)
+        seen = None if known is None else await self._files.see_body(known.sha256, now)
+        if known is None or seen is None:  # deleted meanwhile, or nobody has asked whether it changed
+            raise FetchError(Fault.PROTOCOL, "status 304 for a file that is not here")
+        return replace(known, job=self._job, blob=seen.blob, stored_at=now, last_seen=now)
+
+
+def _is_somebodys(request: Request) -> bool:
+    """Whether the answer may be meant for one visitor, or is to be compared with what the user has."""
+    return bool(request.session) or any(name.lower() in _OWN for name in request.headers)
+
+
+def _validator_of(fetched: FetchResult, name: str) -> str:
+    """A validator (RFC 9110, 8.8) that can be sent as it came; ``""``: there is none."""
+    value = fetched.header(name)
+    return value if len(value) <= MAX_VALIDATOR and value.isascii() and value.isprintable() else ""
+
+
+def _asked_url(request: Request) -> str:
+    """The URL that the file was asked for by, before any redirect."""
+    return request.redirects[0] if request.redirects else request.url

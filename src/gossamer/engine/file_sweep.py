@@ -1,0 +1,77 @@
+"""Deletes bytes in the place of files that no row names: of what was forgotten, and of killed workers."""
+
+from __future__ import annotations
+
+from gossamer.core.blobs import BlobInfo
+from gossamer.core.record import Record
+from gossamer.policy.file_names import read_digest
+from gossamer.ports.blob_store import BlobStore
+from gossamer.ports.file_store import FileStore
+
+GRACE_S = 3600.0
+"""What is younger is not swept: its worker may be about to name it."""
+PART = 1000
+"""Blobs that the store is asked about at once."""
+
+
+class SweepResult(Record, frozen=True, kw_only=True):
+    """What a sweep has deleted, or would delete."""
+
+    blobs: int = 0  # that no row names
+    size_bytes: int = 0  # of them
+    kept: int = 0  # that are named
+    young: int = 0  # that no row names yet
+    unfinished: int = 0  # that somebody who was killed had only begun
+
+
+async def sweep_files(
+    files: FileStore, blobs: BlobStore, before: float, *, is_dry: bool = False
+) -> SweepResult:
+    """Delete what no row names and what was put before then; ``is_dry``: only count.
+
+    Whatever else is in the same place stays. Raises ``StorageError``.
+    """
+    result = SweepResult()
+    part: list[BlobInfo] = []
+    async for info in blobs.list_blobs(""):
+        if read_digest(info.name):
+            part.append(info)
+        if len(part) == PART:
+            result = await _sweep_part(result, part, files, blobs, before, is_dry=is_dry)
+            part = []
+    result = await _sweep_part(result, part, files, blobs, before, is_dry=is_dry)
+    return result if is_dry else _added(result, unfinished=await blobs.delete_unfinished(before))
+
+
+async def _sweep_part(
+    result: SweepResult,
+    part: list[BlobInfo],
+    files: FileStore,
+    blobs: BlobStore,
+    before: float,
+    *,
+    is_dry: bool,
+) -> SweepResult:
+    named = await files.select_named({read_digest(info.name) for info in part}) if part else set()
+    for info in part:
+        if read_digest(info.name) in named:
+            result = _added(result, kept=1)
+        elif info.changed_at >= before or not (is_dry or await _is_still_old(blobs, info, before)):
+            result = _added(result, young=1)
+        else:
+            if not is_dry:
+                await blobs.delete_blob(info.name)
+            result = _added(result, blobs=1, size_bytes=info.size_bytes)
+    return result
+
+
+async def _is_still_old(blobs: BlobStore, info: BlobInfo, before: float) -> bool:
+    """Whether nobody has put it again since it was listed."""
+    now = await blobs.stat_blob(info.name)
+    return now is not None and now.changed_at < before
+
+
+def _added(result: SweepResult, **numbers: int) -> SweepResult:
+    return SweepResult(
+        **{name: getattr(result, name) + numbers.get(name, 0) for name in result.__struct_fields__}
+    )

@@ -1,0 +1,258 @@
+"""What a crawl knows of pages that earlier crawls of its spider have seen, and what it notes for later ones.
+
+Pages are read for all leases of a grant at once, and for all links of a batch of results. What is noted is
+stored with the results, so that it is there if, and only if, the page is settled or was at least answered.
+
+A page of a crawl that comes back is asked for with the validators of its latest answer (RFC 9110, 13), but
+never with those that the same job has noted: a lease may have been lost between store and frontier, and the
+links of a page that is fetched again because of that are found by its callback only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from hashlib import blake2b
+
+from msgspec.structs import replace
+
+from gossamer.core.drops import DropKind
+from gossamer.core.errors import Fault
+from gossamer.core.freshness import NOT_DUE, UNCHANGED, KnownPage
+from gossamer.core.jobs import Job
+from gossamer.core.requests import Entry, Lease, Request
+from gossamer.core.results import FetchResult, Verdict, VisitResult
+from gossamer.core.rungs import way_of
+from gossamer.engine.attempt import OpenAttempt
+from gossamer.policy.freshness import (
+    CheckedPage,
+    FreshnessRules,
+    is_due,
+    known_fingerprint_of,
+    note_check,
+    note_gone,
+    note_unchanged,
+)
+from gossamer.policy.request_secrets import secret_values_of
+from gossamer.ports.clock import Clock
+from gossamer.ports.known_page_store import KnownPageStore
+
+MAX_REQUEST = 65_536
+"""Characters of a request that is kept for later crawls; it may carry much in ``meta``."""
+ASKED_AT_ONCE = 5000
+"""Pages that one question to the store is about, at most."""
+_MAX_VALIDATOR = 500
+_WAYS = frozenset({"http", "impersonate"})
+"""Ways to fetch that send what they are told: a browser has its own cache, a gateway asks as it likes."""
+_CONDITIONS = frozenset({"if-match", "if-modified-since", "if-none-match", "if-range", "if-unmodified-since"})
+
+PackRequest = Callable[[Request, str], str]
+"""From a request and its host to the form in which it is kept."""
+
+
+class PageMemory:
+    """The known pages of one worker's job.
+
+    ``asks_conditionally``: the crawl comes back, and asks whether pages have changed. ``leaves_out``: links
+    to known pages that are not due are not followed. ``is_watched``: pages that are always due.
+    """
+
+    def __init__(
+        self,
+        pages: KnownPageStore,
+        job: Job,
+        rules: FreshnessRules,
+        clock: Clock,
+        *,
+        pack_request: PackRequest,
+        is_watched: Callable[[Request], bool] = lambda _: False,
+        asks_conditionally: bool = False,
+        leaves_out: bool = False,
+    ) -> None:
+        self._pages = pages
+        self._job = job
+        self._rules = rules
+        self._clock = clock
+        self._pack_request = pack_request
+        self._is_watched = is_watched
+        self._asks_conditionally = asks_conditionally
+        self._leaves_out = leaves_out
+        self._of_leases: dict[int, KnownPage | None] = {}  # by their tokens, until they are visited
+
+    def __repr__(self) -> str:
+        return f"<PageMemory of {self._job.id}>"
+
+    # ------------------------------------------------------------------ before a visit
+
+    async def load_pages(self, leases: Sequence[Lease]) -> None:
+        """Read what is known of the pages of a grant."""
+        self._of_leases = dict(list(self._of_leases.items())[-ASKED_AT_ONCE:])  # some were given back
+        places = {lease.token: known_fingerprint_of(lease.entry.request) for lease in leases}
+        found = await self._find_pages(places.values())
+        for token, fingerprint in places.items():
+            self._of_leases[token] = found.get(fingerprint)
+
+    async def prepare_request(self, attempt: OpenAttempt, request: Request) -> Request:
+        """The request, with what makes it a question whether the page has changed, where that is known."""
+        if attempt.is_extraction or request.saves is not None:
+            return request
+        token = attempt.lease.token
+        if token not in self._of_leases:
+            await self.load_pages([attempt.lease])
+        page = attempt.known = self._of_leases.pop(token)
+        if page is None or not self._asks_conditionally or not self._can_ask(page, attempt, request):
+            return request
+        headers = dict(request.headers)
+        if page.etag:
+            headers["If-None-Match"] = page.etag
+        if page.modified:
+            headers["If-Modified-Since"] = page.modified
+        attempt.is_conditional = True
+        return request.replace(headers=headers)
+
+    def _can_ask(self, page: KnownPage, attempt: OpenAttempt, request: Request) -> bool:
+        return (
+            bool(page.etag or page.modified)
+            and page.job != self._job.id
+            and request.method in ("GET", "HEAD")
+            and way_of(attempt.route.rung) in _WAYS
+            and not any(name.lower() in _CONDITIONS for name in request.headers)
+        )
+
+    # ------------------------------------------------------------------ after a visit
+
+    def note_visit(self, attempt: OpenAttempt, result: VisitResult) -> VisitResult:
+        """The result, with what is known of the page from now on, as far as the host has told something."""
+        fetched, request = attempt.fetched, attempt.entry.request
+        if fetched is None or attempt.is_extraction or request.saves is not None:
+            return result
+        page = self._note_answer(attempt, result, fetched)
+        if page is None:
+            return result
+        if page.checks > 1 and not page.has_changed and page.gone_at is None:
+            rows = tuple(replace(row, flags=(*row.flags, UNCHANGED)) for row in result.attempts)
+            result = replace(result, attempts=rows)
+        if self._is_watched(request):
+            page = replace(page, interval_s=0.0, due_at=page.checked_at)
+        return replace(result, known=(page,))
+
+    def _note_answer(
+        self, attempt: OpenAttempt, result: VisitResult, fetched: FetchResult
+    ) -> KnownPage | None:
+        """The page after this answer; ``None``: it says nothing of the page, or cannot be kept."""
+        verdict, entry = result.outcome.verdict, attempt.entry
+        page = attempt.known or self._first_page(entry, attempt.started_at)
+        if page is None:
+            return None
+        found = CheckedPage(
+            at=attempt.started_at,
+            job=self._job.id,
+            request=self._pack_entry(entry) or page.request,
+            etag=_validator_of(fetched, "etag"),
+            modified=_validator_of(fetched, "last-modified"),
+        )
+        if attempt.is_unchanged:
+            return note_unchanged(page, found, self._rules)
+        if verdict is Verdict.SUCCESS:
+            return note_check(page, replace(found, body_hash=_hash_of(fetched.body)), self._rules)
+        if verdict is Verdict.REDIRECT:  # where it leads stands for what it says
+            target = _hash_of(result.attempts[0].detail.encode())
+            return note_check(page, replace(found, body_hash=target, etag="", modified=""), self._rules)
+        return note_gone(page, found, self._rules) if result.outcome.reason == Fault.GONE else None
+
+    async def note_links(self, results: Sequence[VisitResult]) -> list[VisitResult]:
+        """Results before they are committed: their links to unknown pages are noted.
+
+        Links to known pages that are not due are left out, where this crawl does so, and counted.
+        """
+        links = {place: known_fingerprint_of(entry.request) for place, entry in _pages_among(results)}
+        if not links:
+            return list(results)
+        found = await self._find_pages(links.values())
+        now = self._clock.now()
+        return [
+            self._note_links_of(number, result, links, found, now) for number, result in enumerate(results)
+        ]
+
+    def _note_links_of(
+        self,
+        number: int,
+        result: VisitResult,
+        links: Mapping[tuple[int, int], int],
+        found: Mapping[int, KnownPage],
+        now: float,
+    ) -> VisitResult:
+        kept: list[Entry] = []
+        heard_of: list[KnownPage] = []
+        for place, entry in enumerate(result.outcome.outlinks):
+            fingerprint = links.get((number, place))
+            page = None if fingerprint is None else found.get(fingerprint)
+            if page is not None and self._is_left_out(page, result, entry, now):
+                continue
+            kept.append(entry)
+            if fingerprint is not None and page is None and (new := self._first_page(entry, now)) is not None:
+                heard_of.append(new)
+        left_out = len(result.outcome.outlinks) - len(kept)
+        if left_out:
+            key = DropKind.LINK.key_of(NOT_DUE)
+            dropped = {**result.dropped, key: result.dropped.get(key, 0) + left_out}
+            result = replace(result, outcome=replace(result.outcome, outlinks=tuple(kept)), dropped=dropped)
+        return replace(result, known=(*result.known, *heard_of)) if heard_of else result
+
+    def _is_left_out(self, page: KnownPage, result: VisitResult, entry: Entry, now: float) -> bool:
+        """Whether a link is not followed. One to a page of this job is the frontier's to recognise."""
+        return (
+            self._leaves_out
+            and page.job != self._job.id
+            and result.outcome.verdict is not Verdict.REDIRECT
+            and not entry.request.dont_filter
+            and not is_due(page, now, entry.lastmod)
+        )
+
+    # ------------------------------------------------------------------ pages
+
+    def _first_page(self, entry: Entry, now: float) -> KnownPage | None:
+        """A page that nothing is known of but that there is a request for it; ``None``: it cannot be kept."""
+        request = self._pack_entry(entry)
+        if not request:
+            return None
+        return KnownPage(
+            fingerprint=known_fingerprint_of(entry.request),
+            url=entry.request.url,
+            host=entry.host,
+            request=request,
+            due_at=now,
+            rate=self._rules.prior,
+        )
+
+    def _pack_entry(self, entry: Entry) -> str:
+        """A request as later crawls make it; empty for one that has secrets, or is too large, to be kept."""
+        if secret_values_of(entry.request):
+            return ""
+        request = entry.request.replace(redirects=(), trace="", archived="", dont_filter=False)
+        packed = self._pack_request(request, entry.host)
+        return packed if len(packed) <= MAX_REQUEST else ""
+
+    async def _find_pages(self, fingerprints: Iterable[int]) -> dict[int, KnownPage]:
+        asked = list(dict.fromkeys(fingerprints))
+        found: dict[int, KnownPage] = {}
+        for start in range(0, len(asked), ASKED_AT_ONCE):
+            found |= await self._pages.find_pages(self._job.name, asked[start : start + ASKED_AT_ONCE])
+        return found
+
+
+def _pages_among(results: Sequence[VisitResult]) -> Iterable[tuple[tuple[int, int], Entry]]:
+    """The links to pages, by the number of their result and their own; files and extractions are none."""
+    for number, result in enumerate(results):
+        for place, entry in enumerate(result.outcome.outlinks):
+            if entry.request.saves is None and not entry.request.archived:
+                yield (number, place), entry
+
+
+def _hash_of(data: bytes) -> int:
+    return int.from_bytes(blake2b(data, digest_size=8).digest(), "big", signed=True)
+
+
+def _validator_of(fetched: FetchResult, name: str) -> str:
+    """A validator (RFC 9110, 8.8) that can be sent as it came; ``""``: there is none."""
+    value = fetched.header(name)
+    return value if len(value) <= _MAX_VALIDATOR and value.isascii() and value.isprintable() else ""

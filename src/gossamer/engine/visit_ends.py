@@ -1,0 +1,131 @@
+"""Ends of a visit other than what its page gives: a wait, another try, no try at all, a page put off."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from gossamer.core.drops import DropKind
+from gossamer.core.errors import Fault, FetchError
+from gossamer.core.hosts import HostSignal
+from gossamer.core.requests import Entry, Request
+from gossamer.core.results import DEFERRED, ExtractResult, FetchResult, ItemRecord, Verdict, VisitResult
+from gossamer.core.routes import Advice, Detour
+from gossamer.engine.attempt import MAX_DETAIL, OpenAttempt
+from gossamer.engine.parts import VisitParts
+from gossamer.policy.deferral import defer_entry
+from gossamer.policy.trap_budgets import describe_trap
+
+NOT_MODIFIED = 304
+_CONDITIONS = frozenset({"if-modified-since", "if-none-match"})
+OWN_WAIT_S = 30.0
+"""A request that waits while others of its host do not comes back after so long at the soonest."""
+
+
+def take_detour(attempt: OpenAttempt, detour: Detour, now: float) -> VisitResult | HostSignal:
+    """Wait for another kind of worker, or for a time, at no cost."""
+    if detour.lane:
+        return attempt.make_result(Verdict.REROUTED, detail=detour.why, lane=detour.lane)
+    if detour.is_own and detour.wait_s is not None:
+        due_at = now + max(detour.wait_s, OWN_WAIT_S)
+        return attempt.make_result(
+            Verdict.RETRY, Fault.PROXY, detail=detour.why, due_at=due_at, charged=False, is_excused=True
+        )
+    return HostSignal(retry_after_s=detour.wait_s)
+
+
+def follow_advice(result: VisitResult, advice: Advice) -> VisitResult:
+    """The same attempt, after which the request is tried again at no charge."""
+    verdict = Verdict.REROUTED if advice.lane else Verdict.RETRY
+    outcome = replace(
+        result.outcome,
+        verdict=verdict,
+        due_at=advice.due_at,
+        charged=False,
+        is_excused=True,
+        lane=advice.lane,
+        is_page=False,
+        outlinks=(),
+    )
+    (row,) = result.attempts
+    detail = "; ".join(filter(None, (advice.detail, row.detail)))[-MAX_DETAIL:]
+    return VisitResult(outcome=outcome, attempts=(replace(row, verdict=verdict, detail=detail),))
+
+
+def end_untried(parts: VisitParts, attempt: OpenAttempt) -> VisitResult | None:
+    """A dead letter, or a page of a trap, without a try; ``None``: it is to be tried."""
+    if reason := attempt.lease.entry.unreadable:
+        return attempt.make_result(Verdict.DEAD, Fault.UNREADABLE, detail=reason)
+    if not attempt.lease.host_down:
+        return _skip_trap(parts, attempt)
+    fault = Fault.HOST_LOST if attempt.lease.host_answered else Fault.HOST_DOWN
+    return attempt.make_result(Verdict.DEAD, fault, detail="not tried: the host was in trouble for too long")
+
+
+def settle_unchanged(attempt: OpenAttempt, fetched: FetchResult) -> VisitResult | None:
+    """A page that is as it was: a success that counts as a page, although no callback sees it.
+
+    ``None``: it may have changed.
+    """
+    if not attempt.is_conditional or fetched.status != NOT_MODIFIED:
+        return None
+    attempt.is_unchanged = True
+    return attempt.make_result(Verdict.SUCCESS, signal=attempt.host_signal(), is_page=True)
+
+
+def check_not_modified(request: Request, fetched: FetchResult) -> None:
+    """Raise ``FetchError`` for an answer that the page is as it was, where nobody has asked that.
+
+    Whoever asks with headers of a request's own gets the answer.
+    """
+    if fetched.status != NOT_MODIFIED or request.saves is not None:
+        return
+    if not any(name.lower() in _CONDITIONS for name in request.headers):
+        raise FetchError(Fault.PROTOCOL, "status 304 although nobody asked whether the page has changed")
+
+
+def settle_errback(
+    result: VisitResult,
+    extracted: ExtractResult,
+    items: tuple[ItemRecord, ...],
+    entries: tuple[Entry, ...],
+    dropped: dict[str, int],
+) -> VisitResult:
+    """The result of a request that will not be had, with what its errback has made of that."""
+    row, outcome = result.attempts[0], result.outcome
+    if extracted.fault:  # then it is a dead letter, even where the page itself was only skipped
+        detail = f"{row.detail}\nin the errback: {extracted.error}"[-MAX_DETAIL:]
+        reason = outcome.reason if outcome.verdict is Verdict.DEAD else extracted.fault
+        row = replace(row, verdict=Verdict.DEAD, reason=reason, detail=detail)
+    outcome = replace(outcome, verdict=row.verdict, reason=row.reason, outlinks=entries)
+    return replace(
+        result, outcome=outcome, attempts=(row,), items=items, dropped=dropped, samples=extracted.samples
+    )
+
+
+def _skip_trap(parts: VisitParts, attempt: OpenAttempt) -> VisitResult | None:
+    """Nobody is asked for a URL of a trap that became known while it waited; ``None``: it is none."""
+    meter, request = parts.admission.meter, attempt.lease.entry.request
+    if meter is None or not meter.has_traps or parts.is_extracting or request.saves is not None:
+        return None
+    trap = meter.refuse_url(request.url, request.via)
+    if trap is None:
+        return None
+    dropped = {DropKind.LINK.key_of(trap.counts.rule): 1}
+    detail = describe_trap(trap.name, trap.counts)
+    return attempt.make_result(Verdict.SKIPPED, Fault.TRAP, detail=detail, dropped=dropped)
+
+
+def defer_page(attempt: OpenAttempt, place: str, signal: HostSignal) -> VisitResult:
+    """A page whose callback another worker runs: it counts, and its extraction is a request of its own."""
+    attempt.flags = (*attempt.flags, DEFERRED)
+    extraction = defer_entry(attempt.lease.entry, place)
+    return attempt.make_result(Verdict.SUCCESS, signal=signal, outlinks=(extraction,), is_page=True)
+
+
+async def keep_file(
+    parts: VisitParts, attempt: OpenAttempt, request: Request, fetched: FetchResult, signal: HostSignal
+) -> VisitResult:
+    """An answer that is kept as a file, and becomes an item. Raises ``FetchError``, and ``StorageError``."""
+    item, dropped = await parts.open_files().keep_file(request, fetched)
+    attempt.flags = tuple(DropKind.FILE.select_from(dropped))
+    return attempt.make_result(Verdict.SUCCESS, signal=signal, items=(item,), dropped=dropped)

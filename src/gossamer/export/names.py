@@ -1,0 +1,99 @@
+"""Names of files: with placeholders (``{spider}-{date}.csv``), and in buckets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+
+from gossamer.core.errors import UsageError
+from gossamer.core.jobs import Job
+
+TYPE, NUMBER = "type", "n"
+PLACEHOLDERS = ("job", "spider", TYPE, "date", "time", NUMBER)
+"""What a name may have in braces."""
+
+MAX_VALUE = 80
+"""Bytes of one value in a name."""
+
+BUCKET = "s3://"
+_BLOB_NAME = re.compile(r"[A-Za-z0-9._=-]+")
+_PART = re.compile(r"\{\{|\}\}|\{([^{}]*)\}")
+_UNSAFE = re.compile(r"[^\w.-]+")
+_UNSAFE_IN_BUCKETS = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+def placeholders_in(name: str) -> frozenset[str]:
+    """The placeholders of a name. Raises :class:`UsageError` for one that does not exist."""
+    found = {match[1] for match in _PART.finditer(name) if match[1] is not None}
+    unknown = sorted(found.difference(PLACEHOLDERS))
+    if unknown:
+        known = ", ".join(f"{{{known}}}" for known in PLACEHOLDERS)
+        raise UsageError(
+            f"{name}: there is no placeholder {{{unknown[0]}}}; known are {known}; "
+            "braces that are none are written twice"
+        )
+    return frozenset(found)
+
+
+def fill_name(name: str, values: Mapping[str, str]) -> str:
+    """A name with its placeholders filled in; a value cannot lead into another folder.
+
+    Of values in names of buckets only letters, digits and a few signs of ASCII stay.
+    """
+    unsafe = _UNSAFE_IN_BUCKETS if name.startswith(BUCKET) else _UNSAFE
+
+    def fill(match: re.Match[str]) -> str:
+        if match[1] is None:
+            return match[0][0]
+        return safe_part(unsafe.sub("_", values[match[1]]))
+
+    return _PART.sub(fill, name)
+
+
+def values_of(job: Job) -> dict[str, str]:
+    """What the placeholders mean that are the same for all files of a job.
+
+    ``date`` and ``time`` are those of its beginning, in UTC, so that the same command writes the same file.
+    """
+    began = datetime.fromtimestamp(job.created_at, UTC)
+    return {
+        "job": job.id,
+        "spider": job.name,
+        "date": began.strftime("%Y-%m-%d"),
+        "time": began.strftime("%H%M%S"),
+    }
+
+
+def safe_part(value: str) -> str:
+    """A value as a part of a name: no separators, no leading dot, not empty, of bounded length."""
+    safe = _UNSAFE.sub("_", value).encode()[:MAX_VALUE].decode(errors="ignore")
+    return safe.lstrip(".") or "_"
+
+
+def check_types(target: str, job: Job, types: Sequence[str]) -> None:
+    """Raises ``UsageError`` where the items of two types would be written to one file."""
+    known = {**values_of(job), NUMBER: ""}
+    if len({fill_name(target, {**known, TYPE: kind}) for kind in types}) < len(types):
+        raise UsageError(f"{target}: two types of items would be one file; export each with --type")
+
+
+def check_placeholders(target: str, split: int) -> None:
+    """Raises ``UsageError`` where the name and the number of files do not fit each other."""
+    numbered = NUMBER in placeholders_in(target)
+    if split and not numbered:
+        raise UsageError(
+            f"--split makes several files: put {{n}} into the name {target!r}, for their numbers"
+        )
+    if numbered and not split:
+        raise UsageError(f"{target}: {{n}} numbers the files of --split; say of how many items each is")
+
+
+def split_url(url: str) -> tuple[str, str]:
+    """The place in a bucket, and the name there. Raises ``UsageError`` for a URL that names no file."""
+    place, _, name = url.removeprefix(BUCKET).rpartition("/")
+    if not place or not _BLOB_NAME.fullmatch(name):
+        raise UsageError(
+            f"{url}: write it as s3://BUCKET/FOLDER/NAME; a name has letters, digits and . _ - = only"
+        )
+    return BUCKET + place, name

@@ -1,0 +1,61 @@
+"""Puts what was fetched into an archive: a fetcher around a fetcher."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from urllib.parse import urlsplit
+
+from msgspec.structs import replace
+
+from gossamer.core.requests import Request
+from gossamer.core.results import FetchResult
+from gossamer.core.routes import DIRECT, Route
+from gossamer.ports.archive_writer import ArchiveWriter
+from gossamer.ports.fetcher import Fetcher
+
+
+class ArchivingFetcher:
+    """A fetcher whose answers are queued for the archive, which has them before their results are committed.
+
+    With ``says_places`` an answer is handed on when it is in the archive, with its place. robots.txt is left
+    out unless ``keeps_robots``. What cannot be written is a ``StorageError``: nothing is committed that is
+    not kept.
+    """
+
+    def __init__(
+        self,
+        fetcher: Fetcher,
+        writer: ArchiveWriter,
+        fingerprint_of: Callable[[Request], int],
+        *,
+        keeps_robots: bool = False,
+        says_places: bool = False,
+    ) -> None:
+        self._fetcher = fetcher
+        self._writer = writer
+        self._fingerprint_of = fingerprint_of
+        self._keeps_robots = keeps_robots
+        self._says_places = says_places
+        self.touches_network = fetcher.touches_network
+
+    async def fetch(self, request: Request, route: Route = DIRECT) -> FetchResult:
+        """See :class:`~gossamer.ports.fetcher.Fetcher`. Raises ``StorageError``, too."""
+        fetched = await self._fetcher.fetch(request, route)
+        place = ""
+        if fetched.saved is not None:  # it has a place of its own
+            return replace(fetched, raw=None)
+        if self._keeps_robots or not _is_robots(request.url):
+            fingerprint = self._fingerprint_of(request)
+            if self._says_places:
+                place = await self._writer.write_exchange(request, fetched, fingerprint)
+            else:
+                self._writer.queue_exchange(request, fetched, fingerprint)
+        return replace(fetched, archived=place, raw=None)
+
+    async def close(self) -> None:
+        """Let go of connections; the archive is closed by whoever opened it."""
+        await self._fetcher.close()
+
+
+def _is_robots(url: str) -> bool:
+    return "/robots.txt" in url and urlsplit(url).path == "/robots.txt"

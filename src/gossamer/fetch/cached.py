@@ -1,0 +1,86 @@
+"""What was fetched before is not fetched again: a fetcher around a fetcher, for work on a spider."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from gossamer.core.errors import ArchiveDamagedError, BlobMissingError
+from gossamer.core.requests import Request
+from gossamer.core.results import FetchResult
+from gossamer.core.routes import DIRECT, Route
+from gossamer.core.rungs import way_of
+from gossamer.policy.blocks import BlockRules, find_block
+from gossamer.policy.faults import FAULTS, FaultKind
+from gossamer.policy.retry import fault_of_status
+from gossamer.ports.archive_reader import ArchiveReader
+from gossamer.ports.archive_writer import ArchiveWriter
+from gossamer.ports.clock import Clock
+from gossamer.ports.fetcher import Fetcher
+
+CACHE_JOB = "pages"
+"""What all jobs are called in the archive that is the cache."""
+
+
+class CachedFetcher:
+    """A fetcher that gives the answer which another crawl got, if it is not too old, and keeps what it gets.
+
+    Kept are answers to plain GET requests that would be the same again: pages, redirects, and that there is
+    no page; no refusals and no failures, and nothing for a request with headers of its own. What plain HTTP
+    got is no answer for a browser. ``max_age_s``: how old they may be, in seconds; ``None``: any age.
+    """
+
+    def __init__(
+        self,
+        fetcher: Fetcher,
+        reader: ArchiveReader,
+        writer: ArchiveWriter,
+        clock: Clock,
+        *,
+        max_age_s: float | None = None,
+        blocks: BlockRules | None = None,
+    ) -> None:
+        self._fetcher = fetcher
+        self._reader = reader
+        self._writer = writer
+        self._clock = clock
+        self._max_age_s = max_age_s
+        self._blocks = blocks or BlockRules()
+        self.touches_network = fetcher.touches_network
+
+    async def fetch(self, request: Request, route: Route = DIRECT) -> FetchResult:
+        """See :class:`~gossamer.ports.fetcher.Fetcher`. Raises ``StorageError``, too."""
+        is_plain = request.browser is None and request.saves is None and not request.headers
+        if request.method != "GET" or request.body or not is_plain:
+            return await self._fetcher.fetch(request, route)
+        known = await self._find_page(request.url, route)
+        if known is not None:
+            return known
+        fetched = await self._fetcher.fetch(request, route)
+        if self._is_worth_keeping(fetched):
+            await self._writer.write_exchange(request, fetched, 0)
+        return fetched
+
+    async def _find_page(self, url: str, route: Route) -> FetchResult | None:
+        entry = await self._reader.find_page(CACHE_JOB, url)
+        if entry is None or way_of(entry.rung) == DIRECT.way != route.way:
+            return None
+        if self._max_age_s is not None and self._clock.now() - entry.at > self._max_age_s:
+            return None
+        try:
+            page = await self._reader.read_page(entry.location.text)
+        except (ArchiveDamagedError, BlobMissingError):  # somebody deleted it: it is fetched again
+            return None
+        return replace(page.fetched, archived="")  # a job's own archive has another place for it
+
+    def _is_worth_keeping(self, fetched: FetchResult) -> bool:
+        fault = fault_of_status(fetched.status)
+        if fault is not None and FAULTS[fault].kind is not FaultKind.SETTLED:
+            return False
+        return fetched.failure is None and find_block(fetched, self._blocks) is None
+
+    async def close(self) -> None:
+        """Let go of connections, and finish the files of the cache."""
+        try:
+            await self._fetcher.close()
+        finally:
+            await self._writer.close()

@@ -1,0 +1,1 @@
+"""Stages that come with Gossamer, by name in the setting `pipeline.stages`."""

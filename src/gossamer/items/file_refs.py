@@ -1,0 +1,53 @@
+"""The URLs of files in an item: made whole, and told to whoever fetches them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import BaseModel
+
+from gossamer.items.typed import check_item
+from gossamer.policy.urls import UrlOptions, canonicalise_url, join_url
+
+
+def resolve_files(
+    item: Any, fields: Sequence[str], page_url: str, page: Any, options: UrlOptions
+) -> tuple[Any, tuple[str, ...]]:
+    """The item with absolute URLs in these fields, and those URLs, each once.
+
+    What is no URL stays as it is, and is told, too: whoever asks for it says that it is none. Raises what
+    :func:`~gossamer.items.typed.check_item` raises.
+    """
+    item = check_item(item)
+    found: dict[str, None] = {}
+
+    def resolve(value: Any) -> Any:
+        if isinstance(value, str):
+            if not value.strip():
+                return value
+            url = _make_absolute(value.strip(), page_url, page)
+            url = canonicalise_url(url, options) or url
+            found[url] = None
+            return url
+        if isinstance(value, list | tuple | set | frozenset):
+            return type(value)(map(resolve, value))
+        return {name: resolve(inner) for name, inner in value.items()} if isinstance(value, dict) else value
+
+    if isinstance(item, dict):  # a dataclass whose types nobody can check
+        return item | {name: resolve(item[name]) for name in fields}, tuple(found)
+    changes = {name: resolve(getattr(item, name)) for name in fields}
+    if isinstance(item, BaseModel):
+        return item.model_copy(update=changes), tuple(found)
+    return dataclasses.replace(item, **changes), tuple(found)
+
+
+def _make_absolute(url: str, page_url: str, page: Any) -> str:
+    """The URL as the page means it, whose base may be another than its own URL."""
+    if page is not None:
+        try:
+            return str(page.urljoin(url))
+        except ValueError:
+            return url
+    return join_url(page_url, url) or url

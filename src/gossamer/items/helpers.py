@@ -1,0 +1,154 @@
+"""What pages write in many ways, as values: prices, numbers, dates and quantities.
+
+Each takes text (or ``None``, as a selector gives for what is not there) and returns ``None`` for what it
+cannot read, and for a text that is too long to be one, which could take a page's extraction seconds: whether
+that drops the item is the item's own business. The libraries behind them come with the
+extra ``clean`` and are imported when they are first used.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from decimal import Decimal, InvalidOperation
+from functools import cache
+from importlib import import_module
+from typing import Any, NamedTuple
+
+from gossamer.core.errors import MissingServiceError, UsageError
+
+_SPACES = re.compile(r"[\s\u00a0\u200b\u202f\u2009\ufeff]+")
+_NUMBER = re.compile(r"[-+\u2212]?\s*(?:\d[\d.,'\u2019 ]*|[.,]\d+)")
+
+LONGEST_DATE = 150
+"""Characters of a text in which a date is looked for: 1 KB of ``mai 3`` may take dateparser a second."""
+LONGEST_AMOUNT = 1000
+"""Characters of a text in which a price or a quantity is looked for: the time grows with the square."""
+
+
+class PriceValue(NamedTuple):
+    """A price as a page shows it."""
+
+    amount: Decimal
+    currency: str  # a symbol or a code, as written: ``€``, ``EUR``; empty: there is none
+
+
+def squeeze(text: str | None) -> str:
+    """Text in one line, without white space around it or more than one space in a row."""
+    return _SPACES.sub(" ", text or "").strip()
+
+
+def parse_price(text: str | None, currency: str = "") -> PriceValue | None:
+    """The price in a text (``from 1.299,00 €``); ``currency`` helps where a symbol has several meanings.
+
+    ``None`` for more than 1,000 characters, white space apart.
+    Raises ``MissingServiceError`` without the extra ``clean``.
+    """
+    text = squeeze(text)
+    if not text or len(text) > LONGEST_AMOUNT:
+        return None
+    price = _library("price_parser", "price-parser").Price.fromstring(text, currency or None)
+    if price.amount is None:
+        return None
+    return PriceValue(price.amount, price.currency or "")
+
+
+def parse_number(text: str | None, decimal_mark: str = "") -> Decimal | None:
+    """The first number in a text, with its sign; groups of digits may be parted by ``. , '`` or spaces.
+
+    ``decimal_mark`` is ``.`` or ``,`` where it is known. Else the last of two different marks is it, and a
+    mark before exactly three digits is that of a group (``1.234`` is 1234; ``0.125`` is a fraction).
+    Raises ``UsageError`` for another mark.
+    """
+    if decimal_mark not in ("", ".", ","):
+        raise UsageError(f"decimal_mark is {decimal_mark!r}; it must be '.' or ','")
+    found = _NUMBER.search(_SPACES.sub(" ", text or ""))
+    if found is None:
+        return None
+    digits = re.sub(r"['\u2019 ]", "", found[0]).replace("\u2212", "-").rstrip(".,")
+    mark = decimal_mark or _decimal_mark_of(digits)
+    whole, _, fraction = digits.rpartition(mark) if mark and mark in digits else (digits, "", "")
+    plain = re.sub(r"[.,]", "", whole)
+    try:
+        return Decimal(f"{plain or '0'}.{re.sub('[.,]', '', fraction)}" if fraction else plain)
+    except InvalidOperation:
+        return None
+
+
+def _decimal_mark_of(digits: str) -> str:
+    marks: list[str] = re.findall(r"[.,]", digits)
+    if not marks:
+        return ""
+    last = marks[-1]
+    if len(set(marks)) == 2:
+        return last
+    whole, _, fraction = digits.partition(last)
+    is_group = len(marks) > 1 or (len(fraction) == 3 and whole.lstrip("+-") not in ("", "0"))
+    return "" if is_group else last
+
+
+def parse_date(
+    text: str | None, languages: list[str] | None = None, timezone: str = "", *, order: str = ""
+) -> datetime | None:
+    """The time in a text in some language (``3 mai 2024``, ``yesterday``, ``12/31/24 8pm``).
+
+    ``languages`` (``["de"]``) makes it faster and surer. ``timezone`` is that of the page: the time then has
+    one. ``order`` is ``DMY``, ``MDY`` or ``YMD`` where numbers alone do not say which is which.
+    ``None`` for more than 150 characters, white space apart.
+    Raises ``MissingServiceError`` without the extra ``clean``.
+    """
+    text = squeeze(text)
+    if not text or len(text) > LONGEST_DATE:
+        return None
+    wanted: dict[str, Any] = {}
+    if timezone:
+        wanted |= {"TIMEZONE": timezone, "RETURN_AS_TIMEZONE_AWARE": True}
+    if order:
+        wanted["DATE_ORDER"] = order
+    found: datetime | None = _library("dateparser", "dateparser").parse(
+        text, languages=languages, settings=wanted or None
+    )
+    return found
+
+
+def parse_quantity(text: str | None, unit: str) -> Decimal | None:
+    """The number that a text with a unit (``1,5 kg``) has in another (``g``: 1500).
+
+    ``None`` also where the two cannot be converted, and for more than 1,000 characters, white space apart.
+    Raises ``UsageError`` for a ``unit`` that is none, and ``MissingServiceError`` without the extra
+    ``clean``.
+    """
+    text = squeeze(text)
+    if not text or len(text) > LONGEST_AMOUNT:
+        return None
+    found = _NUMBER.search(text)
+    number = parse_number(text)
+    if found is None or number is None:
+        return None
+    pint, units = _library("pint", "pint"), _units()
+    try:
+        target = units.Unit(unit)
+    except Exception as error:
+        raise UsageError(f"there is no unit {unit!r}: {error}") from error
+    written = re.match(r"\s*([^\W\d_]+)(?:\s*/\s*([^\W\d_]+))?", text[found.end() :])
+    name = "/".join(filter(None, written.groups())) if written else "dimensionless"
+    try:
+        amount = units.Quantity(number, name).to(target).magnitude
+    except (pint.errors.PintError, AttributeError, TypeError, ValueError):
+        return None
+    return Decimal(str(amount))
+
+
+@cache
+def _units() -> Any:
+    return _library("pint", "pint").UnitRegistry(non_int_type=Decimal)
+
+
+@cache
+def _library(module: str, package: str) -> Any:
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise MissingServiceError(
+            f"{package} is not installed: pip install 'gossamer[clean]' brings it"
+        ) from error

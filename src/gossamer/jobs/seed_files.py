@@ -1,0 +1,232 @@
+"""Lists of URLs, read in bounded memory: lines, CSV or JSON, plain or compressed.
+
+Guarantee: whatever a file holds, each of its lines becomes one row, either with a URL or with what is wrong
+with it, and nothing of it is kept longer than its chunk.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import gzip
+import sys
+import zlib
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple, cast
+
+import msgspec
+
+from gossamer.core.errors import UsageError
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+CHUNK = 2000
+"""Rows that are read at once."""
+LONGEST = 1 << 20
+"""Bytes of a line, at most: with ``meta`` it may be more than a URL."""
+FORMATS = ("lines", "csv", "tsv", "jsonl")
+FIELDS = ("url", "callback", "priority", "meta", "cb_kwargs")
+"""What a row may say of its request."""
+STDIN = "-"
+_BY_SUFFIX = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl"}
+_PACKED = (".gz", ".zst")
+_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+
+
+Line = tuple[int, str, str]
+"""Its number, its text without the end of the line, and why it is none."""
+
+
+class SeedRow(NamedTuple):
+    """One row of a list."""
+
+    number: int  # of its line, from 1; of a database: of the row
+    fields: Mapping[str, Any]
+    problem: str = ""  # why it is not a request; empty: it may be one
+
+
+class SeedFile:
+    """A list of URLs; ``text_format`` is one of ``FORMATS``, by default what the name says.
+
+    ``column`` is the name of the column or field with the URL. Raises ``UsageError`` for a file that is not
+    there, or a format that nobody knows.
+    """
+
+    def __init__(self, place: str, text_format: str | None = None, column: str = "url") -> None:
+        self.place = place
+        self.size_bytes = _size_of(place)  # None: nobody knows
+        self.read_bytes = 0  # of the file as it is on disk
+        self._format = text_format or _format_of(place)
+        self._column = column
+        if self._format not in FORMATS:
+            raise UsageError(f"--format {text_format!r} is none of {', '.join(FORMATS)}")
+
+    def __repr__(self) -> str:
+        return f"<SeedFile {self.place} ({self._format})>"
+
+    async def chunks(self) -> AsyncIterator[list[SeedRow]]:
+        """Its rows, some at once. Raises ``UsageError`` for a file that cannot be unpacked to its end."""
+        with _open_plain(self.place) as (raw, plain):
+            rows = _READERS[self._format](_lines_of(plain), self._column)
+            while chunk := await asyncio.to_thread(self._read_chunk, rows):
+                self.read_bytes = _position_of(raw)
+                yield chunk
+
+    def _read_chunk(self, rows: Iterator[SeedRow]) -> list[SeedRow]:
+        try:
+            return [*islice(rows, CHUNK)]
+        except (zlib.error, gzip.BadGzipFile, zstd.ZstdError, EOFError) as error:
+            raise UsageError(f"{self.place} is damaged: {error}; what came before was added") from None
+
+
+def _size_of(place: str) -> int | None:
+    if place == STDIN:
+        return None
+    path = Path(place)
+    try:
+        return path.stat().st_size if path.is_file() else None
+    except OSError:
+        return None
+
+
+def _position_of(raw: BinaryIO) -> int:
+    try:
+        return raw.tell()
+    except (OSError, ValueError):  # a pipe
+        return 0
+
+
+def _format_of(place: str) -> str:
+    suffixes = [suffix.lower() for suffix in Path(place).suffixes if suffix.lower() not in _PACKED]
+    return _BY_SUFFIX.get(suffixes[-1] if suffixes else "", "lines")
+
+
+@contextmanager
+def _open_plain(place: str) -> Iterator[tuple[BinaryIO, BinaryIO]]:
+    """The file as it is, and its content: packed files are told by how they begin."""
+    try:
+        raw = cast("BinaryIO", sys.stdin.buffer) if place == STDIN else open(place, "rb")  # noqa: SIM115, PTH123
+    except OSError as error:
+        raise UsageError(f"{place} cannot be read: {error.strerror}") from None
+    try:
+        head = raw.peek(len(_ZSTD))[: len(_ZSTD)] if hasattr(raw, "peek") else b""
+        if head.startswith(_GZIP):
+            yield raw, cast("BinaryIO", gzip.GzipFile(fileobj=raw))
+        elif head == _ZSTD:
+            yield raw, cast("BinaryIO", zstd.ZstdFile(raw))
+        else:
+            yield raw, raw
+    finally:
+        if place != STDIN:
+            raw.close()
+
+
+def _lines_of(plain: BinaryIO) -> Iterator[Line]:
+    """The lines of a file; one that is no text is empty, and says so."""
+    number = 0
+    while line := plain.readline(LONGEST):
+        number += 1
+        if number == 1:
+            line = line.removeprefix(b"\xef\xbb\xbf")
+        if len(line) >= LONGEST and not line.endswith(b"\n"):
+            while len(rest := plain.readline(LONGEST)) >= LONGEST and not rest.endswith(b"\n"):
+                pass
+            yield number, "", f"longer than {LONGEST:,} bytes"
+            continue
+        try:
+            text = line.decode().rstrip("\r\n")
+        except UnicodeDecodeError:
+            yield number, "", "not UTF-8"
+            continue
+        yield (number, "", "not text") if "\0" in text else (number, text, "")
+
+
+def _without_comments(lines: Iterator[Line]) -> Iterator[Line]:
+    return (line for line in lines if line[2] or not (line[1].isspace() or line[1].lstrip()[:1] in ("", "#")))
+
+
+def _read_lines(lines: Iterator[Line], _column: str) -> Iterator[SeedRow]:
+    for number, text, problem in _without_comments(lines):
+        yield SeedRow(number, {"url": text.strip()}, problem)
+
+
+def _read_json(lines: Iterator[Line], column: str) -> Iterator[SeedRow]:
+    for number, text, problem in _without_comments(lines):
+        fields, wrong = ({}, problem) if problem else _decode_line(text, column)
+        yield SeedRow(number, fields, wrong)
+
+
+def _decode_line(text: str, column: str) -> tuple[Mapping[str, Any], str]:
+    try:
+        value = msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError) as error:
+        return {}, f"not JSON ({error})"
+    if isinstance(value, str):
+        return {"url": value}, ""
+    if not isinstance(value, dict):
+        return {}, "neither an object nor a string"
+    return named_fields(value, column), ""
+
+
+def named_fields(row: Mapping[str, Any], column: str) -> Mapping[str, Any]:
+    """The fields of a row that mean something, with the URL under its own name."""
+    return {"url": row.get(column)} | {
+        name: row[name] for name in FIELDS[1:] if row.get(name) not in (None, "")
+    }
+
+
+def _read_table(lines: Iterator[Line], column: str, delimiter: str = ",") -> Iterator[SeedRow]:
+    """Rows of a table with a header; a row with a line that is wrong says so."""
+    wrong: list[str] = []
+
+    def texts() -> Iterator[str]:
+        for _, text, problem in lines:
+            if problem:
+                wrong.append(problem)
+            yield f"{text}\n"
+
+    reader = csv.reader(texts(), delimiter=delimiter)
+    header: list[str] = []
+    while True:
+        row: list[str] = []
+        try:
+            row = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            wrong.append(str(error))
+        if not wrong and (not row or row[0].lstrip().startswith("#")):
+            continue
+        if header or wrong:
+            fields = named_fields(dict(zip(header, row, strict=False)), column)
+            yield SeedRow(reader.line_num, fields, ", ".join(wrong))
+            wrong.clear()
+        else:
+            header = _check_header([name.strip() for name in row], column)
+
+
+def _check_header(header: list[str], column: str) -> list[str]:
+    if column not in header:
+        raise UsageError(
+            f"there is no column {column!r}; the first line has: {', '.join(header)[:300]}. Name the one "
+            "with the URLs with --column"
+        )
+    return header
+
+
+def _read_tabs(lines: Iterator[Line], column: str) -> Iterator[SeedRow]:
+    return _read_table(lines, column, "\t")
+
+
+_READERS: dict[str, Callable[[Iterator[Line], str], Iterator[SeedRow]]] = {
+    "lines": _read_lines,
+    "jsonl": _read_json,
+    "csv": _read_table,
+    "tsv": _read_tabs,
+}

@@ -1,0 +1,374 @@
+"""What the items of a job look like, field by field, and how good they are. Pure.
+
+A *profile* counts for each field how many items have a value, of which kinds, how many different ones, and
+between which bounds. Profiles of parts are merged to that of the whole. What is *usual* is the median of the
+profiles of earlier jobs; an item, and a job, is as good as it comes up to that.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
+from hashlib import blake2b
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from gossamer.core.drops import DropKind
+from gossamer.core.jobs import StoredItem
+from gossamer.core.record import Record
+
+MOST_FIELDS = 200
+"""Fields of a type that are looked at; of more, the first ones."""
+MOST_TYPES = 50
+SKETCH = 256
+"""Different values of a field that are counted exactly; more are estimated, to about 6 %."""
+LEAST_FILL = 0.5
+"""A field that fewer items have is empty now and then: it can neither lack nor become empty."""
+CLEAR_SHARE = 0.9
+"""Texts are numbers, or dates, where so many of a field's texts are."""
+EMPTY: tuple[object, ...] = (None, "", [], {})
+"""Values that are none."""
+
+_DECIMAL = re.compile(r"-?(0|[1-9]\d{0,40})(\.\d{1,40})?(E[+-]?\d{1,3})?", re.ASCII)  # 007 is a name
+_DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d\S*)?", re.ASCII)
+_FIELD_OF = r"(?P<type>\w+)\.(?P<field>\w+)[^:]*: "  # compiled when an item was dropped
+_HASHES = 1 << 64
+
+_encode = msgspec.json.Encoder(order="deterministic").encode
+
+
+class ValueKind(StrEnum):
+    """What a value is, as it is stored."""
+
+    TEXT = "text"
+    NUMBER = "number"
+    DECIMAL = "decimal"  # a number that is written as a text, as ``Decimal`` is stored
+    DATE = "date"  # a date or a time, as ISO 8601
+    BOOLEAN = "boolean"
+    LIST = "list"
+    OBJECT = "object"
+
+
+_WRITTEN = (ValueKind.DECIMAL, ValueKind.DATE)
+"""Kinds of texts."""
+_NUMBERS = {ValueKind.NUMBER, ValueKind.DECIMAL}
+
+
+class FieldProfile(Record, frozen=True, kw_only=True):
+    """What the values of one field look like."""
+
+    field: str
+    filled: int = 0  # items that have a value
+    kinds: dict[str, int] = {}  # of these values
+    distinct: int = 0  # how many of them are different; an estimate beyond ``SKETCH``
+    sketch: tuple[int, ...] = ()  # the least hashes of the values; not stored
+    least: float | None = None  # of the numbers
+    most: float | None = None
+    magnitudes: dict[int, int] = {}  # of the numbers but 0, by the power of two that they are below
+    shortest: int | None = None  # of the texts and lists
+    longest: int | None = None
+
+
+class TypeProfile(Record, frozen=True, kw_only=True):
+    """What the items of one type look like."""
+
+    type: str
+    items: int = 0
+    fields: tuple[FieldProfile, ...] = ()  # in the order in which they were met
+
+    def fill_of(self, name: str) -> float:
+        """The share of the items that have a field."""
+        found = next((one.filled for one in self.fields if one.field == name), 0)
+        return found / self.items if self.items else 0.0
+
+
+class FieldFacts(Record, frozen=True, kw_only=True):
+    """What is usual of one field: medians of earlier jobs."""
+
+    fill: float  # the share of the items that have it
+    tail: float  # ... of those behind the item from which on it was emptier, if there was one
+    kind: str = ValueKind.TEXT.value  # what its values are
+    errors: float = 0.0  # the share of the values that were of another kind, or dropped, at its worst
+    items: float = 0.0  # that were looked at
+    distinct: float = 0.0  # different values among them
+    magnitude: float | None = None  # of its numbers
+
+
+# --------------------------------------------------------------------------- profiles
+
+
+def kind_of(value: Any) -> ValueKind:
+    """What a value that is not empty is."""
+    if isinstance(value, str):
+        if value[0] in "-0123456789":
+            if _DECIMAL.fullmatch(value):
+                return ValueKind.DECIMAL
+            if _DATE.fullmatch(value):
+                return ValueKind.DATE
+        return ValueKind.TEXT
+    if isinstance(value, bool):
+        return ValueKind.BOOLEAN
+    if isinstance(value, int | float):
+        return ValueKind.NUMBER
+    return ValueKind.LIST if isinstance(value, list) else ValueKind.OBJECT
+
+
+class _FieldCounts:
+    """A profile while it is made."""
+
+    __slots__ = ("filled", "kinds", "lengths", "numbers", "values")
+
+    def __init__(self) -> None:
+        self.filled = 0
+        self.kinds: dict[str, int] = {}
+        self.values: set[Any] = set()
+        self.numbers: list[float] = []
+        self.lengths: set[int] = set()
+
+    def add_value(self, value: Any) -> None:
+        kind = kind_of(value)
+        self.filled += 1
+        self.kinds[kind] = self.kinds.get(kind, 0) + 1
+        if isinstance(value, str):
+            self.values.add(value)
+            self.lengths.add(len(value))
+        elif isinstance(value, list | dict):
+            self.values.add(_encode(value))
+            self.lengths.add(len(value))
+        else:
+            self.values.add(repr(value))
+        if kind is ValueKind.NUMBER or kind is ValueKind.DECIMAL:
+            number = _read_number(value)
+            if math.isfinite(number):
+                self.numbers.append(number)
+
+    def as_profile(self, name: str) -> FieldProfile:
+        sketch = tuple(sorted(set(map(_hash_value, self.values)))[:SKETCH])
+        numbers = self.numbers
+        return FieldProfile(
+            field=name,
+            filled=self.filled,
+            kinds=self.kinds,
+            distinct=_count_distinct(sketch),
+            sketch=sketch,
+            least=min(numbers, default=None),
+            most=max(numbers, default=None),
+            magnitudes=dict(Counter(math.frexp(number)[1] for number in numbers if number)),
+            shortest=min(self.lengths, default=None),
+            longest=max(self.lengths, default=None),
+        )
+
+
+def _read_number(value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:  # an integer beyond all floats
+        return math.inf
+
+
+def _hash_value(value: str | bytes) -> int:
+    packed = value if isinstance(value, bytes) else value.encode("utf-8", "surrogatepass")
+    return int.from_bytes(blake2b(packed, digest_size=8).digest())
+
+
+def _count_distinct(sketch: Sequence[int]) -> int:
+    """How many different values there are, by their least hashes (k minimum values: Bar-Yossef 2002)."""
+    return len(sketch) if len(sketch) < SKETCH else round((SKETCH - 1) * _HASHES / (sketch[-1] + 1))
+
+
+def profile_items(items: Iterable[StoredItem]) -> tuple[TypeProfile, ...]:
+    """The profiles of the types of items, in the order in which they were met."""
+    numbers: dict[str, int] = {}
+    counted: dict[str, dict[str, _FieldCounts]] = {}
+    for item in items:
+        fields = counted.get(item.type)
+        if fields is None:
+            if len(counted) >= MOST_TYPES:
+                continue
+            counted[item.type] = fields = {}
+        numbers[item.type] = numbers.get(item.type, 0) + 1
+        for name, value in item.data.items():
+            counts = fields.get(name)
+            if counts is None:
+                if len(fields) >= MOST_FIELDS:
+                    continue
+                fields[name] = counts = _FieldCounts()
+            if value not in EMPTY:
+                counts.add_value(value)
+    return tuple(
+        TypeProfile(
+            type=kind,
+            items=numbers[kind],
+            fields=tuple(counts.as_profile(name) for name, counts in fields.items()),
+        )
+        for kind, fields in counted.items()
+    )
+
+
+def merge_profiles(one: Sequence[TypeProfile], other: Sequence[TypeProfile]) -> tuple[TypeProfile, ...]:
+    """The profiles of the items of both together."""
+    merged = {profile.type: profile for profile in one}
+    for profile in other:
+        known = merged.get(profile.type)
+        if known is not None:
+            merged[profile.type] = _merge_types(known, profile)
+        elif len(merged) < MOST_TYPES:
+            merged[profile.type] = profile
+    return tuple(merged.values())
+
+
+def _merge_types(one: TypeProfile, other: TypeProfile) -> TypeProfile:
+    fields = {field.field: field for field in one.fields}
+    for field in other.fields:
+        known = fields.get(field.field)
+        if known is not None:
+            fields[field.field] = _merge_fields(known, field)
+        elif len(fields) < MOST_FIELDS:
+            fields[field.field] = field
+    return replace(one, items=one.items + other.items, fields=tuple(fields.values()))
+
+
+def _merge_fields(one: FieldProfile, other: FieldProfile) -> FieldProfile:
+    sketch = tuple(sorted({*one.sketch, *other.sketch})[:SKETCH])
+    return FieldProfile(
+        field=one.field,
+        filled=one.filled + other.filled,
+        kinds=dict(Counter(one.kinds) + Counter(other.kinds)),
+        distinct=_count_distinct(sketch),
+        sketch=sketch,
+        least=_pick(min, one.least, other.least),
+        most=_pick(max, one.most, other.most),
+        magnitudes=dict(Counter(one.magnitudes) + Counter(other.magnitudes)),
+        shortest=_pick(min, one.shortest, other.shortest),
+        longest=_pick(max, one.longest, other.longest),
+    )
+
+
+def _pick(choose: Any, *values: float | None) -> Any:
+    return choose((value for value in values if value is not None), default=None)
+
+
+def strip_sketches(types: Iterable[TypeProfile]) -> tuple[TypeProfile, ...]:
+    """The profiles as they are stored: nothing is merged into them any more."""
+    return tuple(
+        replace(one, fields=tuple(replace(field, sketch=()) for field in one.fields)) for one in types
+    )
+
+
+# --------------------------------------------------------------------------- what is usual
+
+
+def main_kind(kinds: Mapping[str, int]) -> str:
+    """What the values of a field are meant to be: what most are; texts are numbers where nearly all are."""
+    texts = {kind: kinds.get(kind, 0) for kind in (ValueKind.TEXT, *_WRITTEN)}
+    together = sum(texts.values())
+    clear = [kind for kind in _WRITTEN if texts[kind] >= CLEAR_SHARE * together]
+    counts = {kind: number for kind, number in kinds.items() if kind not in texts}
+    counts[clear[0] if clear else ValueKind.TEXT] = together
+    return max(counts, key=lambda kind: (counts[kind], kind))
+
+
+def fits_kind(kind: str, wanted: str) -> bool:
+    """Whether a value of a kind is what a field wants: a text may look like a number, and a number be one."""
+    return kind == wanted or {kind, wanted} == _NUMBERS or (wanted == ValueKind.TEXT and kind in _WRITTEN)
+
+
+def count_misfits(kinds: Mapping[str, int], wanted: str) -> int:
+    """How many values are of another kind than the wanted one."""
+    return sum(number for kind, number in kinds.items() if not fits_kind(kind, wanted))
+
+
+def middle_magnitude(magnitudes: Mapping[int, int]) -> float | None:
+    """The power of two that half of the numbers are below; ``None``: there are none."""
+    left = sum(magnitudes.values()) / 2
+    for power, number in sorted(magnitudes.items()):
+        left -= number
+        if left <= 0:
+            return float(power)
+    return None
+
+
+def field_errors(dropped: Mapping[str, int]) -> dict[str, int]:
+    """Of the items that were dropped those that were for one field, as ``Product.price``.
+
+    ``dropped``: the counts of a job's totals, of all kinds.
+    """
+    errors: Counter[str] = Counter()
+    for reason, number in DropKind.ITEM.select_from(dropped).items():
+        if name := field_of_reason(reason):
+            errors[name] += number
+    return dict(errors)
+
+
+def field_of_reason(reason: str) -> str:
+    """The field for which an item was dropped, as ``Product.price``; empty: it was for something else."""
+    found = re.match(_FIELD_OF, reason)
+    return f"{found['type']}.{found['field']}" if found else ""
+
+
+def median_of(values: Iterable[float]) -> float:
+    """The middle of some numbers (without the module ``statistics``, which a short crawl would wait for)."""
+    ordered = sorted(values)
+    half = len(ordered) // 2
+    return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
+
+
+def usual_of(profiles: Sequence[Mapping[str, FieldFacts]]) -> dict[str, FieldFacts]:
+    """What is usual of fields, by ``Product.price``: the medians of what each job has of them."""
+    names = dict.fromkeys(name for profile in profiles for name in profile)
+    usual = {}
+    for name in names:
+        found = [profile[name] for profile in profiles if name in profile]
+        powers = [one.magnitude for one in found if one.magnitude is not None]
+        kinds = Counter(one.kind for one in found)
+        usual[name] = FieldFacts(
+            fill=median_of(one.fill for one in found),
+            tail=median_of(one.tail for one in found),
+            kind=max(kinds, key=lambda kind: (kinds[kind], kind)),
+            errors=median_of(one.errors for one in found),
+            items=median_of(one.items for one in found),
+            distinct=median_of(one.distinct for one in found),
+            magnitude=median_of(powers) if powers else None,
+        )
+    return usual
+
+
+# --------------------------------------------------------------------------- scores
+
+
+def list_wanted(usual: Mapping[str, FieldFacts]) -> dict[str, list[tuple[str, FieldFacts]]]:
+    """The fields that items of each type have as a rule."""
+    wanted: dict[str, list[tuple[str, FieldFacts]]] = {}
+    for name, field in usual.items():
+        if field.fill >= LEAST_FILL:
+            kind, _, key = name.partition(".")
+            wanted.setdefault(kind, []).append((key, field))
+    return wanted
+
+
+def score_item(item: StoredItem, wanted: Sequence[tuple[str, FieldFacts]]) -> tuple[float, tuple[str, ...]]:
+    """How much of what is wanted an item has, from 0 to 1, and the fields that it lacks.
+
+    What counts is a value of the usual kind, by how usual it is.
+    """
+    has = wants = 0.0
+    lacks = []
+    for name, field in wanted:
+        wants += field.fill
+        value = item.data.get(name)
+        if value in EMPTY:
+            lacks.append(name)
+        elif fits_kind(kind_of(value), field.kind):
+            has += field.fill
+    return (has / wants if wants else 1.0), tuple(lacks)
+
+
+def score_job(scores: Sequence[float], items: int, dropped: int) -> float:
+    """How good a job is, from 0 to 1: the mean of its items, of which those that were dropped have 0."""
+    mean = math.fsum(scores) / len(scores) if scores else 0.0
+    return min(1.0, mean) * items / (items + dropped) if items + dropped else 0.0

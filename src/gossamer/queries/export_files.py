@@ -1,0 +1,192 @@
+"""Files that a crawl writes at its end: what they may be, and which items each gets.
+
+A file that is appended to has each item of a job once, over however many runs the job takes, and whenever one
+of them is killed: which items it has is remembered before it takes its place.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from importlib import import_module
+from pathlib import Path
+from typing import TextIO
+
+from msgspec import structs
+
+from gossamer.core.errors import UsageError
+from gossamer.core.jobs import EVERY_ITEM, ItemFilter, Job
+from gossamer.core.record import Record
+from gossamer.export import check_appendable, write_items
+from gossamer.export.formats import (
+    check_compression,
+    check_growth,
+    compression_of,
+    find_kind,
+    format_of,
+    load_writer,
+)
+from gossamer.export.names import (
+    BUCKET,
+    NUMBER,
+    TYPE,
+    check_types,
+    fill_name,
+    placeholders_in,
+    split_url,
+    values_of,
+)
+from gossamer.observe.text import shown_url
+from gossamer.ports.store import Store
+from gossamer.queries.export_records import ExportRecordFile
+from gossamer.queries.items import NewItemReader
+from gossamer.wiring.backends import Backends
+
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+
+
+class ExportFile(Record, frozen=True):
+    """One file to export to."""
+
+    path: Path | None  # perhaps with placeholders; None: stdout, or a bucket
+    append: bool
+    format: str
+    compression: str = ""
+    url: str = ""  # of a file in a bucket
+
+    @property
+    def name(self) -> str:
+        """How people are told of it."""
+        return self.url or ("stdout" if self.path is None else str(self.path))
+
+    @property
+    def is_stdout(self) -> bool:
+        """Whether it is the output of this process."""
+        return self.path is None and not self.url
+
+
+def check_file(
+    name: str,
+    *,
+    append: bool,
+    format: str | None = None,  # noqa: A002 - users' word
+    compression: str | None = None,
+) -> ExportFile:
+    """A file that can be written: its format is known, its folder is there (it is made) and writable.
+
+    One that is to be continued holds what can be continued.
+    """
+    scheme = _SCHEME.match(name)
+    if scheme and not name.startswith(BUCKET):
+        raise UsageError(
+            f"{shown_url(name)}: items are written to files of this machine and to s3://BUCKET/NAME, not to "
+            f"{scheme[1]}:// places; write to a file and copy it there"
+        )
+    chosen, packing = format or format_of(name), compression or compression_of(name)
+    check_compression(packing, chosen)
+    load_writer(chosen)
+    if scheme:
+        if append:
+            raise UsageError(
+                f"{name}: a file in a bucket cannot be continued; -O writes all items of the job"
+            )
+        split_url(name)
+        return ExportFile(None, append, chosen, packing, name)
+    path = Path(name).expanduser()
+    if not placeholders_in(name):
+        _check_place(path)
+        if append and find_kind(chosen).can_grow:  # of the others, those of the same job are written anew
+            _check_old(path, chosen, packing)
+    return ExportFile(path.absolute(), append, chosen, packing)
+
+
+def _check_place(path: Path) -> None:
+    if path.is_dir():
+        raise UsageError(f"{path} is a folder; name a file in it")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"the folder {path.parent} cannot be created: {error.strerror}") from None
+    if not os.access(path.parent, os.W_OK | os.X_OK) or (path.exists() and not os.access(path, os.W_OK)):
+        raise UsageError(f"{path} cannot be written: permission denied")
+
+
+def _check_old(path: Path, chosen: str, packing: str) -> None:
+    try:
+        check_appendable(path, chosen, packing)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read, to append to it: {error.strerror}") from None
+
+
+def check_before_job(output: ExportFile, data: Path, *, fresh: bool) -> None:
+    """What :func:`check_continuation` does, before it is known which job it is (``fresh``: a new one)."""
+    path = output.path
+    if path is None or not output.append or find_kind(output.format).can_grow or not path.is_file():
+        return
+    if fresh or not ExportRecordFile(data, path).is_known:
+        check_growth(output.format, path)
+
+
+def check_continuation(output: ExportFile, job: Job, data: Path) -> None:
+    """Raises ``UsageError`` for a file that has items of something else, where that cannot be continued.
+
+    A file that has items of the same job is written anew, with all of them.
+    """
+    if output.path is None or not output.append or find_kind(output.format).can_grow:
+        return
+    path = Path(fill_name(str(output.path), {**values_of(job), TYPE: "", NUMBER: ""}))
+    if not ExportRecordFile(data, path).known_ranges(job):
+        check_growth(output.format, path)
+
+
+async def write_output(
+    output: ExportFile, backends: Backends, job: Job, stdout: TextIO
+) -> list[tuple[str, int]]:
+    """Write a job's items to a file that the options of a crawl name, or to one of each type.
+
+    The names of the files, each with the number of its items. Raises ``UsageError`` where two types would be
+    one file.
+    """
+    if output.path is None:
+        exports = import_module("gossamer.queries.exports")  # files of this machine do without
+        target = stdout.buffer if output.is_stdout else output.name
+        plan = exports.ExportPlan(target=target, format=output.format, compression=output.compression)
+        result = await exports.export_items(
+            backends.keeping, backends.settings, job, plan, lambda _count: None
+        )
+        if output.is_stdout:
+            return [(output.name, result.items)]
+        return [(file.name, file.items) for file in result.files]
+    data = Path(backends.settings.data)
+    types = await backends.items.list_types(job) if TYPE in placeholders_in(str(output.path)) else [""]
+    check_types(str(output.path), job, types)
+    written = []
+    for kind in types:
+        path = Path(fill_name(str(output.path), {**values_of(job), TYPE: kind, NUMBER: ""}))
+        file = structs.replace(output, path=path)
+        count = await write_export(file, backends.store, job, data, ItemFilter(type=kind))
+        written.append((file.name, count))
+    return written
+
+
+async def write_export(
+    output: ExportFile, store: Store, job: Job, data: Path, which: ItemFilter = EVERY_ITEM
+) -> int:
+    """Write those of a job's items that fit; for ``append``, those that the file does not have already."""
+    assert output.path is not None
+    mark = ExportRecordFile(data, output.path)
+    can_grow = find_kind(output.format).can_grow
+    if output.append and not can_grow and not mark.known_ranges(job):
+        check_growth(output.format, output.path)
+    grows = output.append and can_grow
+    reader = NewItemReader(store, job, mark.known_ranges(job) if grows else (), which)
+    count = await write_items(
+        reader.new_items(),
+        output.path,
+        output.format,
+        append=grows,
+        compression=output.compression,
+        ready=lambda part: mark.note_replacement(part, job, reader.seen),
+    )
+    mark.note_items(job, reader.seen)
+    return count

@@ -1,0 +1,77 @@
+"""Which items of a job a file has that grows with each run: remembered in the data directory."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+import msgspec
+from msgspec import structs
+
+from gossamer.core.jobs import Job
+from gossamer.core.record import Record
+from gossamer.export.files import replace_file
+from gossamer.queries.items import IdRanges
+
+
+class ExportRecord(Record, frozen=True, kw_only=True):
+    """What a file has. Ids, because the order of ids is not the order in which a job saw the items."""
+
+    file: str  # for people
+    job: str
+    ranges: tuple[tuple[int, int], ...] = ()
+    place: tuple[int, ...] = ()  # of a file that is about to take that one's place; empty: no other is
+    former: ExportRecord | None = None  # what the file has as long as that has not happened
+
+
+class ExportRecordFile:
+    """Remembers in the data directory which items of a job a file has."""
+
+    def __init__(self, data: Path, path: Path) -> None:
+        self._target = path
+        name = hashlib.blake2b(os.fsencode(path), digest_size=8).hexdigest()
+        self._path = data / "exports" / f"{name}.json"
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it is known of which job the file has items."""
+        return self._read_known() is not None
+
+    def known_ranges(self, job: Job) -> IdRanges:
+        """The items of the job that the file has; none when the file is gone, or nobody knows."""
+        known = self._read_known()
+        return known.ranges if known is not None and known.job == job.id else ()
+
+    def note_replacement(self, part: Path, job: Job, ranges: IdRanges) -> None:
+        """Remember what a new file has that takes this one's place next, unless the process is killed."""
+        known = ExportRecord(
+            file=str(self._target), job=job.id, ranges=tuple(ranges), place=_identity_of(part)
+        )
+        self._write_known(structs.replace(known, former=self._read_known()))
+
+    def note_items(self, job: Job, ranges: IdRanges) -> None:
+        """Remember what the file has."""
+        self._write_known(ExportRecord(file=str(self._target), job=job.id, ranges=tuple(ranges)))
+
+    def _read_known(self) -> ExportRecord | None:
+        """What the file has that is there now."""
+        try:
+            known = msgspec.json.decode(self._path.read_bytes(), type=ExportRecord)
+            if self._target.stat().st_size == 0:
+                return None
+            is_former = known.place and known.place != _identity_of(self._target)
+        except (OSError, msgspec.MsgspecError):
+            return None
+        return known.former if is_former else structs.replace(known, place=(), former=None)
+
+    def _write_known(self, known: ExportRecord) -> None:
+        """Written beside its place and renamed, so that it is never half written."""
+        with replace_file(self._path, keep=False) as (out, _):
+            out.write(msgspec.json.encode(known))
+
+
+def _identity_of(path: Path) -> tuple[int, ...]:
+    """What tells a file from all others, and stays when it is renamed."""
+    found = path.stat()
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns

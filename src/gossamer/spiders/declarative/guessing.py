@@ -1,0 +1,343 @@
+"""A proposal for a page: a spider in TOML for what repeats there, and for what it says to machines."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+from gossamer.core.text import format_count
+from gossamer.parse.block_values import BlockValue, is_price
+from gossamer.parse.repeats import BlockList, find_blocks
+from gossamer.policy.pagination import read_count
+from gossamer.spiders.response import Response
+
+_NAMES: Mapping[str, str] = {
+    "price": r"price|amount|cost|preis|prix|precio",
+    "title": r"title|name|heading|headline|titre|titel|h[1-6]",
+    "author": r"author|byline|writer|autor|auteur",
+    "date": r"date|time|published|posted|datum|fecha",
+    "summary": r"summary|excerpt|desc|description|teaser|snippet|lead|intro",
+    "rating": r"rating|stars|score",
+    "tags": r"tags?|keywords?|labels?",
+    "category": r"category|section|genre|kategorie",
+    "brand": r"brand|manufacturer|marke",
+    "location": r"location|city|place|address",
+    "company": r"company|employer|seller|vendor",
+    "text": r"text|body|content|quote|comment|p|dd|li",
+}
+"""What the words of classes and ``itemprop`` mean."""
+_KINDS = {"link": "link", "image": "image", "time": "date"}
+_TEXTS = re.compile(
+    r"^(?:next|next page|older|older posts|more|weiter|n\u00e4chste|vor|suivant|siguiente|successivo|"
+    r"pr\u00f3xima|volgende|n\u00e4sta|\u203a|\u00bb|>|\u2192|next\s*[\u203a\u00bb>\u2192])$",
+    re.IGNORECASE,
+)
+_NEXT = (
+    "a[rel~=next]",
+    "a.next",
+    ".next a",
+    "a.next-page",
+    "a.pagination-next",
+    ".pagination .next a",
+    "link[rel~=next]",
+)
+_PAGER = (".pagination a", ".pager a", ".page-numbers", ".pages a", "nav a")
+_PAGE_PARAMETER = re.compile(r"[?&](page|p|pg|paged|seite|pagina)=(\d{1,6})(?:&|$)")
+_MAIN_TYPES = re.compile(
+    r"Product|Article|NewsArticle|BlogPosting|Recipe|Event|JobPosting|Book|Movie|Course|Review|Vehicle|Hotel|"
+    r"Restaurant|LocalBusiness|Dataset|SoftwareApplication|VideoObject"
+)
+_MOST_FIELDS = 25
+_UNPRINTABLE = re.compile(r"[^ -~\u00a1-\ufffd]")
+_RESERVED = {"copy": "copies", "json": "data", "dict": "data", "schema": "scheme"}
+
+
+class SpiderProposal(NamedTuple):
+    """A declarative spider for a page, and what was found there."""
+
+    text: str  # in TOML
+    found: tuple[str, ...]  # for people: what it takes
+
+
+class _Field(NamedTuple):
+    name: str
+    said: Mapping[str, Any]  # the keys of its table
+    example: str
+
+
+def propose_spider(response: Response, name: str = "") -> SpiderProposal | None:
+    """A spider for a page; ``None`` where nothing repeats, and the page says nothing for machines."""
+    lists = find_blocks(response.page.document) if response.is_html else []
+    blocks = lists[0] if lists else None
+    machine = _find_machine_fields(response) if response.is_html else None
+    if blocks is None and machine is None:
+        return None
+    found: list[str] = []
+    lines = [
+        f"# Proposed for {response.url}",
+        "# Keep what you need, and rename it. What may be said here: docs/how-to/declarative.md",
+        "",
+        f"name = {_quote(name or _name_of(response.url))}",
+        f"start_urls = [{_quote(response.url)}]",
+        f"allowed_domains = [{_quote(urlsplit(response.url).hostname or '')}]",
+    ]
+    uses: list[str] = []
+    types: set[str] = set()
+    if blocks is not None:
+        fields = [*_name_fields(blocks)]
+        kind = _type_name(blocks, types)
+        lines += _item_lines(kind, fields, _find_key(blocks, fields), blocks.size)
+        uses.append(f"{{ type = {_quote(kind)}, each = {_quote(blocks.selector)} }}")
+        found.append(f"{format_count(blocks.size, 'block')} {blocks.selector}: {_list_names(fields)}")
+    if machine is not None:
+        kind = _free_name(machine[0], types)
+        lines += _item_lines(kind, machine[1], "", 1)
+        uses.append(f"{{ type = {_quote(kind)} }}")
+        found.append(f"JSON-LD {machine[0]}: {_list_names(machine[1])}")
+    lines += ["", "[pages.page]", f"items = [{', '.join(uses)}]"]
+    paging = _find_paging(response)
+    if paging:
+        lines.append(f"paginate = {_table(paging)}")
+        found.append(f"pages: {', '.join(f'{key} = {value}' for key, value in paging.items())}")
+    lines += _detail_lines(blocks)
+    return SpiderProposal("\n".join(lines) + "\n", tuple(found))
+
+
+# --------------------------------------------------------------------------- text
+
+
+def _quote(text: str) -> str:
+    """A text as TOML has it."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _table(said: Mapping[str, Any]) -> str:
+    pairs = ", ".join(
+        f"{key} = {str(value).lower() if isinstance(value, bool) else _quote(value)}"
+        for key, value in said.items()
+    )
+    return f"{{ {pairs} }}"
+
+
+def _item_lines(kind: str, fields: Sequence[_Field], key: str, count: int) -> Iterator[str]:
+    yield from ("", f"[items.{kind}]")
+    if key:
+        yield f"key = {_quote(key)}"
+    yield from ("", f"[items.{kind}.fields]")
+    for field in fields:
+        said = _quote(field.said["select"]) if [*field.said] == ["select"] else _table(field.said)
+        example = " ".join(field.example.split())
+        shown = f"{example[:57]}..." if len(example) > 60 else example
+        yield f"{field.name} = {said}  # {_UNPRINTABLE.sub('?', shown)}"
+
+
+def _list_names(fields: Sequence[_Field]) -> str:
+    return ", ".join(field.name for field in fields)
+
+
+def _detail_lines(blocks: BlockList | None) -> Iterator[str]:
+    """How to go on to the pages of what is listed."""
+    link = next((one for one in blocks.values if one.kind == "link"), None) if blocks else None
+    if blocks is None or link is None:
+        return
+    selector = f"{blocks.selector} {link.selector}".strip()
+    yield from (
+        "",
+        "# To visit the pages that the blocks lead to, add this to [pages.page], and say what is there:",
+        f'# follow = {{ select = {_quote(selector)}, page = "detail", priority = 1 }}',
+        "#",
+        "# [pages.detail]",
+        '# items = "..."',
+    )
+
+
+# --------------------------------------------------------------------------- names
+
+
+def _name_of(url: str) -> str:
+    host = (urlsplit(url).hostname or "page").removeprefix("www.")
+    return re.sub(r"[^a-z0-9]+", "-", host).strip("-")
+
+
+def _type_name(blocks: BlockList, taken: set[str]) -> str:
+    words = re.findall(r"[A-Za-z]+", blocks.type_name)
+    return _free_name("".join(word[:1].upper() + word[1:] for word in words) or "Entry", taken)
+
+
+def _free_name(name: str, taken: set[str]) -> str:
+    """A name that is not taken yet, and takes it."""
+    free, number = name, 1
+    while free in taken:
+        number += 1
+        free = f"{name}{number}" if name[:1].isupper() else f"{name}_{number}"
+    taken.add(free)
+    return free
+
+
+def _name_fields(blocks: BlockList) -> Iterator[_Field]:
+    """The fields of the blocks, each with a name of its own."""
+    taken: set[str] = set()
+    for value in blocks.values[:_MOST_FIELDS]:
+        said: dict[str, Any] = {"select": _selector_of(value)}
+        kind = _kind_of(value)
+        if kind != "str":
+            said["type"] = kind
+        if value.coverage < 1:
+            said["optional"] = True
+        yield _Field(_free_name(_name_value(value), taken), said, value.values[0])
+
+
+def _selector_of(value: BlockValue) -> str:
+    if not value.selector:  # it is the block's own
+        return f"./@{value.attribute}" if value.attribute else "./self::*"
+    is_plain = not value.attribute or (value.kind in ("link", "image") and value.attribute in ("href", "src"))
+    return value.selector if is_plain else f"{value.selector}::attr({value.attribute})"
+
+
+def _kind_of(value: BlockValue) -> str:
+    """The type of a field by its values."""
+    if value.kind in ("link", "image"):
+        return "url"
+    if value.is_many:
+        return "list[str]"
+    if value.kind == "time":
+        return "datetime" if all(map(_is_iso, value.values)) else "str"
+    if value.kind != "text":
+        return "str"
+    if is_price(value.values) or _are_all(r"\d{1,9}[.,]\d{1,2}", value.values):
+        return "decimal"
+    return "int" if _are_all(r"\d{1,9}", value.values) else "str"
+
+
+def _are_all(pattern: str, values: Sequence[str]) -> bool:
+    return all(re.fullmatch(pattern, text) for text in values)
+
+
+def _is_iso(text: str) -> bool:
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _name_value(value: BlockValue) -> str:
+    """What a field is called: by what it is, by the words around it, by its tag."""
+    if value.kind == "data":
+        return _identifier(value.attribute.removeprefix("data-"))
+    if value.kind in _KINDS:
+        return _KINDS[value.kind]
+    if is_price(value.values):
+        return "price"
+    for word in value.words:
+        parts = [
+            part
+            for part in re.split(r"[^a-z0-9]+", re.sub(r"([a-z])([A-Z])", r"\1-\2", word).lower())
+            if part
+        ]
+        for part in reversed(parts):
+            for name, pattern in _NAMES.items():
+                if re.fullmatch(pattern, part):
+                    return name
+    if value.words[-1] == "a":
+        return "title"
+    word = next((word for word in value.words if len(word) > 2), "text")
+    return "text" if word in ("span", "div", "strong") else _identifier(word)
+
+
+def _identifier(word: str) -> str:
+    name = re.sub(r"[^a-z0-9]+", "_", word.lower()).strip("_")
+    name = name if name[:1].isalpha() else f"field_{name}".rstrip("_")
+    return _RESERVED.get(name, name)
+
+
+def _find_key(blocks: BlockList, fields: Sequence[_Field]) -> str:
+    """The field that tells the blocks apart: an id, else the link."""
+    for wanted in ("data", "link"):
+        for value, field in zip(blocks.values, fields, strict=False):
+            is_whole = value.coverage == 1 and len(set(value.values)) == len(value.values)
+            if value.kind == wanted and is_whole:
+                return field.name
+    return ""
+
+
+# --------------------------------------------------------------------------- pages
+
+
+def _find_paging(response: Response) -> dict[str, str]:
+    """How to get to the next page: by a link, else by the numbers of a pager."""
+    for selector in _NEXT:
+        found = response.css(selector)
+        if found and found.attrib.get("href"):
+            return {"next": selector}
+    for link in response.css("a[href]"):
+        text = " ".join(str(link.xpath("string()").get("")).split())
+        if len(text) < 20 and _TEXTS.match(text):
+            return {"next": f"//a[normalize-space()={_quote_xpath(text)}]"}
+    for selector in _PAGER:
+        hrefs = [link.attrib.get("href", "") for link in response.css(selector)]
+        named = [match[1] for href in hrefs if (match := _PAGE_PARAMETER.search(href))]
+        numbers = [read_count(text, has_spaces=False) for text in response.css(f"{selector}::text").getall()]
+        if len(named) >= 2 and len(set(named)) == 1 and max((n for n in numbers if n), default=0) > 1:
+            return {"param": named[0], "pages": f"{selector}::text"}
+    return {}
+
+
+def _quote_xpath(text: str) -> str:
+    return f'"{text}"' if '"' not in text else f"'{text}'"
+
+
+# --------------------------------------------------------------------------- JSON-LD
+
+
+def _find_machine_fields(response: Response) -> tuple[str, list[_Field]] | None:
+    """The type and the fields of what the page is about, by its JSON-LD; ``None``: it does not say."""
+    about = [
+        (number, *found) for number, value in enumerate(response.json_ld()) if (found := _main_type(value))
+    ]
+    if len(about) != 1:
+        return None  # of several things, it is about none
+    number, kind, value = about[0]
+    taken: set[str] = set()
+    fields = [
+        _Field(_free_name(_identifier("_".join(path)), taken), _json_field(number, path, leaf), str(leaf))
+        for path, leaf in _leaves_of(value)
+    ]
+    return (kind, fields[:_MOST_FIELDS]) if fields else None
+
+
+def _main_type(value: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | None:
+    """The type of an object that a page may be about, and the object."""
+    said = value.get("@type")
+    kind = str(said[0] if isinstance(said, list) and said else said)
+    return (kind, value) if _MAIN_TYPES.fullmatch(kind) else None
+
+
+def _json_field(number: int, path: Sequence[str], leaf: Any) -> dict[str, Any]:
+    steps = "".join(f".{part}" if re.fullmatch(r"[A-Za-z_][\w-]*", part) else f'["{part}"]' for part in path)
+    said: dict[str, Any] = {"select": f"$[{number}]{steps}"}
+    if isinstance(leaf, bool):
+        said["type"] = "bool"
+    elif isinstance(leaf, int | float) or (
+        path[-1].lower().endswith("price") and re.fullmatch(r"[\d.,]+", str(leaf))
+    ):
+        said["type"] = "decimal"
+    elif _is_iso(str(leaf)) and not str(leaf).isdecimal():
+        said["type"] = "datetime"
+    return {**said, "optional": True}
+
+
+def _leaves_of(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """What has no parts, three levels deep, without what JSON-LD says of itself."""
+    for name, inner in value.items():
+        if name.startswith("@") or '"' in name:
+            continue
+        way = (*path, name)
+        if isinstance(inner, dict) and len(way) < 3:
+            yield from _leaves_of(inner, way)
+        elif isinstance(inner, str | int | float) and str(inner).strip():
+            yield way, inner

@@ -1,0 +1,283 @@
+"""The pages of a listing, said once: ``pages = Paginate(next="a.next")``, and in a callback
+``yield from self.pages.follow(response)``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from gossamer.core.drops import DropKind
+from gossamer.core.errors import UsageError
+from gossamer.core.requests import Request
+from gossamer.parse.json_path import find_values, replace_value
+from gossamer.parse.selectors import Selector
+from gossamer.policy.pagination import (
+    PageFacts,
+    PagingPlan,
+    PagingRules,
+    PagingState,
+    digest_entries,
+    find_end,
+    follow_state,
+    plan_numbers,
+    read_count,
+    read_range,
+)
+from gossamer.policy.url_parameters import read_parameter, set_parameter
+from gossamer.spiders.query import compile_query, text_of
+from gossamer.spiders.response import Response
+
+STATE = "paging"
+"""The name in ``meta`` under which a page's request says what it knows of the pages before it."""
+_LIMIT = DropKind.LINK.key_of("too_many_pages")
+_FRESH: dict[str, Any] = {"dont_filter": False, "redirects": (), "trace": "", "archived": ""}
+"""What the request for the next page does not take over."""
+_MARK = "31415926535897"
+
+
+class Paginate:
+    """How the pages of a listing follow one another; one of these ways:
+
+    - ``next``: the link to the next page;
+    - ``param`` or ``url``: a parameter, or a URL with ``{page}`` in it, that says the page, with ``pages``
+      (where the number of pages is), ``total`` (where the number of entries is: ``1-16 of 4,213``) or, where
+      a page says neither, ``entries``. ``first`` is the number of the first page, ``step`` the distance
+      from one to the next (of an offset: the entries of a page), ``size`` the entries of a page;
+    - ``cursor``: what the parameter ``param`` has to be for the next page.
+
+    Where something is says a CSS selector, an XPath expression (it begins with ``/``, ``./`` or ``(``) or a
+    path into JSON (it begins with ``$``). ``entries`` are the things that a page lists, best their links: a
+    page without any ends the listing, and so does one whose entries are all on the page before, or on the
+    first page. ``param`` is changed in the URL, or in the body of a request that has one and no such
+    parameter in its URL; in JSON it may be a path (``paging.offset``). ``limit`` is the maximum of pages of
+    one listing; those beyond it are counted as ``link:too_many_pages``. ``of`` says what ``total`` counts
+    (``products``), so that reports say how many of them are there (``response.expect``); the totals of
+    several listings are added up.
+    """
+
+    def __init__(
+        self,
+        *,
+        next: str = "",  # noqa: A002 - what links to the next page are called everywhere
+        param: str = "",
+        url: str = "",
+        pages: str = "",
+        total: str = "",
+        cursor: str = "",
+        entries: str = "",
+        of: str = "",
+        first: int | None = None,
+        step: int = 1,
+        size: int | None = None,
+        limit: int = 10_000,
+    ) -> None:
+        self.next, self.param, self.url = next, param, url
+        self.pages, self.total, self.cursor, self.entries = pages, total, cursor, entries
+        for name in ("next", "pages", "total", "cursor", "entries"):
+            _check_query(name, getattr(self, name))
+        for name, number in (("step", step), ("size", size), ("limit", limit)):
+            if number is not None and (type(number) is not int or number < 1):
+                raise UsageError(f"Paginate: {name} is {number!r}; it must be a whole number from 1 on")
+        if first is None:
+            first = 1 if step == 1 else 0
+        self.rules = PagingRules(first=first, step=step, size=size, limit=limit)
+        self.of = of
+        self._check_way()
+
+    def __repr__(self) -> str:
+        names = ("next", "param", "url", "pages", "total", "cursor", "entries")
+        said = ", ".join(f"{name}={value!r}" for name in names if (value := getattr(self, name)))
+        return f"Paginate({said})"
+
+    def _check_way(self) -> None:
+        """Raise ``UsageError`` for what says no way from one page to the next, or has no end."""
+        by_number = bool(self.param or self.url) and not self.cursor
+        if self.url and (self.param or self.url.count("{page}") != 1):
+            raise UsageError(
+                'Paginate: url has {page} once, as in "/catalog/page/{page}/", and no param beside it'
+            )
+        if self.cursor and not self.param:
+            raise UsageError("Paginate: with cursor, param says which parameter is set to it")
+        if self.cursor and (self.next or self.pages or self.total):
+            raise UsageError("Paginate: cursor is a way of its own; leave out next, pages and total")
+        if (self.pages or self.total) and not by_number:
+            raise UsageError("Paginate: with pages or total, param or url says how a page is asked for")
+        if self.of and not self.total:
+            raise UsageError("Paginate: `of` says what total counts; say where total is")
+        if not (by_number or self.next or self.cursor):
+            raise UsageError("Paginate: say how pages follow one another: next, param, url or cursor")
+        if by_number and not (self.pages or self.total or self.entries or self.next):
+            raise UsageError(
+                "Paginate: nothing says where the listing ends; give pages, total, or entries (what a page "
+                "lists: the page after the last one has none)"
+            )
+
+    def follow(self, response: Response, callback: Any = None, **options: Any) -> Iterator[Request]:
+        """The requests for the pages that follow this one: all of them, where the page says how many.
+
+        They are like the request for this page (its callback, ``cb_kwargs``, ``meta``, headers, priority);
+        ``callback`` and ``options``, those of :class:`Request`, say what is otherwise.
+        """
+        state = _read_state(response)
+        follow = self._follow_cursor if self.cursor else self._follow_numbers
+        for request, told in follow(response, state):
+            meta = {**request.meta, **options.get("meta", {}), STATE: _to_stored(told)}
+            changes = {**_FRESH, **options, "meta": meta}
+            yield request.replace(callback=callback or response.request.callback, **changes)
+
+    # ------------------------------------------------------------------ ways
+
+    def _follow_numbers(
+        self, response: Response, state: PagingState
+    ) -> Iterator[tuple[Request, PagingState]]:
+        """By the number of a page; by the link where no number is known, and one may be followed."""
+        facts = self._read_facts(response)
+        if self.of and facts.total is not None:
+            response.expect(self.of, facts.total, part=self._describe_listing(response))
+        is_known = facts.pages is not None or facts.total is not None
+        if not (self.param or self.url) or (self.next and not is_known and not state.last):
+            yield from self._follow_link(response, state, facts)
+            return
+        if not is_known and facts.entries is None:
+            return  # a listing of one page says nothing of pages
+        plan = plan_numbers(self.rules, state, facts)
+        if not plan.size and facts.pages is None and facts.total is not None and facts.entries is None:
+            raise ValueError(
+                f"{response.url} has {facts.total:,} entries, and nothing says how many a page has: "
+                "give Paginate size=..., or entries=..."
+            )
+        self._count_refused(response, plan.refused)
+        for steps, number in enumerate(plan.numbers, start=1):
+            yield self._ask_for(response, number), follow_state(state, facts, plan, steps)
+
+    def _follow_link(
+        self, response: Response, state: PagingState, facts: PageFacts
+    ) -> Iterator[tuple[Request, PagingState]]:
+        links = compile_query(self.next).find_in(response)[:1]
+        if not links or find_end(state, facts):
+            return
+        if state.page >= self.rules.limit:
+            self._count_refused(response, 1)
+            return
+        told = follow_state(state, facts, PagingPlan())
+        given = [link if isinstance(link, Selector) else str(link) for link in links]
+        for request in response.follow_all(given):
+            if request.url != response.url:
+                yield response.request.replace(url=request.url), told
+
+    def _follow_cursor(self, response: Response, state: PagingState) -> Iterator[tuple[Request, PagingState]]:
+        found = [text for text in map(text_of, compile_query(self.cursor).find_in(response)) if text]
+        facts = PageFacts(number=state.page, entries=self._read_entries(response))
+        if not found or found[0] in ("False", self._asked_for(response)) or find_end(state, facts):
+            return
+        if state.page >= self.rules.limit:
+            self._count_refused(response, 1)
+            return
+        yield self._ask_for(response, found[0]), follow_state(state, facts, PagingPlan())
+
+    def _count_refused(self, response: Response, pages: int) -> None:
+        if pages:
+            response.dropped[_LIMIT] = response.dropped.get(_LIMIT, 0) + pages
+
+    # ------------------------------------------------------------------ what a page says
+
+    def _read_facts(self, response: Response) -> PageFacts:
+        pages = total = shown = None
+        if self.pages:
+            counts = [read_count(text, has_spaces=False) for text in _read_texts(self.pages, response)]
+            pages = max((count for count in counts if count is not None), default=None)
+        if self.total:
+            texts = _read_texts(self.total, response)
+            total = max((count for text in texts if (count := read_count(text)) is not None), default=None)
+            shown = next((found for text in texts if (found := read_range(text)) is not None), None)
+        number = self._asked_for(response)
+        return PageFacts(
+            number=int(number) if number.isdecimal() and len(number) < 19 else self.rules.first,
+            pages=pages,
+            total=total,
+            shown=shown,
+            entries=self._read_entries(response),
+        )
+
+    def _read_entries(self, response: Response) -> tuple[str, ...] | None:
+        """Digests of what the page lists: of links where they go, else their texts or values."""
+        if not self.entries:
+            return None
+        found = compile_query(self.entries).find_in(response)
+        return digest_entries(
+            (one.attrib.get("href") or text_of(one)) if isinstance(one, Selector) else json.dumps(one)
+            for one in found
+        )
+
+    # ------------------------------------------------------------------ where a page is asked for
+
+    def _asked_for(self, response: Response) -> str:
+        """The page number, offset or cursor with which a page was asked for; empty: with none."""
+        if self.url:
+            pattern = re.escape(response.urljoin(self.url.replace("{page}", _MARK)))
+            found = re.fullmatch(pattern.replace(_MARK, r"(\d+)"), response.url)
+            return found[1] if found else ""
+        in_url = read_parameter(response.url, self.param) if self.param else ""
+        body = response.request.body
+        if in_url is not None or not body:
+            return in_url or ""
+        if _is_json(body):
+            found_values = find_values(msgspec.json.decode(body), self._body_path)
+            return text_of(found_values[0]) if found_values else ""
+        return read_parameter(f"?{body.decode('latin-1')}", self.param) or ""
+
+    def _ask_for(self, response: Response, value: int | str) -> Request:
+        """The request for a page by its number, offset or cursor."""
+        request = response.request
+        if self.url:
+            return request.replace(url=response.urljoin(self.url.replace("{page}", str(value))))
+        if not request.body or read_parameter(response.url, self.param) is not None:
+            return request.replace(url=set_parameter(response.url, self.param, str(value)))
+        if _is_json(request.body):
+            changed = replace_value(msgspec.json.decode(request.body), self._body_path, value)
+            return request.replace(url=response.url, body=msgspec.json.encode(changed))
+        form = set_parameter(f"?{request.body.decode('latin-1')}", self.param, str(value))
+        return request.replace(url=response.url, body=form.removeprefix("?").encode("latin-1"))
+
+    def _describe_listing(self, response: Response) -> str:
+        """What is the same for all pages of one listing."""
+        request = self._ask_for(response, "")
+        return f"{request.url} {request.body.decode('latin-1')}"
+
+    @property
+    def _body_path(self) -> str:
+        return self.param if self.param.startswith("$") else f"$.{self.param}"
+
+
+def _check_query(name: str, text: str) -> None:
+    if text:
+        try:
+            compile_query(text)
+        except ValueError as error:
+            raise UsageError(f"Paginate: {name}: {error}") from None
+
+
+def _read_texts(query: str, response: Response) -> list[str]:
+    return compile_query(query).read_texts(response)
+
+
+def _is_json(body: bytes) -> bool:
+    return body.lstrip()[:1] == b"{"
+
+
+def _read_state(response: Response) -> PagingState:
+    """What the page's request says; a spider's own ``meta`` of that name says nothing."""
+    try:
+        return msgspec.convert(response.request.meta.get(STATE) or {}, PagingState)
+    except msgspec.ValidationError:
+        return PagingState()
+
+
+def _to_stored(state: PagingState) -> dict[str, Any]:
+    stored: dict[str, Any] = msgspec.to_builtins(state)
+    return stored

@@ -1,0 +1,1 @@
+"""Jobs, items, pages, the ledger, tokens and the audit log in MongoDB."""

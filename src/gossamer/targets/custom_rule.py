@@ -1,0 +1,56 @@
+"""A function of a user's that makes one item of several, found by its name and run."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from gossamer.core.errors import UsageError
+from gossamer.runtime.user_code import traceback_text
+
+
+class CustomRule:
+    """Makes an item of several; what users' code does wrong is told as theirs."""
+
+    def __init__(self, name: str, function: Callable[[list[dict[str, Any]]], Any]) -> None:
+        self._name = name
+        self._function = function
+
+    def __repr__(self) -> str:
+        return f"<CustomRule {self._name}>"
+
+    @classmethod
+    def from_text(cls, text: str) -> CustomRule:
+        """The function of ``module:function``, where the module may be in the folder of this process.
+
+        Raises ``UsageError``.
+        """
+        module, _, name = text.partition(":")
+        if (folder := str(Path.cwd())) not in sys.path:
+            sys.path.insert(0, folder)
+        try:
+            found = getattr(import_module(module), name)
+        except (Exception, SystemExit) as error:
+            raise UsageError(
+                f"--rule {text!r} cannot be imported: {type(error).__name__}: {error}"
+            ) from error
+        if not callable(found):
+            raise UsageError(f"--rule {text!r} is no function: it takes a list of dicts and returns one")
+        return cls(text, found)
+
+    def make_item(self, sources: list[dict[str, Any]]) -> Mapping[str, Any]:
+        """The fields of the item that the sources (their fields, the best first) make together.
+
+        Raises ``UsageError`` with the traceback of a function that fails, and for what are no fields.
+        """
+        try:
+            made = self._function(sources)
+        except (Exception, SystemExit) as error:
+            said = f"--rule {self._name} failed: {type(error).__name__}: {error}"
+            raise UsageError(f"{said}\n{traceback_text(error, __file__).rstrip()}") from error
+        if not isinstance(made, Mapping):
+            raise UsageError(f"--rule {self._name} gave {made!r} and not the fields of an item")
+        return made

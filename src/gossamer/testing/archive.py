@@ -1,0 +1,136 @@
+"""An archive in memory: for tests of whatever reads or writes one."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections import defaultdict
+from collections.abc import AsyncIterator
+
+from msgspec.structs import replace
+
+from gossamer.core.archive import ARCHIVE_RUNG, ArchivedPage, ArchiveEntry, ArchiveLocation
+from gossamer.core.errors import BlobMissingError
+from gossamer.core.requests import Request
+from gossamer.core.results import FetchResult
+
+SECRET_HEADERS = frozenset({"set-cookie", "authorization", "proxy-authorization", "cookie"})
+HIDDEN = "-"
+"""What stands in the place of a credential."""
+
+_Key = tuple[str, str, bytes]
+
+
+class MemoryArchive:
+    """Port ``ArchiveReader`` over what the writers of this archive have flushed."""
+
+    def __init__(self) -> None:
+        self._pages: dict[str, ArchivedPage] = {}  # by place
+        self._places: defaultdict[str, dict[_Key, list[str]]] = defaultdict(
+            dict
+        )  # places, by job and request
+
+    def __repr__(self) -> str:
+        return f"<MemoryArchive of {len(self._pages)} answers>"
+
+    def open_writer(self, job: str, worker: str = "w1") -> MemoryArchiveWriter:
+        """A worker's part of the archive of a job, which is named by its tag."""
+        return MemoryArchiveWriter(self, job, worker)
+
+    def keep_page(self, job: str, key: _Key, page: ArchivedPage) -> None:
+        """Let everybody read a page."""
+        place = page.entry.location.text
+        self._pages[place] = page
+        self._places[job].setdefault(key, []).append(place)
+
+    async def read_page(self, place: str) -> ArchivedPage:
+        """See :class:`~gossamer.ports.archive_reader.ArchiveReader`."""
+        if place not in self._pages:
+            raise BlobMissingError(f"there is no answer at {place}")
+        return self._pages[place]
+
+    async def find_page(
+        self, job: str, url: str, method: str = "GET", body: bytes = b""
+    ) -> ArchiveEntry | None:
+        """See :class:`~gossamer.ports.archive_reader.ArchiveReader`."""
+        places = self._places[job].get(_key_of(url, method, body))
+        return self._pages[places[-1]].entry if places else None
+
+    async def list_pages(self, job: str) -> AsyncIterator[ArchiveEntry]:
+        """See :class:`~gossamer.ports.archive_reader.ArchiveReader`."""
+        found = []
+        for places in self._places[job].values():
+            good = [entry for entry in (self._pages[place].entry for place in places) if entry.status < 300]
+            found += good[-1:]
+        for entry in sorted(found, key=lambda entry: entry.at):
+            yield entry
+
+
+class MemoryArchiveWriter:
+    """Port ``ArchiveWriter``: what was not flushed is lost with it."""
+
+    def __init__(self, archive: MemoryArchive, job: str, worker: str) -> None:
+        self._archive = archive
+        self._job = job
+        self._file = f"{job}/{worker}-00001.warc.gz"
+        self._written = 0
+        self._unflushed: list[tuple[_Key, ArchivedPage]] = []
+
+    async def write_exchange(self, request: Request, fetched: FetchResult, fingerprint: int) -> str:
+        """See :class:`~gossamer.ports.archive_writer.ArchiveWriter`."""
+        return self._keep_page(request, fetched, fingerprint)
+
+    def queue_exchange(self, request: Request, fetched: FetchResult, fingerprint: int) -> None:
+        """See :class:`~gossamer.ports.archive_writer.ArchiveWriter`."""
+        self._keep_page(request, fetched, fingerprint)
+
+    def _keep_page(self, request: Request, fetched: FetchResult, fingerprint: int) -> str:
+        sent = fetched.raw.body if fetched.raw is not None else fetched.body
+        location = ArchiveLocation(file=self._file, offset=self._written, length=len(sent) + 1)
+        self._written += location.length
+        entry = ArchiveEntry(
+            url=request.url,
+            method=request.method,
+            at=fetched.started_at,
+            status=fetched.status,
+            content_type=fetched.header("content-type").partition(";")[0].strip(),
+            digest=f"sha1:{base64.b32encode(hashlib.sha1(sent, usedforsecurity=False).digest()).decode()}",
+            location=location,
+            rung=fetched.rung,
+            fingerprint=fingerprint,
+            flags=fetched.flags,
+        )
+        key = _key_of(request.url, request.method, request.body)
+        self._unflushed.append((key, ArchivedPage(entry=entry, fetched=_as_archived(fetched, entry))))
+        return location.text
+
+    async def flush(self) -> None:
+        """See :class:`~gossamer.ports.archive_writer.ArchiveWriter`."""
+        for key, page in self._unflushed:
+            self._archive.keep_page(self._job, key, page)
+        self._unflushed.clear()
+
+    async def close(self) -> None:
+        """See :class:`~gossamer.ports.archive_writer.ArchiveWriter`."""
+        await self.flush()
+
+
+def _key_of(url: str, method: str, body: bytes) -> _Key:
+    return url, method, body
+
+
+def _as_archived(fetched: FetchResult, entry: ArchiveEntry) -> FetchResult:
+    """What is read of an answer: without credentials, and without what only its fetch knew."""
+    headers = tuple((name, HIDDEN if name in SECRET_HEADERS else value) for name, value in fetched.headers)
+    plain = FetchResult(
+        url=fetched.url,
+        status=fetched.status,
+        headers=headers,
+        body=fetched.body,
+        started_at=fetched.started_at,
+        latency_s=0.0,
+        elapsed_s=0.0,
+        rung=ARCHIVE_RUNG,
+        flags=fetched.flags,
+    )
+    return replace(plain, archived=entry.location.text)

@@ -1,0 +1,209 @@
+"""Two jobs of one place that ask the same host: together they keep to what one of them may."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from gossamer.core.hosts import FrontierRules, HostCommand, HostOrder, HostSignal, HostSignalKind
+from gossamer.core.lifecycle import JobCommand
+from gossamer.core.requests import Lease
+from gossamer.core.results import Verdict
+from gossamer.policy.politeness import KEPT_SHARE
+from gossamer.ports.job_frontier import AdminFrontier
+from gossamer.testing.contracts.frontier_harness import (
+    TTL_S,
+    FrontierHarness,
+    make_entry,
+    make_outcome,
+    register_check,
+)
+from gossamer.testing.contracts.suite import assert_equal, assert_holds
+
+HOST = "a.example"
+SPACED = FrontierRules(delay_s=1.0, per_host=1)
+ONE_SLOT = FrontierRules(delay_s=0.0, per_host=1)
+SLOTS = FrontierRules(delay_s=0.0, per_host=4)
+STEP_S = 0.05
+"""How often a job asks that waits; no turn is lost by so much."""
+
+
+async def _two_jobs(
+    w: FrontierHarness, sizes: Sequence[int] = (9, 3), rules: FrontierRules | None = None
+) -> tuple[AdminFrontier, AdminFrontier] | None:
+    """The frontier and that of another job, with requests to one host; ``None``: there are no others."""
+    if w.subject.beside is None:
+        return None
+    jobs = (w.frontier, await w.subject.beside(rules or await w.frontier.read_rules()))
+    for job, size in zip(jobs, sizes, strict=True):
+        await job.add([make_entry(number) for number in range(size)])
+    return jobs
+
+
+async def _lease(job: AdminFrontier, limit: int = 9, ttl_s: float = TTL_S) -> tuple[Lease, ...]:
+    return (await job.lease("http", limit, ttl_s)).leases
+
+
+async def _settle(w: FrontierHarness, job: AdminFrontier, lease: Lease, **fields: object) -> None:
+    (accepted,) = await job.settle([make_outcome(lease, Verdict.SUCCESS, w.clock.now(), **fields)])
+    assert_holds(accepted, "the lease is in force")
+
+
+async def _run(
+    w: FrontierHarness, jobs: Sequence[AdminFrontier], steps: int, *, answer_s: float = 0.0
+) -> list[tuple[float, int]]:
+    """Both ask again and again, the larger one first: when which of them started, at the host."""
+    starts: list[tuple[float, int]] = []
+    held: list[tuple[float, AdminFrontier, Lease]] = []
+    for _ in range(steps):
+        for number, job in enumerate(jobs):
+            for lease in await _lease(job):
+                starts.append((w.clock.now(), number))
+                held.append((w.clock.now() + answer_s, job, lease))
+        for done in [row for row in held if row[0] <= w.clock.now()]:
+            held.remove(done)
+            await _settle(w, done[1], done[2])
+        w.clock.advance(STEP_S)
+    return starts
+
+
+@register_check(SPACED)
+async def two_jobs_keep_one_delay_and_take_turns(w: FrontierHarness) -> None:
+    """Their starts are as far apart as those of one job, and the larger one gets no more of them."""
+    if (jobs := await _two_jobs(w)) is None:
+        return
+    starts = await _run(w, jobs, 130)
+    gaps = [later - sooner for (sooner, _), (later, _) in pairwise(starts)]
+    assert_holds(min(gaps) >= KEPT_SHARE, f"one delay for both: {gaps}")
+    assert_holds(len(starts) >= 6, f"turns are used: {starts}")
+    assert_equal([who for _, who in starts[:6]], [0, 1, 0, 1, 0, 1], "they take turns")
+
+
+@register_check(ONE_SLOT)
+async def two_jobs_share_one_slot_and_take_turns(w: FrontierHarness) -> None:
+    """Never are two requests on their way, and neither job waits for the end of the other."""
+    if (jobs := await _two_jobs(w)) is None:
+        return
+    starts = await _run(w, jobs, 40, answer_s=2 * STEP_S)
+    gaps = [later - sooner for (sooner, _), (later, _) in pairwise(starts)]
+    assert_holds(min(gaps) >= 2 * STEP_S - 1e-6, f"one slot for both: {starts}")
+    assert_equal([who for _, who in starts[:6]], [0, 1, 0, 1, 0, 1], "they take turns")
+
+
+@register_check(SLOTS)
+async def two_jobs_have_a_share_of_the_slots_each(w: FrontierHarness) -> None:
+    """Who was there alone has all; when another job asks, the slots that become free are left to it."""
+    if (jobs := await _two_jobs(w, (20, 20))) is None:
+        return
+    big, small = jobs
+    first = await _lease(big)
+    assert_equal(len(first), 4, "nobody else has asked")
+    assert_equal(len(await _lease(small)), 0, "all slots are taken")
+    for lease in first[:2]:
+        await _settle(w, big, lease)
+    assert_equal(len(await _lease(big)), 0, "it has its share")
+    w.clock.advance(STEP_S)
+    assert_equal(len(await _lease(small)), 2, "the other half")
+    for lease in first[2:]:
+        await _settle(w, big, lease)
+    assert_equal(len(await _lease(big)), 2, "each its half")
+
+
+@register_check(SPACED)
+async def one_job_meets_a_hold_and_the_other_keeps_it(w: FrontierHarness) -> None:
+    """Retry-After is said to whoever comes from here."""
+    if (jobs := await _two_jobs(w)) is None:
+        return
+    one, other = jobs
+    (lease,) = await _lease(one)
+    signal = HostSignal(
+        kind=HostSignalKind.THROTTLED, started_at=w.clock.now(), latency_s=0.1, retry_after_s=30.0
+    )
+    await _settle(w, one, lease, is_page=False, signal=signal)
+    w.clock.advance(29.9)
+    assert_equal(len(await _lease(other)), 0, "the host asked for time")
+    report = await other.find_host(HOST)
+    assert_holds(report is not None and report.state.hold_until > w.clock.now(), "and the other job says so")
+    w.clock.advance(0.2)
+    assert_equal(len(await _lease(other)), 1, "the time is over")
+
+
+@register_check(SPACED)
+async def what_one_job_reads_in_robots_the_other_keeps(w: FrontierHarness) -> None:
+    """A Crawl-delay is the host's."""
+    if (jobs := await _two_jobs(w)) is None:
+        return
+    one, other = jobs
+    (lease,) = await _lease(one)
+    signal = HostSignal(kind=HostSignalKind.OK, started_at=w.clock.now(), robots_read=True, crawl_delay_s=5.0)
+    await _settle(w, one, lease, signal=signal)
+    w.clock.advance(4.9)
+    assert_equal(len(await _lease(other)), 0, "five seconds are not over")
+    w.clock.advance(0.2)
+    assert_equal(len(await _lease(other)), 1, "now they are")
+
+
+@register_check(SPACED)
+async def jobs_with_different_delays_keep_the_longer_one(w: FrontierHarness) -> None:
+    """Each start keeps the distance that its own job asks for, and that which the latest one asked for."""
+    if (jobs := await _two_jobs(w, rules=FrontierRules(delay_s=3.0, per_host=1))) is None:
+        return
+    starts = await _run(w, jobs, 260)
+    gaps = [later - sooner for (sooner, _), (later, _) in pairwise(starts)]
+    assert_holds(min(gaps[:4]) >= 3.0 * KEPT_SHARE, f"the longer one: {starts}")
+    assert_equal([who for _, who in starts[:4]], [0, 1, 0, 1], "and it does not starve")
+
+
+@register_check(SPACED)
+async def a_job_that_does_not_ask_holds_up_nobody(w: FrontierHarness) -> None:
+    """It may have said that it waits: its turn is lost a moment after it has come."""
+    if (jobs := await _two_jobs(w)) is None:
+        return
+    await _run(w, jobs, 30)
+    starts = await _run(w, jobs[:1], 100)
+    assert_holds(len(starts) >= 4, f"about one in a second: {starts}")
+    await jobs[1].apply_change(JobCommand.PAUSE)
+    assert_holds(len(await _run(w, jobs, 60)) >= 2, "a paused job does not ask")
+
+
+@register_check(ONE_SLOT)
+async def requests_of_a_job_that_is_gone_count_until_their_deadlines(w: FrontierHarness) -> None:
+    """Nobody takes back the leases of a job that is not worked on any more; its slots are free again."""
+    if (jobs := await _two_jobs(w)) is None:
+        return
+    (lease,) = await _lease(jobs[0])
+    w.clock.advance(TTL_S - 1.0)
+    assert_equal(len(await _lease(jobs[1])), 0, "it may be on its way")
+    assert_equal(await jobs[0].extend([lease], TTL_S), [True], "and it is")
+    w.clock.advance(TTL_S - 2.0)
+    assert_equal(len(await _lease(jobs[1])), 0, "until its new deadline")
+    w.clock.advance(3.0)
+    assert_equal(len(await _lease(jobs[1])), 1, "nobody came back")
+
+
+@register_check(SPACED)
+async def what_a_person_orders_is_for_one_job(w: FrontierHarness) -> None:
+    """A hold, and leaving a host out."""
+    if (jobs := await _two_jobs(w)) is None:
+        return
+    until = w.clock.now() + 600.0
+    await jobs[0].steer_host(HOST, HostOrder(command=HostCommand.HOLD, until=until))
+    w.clock.advance(1.0)
+    assert_equal(len(await _lease(jobs[0])), 0, "it is held")
+    (lease,) = await _lease(jobs[1])
+    await _settle(w, jobs[1], lease)
+    await jobs[0].steer_host(HOST, HostOrder(command=HostCommand.ASK))
+    await jobs[1].steer_host(HOST, HostOrder(command=HostCommand.SKIP))
+    w.clock.advance(2.0)
+    assert_equal((len(await _lease(jobs[1])), len(await _lease(jobs[0]))), (0, 1), "it is left out there")
+
+
+@register_check(SPACED)
+async def a_budget_of_pages_is_that_of_one_job(w: FrontierHarness) -> None:
+    """What the other job has fetched does not count."""
+    rules = FrontierRules(delay_s=1.0, per_host=1, max_pages_per_host=1)
+    if (jobs := await _two_jobs(w, rules=rules)) is None:
+        return
+    starts = await _run(w, jobs, 100)
+    assert_holds(sum(who for _, who in starts) == 1, f"one page of the second job: {starts}")
+    assert_holds(len(starts) >= 4, "and the first one goes on alone")

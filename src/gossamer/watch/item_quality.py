@@ -1,0 +1,235 @@
+"""The look at the items of a job that has ended: what they are like, and whether that is worse than usual."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+
+from msgspec.structs import replace
+
+from gossamer.core.archive import ArchiveEntry
+from gossamer.core.drops import DropKind
+from gossamer.core.errors import OperatorError
+from gossamer.core.jobs import Job, JobTotals, StoredItem
+from gossamer.core.lifecycle import FinishReason
+from gossamer.core.record import Record
+from gossamer.core.results import AttemptFilter, Verdict
+from gossamer.policy.drift import ItemCounts, find_drift, find_missing_items
+from gossamer.policy.freshness import is_partial
+from gossamer.policy.item_look import ItemFacts, measure_job
+from gossamer.policy.job_profile import (
+    JobProfile,
+    decode_profile,
+    encode_profile,
+    score_items,
+    usual_per_page,
+)
+from gossamer.policy.quality import (
+    TypeProfile,
+    field_errors,
+    merge_profiles,
+    profile_items,
+    score_job,
+    strip_sketches,
+    usual_of,
+)
+from gossamer.ports.clock import Clock
+from gossamer.ports.item_reader import ItemReader
+from gossamer.ports.job_store import JobStore
+from gossamer.ports.ledger_reader import LedgerReader
+from gossamer.ports.profile_store import ProfileStore
+from gossamer.ports.store import Store
+
+SAMPLE_BYTES = 4 * 2**20
+"""Of the items that are looked at, as JSON: large ones are fewer."""
+AT_ONCE = 250
+"""Items that are looked at before others have their turn: a few milliseconds."""
+CLOSER = 20
+"""So many times as many items are looked at where something is worse than usual."""
+DROP_SAMPLES = 200
+CANDIDATES = 4
+"""Earlier jobs among which those with a profile are looked for, as a multiple of those that are wanted."""
+LATEST_PAGES = 200
+"""Pages behind the latest item that are counted."""
+SHOWN_PLACES = 10
+"""Findings of which the page is looked for in the archive."""
+PLACES_S = 5.0
+"""How long they are looked for, in seconds: a file that is being written is read from front to end."""
+
+
+class QualityParts(Record, frozen=True, kw_only=True):
+    """The places that are looked at, and how."""
+
+    store: Store
+    items: ItemReader
+    ledger: LedgerReader
+    book: JobStore
+    profiles: ProfileStore
+    clock: Clock
+    sample: int
+    baseline_jobs: int
+    drift: float
+    find_page: Callable[[Job, str], Awaitable[ArchiveEntry | None]] | None = None  # None: there is no archive
+
+
+async def read_profile(parts: QualityParts, job: Job) -> JobProfile | None:
+    """The profile that was made of a job when it ended. Raises ``StorageError``."""
+    return decode_profile((await parts.profiles.read_profiles([job])).get(job.id))
+
+
+async def ensure_profile(parts: QualityParts, job: Job) -> JobProfile:
+    """The profile of a job that has ended; one that is not there is made. Raises ``StorageError``."""
+    known = await read_profile(parts, job)
+    if known is not None and known.at >= (job.finished_at or 0.0):
+        return known
+    return await place_findings(parts, job, await keep_profile(parts, job))
+
+
+async def keep_profile(parts: QualityParts, job: Job, totals: JobTotals | None = None) -> JobProfile:
+    """Make the profile of a job, and keep it; ``totals`` where they are known. Raises ``StorageError``.
+
+    Its findings have no places yet: an archive may be slow, and must not keep them from being told.
+    """
+    made = await make_profile(parts, job, totals)
+    await parts.profiles.save_profile(job, made.at, encode_profile(made))
+    return made
+
+
+async def place_findings(parts: QualityParts, job: Job, profile: JobProfile) -> JobProfile:
+    """A profile that is kept, with the places of the findings' pages in the archive as far as there is time.
+
+    Raises nothing but ``StorageError``, when it cannot be kept so.
+    """
+    placed = await find_places(parts, job, profile)
+    if placed != profile:
+        await parts.profiles.save_profile(job, placed.at, encode_profile(placed))
+    return placed
+
+
+async def make_profile(
+    parts: QualityParts, job: Job, totals: JobTotals | None = None, *, full: bool = False
+) -> JobProfile:
+    """What the items of a job look like now: some of them, or all (``full``). Raises ``StorageError``."""
+    totals = totals or await parts.store.read_totals(job)
+    earlier = await _read_earlier(parts, job)
+    usual = usual_of([profile.fields for profile in earlier if profile.fields])
+    facts = await _read_facts(parts, job, totals, parts.sample, full=full)
+    look = measure_job(facts)
+    found = find_drift(facts, look, usual, len(earlier), parts.drift)
+    if found and facts.share < 1:  # a closer look, for the page from which on it is so
+        facts = await _read_facts(parts, job, totals, CLOSER * parts.sample, full=full)
+        look = measure_job(facts)
+        found = find_drift(facts, look, usual, len(earlier), parts.drift)
+    counts = await _count_items(parts, job, totals, facts)
+    missing = find_missing_items(counts, usual_per_page(earlier), len(earlier), parts.drift)
+    scores, worst = score_items(facts.items, usual or look.fields)
+    return JobProfile(
+        job=job.id,
+        at=parts.clock.now(),
+        pages=totals.pages,
+        items=totals.items,
+        sampled=sum(profile.items for profile in facts.types),
+        dropped=counts.dropped,
+        errors=facts.errors,
+        is_whole=counts.is_whole,
+        types=strip_sketches(facts.types),
+        fields=look.fields,
+        usual=usual,
+        jobs=tuple(profile.job for profile in earlier),
+        score=round(score_job(scores, counts.items, counts.dropped), 4),
+        worst=worst,
+        findings=((missing,) if missing else ()) + found,
+    )
+
+
+async def _read_facts(
+    parts: QualityParts, job: Job, totals: JobTotals, limit: int, *, full: bool
+) -> ItemFacts:
+    items = await parts.items.sample_items(job, limit, SAMPLE_BYTES)
+    share = min(1.0, len(items) / totals.items) if totals.items else 1.0
+    types: tuple[TypeProfile, ...] = ()
+    async for some in _read_all(parts, job) if full else _slice(items):
+        types = merge_profiles(types, profile_items(some))
+        await asyncio.sleep(0)  # others have their turn
+    return ItemFacts(
+        items=tuple(items),
+        share=share,
+        types=types,
+        counted=1.0 if full else share,
+        errors=field_errors(totals.dropped),
+        samples=tuple(await parts.ledger.read_samples(job, limit=DROP_SAMPLES)) if totals.dropped else (),
+    )
+
+
+async def _slice(items: Sequence[StoredItem]) -> AsyncIterator[Sequence[StoredItem]]:
+    for start in range(0, len(items), AT_ONCE):
+        yield items[start : start + AT_ONCE]
+
+
+async def _read_all(parts: QualityParts, job: Job) -> AsyncIterator[Sequence[StoredItem]]:
+    some: list[StoredItem] = []
+    async for item in parts.store.read_items(job):
+        some.append(item)
+        if len(some) >= AT_ONCE:
+            yield some
+            some = []
+    yield some
+
+
+async def _read_earlier(parts: QualityParts, job: Job) -> list[JobProfile]:
+    """The profiles of the jobs of the same spider before this one, the newest first."""
+    listed = [
+        one
+        for one in await parts.book.list_jobs()
+        if one.name == job.name and one.id != job.id and one.created_at <= job.created_at
+    ][: CANDIDATES * parts.baseline_jobs]
+    kept = await parts.profiles.read_profiles(listed) if listed else {}
+    found = (decode_profile(kept.get(one.id)) for one in listed)
+    return [profile for profile in found if profile is not None and profile.pages][: parts.baseline_jobs]
+
+
+async def _count_items(parts: QualityParts, job: Job, totals: JobTotals, facts: ItemFacts) -> ItemCounts:
+    """How many items the pages gave, and how many of the last ones gave none."""
+    counts = ItemCounts(
+        pages=totals.pages,
+        items=totals.items,
+        dropped=DropKind.ITEM.count_in(totals.dropped),
+        is_whole=job.end_reason is FinishReason.FINISHED and not is_partial(totals),
+    )
+    if is_partial(totals):
+        return counts  # it saw pages that had changed and those that lead to others: not those of every crawl
+    latest = max((item.last_seen for item in facts.items), default=job.created_at)
+    latest = max([latest, *(sample.at for sample in facts.samples)])
+    if any(item.last_seen < job.created_at for item in facts.items):
+        return counts  # their times are those of an earlier job: nobody knows when this one saw them
+    which = AttemptFilter(verdict=Verdict.SUCCESS, since=latest)
+    rows = (await parts.ledger.page_attempts(job, LATEST_PAGES, which)).attempts
+    dry = [row for row in rows if row.at > latest and not row.url.endswith("/robots.txt")]
+    if not dry:
+        return counts
+    first = min(dry, key=lambda row: row.at)
+    pages = len({item.url for item in facts.items})
+    return replace(
+        counts,
+        item_pages=round(pages / facts.share),
+        pages_since=len(dry),
+        first_since=first.url,
+        since=first.at,
+    )
+
+
+async def find_places(parts: QualityParts, job: Job, profile: JobProfile) -> JobProfile:
+    """A profile with the places of the findings' pages in the archive, where there is one that has them."""
+    if parts.find_page is None or not profile.findings:
+        return profile
+    placed = list(profile.findings)
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(PLACES_S):
+            for number, finding in enumerate(placed[:SHOWN_PLACES]):
+                if finding.url:
+                    with contextlib.suppress(OperatorError):  # that a page is not there is no trouble here
+                        entry = await parts.find_page(job, finding.url)
+                        if entry is not None:
+                            placed[number] = replace(finding, place=entry.location.text)
+    return replace(profile, findings=tuple(placed))

@@ -1,0 +1,122 @@
+"""Files by the settings: what keeps them, and what deletes those that nobody needs."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+from collections.abc import Mapping
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+
+from gossamer.config.settings import Settings
+from gossamer.core.errors import MissingServiceError, StorageError
+from gossamer.core.files import SavedFile, StoredFile
+from gossamer.core.jobs import Job
+from gossamer.core.results import ItemRecord
+from gossamer.engine.file_keeper import FileKeeper, FileOptions, MakeThumbnails, Sizes
+from gossamer.engine.file_sweep import GRACE_S, SweepResult, sweep_files
+from gossamer.items.file import make_file_item
+from gossamer.items.pipeline import DefaultPipeline
+from gossamer.policy.file_names import HEAD_BYTES
+from gossamer.ports.blob_store import BlobStore
+from gossamer.ports.fetcher import Fetcher
+from gossamer.ports.file_store import FileStore
+from gossamer.runtime.spool import SpooledFile
+from gossamer.wiring.backends import Backends
+from gossamer.wiring.blobs import open_blobs
+from gossamer.wiring.fetchers import SPOOL
+
+log = logging.getLogger("gossamer.crawl")
+
+
+def open_keeper(settings: Settings, backends: Backends, job: Job, fetcher: Fetcher) -> FileKeeper:
+    """What keeps the files of a job. Raises ``SettingError`` and ``MissingServiceError``."""
+    said = settings.files
+    return FileKeeper(
+        job.id,
+        fetcher,
+        backends.files,
+        open_files(settings),
+        FileOptions(
+            types=said.types,
+            thumbnails={name: (width, height) for name, (width, height) in said.thumbnails.items()},
+        ),
+        clock=backends.clock,
+        make_record=partial(_make_record, DefaultPipeline()),
+        make_thumbnails=_thumbnail_maker(settings),
+        spool_bytes=partial(_spool_bytes, Path(settings.data) / SPOOL),
+    )
+
+
+def open_files(settings: Settings) -> BlobStore:
+    """The place of files. Raises ``SettingError`` and ``MissingServiceError``."""
+    return open_blobs(place_of(settings), settings)
+
+
+async def sweep(settings: Settings, files: FileStore, before: float, *, is_dry: bool = False) -> SweepResult:
+    """Delete what no row names and what is older. Raises ``OperatorError``."""
+    return await sweep_files(files, open_files(settings), before, is_dry=is_dry)
+
+
+async def prune_files(
+    settings: Settings, files: FileStore, now: float, *, always_sweeps: bool = False
+) -> None:
+    """Delete files that no crawl has seen for ``files.days``. Raises ``OperatorError``.
+
+    Without ``always_sweeps`` the place is looked through only when something was forgotten.
+    """
+    days = settings.files.days
+    if days is None or not (await files.forget_files(now - days * 86_400.0) or always_sweeps):
+        return
+    swept = await sweep(settings, files, now - GRACE_S)
+    log.info("files not seen for longer than files.days that were deleted: %d", swept.blobs)
+
+
+def place_of(settings: Settings) -> str:
+    """The URL or path of the place of files."""
+    return settings.files.url or str(Path(settings.data) / "files")
+
+
+def _make_record(pipeline: DefaultPipeline, file: StoredFile, name: str, page: str) -> ItemRecord:
+    return pipeline.build_record(make_file_item(file, name), page)
+
+
+def _thumbnail_maker(settings: Settings) -> MakeThumbnails:
+    if not settings.files.thumbnails:
+        return _make_none
+    try:
+        module = import_module("gossamer.parse.thumbnails")
+    except ImportError as error:
+        raise MissingServiceError(
+            f"files.thumbnails needs another package ({error.name} is missing): "
+            "pip install 'gossamer[images]'"
+        ) from error
+    maker: MakeThumbnails = module.ThumbnailMaker(settings.files.max_pixels).make_thumbnails
+    return maker
+
+
+async def _make_none(path: str, sizes: Sizes) -> Mapping[str, bytes]:
+    return {}
+
+
+async def _spool_bytes(folder: Path, data: bytes) -> SavedFile:
+    """A body that came in memory as a file."""
+
+    def spool() -> SavedFile:
+        spooled = SpooledFile(folder)
+        spooled.file.write(data)
+        spooled.finish()
+        return SavedFile(
+            path=spooled.path,
+            sha256=hashlib.sha256(data).hexdigest(),
+            size_bytes=len(data),
+            head=data[:HEAD_BYTES],
+            held=spooled,
+        )
+
+    try:
+        return await asyncio.to_thread(spool)
+    except OSError as error:
+        raise StorageError(f"{error.filename or folder}: {error.strerror or error}") from error

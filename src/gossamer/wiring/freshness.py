@@ -1,0 +1,95 @@
+"""Crawls that come back: what their workers remember of pages, and which pages are due."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator
+
+import msgspec
+from msgspec.structs import replace
+
+from gossamer.config.settings import Settings
+from gossamer.core.errors import StorageError
+from gossamer.core.freshness import FIRST_PLACE
+from gossamer.core.jobs import Job
+from gossamer.core.requests import Request
+from gossamer.engine.noting_committer import NotingCommitter
+from gossamer.engine.page_memory import PageMemory
+from gossamer.engine.parts import EngineParts
+from gossamer.frontier.codec import pack_request, unpack_request
+from gossamer.policy.freshness import FreshnessRules, choose_tempo, due_before, prior_for, prior_of
+from gossamer.targets.discovery import CrawlTarget
+from gossamer.wiring.backends import Backends
+
+SPACE = "freshness"
+"""Of shared state: how the pages of a spider change together."""
+RULES_S = 3600.0
+"""How long the workers of a spider go by what they found of its pages together, in seconds."""
+PART = 1000
+"""Due pages that are read at a time."""
+
+log = logging.getLogger("gossamer.crawl")
+
+
+async def add_memory(
+    settings: Settings, target: CrawlTarget, backends: Backends, parts: EngineParts
+) -> EngineParts:
+    """Parts whose worker notes what is known of pages, and asks by it if the crawl comes back."""
+    recrawl = settings.freshness.recrawl
+    memory = PageMemory(
+        backends.known_pages,
+        parts.job,
+        await read_rules(settings, backends, parts.job.name),
+        backends.clock,
+        pack_request=pack_request,
+        is_watched=lambda request: target.choose(request).watches(request.callback or "parse"),
+        asks_conditionally=recrawl != "off",
+        leaves_out=recrawl == "due",
+    )
+    return replace(parts, memory=memory, committer=NotingCommitter(parts.committer, memory))
+
+
+async def read_rules(settings: Settings, backends: Backends, spider: str) -> FreshnessRules:
+    """When pages of a spider are due: by the settings, and by how its pages have changed so far.
+
+    All pages are counted for it once an hour at most.
+    """
+    said, shared = settings.freshness, backends.requests.shared
+    first = prior_for(said.first_interval)
+    rules = FreshnessRules(
+        min_interval_s=said.min_interval,
+        max_interval_s=max(said.max_interval, said.min_interval),
+        prior=first,
+    )
+    key = f"{spider} {said.min_interval} {said.max_interval} {said.first_interval} {said.checks_per_day}"
+    stored = await shared.get(SPACE, key)
+    if stored is not None:
+        try:
+            return msgspec.msgpack.decode(stored, type=FreshnessRules)
+        except msgspec.MsgspecError:  # of another version: counted anew
+            log.debug("what is known of the pages of %s together is counted anew", spider)
+    classes = await backends.known_pages.count_rates(spider)
+    rules = replace(rules, prior=prior_of(classes, first))
+    if said.checks_per_day is not None:
+        rules = replace(rules, tempo=choose_tempo(classes, rules, said.checks_per_day))
+    if classes:
+        await shared.put(SPACE, key, msgspec.msgpack.encode(rules), RULES_S)
+    return rules
+
+
+async def read_due(settings: Settings, backends: Backends, job: Job) -> AsyncIterator[Request]:
+    """The requests of pages of a job's spider that are due now, the first due first; however many."""
+    before = due_before(backends.clock.now(), visits_all=settings.freshness.recrawl == "all")
+    place = FIRST_PLACE
+    while True:
+        pages = await backends.known_pages.read_due(job.name, before, place, PART)
+        for page in pages:
+            if page.job == job.id:  # this job has been there: it goes on after a break
+                continue
+            try:
+                yield unpack_request(page.request, page.host)
+            except StorageError as error:
+                log.warning("%s is not visited again: %s", page.url, error)
+        if len(pages) < PART:
+            return
+        place = (pages[-1].due_at, pages[-1].fingerprint)

@@ -1,0 +1,38 @@
+"""Which job a crawl of this machine is."""
+
+from __future__ import annotations
+
+from gossamer.core.errors import JobBusyError, UsageError
+from gossamer.core.jobs import Job
+from gossamer.core.lifecycle import OVER, JobState
+from gossamer.targets.discovery import CrawlTarget
+from gossamer.wiring.backends import Backends
+
+
+async def choose_job(
+    backends: Backends, target: CrawlTarget, *, fresh: bool, goes_back: bool = False, key: bytes = b""
+) -> tuple[Job, bool]:
+    """The latest job of this target, unless cancelled or a fresh start is wanted; and whether it is old.
+
+    A crawl that goes back to its pages is a new job if the latest has ended. With a ``key`` it is the one job
+    that was made with it, or is made now. Those of the fleet are the
+    fleet's. Raises ``JobBusyError`` while it is at one of this target.
+    """
+    same = [
+        job for job in await backends.book.list_jobs() if (job.name, job.target) == (target.name, target.text)
+    ]
+    for job in same:
+        if job.is_fleet and job.is_unfinished:
+            raise JobBusyError(
+                f"{job.id} is a job of the fleet: `gossamer wait {job.id}` follows it, "
+                f"`gossamer cancel {job.id}` ends it"
+            )
+    own = [job for job in same if not job.is_fleet]
+    is_over = bool(own) and (own[0].state is JobState.CANCELLED or (goes_back and not own[0].is_unfinished))
+    if own and not is_over and not fresh and not key:
+        return own[0], True
+    if key and (made := await backends.book.find_by_key(key)):
+        if made.state in OVER:
+            raise UsageError(f"{made.id} is {made.state}: what was to be crawled once was crawled")
+        return made, True
+    return await backends.book.create(target.name, target.text, key=key), False

@@ -1,0 +1,44 @@
+"""What the look at a job's items works with, by the settings."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from gossamer.config.settings import Settings
+from gossamer.core.archive import ArchiveEntry
+from gossamer.core.jobs import Job, tag_of
+from gossamer.ports.archive_reader import ArchiveReader
+from gossamer.watch.item_quality import QualityParts
+from gossamer.wiring.backends import Backends
+
+
+def quality_parts_of(settings: Settings, backends: Backends) -> QualityParts:
+    """The places of a crawl, and how its items are looked at."""
+    ours = settings.quality
+    return QualityParts(
+        store=backends.store,
+        items=backends.items,
+        ledger=backends.ledger,
+        book=backends.book,
+        profiles=backends.profiles,
+        clock=backends.clock,
+        sample=ours.sample,
+        baseline_jobs=ours.baseline_jobs,
+        drift=ours.drift,
+        find_page=PageReader(settings).find_page if settings.archive.is_on else None,
+    )
+
+
+class PageReader:
+    """Finds pages in the archive, which is opened for the first of them: most jobs have no findings."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._reader: ArchiveReader | None = None
+
+    async def find_page(self, job: Job, url: str) -> ArchiveEntry | None:
+        """What the archive has of a page. Raises ``StorageError``."""
+        if self._reader is None:
+            reader: ArchiveReader = import_module("gossamer.wiring.archives").open_reader(self._settings)
+            self._reader = reader
+        return await self._reader.find_page(tag_of(job), url)

@@ -1,0 +1,39 @@
+"""What counts the traps of a job: from the settings to the meter that all of its workers share."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+
+from gossamer.core.jobs import Job, tag_of
+from gossamer.engine.trap_counts import TrapCountStore
+from gossamer.engine.trap_meter import TrapMeter
+from gossamer.policy.content_memory import ContentMemory
+from gossamer.wiring.backends import Backends
+from gossamer.wiring.routing import RouteParts
+from gossamer.wiring.trap_rules import trap_budgets_of
+
+MAX_MEMORIES = 4
+"""Jobs whose pages one process remembers from shift to shift, the latest."""
+
+
+async def open_traps(ways: RouteParts, backends: Backends, closing: AsyncExitStack) -> TrapMeter | None:
+    """What counts what the patterns of a job are worth; ``None``: nobody asks. Raises ``StorageError``."""
+    settings, job = ways.settings, ways.job
+    rules = trap_budgets_of(settings)
+    if rules is None or settings.replay.job is not None:  # pages of an archive have an end
+        return None
+    store = TrapCountStore(backends.requests.shared, tag_of(job), rules)
+    meter = TrapMeter(store, backends.clock, rules, _memory_of(backends, job), is_alone=ways.is_alone)
+    await meter.load()
+    closing.push_async_callback(meter.save)
+    return meter
+
+
+def _memory_of(backends: Backends, job: Job) -> ContentMemory:
+    """What this process has seen of a job, in earlier shifts of it, too."""
+    memories, tag = backends.page_memories, tag_of(job)
+    memory = memories.pop(tag) if tag in memories else ContentMemory()
+    memories[tag] = memory
+    if len(memories) > MAX_MEMORIES:
+        del memories[next(iter(memories))]
+    return memory

@@ -1,0 +1,64 @@
+"""A site without an end of each kind beside a good one: what it costs, and what is said of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gossamer.testing.traps import TRAPS
+from kit.programs import crawl, rows, run
+from kit.trap_sites import BUDGET, check_costs, serve_all, write_spider
+
+QUICK = ("--delay", "0", "--per-host", "8", "--no-robots", "-q", "-s", f"traps.max_worthless={BUDGET}")
+
+
+def reported(data: Path) -> list[dict[str, Any]]:
+    done = run("report", "traps", "--data", data, "--json")
+    assert done.returncode == 0, done.stderr
+    traps: list[dict[str, Any]] = json.loads(done.stdout)["traps"]
+    return traps
+
+
+@pytest.mark.slow
+def test_traps_cost_their_budget_and_the_good_site_is_complete(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    with serve_all() as sites:
+        spider = write_spider(tmp_path, sites)
+        result = crawl(spider, "--data", data, *QUICK)
+        assert result["finish_reason"] == "finished"
+        check_costs(sites)
+        traps = reported(data)
+        for name in TRAPS:
+            here = [trap for trap in traps if f"//{sites[name].host}/" in trap["urls"]]
+            assert here or name == "repeats", name
+            assert all(trap["pages"] <= len(sites[name].hits) for trap in here), name
+        rules = {
+            name: {trap["rule"] for trap in traps if f"//{sites[name].host}/" in trap["urls"]}
+            for name in sites
+        }
+        assert rules["good"] == set()
+        assert "trap_session" in rules["session_ids"]
+        assert "trap_session" in rules["session_queries"]
+        assert "trap_calendar" in rules["calendar"]
+        assert "trap_parameters" in rules["parameters"]
+        assert "trap_soft_404" in rules["soft_404"]
+        assert "trap_near_duplicate" in rules["near_duplicates"]
+        assert rules["first"] | rules["mirror"] == {"trap_mirror"}
+        # The report, the ledger and `explain` tell the same.
+        far = f"{sites['calendar'].url}/events/2999/01"
+        done = run("explain", far, "--data", data, "--spider", spider)
+        assert "The rule is trap_calendar: " in done.stdout, done.stdout
+        assert f"of {sites['calendar'].url}/events/" in done.stdout
+        assert "brought nothing new" in done.stdout
+        (skipped,) = rows(data, "select count(*) from attempt where reason = 'trap' and status = 0")
+        assert skipped[0] > 0
+        # What was counted is kept: links to traps are refused from the first page of the next run on.
+        before = {name: len(site.hits) for name, site in sites.items()}
+        link = f"{sites['calendar'].url}/events/2991/07"
+        sites["good"].app.links = (link,)  # type: ignore[attr-defined]
+        done = run("explain", link, "--data", data, "--spider", spider)
+        assert "It is in a trap" in done.stdout
+        assert {name: len(site.hits) for name, site in sites.items()} == before

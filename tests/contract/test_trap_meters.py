@@ -1,0 +1,225 @@
+"""What several workers count of traps is one count, in every kind of shared state, and outlives them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from gossamer.core.errors import StorageError
+from gossamer.core.requests import Request
+from gossamer.core.results import FetchResult, ItemRecord
+from gossamer.engine import trap_counts, trap_meter
+from gossamer.engine.trap_counts import TrapCountStore, read_counts
+from gossamer.engine.trap_meter import TrapMeter
+from gossamer.policy.content_memory import ContentMemory
+from gossamer.policy.trap_budgets import TrapBudgetRules, TrapCounts
+from gossamer.ports.shared_state import SharedState
+from gossamer.shared.memory import MemorySharedState
+from gossamer.testing.clock import ManualClock
+from kit.shared_states import KINDS, find_states
+
+RULES = TrapBudgetRules(max_worthless=100)
+PATTERN = "http://h.test/a/#?"
+VIA = "http://h.test/"
+
+
+class Workers:
+    """Workers of one job on the states that they share; each has its own memory."""
+
+    def __init__(self, states: tuple[SharedState, ...], clock: ManualClock) -> None:
+        self.states = states
+        self.clock = clock
+
+    def start(self, number: int = 0, rules: TrapBudgetRules = RULES) -> TrapMeter:
+        store = TrapCountStore(self.states[number % len(self.states)], "job-1", rules)
+        return TrapMeter(store, self.clock, rules, ContentMemory())
+
+
+@pytest.fixture(params=KINDS)
+def open_workers(request: pytest.FixtureRequest, tmp_path: Any) -> Callable[[], Any]:
+    open_states = find_states(request, tmp_path)
+
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[Workers]:
+        clock = ManualClock()
+        async with open_states(clock) as states:
+            yield Workers(states, clock)
+
+    return opened
+
+
+def visit(meter: TrapMeter, url: str, body: bytes = b"same", items: tuple[ItemRecord, ...] = ()) -> None:
+    fetched = FetchResult(
+        url=url, status=200, headers=(), body=body, started_at=0, latency_s=0, elapsed_s=0, rung="http",
+        wire_bytes=len(body),
+    )  # fmt: skip
+    meter.observe_page(Request(url), fetched, items, ())
+
+
+async def test_workers_spend_one_budget_and_all_hear_that_it_is_spent(open_workers: Any) -> None:
+    async with open_workers() as workers:
+        meters = [workers.start(number) for number in range(4)]
+        idle = workers.start()
+        pages = 0
+        while not all(meter.refuse_url("http://h.test/a/1", VIA) for meter in (*meters, idle)):
+            for meter in meters:
+                visit(meter, f"http://h.test/a/{pages}")
+                pages += 1
+            workers.clock.advance(0.5)
+            for meter in (*meters, idle):
+                await meter.save_if_due()
+            assert pages < 200
+        # The first page of each worker is new to it; each may hold back a batch, and what a second brings.
+        assert 100 <= pages <= 100 + len(meters) * (1 + RULES.batch + 4)
+        found = idle.refuse_url("http://h.test/a/1", VIA)
+        assert found is not None
+        assert (found.name, found.counts.rule) == (PATTERN, "trap_same_content")
+        assert idle.refuse_url("http://h.test/b/1", VIA) is None
+
+
+async def test_the_count_is_kept_over_restarts(open_workers: Any) -> None:
+    async with open_workers() as workers:
+        for run in range(3):
+            meter = workers.start(run)
+            await meter.load()
+            assert meter.refuse_url("http://h.test/a/1", VIA) is None
+            for number in range(36):
+                visit(meter, f"http://h.test/a/{run}{number}")
+            await meter.save()
+        meter = workers.start()
+        await meter.load()
+        assert meter.refuse_url("http://h.test/a/1", VIA) is not None
+        assert meter.refuse_url("http://h.test/a/1", "") is None, "a seed is taken whatever is known"
+        await meter.save()
+        known = await read_counts(workers.states[0], "job-1")
+        copies = 108 - 3 * 2  # a run does not look at its first page of a size, and compares with its second
+        assert (known[PATTERN].pages, known[PATTERN].copies, known[PATTERN].refused) == (108, copies, 1)
+        assert known[PATTERN].size_bytes == 108 * 4
+        assert await read_counts(workers.states[0], "job-2") == {}
+
+
+async def test_small_patterns_are_not_saved_while_a_worker_works(open_workers: Any) -> None:
+    async with open_workers() as workers:
+        meter = workers.start(rules=TrapBudgetRules())
+        for number in range(9):
+            visit(meter, f"http://h{number}.test/")
+        workers.clock.advance(5)
+        await meter.save_if_due()
+        assert await read_counts(workers.states[0], "job-1") == {}
+        await meter.save()
+        assert len(await read_counts(workers.states[0], "job-1")) == 27
+
+
+async def test_limits_of_patterns_and_domains_hold_for_all_workers(open_workers: Any) -> None:
+    rules = TrapBudgetRules(max_worthless=None, max_per_pattern=20, max_per_domain=60)
+    async with open_workers() as workers:
+        one, other = workers.start(0, rules), workers.start(1, rules)
+        for number in range(10):
+            visit(one, f"http://a.h.test/a/{number}", b"%d" % number)
+            visit(other, f"http://a.h.test/a/1{number}", b"1%d" % number)
+        workers.clock.advance(1)
+        for meter in (one, other, one):
+            await meter.save_if_due()
+            workers.clock.advance(1)
+        for meter in (one, other):
+            found = meter.refuse_url("http://a.h.test/a/5", VIA)
+            assert found is not None
+            assert found.counts.rule == "trap_pattern"
+            assert meter.refuse_url("http://a.h.test/b/5", VIA) is None
+        for number in range(40):
+            visit(one, f"http://b{number}.h.test/")
+        await one.save()
+        found = one.refuse_url("http://new.h.test/", VIA)
+        assert found is not None
+        assert (found.name, found.counts.rule) == ("*.h.test", "trap_domain")
+        assert one.refuse_url("http://new.i.test/", VIA) is None
+
+
+async def test_a_mirror_is_known_though_each_worker_has_only_seen_one_of_the_hosts(open_workers: Any) -> None:
+    async with open_workers() as workers:
+        one, other = workers.start(0), workers.start(1)
+        for number in range(400):
+            page = b"<p>page %d" % number
+            visit(one, f"http://h.test/p{number}/x", page)
+        visit(one, "http://third.test/")
+        await one.save()
+        workers.clock.advance(10)
+        for number in range(400):
+            visit(other, f"http://mirror.test/p{number}/x", b"<p>page %d" % number)
+        visit(other, "http://fourth.test/")
+        await other.save()
+        found = other.refuse_url("http://mirror.test/other/page", VIA)
+        assert found is not None
+        assert (found.name, found.counts.rule) == (
+            "http://mirror.test/**",
+            "trap_mirror",
+        )
+        assert other.refuse_url("http://h.test/other/page", VIA) is None
+
+
+async def test_sub_domains_of_any_name_with_the_same_pages_are_one_trap() -> None:
+    clock = ManualClock()
+    meter = Workers((MemorySharedState(clock),), clock).start()
+    for number in range(20):
+        clock.advance(1)
+        for page in range(40):
+            visit(meter, f"http://n{number}.h.test/{page}/page", b"page %d" % page)
+    found = meter.refuse_url("http://new.h.test/1/page", VIA)
+    assert found is not None
+    assert (found.name, found.counts.rule) == ("*.h.test", "trap_mirror")
+    assert meter.refuse_url("http://new.i.test/1/page", VIA) is None
+    assert meter.refuse_url("http://n0.h.test/99/other", VIA) is None, "the first of them has its own pages"
+
+
+async def test_what_could_not_be_saved_is_saved_later() -> None:
+    clock = ManualClock()
+
+    class Away(MemorySharedState):
+        is_away = True
+
+        async def update(self, *args: Any) -> bytes:
+            if self.is_away:
+                raise StorageError("away")
+            return await super().update(*args)
+
+    shared = Away(clock)
+    meter = Workers((shared,), clock).start()
+    for number in range(50):
+        visit(meter, f"http://h.test/a/{number}")
+    with pytest.raises(StorageError):
+        await meter.save()
+    visit(meter, "http://h.test/a/50")
+    shared.is_away = False
+    await meter.save()
+    assert (await read_counts(shared, "job-1"))[PATTERN].pages == 51
+
+
+async def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trap_meter, "MAX_GROUPS", 100)
+    monkeypatch.setattr(trap_counts, "MAX_GROUPS", 5)
+    clock = ManualClock()
+    shared = MemorySharedState(clock)
+    meter = Workers((shared,), clock).start()
+    for number in range(120):
+        visit(meter, f"http://h.test/a/{number}")
+    for number in range(1_000):
+        visit(meter, f"http://h{number}.test/", b"%d" % number)
+    assert len(meter._known) <= 103
+    assert meter.refuse_url("http://h.test/a/7", VIA) is not None
+    await meter.save()
+    known = await read_counts(shared, "job-1")
+    assert len(known) <= 5 * trap_counts.SHARDS
+    assert PATTERN in known
+
+
+async def test_what_another_version_wrote_counts_as_nothing() -> None:
+    clock = ManualClock()
+    shared = MemorySharedState(clock)
+    for shard in range(trap_counts.SHARDS):
+        await shared.put(trap_counts.SPACE, f"job-1 {shard}", b"\xc1", 100)
+    assert await read_counts(shared, "job-1") == {}
+    store = TrapCountStore(shared, "job-1", RULES)
+    assert await store.add_counts({PATTERN: TrapCounts(pages=2)}) == {PATTERN: TrapCounts(pages=2)}

@@ -1,0 +1,73 @@
+"""Every trap beside a good site, and the spider that follows all links of both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from gossamer.testing.site import Site, serve_in_thread
+from gossamer.testing.traps import TRAPS, GoodSite
+
+PRODUCTS = 300
+MIRRORED = 900
+MIRRORS = ("first", "mirror")
+BUDGET = 60
+MOST_BUDGETS = 4
+SPIDER = """
+from gossamer import Item, Spider, key
+
+
+class Product(Item):
+    sku: str = key()
+    name: str
+
+
+class Traps(Spider):
+    name = "traps"
+    start_urls = {urls}
+    allowed_domains = {hosts}
+
+    def parse(self, response):
+        for article in response.css("article"):
+            yield Product(sku=article.attrib["data-sku"], name=article.css("::text").get())
+        yield from response.follow_all(response.links())
+"""
+
+
+@contextmanager
+def serve_all() -> Iterator[Mapping[str, Site]]:
+    """The good site, each trap, and two hosts with the same pages, each on an address of its own."""
+    twice = GoodSite(MIRRORED, "twice")
+    apps = {"good": GoodSite(PRODUCTS), **TRAPS, "first": twice, "mirror": twice}
+    with ExitStack() as serving:
+        yield {
+            name: serving.enter_context(serve_in_thread(app, f"127.0.2.{number}"))
+            for number, (name, app) in enumerate(apps.items(), 1)
+        }
+
+
+def write_spider(folder: Path, sites: Mapping[str, Site]) -> Path:
+    """The spider for these sites."""
+    urls = [f"{site.url}/" for site in sites.values()]
+    hosts = [site.host.partition(":")[0] for site in sites.values()]
+    file = folder / "traps.py"
+    file.write_text(SPIDER.format(urls=urls, hosts=hosts))
+    return file
+
+
+def check_costs(sites: Mapping[str, Site], *, workers: int = 1) -> None:
+    """The good sites are complete, and each trap has cost less than so many of its budgets."""
+    costs = {name: len(site.hits) for name, site in sites.items()}
+    assert {hit.path for hit in sites["good"].hits} == paths_of(GoodSite(PRODUCTS)), costs
+    whole = sum({hit.path for hit in sites[name].hits} == paths_of(GoodSite(MIRRORED)) for name in MIRRORS)
+    assert whole == 1, costs
+    assert min(costs[name] for name in MIRRORS) < MIRRORED / 2, costs
+    most = (MOST_BUDGETS + 4 * (workers - 1)) * BUDGET + 30 * workers
+    assert {name: cost for name, cost in costs.items() if name in TRAPS and cost > most} == {}, costs
+
+
+def paths_of(site: GoodSite) -> set[str]:
+    """All of its pages."""
+    lists = (f"/list/{number}" for number in range(1, site.pages - site.products))
+    return {"/", *lists, *(f"/product/{number}" for number in range(site.products))}

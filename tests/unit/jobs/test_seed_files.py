@@ -1,0 +1,149 @@
+"""Lists of URLs: every line becomes a row, or says why it does not."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gossamer.core.errors import UsageError
+from gossamer.jobs.seed_files import LONGEST, SeedFile, zstd
+from gossamer.jobs.seeding import request_of
+
+
+async def rows_of(path, text_format=None, column="url"):
+    found = SeedFile(str(path), text_format, column)
+    return [row async for chunk in found.chunks() for row in chunk]
+
+
+async def test_lines_without_comments_and_empty_ones(tmp_path):
+    path = tmp_path / "urls.txt"
+    path.write_bytes(
+        b"\xef\xbb\xbfhttps://a.example/\r\n\n  # a comment\n shop.example/b \nhttps://c.example/#d"
+    )
+    rows = await rows_of(path)
+    assert [(row.number, row.fields["url"], row.problem) for row in rows] == [
+        (1, "https://a.example/", ""),
+        (4, "shop.example/b", ""),
+        (5, "https://c.example/#d", ""),
+    ]
+
+
+async def test_lines_that_are_no_text_are_rows_that_say_so(tmp_path):
+    path = tmp_path / "urls.txt"
+    path.write_bytes(
+        b"\xff\xfe\nhttps://a.example/\n" + b"x" * (2 * LONGEST + 5) + b"\nb\0c\nhttps://d.example/\n"
+    )
+    rows = await rows_of(path)
+    assert [(row.number, row.problem) for row in rows] == [
+        (1, "not UTF-8"),
+        (2, ""),
+        (3, f"longer than {LONGEST:,} bytes"),
+        (4, "not text"),
+        (5, ""),
+    ]
+
+
+async def test_a_table_names_its_column_and_the_rest_of_the_request(tmp_path):
+    path = tmp_path / "urls.csv"
+    path.write_text(
+        'rank,link,priority,meta\n1,https://a.example/,2,"{""k"": 1}"\n#no\n\n2,"https://b.example/\n#x",,\n'
+    )
+    rows = await rows_of(path, column="link")
+    assert [(row.number, dict(row.fields)) for row in rows] == [
+        (2, {"url": "https://a.example/", "priority": "2", "meta": '{"k": 1}'}),
+        (6, {"url": "https://b.example/\n#x"}),
+    ]
+    request = request_of(rows[0].fields)
+    assert (request.priority, request.meta) == (2, {"k": 1})
+
+
+async def test_a_table_without_the_column_says_which_it_has(tmp_path):
+    path = tmp_path / "urls.tsv"
+    path.write_text("rank\tlink\n1\thttps://a.example/\n")
+    with pytest.raises(UsageError, match=r"no column 'url'; the first line has: rank, link"):
+        await rows_of(path)
+
+
+async def test_json_lines_are_objects_or_strings(tmp_path):
+    path = tmp_path / "urls.jsonl"
+    path.write_text('{"url": "https://a.example/", "callback": "parse_it", "cb_kwargs": {"n": 1}, "x": 2}\n'
+                    '"https://b.example/"\n[1]\n{oops\n')  # fmt: skip
+    rows = await rows_of(path)
+    assert [dict(row.fields) for row in rows[:2]] == [
+        {"url": "https://a.example/", "callback": "parse_it", "cb_kwargs": {"n": 1}},
+        {"url": "https://b.example/"},
+    ]
+    assert rows[2].problem == "neither an object nor a string"
+    assert rows[3].problem.startswith("not JSON")
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zstd.compress])
+async def test_packed_files_are_told_by_their_first_bytes(tmp_path, pack):
+    path = tmp_path / "urls.txt"
+    path.write_bytes(pack(b"https://a.example/\nhttps://b.example/\n"))
+    assert [row.fields["url"] for row in await rows_of(path)] == ["https://a.example/", "https://b.example/"]
+
+
+async def test_a_packed_file_that_was_cut_off_says_so_after_its_rows(tmp_path):
+    path = tmp_path / "urls.gz"
+    path.write_bytes(gzip.compress(b"".join(b"https://a.example/%d\n" % n for n in range(100_000)))[:-2000])
+    rows = []
+
+    async def read():
+        async for chunk in SeedFile(str(path)).chunks():
+            rows.extend(chunk)
+
+    with pytest.raises(UsageError, match=r"is damaged: .*what came before was added"):
+        await read()
+    assert len(rows) > 50_000
+
+
+async def test_standard_input(monkeypatch):
+    monkeypatch.setattr(
+        sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(b"https://a.example/\n")))
+    )
+    assert [row.fields["url"] for row in await rows_of("-")] == ["https://a.example/"]
+
+
+async def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(UsageError, match="cannot be read: No such file"):
+        await rows_of(tmp_path / "nothing.txt")
+    with pytest.raises(UsageError, match="none of lines, csv, tsv, jsonl"):
+        SeedFile("x", "yaml")
+
+
+@given(st.binary(max_size=200), st.sampled_from(["lines", "jsonl", "csv", "tsv"]))
+async def test_whatever_a_file_holds_nothing_else_is_raised(tmp_path_factory, content, text_format):
+    path = tmp_path_factory.mktemp("any") / "urls"
+    path.write_bytes(b"url\n" + content)
+    for row in await rows_of(path, text_format):
+        try:
+            request_of(row.fields)
+        except UsageError:
+            continue
+
+
+@pytest.mark.parametrize(
+    ("fields", "problem"),
+    [
+        ({"url": ""}, "there is no URL"),
+        ({"url": None}, "there is no URL"),
+        ({"url": "hello world"}, "not a URL"),
+        ({"url": "https://a.example/", "priority": "high"}, "is not a whole number"),
+        ({"url": "https://a.example/", "meta": "{"}, "meta is not JSON"),
+        ({"url": "https://a.example/", "meta": "[1]"}, "meta"),
+        ({"url": "https://a.example/", "callback": 3}, "callback"),
+    ],
+)
+def test_what_is_wrong_with_a_row_is_said(fields, problem):
+    with pytest.raises(UsageError, match=problem):
+        request_of(fields)
+
+
+def test_a_name_without_a_scheme_is_meant_as_https():
+    assert request_of({"url": "shop.example/a"}).url == "https://shop.example/a"

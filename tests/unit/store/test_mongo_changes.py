@@ -1,0 +1,151 @@
+"""A feed of changes without transactions: whoever writes at once, is late or is killed."""
+
+import asyncio
+from contextlib import asynccontextmanager, suppress
+
+import pytest
+
+from gossamer.core.errors import StorageError
+from gossamer.core.jobs import Job
+from gossamer.store.mongodb import values
+from gossamer.store.mongodb.change_numbers import STALE_S, settle_numbers
+from gossamer.store.mongodb.changes import MongoChangeFeed
+from gossamer.store.mongodb.schema import make_server
+from gossamer.store.mongodb.store import MongoStore
+from gossamer.testing.clock import ManualClock
+from gossamer.testing.contracts.store_harness import make_item, make_visit_result
+from kit.lossy_way import LossyWay
+
+JOB = Job(id="shop-1", name="shop", target="t", created_at=0.0)
+
+
+class Reader:
+    """Goes on from its place, and keeps what it was told."""
+
+    def __init__(self, feed):
+        self.feed, self.place, self.told = feed, "", []
+
+    async def read(self):
+        while True:
+            part = await self.feed.read_changes(self.place, 2)
+            if part.last == self.place:
+                return self.told
+            self.told += [(item.key, item.data["n"]) for item in part.items]
+            self.place = part.last
+
+
+@asynccontextmanager
+async def opened(url, clock, patience_s=30.0):
+    server = make_server(url, patience_s=patience_s)
+    try:
+        yield MongoStore(server, changes_clock=clock), Reader(MongoChangeFeed(server, clock))
+    finally:
+        await server.close()
+
+
+async def see(store, at, **found):
+    items = [make_item(key, b'{"n":%d}' % value) for key, value in found.items()]
+    await store.write(JOB, [make_visit_result(*items, at=at)])
+
+
+@pytest.fixture
+def gate(monkeypatch):
+    """The first writer stands before it with its numbers taken, and everybody else goes on."""
+    reached, opens = asyncio.Event(), asyncio.Event()
+    write = values._write_items
+
+    async def write_behind_gate(*arguments):
+        if not reached.is_set():
+            reached.set()
+            await opens.wait()
+        return await write(*arguments)
+
+    monkeypatch.setattr(values, "_write_items", write_behind_gate)
+    return reached, opens
+
+
+async def test_who_writes_is_waited_for_and_nothing_comes_before_what_was_read(mongo_url, gate):
+    """A bug it would catch: of two writers the later one is read, and the place of the other is passed."""
+    async with opened(mongo_url, ManualClock()) as (store, reader):
+        reached, opens = gate
+        first = asyncio.create_task(see(store, 1.0, a=1, b=1))
+        await reached.wait()
+        await see(store, 2.0, b=2, c=2)
+        assert await reader.read() == []
+        assert await reader.feed.count_changes("", 9) == 2
+        opens.set()
+        await first
+        assert await reader.read() == [("a", 1), ("b", 2), ("c", 2)]
+
+
+async def test_who_is_late_holds_up_nobody_and_is_told_later(mongo_url, gate):
+    """Bugs it would catch: a worker that was suspended ends all outputs, or what it writes then is lost."""
+    clock = ManualClock()
+    async with opened(mongo_url, clock) as (store, reader):
+        reached, opens = gate
+        late = asyncio.create_task(see(store, 3.0, a=3, b=3))
+        await reached.wait()
+        await see(store, 2.0, b=2, c=2)
+        assert await reader.read() == []
+        clock.advance(STALE_S + 1)
+        assert await reader.read() == [("b", 2), ("c", 2)]
+        opens.set()
+        await late
+        other = Reader(reader.feed)
+        await asyncio.gather(reader.read(), other.read())
+        for one in (reader, other):
+            await one.read()
+            assert sorted(one.told[-2:]) == [("a", 3), ("b", 3)]
+            assert len(one.told) == len(set(one.told))
+
+
+async def test_what_is_late_and_comes_just_while_it_is_read_is_told_once(mongo_url, gate, monkeypatch):
+    """A bug it would catch: it is told with its old number, and with its new one again."""
+    clock = ManualClock()
+    async with opened(mongo_url, clock) as (store, reader):
+        reached, opens = gate
+        late = asyncio.create_task(see(store, 3.0, a=3, b=3))
+        await reached.wait()
+        await see(store, 2.0, b=2, c=2)
+        clock.advance(STALE_S + 1)
+
+        async def settle_and_let_in(db, now):
+            state = await settle_numbers(db, now)
+            opens.set()
+            await late
+            return state
+
+        monkeypatch.setattr("gossamer.store.mongodb.changes.settle_numbers", settle_and_let_in)
+        assert sorted(await reader.read()) == [("a", 3), ("b", 3), ("c", 2)]
+
+
+@pytest.mark.parametrize("step", [3, pytest.param(1, marks=pytest.mark.thorough)])
+async def test_a_batch_that_is_killed_anywhere_is_told_once_when_another_has_written_it(mongo_url, step):
+    """Bugs it would catch: what a killed worker had stored is never told, or is told again."""
+    clock, way = ManualClock(), LossyWay(mongo_url)
+    async with (
+        way.opened() as url,
+        opened(url, clock, patience_s=0.0) as (killed, _),
+        opened(mongo_url, clock) as (store, reader),
+    ):
+        await see(store, 0.0, a=0)
+        told = list(await reader.read())
+        for number in range(2, 12, step):
+            way.loses = range(way.commands + number, 10**9)
+            with suppress(StorageError):
+                await see(killed, float(number), a=number, b=number)
+            await see(store, float(number), c=number)
+            await reader.read()
+            await see(store, float(number), a=number, b=number)
+            clock.advance(STALE_S + 1)
+            told += [(key, number) for key in "abc"]
+            assert sorted(await reader.read()) == sorted(told), f"killed after {number} commands"
+
+
+async def test_nothing_is_numbered_where_nobody_asks_for_changes(mongo_url):
+    """It would cost every batch three commands."""
+    async with opened(mongo_url, None) as (store, _):
+        await see(store, 1.0, a=1)
+        assert await store._server.run(lambda db: db["feed"].find().to_list()) == []
+        (item,) = await store._server.run(lambda db: db["item"].find().to_list())
+        assert "change" not in item
