@@ -63,11 +63,13 @@ def test_two_crawls_of_different_size_keep_one_pace_and_both_progress(tmp_path: 
     page = SiteResponse(200, b"<!doctype html><title>Page</title>")
     with serve_in_thread(lambda path, headers: page) as site:
         crawls = {}
-        for name, pages in (("large", 400), ("small", 12)):
+        for name, pages in (("large", 2_000), ("small", 12)):
             spider = tmp_path / f"{name}.py"
             spider.write_text(LISTED.format(name=name, url=site.url, pages=pages))
             more = ("--delay", "0.1", "--no-robots", "--data", tmp_path / "data")
             crawls[name] = start("crawl", spider, *more)
+            while not any(hit.path.startswith(f"/{name}/") for hit in site.hits):
+                assert crawls[name].poll() is None, f"{name} ended before its first page"
         assert crawls["small"].wait(60) == 0
         hits = list(site.hits)
         crawls["large"].kill()
@@ -75,7 +77,7 @@ def test_two_crawls_of_different_size_keep_one_pace_and_both_progress(tmp_path: 
     both = [hit for hit in hits if hit.at >= max(first_of(hits, "large"), first_of(hits, "small"))]
     gaps = [later.at - sooner.at for sooner, later in pairwise(both)]
     close = [gap for gap in gaps if gap < 0.06]  # a gap is measured where it arrives, late as that may be
-    assert len(close) <= len(gaps) // 8, gaps
+    assert len(close) <= len(gaps) // 3, gaps  # two at a time would make it half of them
     assert sum(gaps) >= 0.09 * len(gaps), "one delay for both"
     taken = [hit.path.split("/")[1] for hit in both]
     assert 8 <= taken.count("large") <= 20, f"by turns: {taken}"
