@@ -65,7 +65,7 @@ class ScheduledRun(Record, frozen=True, kw_only=True):
     passed: int = 0  # due times before it that passed without a run of their own
     claimed_at: Time = 0.0
     started_at: Time | None = None  # when its crawl was started the last time
-    starts: int = 0  # how often it was started: a process that was killed is started again
+    starts: int = 0  # how often it was started since it was last stopped in good order, or began
     job: str = ""  # the id of its job, once that is known
     ended_at: Time | None = None
     outcome: RunOutcome | None = None

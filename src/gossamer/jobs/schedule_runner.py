@@ -125,6 +125,8 @@ class ScheduleRunner:
             decision = judge_run(run, job, is_at_work=is_at_work, is_first_look=is_first_look, now=now)
         if decision.step is RunStep.START:
             return await self._start(schedule, run, now, is_new=False)
+        if decision.step is RunStep.CONTINUE:  # however often schedulers are restarted while it is under way
+            return await self._start(schedule, replace(run, starts=0), now, is_new=False)
         if decision.step is RunStep.END:
             return await self._end(run, decision)
         return run
@@ -154,7 +156,8 @@ class ScheduleRunner:
         try:
             async with self._slots:
                 job = await self._starter.start_run(schedule, run)
-        except StorageError:
+        except StorageError:  # a server is away for a while: that is no try
+            await self._keep(replace(run, starts=run.starts - 1))
             raise
         except OperatorError as error:
             return await self._end(run, RunDecision(RunStep.END, RunOutcome.FAILED, str(error), now))

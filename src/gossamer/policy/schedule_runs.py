@@ -16,7 +16,7 @@ from gossamer.policy.schedules import find_due, start_of
 LATE_S = 120.0
 """A run that could not begin for so long was missed: nobody was there. Supervisors take turns in less."""
 MOST_STARTS = 3
-"""A crawl whose process is killed is started so often in all."""
+"""A crawl whose process is killed is started so often, counted from its beginning or its last stop."""
 BEGIN_S = 15.0
 """So long a crawl that somebody else has started may take until its job is there."""
 
@@ -25,7 +25,8 @@ class RunStep(StrEnum):
     """What is to be done about an open run."""
 
     WAIT = "wait"
-    START = "start"
+    START = "start"  # it was not started yet, or its process was killed
+    CONTINUE = "continue"  # it was stopped in good order
     END = "end"
 
 
@@ -40,6 +41,7 @@ class RunDecision(NamedTuple):
 
 WAIT = RunDecision(RunStep.WAIT)
 START = RunDecision(RunStep.START)
+CONTINUE = RunDecision(RunStep.CONTINUE)
 
 
 def plan_run(
@@ -107,8 +109,8 @@ def judge_run(
         return _end_of(job, now)
     if is_at_work or job.state is JobState.PAUSED:
         return WAIT
-    if is_stopped and not is_first_look:
-        return _end_of(job, now)
+    if is_stopped:
+        return CONTINUE if is_first_look else _end_of(job, now)
     if run.starts < MOST_STARTS:
         return START
     detail = f"its process ended {run.starts} times before the crawl did"

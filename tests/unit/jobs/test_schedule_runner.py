@@ -13,7 +13,7 @@ from gossamer.core.errors import JobBusyError, StorageError, UsageError
 from gossamer.core.lifecycle import FinishReason, JobState
 from gossamer.core.schedules import CatchUpRule, OverlapRule, RunOutcome, Schedule
 from gossamer.jobs.schedule_runner import ScheduleRunner
-from gossamer.policy.schedule_runs import BEGIN_S
+from gossamer.policy.schedule_runs import BEGIN_S, MOST_STARTS
 from gossamer.store.memory.jobs import MemoryJobStore
 from gossamer.store.memory.schedules import MemoryScheduleStore
 from gossamer.testing.clock import ManualClock
@@ -286,7 +286,19 @@ async def test_a_server_that_is_away_is_tried_again():
         await runner.look(T0 + HOUR)
     await runner.look(T0 + HOUR + BEGIN_S + 1)
     (run,) = await site.runs()
-    assert (run.starts, run.is_open, site.begun) == (2, True, [run.key])
+    assert (run.starts, run.is_open, site.begun) == (1, True, [run.key])
+
+
+async def test_a_server_that_is_away_for_hours_costs_no_run():
+    site = await make_site()
+    runner = site.runner()
+    site.errors = [StorageError("Redis is away")] * 300
+    for step in range(300):
+        with pytest.raises(StorageError):
+            await runner.look(T0 + HOUR + step * (BEGIN_S + 1))
+    await runner.look(T0 + HOUR + 300 * (BEGIN_S + 1))
+    (run, *_) = await site.runs()
+    assert (run.due_at, run.is_open, site.begun) == (T0 + HOUR, True, [run.key])
 
 
 async def test_trouble_with_one_schedule_leaves_the_others_alone():
@@ -309,6 +321,28 @@ async def test_a_crawl_that_was_stopped_with_its_scheduler_goes_on_with_the_next
     site.at_work.clear()
     await site.runner().look(T0 + HOUR + 60)
     assert site.begun == [run.key, run.key]
+
+
+async def test_however_often_its_scheduler_is_restarted():
+    """A crawl of days on a machine that is shut down every night; what is killed afterwards has its tries."""
+    site = await make_site()
+    runner = site.runner()
+    await runner.look(T0 + HOUR)
+    (run,) = await site.runs()
+    for night in range(1, 10):
+        job = await site.book.find_by_key(run.key_bytes)
+        await site.book.update(replace(job, end_reason=FinishReason.SIGNAL, finished_at=None))
+        site.at_work.clear()
+        runner = site.runner()
+        await runner.look(T0 + HOUR + night)
+        assert site.begun == [run.key] * (night + 1)
+    job = await site.book.find_by_key(run.key_bytes)
+    await site.book.update(replace(job, end_reason=None))
+    for _ in range(MOST_STARTS + 1):
+        site.at_work.clear()
+        await runner.look(T0 + HOUR + 60)
+    assert (await site.runs())[0].outcome is RunOutcome.FAILED
+    assert len(site.begun) == 10 + MOST_STARTS - 1
 
 
 async def test_a_crawl_that_a_person_ended_stays_ended():

@@ -10,6 +10,7 @@ from gossamer.core.lifecycle import FinishReason, JobState
 from gossamer.core.schedules import CatchUpRule, OverlapRule, RunOutcome, Schedule, ScheduledRun
 from gossamer.policy.schedule_runs import (
     BEGIN_S,
+    CONTINUE,
     LATE_S,
     MOST_STARTS,
     START,
@@ -106,7 +107,9 @@ def test_a_crawl_whose_process_was_killed_is_started_again_but_not_for_ever():
 
 
 def test_what_was_stopped_with_the_scheduler_goes_on_with_the_next():
-    assert judged(ended(FinishReason.SIGNAL), first=True) == START
+    assert judged(ended(FinishReason.SIGNAL), first=True) == CONTINUE
+    often = replace(RUN, starts=MOST_STARTS)
+    assert judged(ended(FinishReason.SIGNAL), often, first=True) == CONTINUE, "nobody has killed it"
     assert judged(ended(FinishReason.SIGNAL), first=True, at_work=True) == WAIT
 
 
