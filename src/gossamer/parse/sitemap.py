@@ -33,6 +33,8 @@ _MARK = re.compile(
     re.IGNORECASE,
 )
 _RECORDS = frozenset({"url", "sitemap", "item", "entry"})
+_OF_FEEDS = frozenset({"item", "entry"})
+_FEED = re.compile(r"<(?:rss|(?:[\w.-]{1,40}:)?(?:feed|rdf))[\s>]", re.IGNORECASE)
 _DATES = frozenset({"lastmod", "pubdate", "updated"})
 _HREF = re.compile(r"\shref\s*=\s*(?:\"([^\"]*)\"|'([^']*)')", re.IGNORECASE)
 _OTHER_REL = re.compile(r"\srel\s*=\s*[\"'](?!alternate[\"'])", re.IGNORECASE)
@@ -90,7 +92,9 @@ class SitemapReader:
         texts = _decode_chunks(self._unpack_body(), self._content_type)
         head = next(texts, "").lstrip("\ufeff \t\r\n")
         slices = _prepend_chunk(head, texts)
-        found = _XmlReader() if head.startswith("<") else _TextReader()
+        found = (
+            _XmlReader(is_feed=bool(_FEED.search(head, 0, HEAD))) if head.startswith("<") else _TextReader()
+        )
         for text in slices:
             batch: list[SitemapEntry] = []
             try:
@@ -210,9 +214,10 @@ class _TextReader:
 
 
 class _XmlReader:
-    """XML of any kind: the entries, as the end of each is seen."""
+    """XML of any kind: the entries, as the end of each is seen. The ``url`` of a feed is that of an image."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_feed: bool = False) -> None:
+        self._records = _OF_FEEDS if is_feed else _RECORDS
         self._rest = ""
         self._at = 0
         self._skip_to = ""  # within a comment or an endless CDATA section: what ends it
@@ -253,6 +258,8 @@ class _XmlReader:
         if name == "html" and not self._record:
             raise _SitemapStopError("html")
         if name in _RECORDS:
+            if name not in self._records:
+                return
             if mark["close"]:
                 yield from self._end_record(name, self._record_text(text, mark.start()))
             else:

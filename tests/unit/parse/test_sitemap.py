@@ -84,3 +84,18 @@ def test_what_an_entry_says() -> None:
     ]
     atom = b"<entry><link rel='self' href='/x'/><link rel=\"alternate\" href=\"/y?a&amp;b\"/></entry>"
     assert [location.url for location in read(atom)[0]] == ["http://h.test/y?a&b"]
+
+
+def test_images_of_a_feed_are_no_pages() -> None:
+    """RSS has ``image`` with ``url`` in it, of the channel or of an item."""
+    logo = b"<image><url>http://h.test/logo.png</url>%s</image>"
+    items = (
+        b"<item>"
+        + logo % b""
+        + b"<link>http://h.test/1</link></item><item><link>http://h.test/2</link></item>"
+    )
+    for head in (b'<rss version="2.0">', b'<?xml version="1.0"?><rdf:RDF xmlns="x">'):
+        body = head + b"<channel>" + logo % b"<link>http://h.test/</link>" + items
+        assert [entry.url for entry in read(body)[0]] == ["http://h.test/1", "http://h.test/2"]
+    plain = b"<urlset><url>http://h.test/1</url></urlset>"
+    assert [entry.url for entry in read(plain)[0]] == ["http://h.test/1"]
