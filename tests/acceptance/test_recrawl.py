@@ -262,6 +262,87 @@ async def test_a_request_with_a_secret_is_not_kept(open_crawls):
         assert await crawls.page("/secret", "members") is None
 
 
+class PricedSpider(Spider):
+    """Of a product, its list says the price."""
+
+    name = "priced"
+    allowed_domains = ["127.0.0.1"]
+
+    def parse(self, response):
+        for line in response.css("li"):
+            price = line.css("b::text").get()
+            yield response.follow(line.css("a")[0], callback="parse_product", cb_kwargs={"price": price})
+
+    def parse_product(self, response, price):
+        yield Product(sku=response.url[-1], price=price)
+
+
+@pytest.mark.parametrize("recrawl", ["due", "all"])
+async def test_what_a_link_brings_is_taken_although_its_page_has_not_changed(open_crawls, recrawl):
+    """Its callback makes something else of the same page: neither left out nor taken for unchanged."""
+    prices = {"a": 1, "b": 2}
+    lines = "<li><a href=/{0}>x</a><b>{1}</b></li>"
+
+    def app(path, headers):
+        pages = {"/": "".join(lines.format(*pair) for pair in prices.items()), "/a": "a", "/b": "b"}
+        return answer_condition(answer_of(pages, path), headers)
+
+    async with serve(app) as site:
+        crawls = open_crawls(site)
+        await crawls.run(PricedSpider, "/", **KEEPS)
+        prices["b"] = 3
+        second = await crawls.run(PricedSpider, "/", **{"freshness.recrawl": "due"})
+        items = await crawls.items(second.job)
+        assert {sku: item.data["price"] for sku, item in items.items()} == {"b": "3"}
+        assert crawls.statuses() == {200: 2}
+        third = await crawls.run(PricedSpider, "/", **{"freshness.recrawl": recrawl})
+        assert third.items == 0, "it was noted what the link brings now"
+
+
+async def test_a_page_whose_status_the_spider_wants_is_gone_all_the_same(open_crawls):
+    class Noting(ListSpider):
+        name = "noting"
+        handle_httpstatus_list = (404,)
+
+        def parse(self, response):
+            yield {"url": response.url, "status": response.status}
+            yield from response.follow_all(css="a")
+
+    pages = {"/": "<a href=/a>a</a>", "/a": "a"}
+    async with serve(lambda path, _: answer_of(pages, path)) as site:
+        crawls = open_crawls(site)
+        await crawls.run(Noting, "/", **KEEPS)
+        del pages["/a"]
+        second = await crawls.run(Noting, "/", **{"freshness.recrawl": "all"})
+        gone = await crawls.page("/a", "noting")
+        assert gone.gone_at == gone.checked_at
+        assert (await crawls.items(second.job))["/a"].data["status"] == 404
+
+
+async def test_pages_whose_callback_is_no_more_are_left_out_and_told(open_crawls, caplog):
+    class New(ShopSpider):
+        """Its author has renamed a callback."""
+
+        parse_product = None
+
+        def parse(self, response):
+            yield from response.follow_all(css="a.product", callback="parse_thing")
+
+        def parse_thing(self, response):
+            yield from ShopSpider.parse_product(self, response)
+
+    async with serve(Shop(8, page_bytes=2_000, related=0, validators=True)) as site:
+        crawls = open_crawls(site)
+        await crawls.run(**KEEPS)
+        second = await crawls.run(New, **{"freshness.recrawl": "all"})
+        assert second.dead == 0
+        assert "8 known pages are not visited again: the spider has no callback parse_product" in caplog.text
+        anew = await crawls.run(New, **KEEPS)
+        assert anew.items == 8
+        again = await crawls.run(New, **{"freshness.recrawl": "all"})
+        assert (again.dead, set(again.by_status)) == (0, {"304"})
+
+
 class MapSpider(SitemapSpider):
     """The pages that a sitemap lists."""
 

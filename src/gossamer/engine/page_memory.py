@@ -10,29 +10,34 @@ links of a page that is fetched again because of that are found by its callback 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from hashlib import blake2b
 
 from msgspec.structs import replace
 
 from gossamer.core.drops import DropKind
-from gossamer.core.errors import Fault
+from gossamer.core.errors import Fault, StorageError
 from gossamer.core.freshness import NOT_DUE, UNCHANGED, KnownPage
 from gossamer.core.jobs import Job
 from gossamer.core.requests import Entry, Lease, Request
-from gossamer.core.results import FetchResult, Verdict, VisitResult
+from gossamer.core.results import DEFERRED, FetchResult, Verdict, VisitResult
 from gossamer.core.rungs import way_of
 from gossamer.engine.attempt import OpenAttempt
 from gossamer.policy.freshness import (
     CheckedPage,
     FreshnessRules,
+    asks_same,
+    brings_news,
     is_due,
     known_fingerprint_of,
     note_check,
     note_gone,
+    note_read,
     note_unchanged,
+    note_unread,
 )
 from gossamer.policy.request_secrets import secret_values_of
+from gossamer.policy.retry import fault_of_status
 from gossamer.ports.clock import Clock
 from gossamer.ports.known_page_store import KnownPageStore
 
@@ -47,13 +52,17 @@ _CONDITIONS = frozenset({"if-match", "if-modified-since", "if-none-match", "if-r
 
 PackRequest = Callable[[Request, str], str]
 """From a request and its host to the form in which it is kept."""
+UnpackRequest = Callable[[str, str], Request]
+"""Back from that form and the host. Raises ``StorageError`` for text that is none."""
 
 
 class PageMemory:
     """The known pages of one worker's job.
 
     ``asks_conditionally``: the crawl comes back, and asks whether pages have changed. ``leaves_out``: links
-    to known pages that are not due are not followed. ``is_watched``: pages that are always due.
+    to known pages that are not due are not followed. ``is_watched``: pages that are always due. ``own_meta``:
+    names in the ``meta`` of requests that are not the spider's. ``has_callback``: whether the spider has the
+    callback of a request, which another version of it may have made.
     """
 
     def __init__(
@@ -64,7 +73,10 @@ class PageMemory:
         clock: Clock,
         *,
         pack_request: PackRequest,
+        unpack_request: UnpackRequest,
+        own_meta: Collection[str] = (),
         is_watched: Callable[[Request], bool] = lambda _: False,
+        has_callback: Callable[[Request], bool] = lambda _: True,
         asks_conditionally: bool = False,
         leaves_out: bool = False,
     ) -> None:
@@ -73,7 +85,10 @@ class PageMemory:
         self._rules = rules
         self._clock = clock
         self._pack_request = pack_request
+        self._unpack_request = unpack_request
+        self._own_meta = own_meta
         self._is_watched = is_watched
+        self.has_callback = has_callback
         self._asks_conditionally = asks_conditionally
         self._leaves_out = leaves_out
         self._of_leases: dict[int, KnownPage | None] = {}  # by their tokens, until they are visited
@@ -93,7 +108,7 @@ class PageMemory:
 
     async def prepare_request(self, attempt: OpenAttempt, request: Request) -> Request:
         """The request, with what makes it a question whether the page has changed, where that is known."""
-        if attempt.is_extraction or request.saves is not None:
+        if request.saves is not None:
             return request
         token = attempt.lease.token
         if token not in self._of_leases:
@@ -112,25 +127,36 @@ class PageMemory:
     def _can_ask(self, page: KnownPage, attempt: OpenAttempt, request: Request) -> bool:
         return (
             bool(page.etag or page.modified)
+            and not attempt.is_extraction
             and page.job != self._job.id
             and request.method in ("GET", "HEAD")
             and way_of(attempt.route.rung) in _WAYS
             and not any(name.lower() in _CONDITIONS for name in request.headers)
+            and (former := self._former_request(page)) is not None
+            and asks_same(request, former, self._own_meta)
         )
+
+    def _former_request(self, page: KnownPage) -> Request | None:
+        """How a page was asked for when it was checked; ``None``: that cannot be read."""
+        try:
+            return self._unpack_request(page.request, page.host)
+        except StorageError:
+            return None
 
     # ------------------------------------------------------------------ after a visit
 
     def note_visit(self, attempt: OpenAttempt, result: VisitResult) -> VisitResult:
         """The result, with what is known of the page from now on, as far as the host has told something."""
         fetched, request = attempt.fetched, attempt.entry.request
-        if fetched is None or attempt.is_extraction or request.saves is not None:
+        if fetched is None or request.saves is not None:
             return result
-        page = self._note_answer(attempt, result, fetched)
+        if attempt.is_extraction:
+            page = self._note_extraction(attempt, result, fetched)
+        else:
+            page = self._note_answer(attempt, result, fetched)
+            result = _flag_unchanged(result, page)
         if page is None:
             return result
-        if page.checks > 1 and not page.has_changed and page.gone_at is None:
-            rows = tuple(replace(row, flags=(*row.flags, UNCHANGED)) for row in result.attempts)
-            result = replace(result, attempts=rows)
         if self._is_watched(request):
             page = replace(page, interval_s=0.0, due_at=page.checked_at)
         return replace(result, known=(page,))
@@ -152,12 +178,27 @@ class PageMemory:
         )
         if attempt.is_unchanged:
             return note_unchanged(page, found, self._rules)
+        is_gone = fault_of_status(fetched.status) is Fault.GONE  # also where the spider wants such answers
+        if is_gone and (verdict is Verdict.SUCCESS or result.outcome.reason == Fault.GONE):
+            return note_gone(page, found, self._rules)
         if verdict is Verdict.SUCCESS:
-            return note_check(page, replace(found, body_hash=_hash_of(fetched.body)), self._rules)
+            page = note_check(page, replace(found, body_hash=_hash_of(fetched.body)), self._rules)
+            return note_unread(page) if DEFERRED in attempt.flags else page
         if verdict is Verdict.REDIRECT:  # where it leads stands for what it says
             target = _hash_of(result.attempts[0].detail.encode())
             return note_check(page, replace(found, body_hash=target, etag="", modified=""), self._rules)
-        return note_gone(page, found, self._rules) if result.outcome.reason == Fault.GONE else None
+        return None
+
+    def _note_extraction(
+        self, attempt: OpenAttempt, result: VisitResult, fetched: FetchResult
+    ) -> KnownPage | None:
+        """The page after another worker has read it; ``None``: it has not, or not its latest answer."""
+        verdict, page = result.outcome.verdict, attempt.known
+        if page is None or page.job != self._job.id or page.body_hash != _hash_of(fetched.body):
+            return None
+        if verdict is Verdict.SUCCESS:
+            return note_read(page, _validator_of(fetched, "etag"), _validator_of(fetched, "last-modified"))
+        return note_read(page, "", "") if verdict is Verdict.REDIRECT else None  # the page says to go on
 
     async def note_links(self, results: Sequence[VisitResult]) -> list[VisitResult]:
         """Results before they are committed: their links to unknown pages are noted.
@@ -199,13 +240,18 @@ class PageMemory:
         return replace(result, known=(*result.known, *heard_of)) if heard_of else result
 
     def _is_left_out(self, page: KnownPage, result: VisitResult, entry: Entry, now: float) -> bool:
-        """Whether a link is not followed. One to a page of this job is the frontier's to recognise."""
+        """Whether a link is not followed. One to a page of this job is the frontier's to recognise.
+
+        A link that brings the callback of its page something new is.
+        """
         return (
             self._leaves_out
             and page.job != self._job.id
             and result.outcome.verdict is not Verdict.REDIRECT
             and not entry.request.dont_filter
             and not is_due(page, now, entry.lastmod)
+            and (former := self._former_request(page)) is not None
+            and not brings_news(entry.request, former, self._own_meta)
         )
 
     # ------------------------------------------------------------------ pages
@@ -246,6 +292,14 @@ def _pages_among(results: Sequence[VisitResult]) -> Iterable[tuple[tuple[int, in
         for place, entry in enumerate(result.outcome.outlinks):
             if entry.request.saves is None and not entry.request.archived:
                 yield (number, place), entry
+
+
+def _flag_unchanged(result: VisitResult, page: KnownPage | None) -> VisitResult:
+    """The result; its rows say so where the page is as it was when it was checked before."""
+    if page is None or page.checks < 2 or page.has_changed or page.gone_at is not None:
+        return result
+    rows = tuple(replace(row, flags=(*row.flags, UNCHANGED)) for row in result.attempts)
+    return replace(result, attempts=rows)
 
 
 def _hash_of(data: bytes) -> int:

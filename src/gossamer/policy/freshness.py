@@ -17,7 +17,7 @@ together come to it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from math import expm1, inf, log, log1p, log2
 
 from msgspec.structs import replace
@@ -69,6 +69,32 @@ class CheckedPage(Record, frozen=True, kw_only=True):
 def known_fingerprint_of(request: Request) -> int:
     """What tells known pages apart: the same in all jobs, for a request with a canonical URL."""
     return fingerprint_of(request.method, request.url, request.body, b"")
+
+
+def asks_same(request: Request, former: Request, own_meta: Collection[str] = ()) -> bool:
+    """Whether what was made of a page's former answer would be made of the same answer to this request.
+
+    ``own_meta``: names in ``meta`` that are not the spider's.
+    """
+    return _callback_of(request) == _callback_of(former) and not _differs(request, former, own_meta)
+
+
+def brings_news(request: Request, former: Request, own_meta: Collection[str] = ()) -> bool:
+    """Whether a link to a page brings its callback something new, from the page that has the link."""
+    return _callback_of(request) == _callback_of(former) and _differs(request, former, own_meta)
+
+
+def _callback_of(request: Request) -> str:
+    return str(request.callback or "parse")
+
+
+def _differs(request: Request, former: Request, own_meta: Collection[str]) -> bool:
+    return _brought_by(request, own_meta) != _brought_by(former, own_meta)
+
+
+def _brought_by(request: Request, own_meta: Collection[str]) -> tuple[object, ...]:
+    meta = {name: value for name, value in request.meta.items() if name not in own_meta}
+    return request.cb_kwargs, meta, request.headers, request.session
 
 
 # --------------------------------------------------------------------------- the rate of one page
@@ -173,6 +199,19 @@ def note_unchanged(page: KnownPage, found: CheckedPage, rules: FreshnessRules) -
     # The answer names its validators again (RFC 9110, 15.4.5), if at all.
     kept = replace(found, etag=found.etag or page.etag, modified=found.modified or page.modified)
     return _with_interval(page, kept, rate, rules)
+
+
+def note_unread(page: KnownPage) -> KnownPage:
+    """A page that was fetched, and whose callback another worker runs later, or never.
+
+    Until then it stays due, and is asked for whole: it must not be taken for unchanged before it was read.
+    """
+    return replace(page, etag="", modified="", due_at=page.checked_at)
+
+
+def note_read(page: KnownPage, etag: str, modified: str) -> KnownPage:
+    """The same page after its callback has read what the check had brought."""
+    return replace(page, etag=etag, modified=modified, due_at=page.checked_at + page.interval_s)
 
 
 def note_gone(page: KnownPage, found: CheckedPage, rules: FreshnessRules) -> KnownPage:

@@ -11,8 +11,9 @@ from gossamer.core.freshness import FIRST_PLACE, FreshnessCounts, KnownPage, Pag
 class KnownPageStore(Protocol):
     """What is known of the pages of each spider, as ``Store.write`` has stored it with results of visits.
 
-    Guarantee: of two records of one page the one of the later check stays, whatever comes first; a page that
-    nobody has checked is stored only where nothing is known of it. Spiders are told apart by their names.
+    Guarantee: of two records of one page the one of the later check stays, whatever comes first; of two of
+    one check, the one that is stored later. A page that nobody has checked is stored only where nothing is
+    known of it. Spiders are told apart by their names.
     """
 
     async def find_pages(self, spider: str, fingerprints: Collection[int]) -> dict[int, KnownPage]:

@@ -19,7 +19,7 @@ _COUNTS = tuple(name for name in FreshnessCounts.__struct_fields__ if name != "m
 
 
 def known_pages_of(results: Sequence[VisitResult]) -> list[KnownPage]:
-    """The known pages of a batch, each once, with its latest check; by their fingerprints.
+    """The known pages of a batch, each once, as its latest check has left it; by their fingerprints.
 
     In that order all writers lock their rows.
     """
@@ -27,7 +27,7 @@ def known_pages_of(results: Sequence[VisitResult]) -> list[KnownPage]:
     for result in results:
         for page in result.known:
             former = pages.get(page.fingerprint)
-            if former is None or page.checked_at > former.checked_at:
+            if former is None or page.checked_at >= former.checked_at:
                 pages[page.fingerprint] = page
     return [pages[fingerprint] for fingerprint in sorted(pages)]
 

@@ -119,7 +119,7 @@ class CrawlParts(Record, frozen=True):
 
     def due_requests(self) -> AsyncIterator[Request]:
         """The requests of known pages that are due, where the crawl comes back; nobody named their hosts."""
-        return due_requests(self.settings, self.backends, self.parts.job)
+        return due_requests(self.settings, self.backends, self.parts)
 
     def _check_credentials(self, spider: Spider, url: str) -> None:
         """Raise ``UsageError`` for a user and a password that would be dropped in silence."""

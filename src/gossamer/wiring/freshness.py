@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import AsyncIterator
 
 import msgspec
@@ -11,13 +12,15 @@ from msgspec.structs import replace
 from gossamer.config.settings import Settings
 from gossamer.core.errors import StorageError
 from gossamer.core.freshness import FIRST_PLACE
-from gossamer.core.jobs import Job
 from gossamer.core.requests import Request
+from gossamer.core.text import format_count
 from gossamer.engine.noting_committer import NotingCommitter
 from gossamer.engine.page_memory import PageMemory
 from gossamer.engine.parts import EngineParts
 from gossamer.frontier.codec import pack_request, unpack_request
 from gossamer.policy.freshness import FreshnessRules, choose_tempo, due_before, prior_for, prior_of
+from gossamer.spiders.pagination import STATE
+from gossamer.spiders.spider import Spider
 from gossamer.targets.discovery import CrawlTarget
 from gossamer.wiring.backends import Backends
 
@@ -42,11 +45,18 @@ async def add_memory(
         await read_rules(settings, backends, parts.job.name),
         backends.clock,
         pack_request=pack_request,
+        unpack_request=unpack_request,
+        own_meta=(STATE,),
         is_watched=lambda request: target.choose(request).watches(request.callback or "parse"),
+        has_callback=lambda request: _has_callback(target.choose(request), request),
         asks_conditionally=recrawl != "off",
         leaves_out=recrawl == "due",
     )
     return replace(parts, memory=memory, committer=NotingCommitter(parts.committer, memory))
+
+
+def _has_callback(spider: Spider, request: Request) -> bool:
+    return callable(getattr(spider, request.callback or "parse", None))
 
 
 async def read_rules(settings: Settings, backends: Backends, spider: str) -> FreshnessRules:
@@ -77,8 +87,12 @@ async def read_rules(settings: Settings, backends: Backends, spider: str) -> Fre
     return rules
 
 
-async def read_due(settings: Settings, backends: Backends, job: Job) -> AsyncIterator[Request]:
-    """The requests of pages of a job's spider that are due now, the first due first; however many."""
+async def read_due(settings: Settings, backends: Backends, parts: EngineParts) -> AsyncIterator[Request]:
+    """The requests of pages of a job's spider that are due now, the first due first; however many.
+
+    Left out are those whose callback the spider does not have any more.
+    """
+    job, without_callback = parts.job, Counter[str]()
     before = due_before(backends.clock.now(), visits_all=settings.freshness.recrawl == "all")
     place = FIRST_PLACE
     while True:
@@ -87,9 +101,21 @@ async def read_due(settings: Settings, backends: Backends, job: Job) -> AsyncIte
             if page.job == job.id:  # this job has been there: it goes on after a break
                 continue
             try:
-                yield unpack_request(page.request, page.host)
+                request = unpack_request(page.request, page.host)
             except StorageError as error:
                 log.warning("%s is not visited again: %s", page.url, error)
+                continue
+            if parts.memory is None or parts.memory.has_callback(request):
+                yield request
+            else:
+                without_callback[request.callback or "parse"] += 1
         if len(pages) < PART:
-            return
+            break
         place = (pages[-1].due_at, pages[-1].fingerprint)
+    for name, count in without_callback.items():
+        log.warning(
+            "%s not visited again: the spider has no callback %s any more; a crawl with --fresh and "
+            "freshness.on, but without --recrawl, reads every page anew",
+            format_count(count, "known page is", "known pages are"),
+            name,
+        )

@@ -68,8 +68,8 @@ async def add_keepers(
     return found
 
 
-async def due_requests(settings: Settings, backends: Backends, job: Job) -> AsyncIterator[Request]:
+async def due_requests(settings: Settings, backends: Backends, parts: EngineParts) -> AsyncIterator[Request]:
     """The requests of pages that are worth another look, where the crawl is one that comes back."""
     if settings.freshness.recrawl != "off":
-        async for request in import_module("gossamer.wiring.freshness").read_due(settings, backends, job):
+        async for request in import_module("gossamer.wiring.freshness").read_due(settings, backends, parts):
             yield request

@@ -20,7 +20,7 @@ class MemoryKnownPageStore:
         """Store pages, as the store does with its results."""
         for page in pages:
             former = self._pages.get((spider, page.fingerprint))
-            if former is None or page.checked_at > former.checked_at:
+            if former is None or (page.checks and page.checked_at >= former.checked_at):
                 self._pages[spider, page.fingerprint] = page
 
     def _pages_of(self, spider: str) -> list[KnownPage]:

@@ -23,7 +23,7 @@ async def save_pages(db: MongoDatabase, spider: str, pages: Sequence[KnownPage])
         values = {"spider": clean(spider), **dict(zip(FIELDS, row, strict=True))}
         changes.append(UpdateOne(place, {"$setOnInsert": values}, upsert=True))
         if page.checks:
-            changes.append(UpdateOne({**place, "checked_at": {"$lt": page.checked_at}}, {"$set": values}))
+            changes.append(UpdateOne({**place, "checked_at": {"$lte": page.checked_at}}, {"$set": values}))
     if changes:
         await db["known"].with_options(write_concern=QUICK).bulk_write(changes)
 

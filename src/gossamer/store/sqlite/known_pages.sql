@@ -11,7 +11,7 @@ ON CONFLICT (spider, fingerprint) DO UPDATE SET
     checked_at = excluded.checked_at, changed_at = excluded.changed_at, checks = excluded.checks,
     changes = excluded.changes, shape = excluded.shape, span_s = excluded.span_s,
     rate_class = excluded.rate_class, interval_s = excluded.interval_s, gone_at = excluded.gone_at
-WHERE excluded.checked_at > checked_at;
+WHERE excluded.checked_at >= checked_at AND excluded.checks > 0;
 
 -- name: pages
 SELECT fingerprint, url, host, request, due_at, etag, modified, body_hash, job, checked_at, changed_at, checks,

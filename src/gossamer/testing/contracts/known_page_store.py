@@ -93,6 +93,20 @@ async def the_later_check_stays(s: KnownPageSubject) -> None:
 
 
 @KNOWN_PAGE_STORE_CHECKS.register
+async def of_one_check_the_later_record_stays(s: KnownPageSubject) -> None:
+    """In one batch, and in two; what a page is told of links to it is no check."""
+    fetched, read = replace(PAGE, etag=""), replace(PAGE, etag='"read"')
+    await s.save_pages("shop", fetched, read)
+    assert_equal(await s.known.find_pages("shop", [PAGE.fingerprint]), {PAGE.fingerprint: read}, "in a batch")
+    again = replace(PAGE, etag='"again"')
+    await s.save_pages("shop", again)
+    assert_equal(await s.known.find_pages("shop", [PAGE.fingerprint]), {PAGE.fingerprint: again}, "of two")
+    await s.save_pages("shop", WAITING)
+    await s.save_pages("shop", replace(WAITING, due_at=99.0))
+    assert_equal(await s.known.find_pages("shop", [8]), {8: WAITING}, "one that nobody has checked")
+
+
+@KNOWN_PAGE_STORE_CHECKS.register
 async def due_pages_come_in_order_and_part_by_part(s: KnownPageSubject) -> None:
     """Each once, the first due first, also where many are due at one time; none that is due later."""
     pages = [replace(PAGE, fingerprint=number, due_at=float(abs(number) // 3)) for number in range(-9, 9)]
