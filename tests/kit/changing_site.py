@@ -11,7 +11,7 @@ from gossamer.policy.freshness import (
     DAY_S,
     CheckedPage,
     FreshnessRules,
-    choose_tempo,
+    fit_rules,
     note_check,
     prior_for,
     prior_of,
@@ -78,7 +78,7 @@ def look_when_due(rates, per_day, days, seed=1, longest=90):
     """Pages are looked at when the policy calls them due, with a budget of checks a day."""
     site = ChangingSite(rates, seed)
     bounds = FreshnessRules(min_interval_s=3600.0, max_interval_s=longest * DAY_S, prior=prior_for(7 * DAY_S))
-    rules = replace(bounds, tempo=1.0)
+    rules = bounds
     pages = [
         note_check(_page(number), CheckedPage(at=1.0, job="first", body_hash=0), rules)
         for number in range(len(rates))
@@ -86,7 +86,7 @@ def look_when_due(rates, per_day, days, seed=1, longest=90):
     classes = {}
     for page in pages:
         _count(classes, page, 1)
-    rules = replace(rules, tempo=choose_tempo(classes, rules, per_day))
+    rules = fit_rules(classes, bounds, per_day)
     # The first looks are spread over as long as one round takes.
     queue = [(number / per_day, number) for number in range(len(rates))]
     heapify(queue)
@@ -96,8 +96,7 @@ def look_when_due(rates, per_day, days, seed=1, longest=90):
         day, number = queue[0]
         if day >= tomorrow:
             tomorrow = day + 1.0
-            prior = prior_of(classes, rules.prior)
-            rules = replace(rules, prior=prior, tempo=choose_tempo(classes, bounds, per_day))
+            rules = fit_rules(classes, replace(bounds, prior=prior_of(classes, bounds.prior)), per_day)
         page = pages[number]
         seen = CheckedPage(at=1.0 + day * DAY_S, job="again", body_hash=site.look(number, day))
         made += 1

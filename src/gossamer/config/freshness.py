@@ -27,8 +27,8 @@ class FreshnessSettings(BaseSettings):
     )
     max_interval: Seconds = Field(
         default=2_592_000.0,
-        description="Maximum seconds between two checks of a page that is there; one that is gone is asked "
-        "for ever more rarely, up to once a year.",
+        description="Maximum seconds between two checks of a page that is there, more where `checks_per_day` "
+        "is too small for it; one that is gone is asked for ever more rarely, up to once a year.",
     )
     first_interval: Seconds = Field(
         default=604_800.0,
@@ -37,8 +37,9 @@ class FreshnessSettings(BaseSettings):
     )
     checks_per_day: Count | None = Field(
         default=None,
-        description="Number of checks a day that the intervals of all pages of the spider are to come to, as "
-        "far as the bounds allow; if not set, a page is checked when it is as likely as not to have changed.",
+        description="Number of checks a day that the intervals of all pages of the spider are to come to; "
+        "where `max_interval` alone would take more than 15 % of them, it gives way. If not set, a page "
+        "is checked when it is as likely as not to have changed.",
     )
 
     @property

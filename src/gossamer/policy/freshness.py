@@ -38,6 +38,8 @@ CLASSES = 4
 """Classes of rates for each doubling: a class stands for its rates within a tenth."""
 LEAST_RATE = 1e-12
 """Changes per second, below which no rates are told apart: one in 30,000 years."""
+BOUND_SHARE = 0.15
+"""So much of a number of checks a day is spent, at most, because of the upper bound of intervals alone."""
 GONE_S = 365 * DAY_S
 """The longest time between two looks at a page that is gone."""
 _STEPS = 60
@@ -144,6 +146,18 @@ def prior_of(classes: Mapping[int, int], fallback: RateEstimate) -> RateEstimate
     return RateEstimate(shape=PRIOR_SHAPE, span_s=PRIOR_SHAPE / mean)
 
 
+def fit_rules(classes: Mapping[int, int], rules: FreshnessRules, per_day: float) -> FreshnessRules:
+    """The rules by which pages of these classes come to ``per_day`` checks a day.
+
+    The upper bound of intervals is for pages that hardly change. Where keeping it for all pages would take
+    more than a part of the checks (``BOUND_SHARE``), there are too few of them for it, and it gives way: what
+    is spent on pages that do not change is missing where changes are found.
+    """
+    bound_s = sum(classes.values()) * DAY_S / max(BOUND_SHARE * per_day, LEAST_RATE)
+    rules = replace(rules, max_interval_s=max(rules.max_interval_s, bound_s))
+    return replace(rules, tempo=choose_tempo(classes, rules, per_day))
+
+
 def choose_tempo(classes: Mapping[int, int], rules: FreshnessRules, per_day: float) -> float:
     """The tempo at which pages of these classes come to ``per_day`` checks a day, within the bounds.
 
@@ -151,7 +165,7 @@ def choose_tempo(classes: Mapping[int, int], rules: FreshnessRules, per_day: flo
     """
     if not classes:
         return rules.tempo
-    low, high = 1e-9, 1e9
+    low, high = 1e-9, 1e15
     for _ in range(_STEPS):
         middle = (low * high) ** 0.5
         if checks_per_day(classes, replace(rules, tempo=middle)) > per_day:

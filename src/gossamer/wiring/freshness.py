@@ -18,7 +18,7 @@ from gossamer.engine.noting_committer import NotingCommitter
 from gossamer.engine.page_memory import PageMemory
 from gossamer.engine.parts import EngineParts
 from gossamer.frontier.codec import pack_request, unpack_request
-from gossamer.policy.freshness import FreshnessRules, choose_tempo, due_before, prior_for, prior_of
+from gossamer.policy.freshness import FreshnessRules, due_before, fit_rules, prior_for, prior_of
 from gossamer.spiders.pagination import STATE
 from gossamer.spiders.spider import Spider
 from gossamer.targets.discovery import CrawlTarget
@@ -81,7 +81,7 @@ async def read_rules(settings: Settings, backends: Backends, spider: str) -> Fre
     classes = await backends.known_pages.count_rates(spider)
     rules = replace(rules, prior=prior_of(classes, first))
     if said.checks_per_day is not None:
-        rules = replace(rules, tempo=choose_tempo(classes, rules, said.checks_per_day))
+        rules = fit_rules(classes, rules, said.checks_per_day)
     if classes:
         await shared.put(SPACE, key, msgspec.msgpack.encode(rules), RULES_S)
     return rules

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from gossamer.core.freshness import KnownPage, RateEstimate
 from gossamer.policy.freshness import (
+    BOUND_SHARE,
     DAY_S,
     GONE_S,
     CheckedPage,
@@ -18,6 +19,7 @@ from gossamer.policy.freshness import (
     checks_per_day,
     choose_interval,
     choose_tempo,
+    fit_rules,
     is_due,
     note_check,
     note_gone,
@@ -146,6 +148,20 @@ def test_the_tempo_spends_the_budget_as_far_as_the_bounds_allow(classes, per_day
     assert spent == pytest.approx(min(max(per_day, least), most), rel=1e-3)
 
 
+@given(
+    st.dictionaries(st.integers(-120, 20), st.integers(1, 1000), min_size=1, max_size=30),
+    st.floats(0.001, 100_000),
+)
+def test_the_upper_bound_gives_way_to_a_budget_that_is_too_small_for_it(classes, per_day):
+    pages = sum(classes.values())
+    fitted = fit_rules(classes, RULES, per_day)
+    demanded = pages * DAY_S / RULES.max_interval_s
+    assert (fitted.max_interval_s > RULES.max_interval_s) == (demanded > BOUND_SHARE * per_day * (1 + 1e-9))
+    assert pages * DAY_S / fitted.max_interval_s <= BOUND_SHARE * per_day * (1 + 1e-9)
+    spent = checks_per_day(classes, fitted)
+    assert spent == pytest.approx(min(per_day, pages * DAY_S / RULES.min_interval_s), rel=1e-3)
+
+
 def test_what_is_thought_of_new_pages_is_the_mean_of_the_known_ones():
     fallback = prior_for(DAY_S)
     assert prior_of({}, fallback) == fallback
@@ -155,7 +171,8 @@ def test_what_is_thought_of_new_pages_is_the_mean_of_the_known_ones():
 
 
 @pytest.mark.parametrize(
-    ("make_rates", "per_day", "gain"), [(web_rates, 400, 1.5), (log_normal_rates, 400, 1.4)]
+    ("make_rates", "per_day", "gain"),
+    [(web_rates, 200, 1.5), (web_rates, 400, 1.7), (log_normal_rates, 200, 1.5)],
 )
 def test_a_year_of_ten_thousand_pages_finds_more_changes_than_a_fixed_interval(make_rates, per_day, gain):
     rates_a_day = make_rates(10_000, Random(7))
@@ -168,7 +185,7 @@ def test_a_year_of_ten_thousand_pages_finds_more_changes_than_a_fixed_interval(m
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("per_day", [400, 1000, 3000])
+@pytest.mark.parametrize("per_day", [200, 400, 1000, 3000])
 def test_it_does_so_at_other_budgets_and_with_other_changes(per_day, seed):
     rates_a_day = web_rates(10_000, Random(100 + seed))
     adaptive = look_when_due(rates_a_day, per_day, 365, seed, longest=365)
