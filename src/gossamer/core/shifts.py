@@ -130,6 +130,8 @@ class JobSample(Record, frozen=True, kw_only=True):
     dead: int = 0  # dead letters that there are
     answers: int = 0
     latency_sum_s: float = 0.0  # of all answers, until their bodies had arrived
+    listed: int = 0  # things that the site announces; 0: it announces none
+    listed_done: int = 0  # how many of them there are
     trouble: str = ""  # for people: why it cannot be looked at, or why nobody works on it
 
 

@@ -6,6 +6,7 @@ run; the frontier's own statistics (``stats``) are of the whole job.
 
 from __future__ import annotations
 
+import math
 from collections import Counter, deque
 
 from gossamer.core.events import Event, JobFinishedEvent, JobStartedEvent, PageDoneEvent, ProgressEvent
@@ -89,15 +90,19 @@ class RunStats:
         elapsed_s = self.elapsed_s(now)
         return self.pages / elapsed_s if elapsed_s > 0 else 0.0
 
-    def eta_s(self, now: float) -> float | None:
+    def eta_s(self, now: float, listed_left: int = 0) -> float | None:
         """Seconds until what waits now is done at the rate of now; ``None`` when nobody can say.
 
-        A lower bound while new links are still being found.
+        A lower bound while new links are still being found; but if the site announces so many more items,
+        until those are there, as fast as this run finds them.
         """
-        left = self.stats.waiting
+        left, allowed = self.stats.waiting, math.inf
         if self.max_pages is not None:
-            left = min(left, max(self.max_pages - self.stats.pages, 0))
-        if left == 0:
+            allowed = max(self.max_pages - self.stats.pages, 0)
+        if min(left, allowed) == 0:
             return 0.0 if self.started_at is not None and self.attempts else None
         rate = self.current_rate(now)
-        return left / rate if rate > 0 else None
+        if rate <= 0:
+            return None
+        listed_s = listed_left * self.elapsed_s(now) / self.items if self.items else 0.0
+        return min(max(left / rate, listed_s), allowed / rate)

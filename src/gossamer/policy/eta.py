@@ -9,6 +9,7 @@ from gossamer.core.shifts import JobSample
 
 LEAST_S = 5.0
 """Less than this says nothing about a rate."""
+UNTIL_LISTED = "until all is there that the site announces"
 
 
 class TimeEstimate(Record, frozen=True, kw_only=True):
@@ -20,7 +21,10 @@ class TimeEstimate(Record, frozen=True, kw_only=True):
 
 
 def estimate_time_left(samples: Sequence[JobSample], *, max_pages: int | None = None) -> TimeEstimate:
-    """The time until nothing waits or the budget of pages is spent, by the rates between the samples."""
+    """The time until nothing waits or the budget of pages is spent, by the rates between the samples.
+
+    Where the site announces more than is there, until all of that is there: what waits has yet to lead to it.
+    """
     if not samples or samples[-1].at - samples[0].at < LEAST_S:
         return TimeEstimate(reason="too early to say")
     first, last = samples[0], samples[-1]
@@ -33,9 +37,22 @@ def estimate_time_left(samples: Sequence[JobSample], *, max_pages: int | None = 
     budget_s = None if max_pages is None or not pace else max(0, max_pages - last.pages) / pace
     shrinking = (first.waiting - last.waiting) / took_s
     emptied_s = last.waiting / shrinking if shrinking > 0 else None
-    if budget_s is not None and (emptied_s is None or budget_s < emptied_s):
+    listed_s = _listed_time(first, last, pace)
+    end_s = emptied_s if listed_s is None else listed_s
+    if budget_s is not None and (end_s is None or budget_s < end_s):
         return TimeEstimate(pages_per_s=pace, seconds=budget_s, reason="until the budget of pages is spent")
-    if emptied_s is not None:
-        return TimeEstimate(pages_per_s=pace, seconds=emptied_s)
+    if end_s is not None:
+        return TimeEstimate(pages_per_s=pace, seconds=end_s, reason="" if listed_s is None else UNTIL_LISTED)
     reason = "it finds pages faster than it fetches them" if pace else "no pages lately"
     return TimeEstimate(pages_per_s=pace, reason=reason)
+
+
+def _listed_time(first: JobSample, last: JobSample, pages_per_s: float) -> float | None:
+    """The time until all that is announced is there; ``None``: it is, or nothing says when it will be.
+
+    What waits takes its time, too, whatever it leads to.
+    """
+    left, come = last.listed - last.listed_done, last.listed_done - first.listed_done
+    if left <= 0 or come <= 0 or not pages_per_s:
+        return None
+    return max(left * (last.at - first.at) / come, last.waiting / pages_per_s)

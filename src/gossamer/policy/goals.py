@@ -6,7 +6,7 @@ reads which page when. Of a site that says it in parts, category by category, th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 
 from gossamer.core.errors import UsageError
@@ -31,6 +31,11 @@ class ListingGoal(Record, frozen=True, kw_only=True):
     def to_text(self) -> str:
         """``3,120 of 4,213 products``."""
         return f"{self.done:,} of {self.total:,} {self.what}"
+
+    @property
+    def left(self) -> int:
+        """How many are not there yet."""
+        return max(self.total - self.done, 0)
 
 
 def expectation_key(what: str, callback: str = "", part: str = "") -> str:
@@ -77,3 +82,8 @@ def read_goals(totals: JobTotals) -> tuple[ListingGoal, ...]:
         )
         for (what, callback), total in sorted(announced.items())
     )
+
+
+def sum_goals(goals: Sequence[ListingGoal]) -> tuple[int, int]:
+    """How many things are announced altogether, and how many of them are there."""
+    return sum(goal.total for goal in goals), sum(min(goal.done, goal.total) for goal in goals)

@@ -36,6 +36,13 @@ class JobSummary(Record, frozen=True, kw_only=True):
     unreadable: Annotated[str, FieldMeaning.ASIDE] = ""  # why its requests cannot be read
 
 
+class GoalSummary(Record, frozen=True, kw_only=True):
+    """What the site announces of a job, altogether."""
+
+    text: str  # for people: ``3,120 of 4,213 products``; empty: nothing
+    left: int  # how many things are not there yet
+
+
 class JobPage(Record, frozen=True, kw_only=True):
     """A part of a listing of jobs."""
 
@@ -139,9 +146,12 @@ def summarise_job(
     )
 
 
-async def describe_goals(backends: Backends, job: Job) -> tuple[str, ...]:
-    """What the site announces of a job, in words: ``3,120 of 4,213 products``."""
-    return tuple(goal.to_text() for goal in read_goals(await backends.store.read_totals(job)))
+async def summarise_goals(backends: Backends, job: Job) -> GoalSummary:
+    """What the site announces of a job."""
+    goals = read_goals(await backends.store.read_totals(job))
+    return GoalSummary(
+        text=", ".join(goal.to_text() for goal in goals), left=sum(goal.left for goal in goals)
+    )
 
 
 async def refresh_job(backends: Backends, job: Job) -> Job:

@@ -15,6 +15,7 @@ from gossamer.core.shifts import JobSample, RosterView
 from gossamer.core.text import format_count
 from gossamer.observe.sentences import formatter_at
 from gossamer.policy.eta import TimeEstimate, estimate_time_left
+from gossamer.policy.goals import read_goals
 from gossamer.policy.host_sums import HostSums
 from gossamer.policy.job_memory import JobMemory
 from gossamer.policy.job_samples import lately
@@ -186,6 +187,7 @@ def facts_of(known: ObservedJob) -> ObservedJobFacts:
         store=known.store,
         store_lag_s=known.store_lag_s,
         slowest=hosts.latest[0] if hosts.latest else None,
+        goals=read_goals(known.totals),
     )
 
 

@@ -13,6 +13,7 @@ from gossamer.core.record import Record, Time
 from gossamer.core.shifts import RosterView
 from gossamer.observe.sentences import formatter_at
 from gossamer.observe.units import format_duration, format_rate
+from gossamer.policy.goals import ListingGoal, read_goals
 from gossamer.policy.job_life import shown_state
 from gossamer.policy.job_memory import PlaceMemory
 from gossamer.policy.pace_limit import PaceLimit
@@ -36,6 +37,8 @@ AT_ONCE = 8
 UNKNOWN = "\u2013"
 """What stands for a number that is not known."""
 OPEN, ENDED = "open", "ended"
+GOALS = 5
+"""Announced numbers that a row has, in the order of their words."""
 
 
 class JobRow(Record, frozen=True, kw_only=True):
@@ -61,6 +64,7 @@ class JobRow(Record, frozen=True, kw_only=True):
     limit: str  # what decides the pace; "": nothing that is known does
     left_s: float | None
     left_note: str  # why that cannot be said
+    goals: tuple[ListingGoal, ...]  # how many of something the site announces, and how many there are
     max_pages: int | None
     hosts_held: int
     failed_share: float | None  # of the attempts of the last hour
@@ -238,6 +242,7 @@ def make_row(known: ObservedJob, hour: HourCounts | None) -> JobRow:
         limit=(known.limit or "") if known.is_running else "",
         left_s=known.left_s,
         left_note=note_on_left(known),
+        goals=read_goals(known.totals)[:GOALS],
         max_pages=known.rules.max_pages,
         hosts_held=known.hosts.held_hosts if known.is_running else 0,
         failed_share=hour.failed_share() if hour else None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gossamer.core.jobs import FrontierStats, Job
 from gossamer.core.record import Record
+from gossamer.core.shifts import JobSample
 from gossamer.core.text import format_count
 from gossamer.observe.units import format_duration, format_rate
 from gossamer.policy.eta import estimate_time_left
@@ -50,13 +51,15 @@ async def estimate_pace(backends: Backends, job: Job) -> JobPace:
     view = await backends.requests.fleet.roster.read_roster(history=True)
     samples = view.samples.get(job.id, ())
     rules = await backends.read_rules(job)
-    found = estimate_time_left(samples, max_pages=rules.max_pages)
+    watched = await _read_watched(backends, job)
+    is_troubled = bool(samples and samples[-1].trouble)
+    found = estimate_time_left(samples if is_troubled else watched or samples, max_pages=rules.max_pages)
     troubles = [s.detail for s in view.standings if s.job == job.id and s.detail]
     troubles += [samples[-1].trouble] if samples and samples[-1].trouble else []
     trouble = troubles[-1] if troubles else ""
     return JobPace(
         working=sum(shift.job == job.id and bool(shift.worker) for shift in view.shifts),
-        pages_per_s=found.pages_per_s if samples else None,
+        pages_per_s=found.pages_per_s if samples or watched else None,
         left_s=found.seconds,
         note=found.reason if found.reason != trouble else "",
         trouble=trouble,
@@ -65,9 +68,15 @@ async def estimate_pace(backends: Backends, job: Job) -> JobPace:
 
 async def estimate_own_pace(backends: Backends, job: Job) -> JobPace:
     """Of a crawl of one machine, by what it remembers of itself."""
-    memory = await load_job_memory(backends.requests.shared, job)
-    if not memory.is_fresh(backends.clock.now()):
+    samples = await _read_watched(backends, job)
+    if not samples:
         return JobPace()
     rules = await backends.read_rules(job)
-    found = estimate_time_left(lately(memory.samples), max_pages=rules.max_pages)
+    found = estimate_time_left(samples, max_pages=rules.max_pages)
     return JobPace(pages_per_s=found.pages_per_s, left_s=found.seconds, note=found.reason)
+
+
+async def _read_watched(backends: Backends, job: Job) -> list[JobSample]:
+    """What whoever watches the job noted of it lately: also of what its site announces."""
+    memory = await load_job_memory(backends.requests.shared, job)
+    return lately(memory.samples) if memory.is_fresh(backends.clock.now()) else []

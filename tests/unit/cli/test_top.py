@@ -33,7 +33,7 @@ def job(name: str, **fields: Any) -> JobRow:
         "target": "https://shop.example/", "state": "running", "state_note": "", "finish_reason": "",
         "created_at": NOW, "finished_at": None, "pages": 1204, "items": 7, "done": 9,
         "waiting": 1207, "pending": 1200, "delayed": 4, "leased": 3, "dead": 2, "pages_per_s": 12.3,
-        "allowed_per_s": 20.0, "limit": "",
+        "allowed_per_s": 20.0, "limit": "", "goals": (),
         "left_s": 200.0, "left_note": "", "max_pages": None, "hosts_held": 0, "failed_share": None,
         "spark": (), "trouble": "", "trouble_kind": "", "is_fresh": False,
     }  # fmt: skip

@@ -24,6 +24,7 @@ from gossamer.observe.log_setup import attach_handlers
 from gossamer.observe.progress import ProgressSink, progress_line
 from gossamer.observe.run_stats import RunStats
 from gossamer.observe.units import format_duration, format_rate, format_size, format_statuses
+from gossamer.queries.jobs import GoalSummary
 
 START = 1_800_000_000.0
 
@@ -90,6 +91,16 @@ def test_the_eta_follows_the_rate_and_the_budget():
     tallies.max_pages = 10
     assert tallies.eta_s(START + 10) == 0.0
     assert RunStats().eta_s(START) is None
+
+
+def test_the_eta_is_that_of_what_the_site_announces():
+    tallies = tally(*(page(second) for second in range(10)), progress(9, pending=18, leased=2, pages=10))
+    assert tallies.eta_s(START + 10, listed_left=90) == 90.0, "an item a second"
+    assert tallies.eta_s(START + 10, listed_left=5) == 20.0, "what waits takes its time, too"
+    tallies.max_pages = 15
+    assert tallies.eta_s(START + 10, listed_left=90) == 5.0
+    text = shown(tallies, goals=GoalSummary(text="10 of 100 products", left=90))
+    assert ("10 of 100 products" in text, "ETA 5 s" in text) == (True, True)
 
 
 def test_nobody_knows_the_eta_of_a_crawl_that_stands():

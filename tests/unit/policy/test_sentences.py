@@ -14,6 +14,7 @@ from gossamer.core.access import AT_TERMINAL, LOCAL, LoggedAction
 from gossamer.core.errors import Fault
 from gossamer.core.lifecycle import FinishReason, JobState
 from gossamer.core.record import Record
+from gossamer.policy.goals import ListingGoal
 from gossamer.policy.pace_limit import DelayReason, PaceLimit
 from gossamer.policy.sentences.actions import describe_action, describe_actor
 from gossamer.policy.sentences.advice import ADVICE, check_advice
@@ -54,6 +55,15 @@ SHOPS = ObservedJobFacts(
 
 def say(**changes: object) -> Saying:
     return describe_job(replace(SHOPS, **changes), SHOW)
+
+
+def test_what_the_site_announces_is_said_beside_what_waits() -> None:
+    goals = (
+        ListingGoal(what="offers", done=3, total=40),
+        ListingGoal(what="products", done=3120, total=4213),
+    )
+    assert "requests wait. It has 3,120 of 4,213 products." in say(goals=goals[1:]).reason
+    assert "It has 3 of 40 offers and 3,120 of 4,213 products." in say(goals=goals, pages_per_s=None).reason
 
 
 @pytest.mark.parametrize(

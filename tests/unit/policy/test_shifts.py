@@ -461,5 +461,26 @@ def test_eta_says_why_it_cannot_be_said(given_, reason):
     assert reason in found.reason
 
 
+def listing(*counts, **fields):
+    """Samples of a job that finds more than it does, and of its site, which announces 400 things."""
+    rows = samples(*((n * 100, 300 + n * 50) for n in range(len(counts))))
+    return [replace(row, listed=400, listed_done=n, **fields) for row, n in zip(rows, counts, strict=True)]
+
+
+def test_eta_by_what_the_site_announces():
+    found = estimate_time_left(listing(0, 50, 100))
+    assert (found.seconds, "announces" in found.reason) == (60.0, True), "300 more, 5 a second"
+    assert estimate_time_left(listing(0, 50, 100), max_pages=210).seconds == 1.0, "a budget ends it before"
+    hardly_any_left = estimate_time_left(listing(100, 200, 399))
+    assert hardly_any_left.seconds == 40.0, "what waits takes its time, too: 400 requests, 10 a second"
+
+
+@pytest.mark.parametrize("counts", [(0, 0, 0), (400, 400, 400), (300, 390, 450)])
+def test_what_is_announced_says_nothing_where_it_does_not_come_or_is_there(counts):
+    assert estimate_time_left(listing(*counts)) == estimate_time_left(
+        samples((0, 300), (100, 350), (200, 400))
+    )
+
+
 def test_eta_of_a_job_that_is_done():
     assert estimate_time_left(samples((0, 10), (10, 0))).seconds == 0.0

@@ -14,7 +14,7 @@ from gossamer.core.jobs import HostReport, Job
 from gossamer.crawl.run import CrawlRun
 from gossamer.observe.run_stats import RunStats
 from gossamer.ports.frontier_admin import FrontierAdmin
-from gossamer.queries.jobs import describe_goals
+from gossamer.queries.jobs import GoalSummary, summarise_goals
 from gossamer.wiring.backends import Backends, open_backends
 
 if TYPE_CHECKING:
@@ -100,8 +100,8 @@ async def _busiest_hosts(frontier: FrontierAdmin) -> list[HostReport]:
         return []
 
 
-async def _goals_of(backends: Backends, job: Job) -> tuple[str, ...]:
+async def _goals_of(backends: Backends, job: Job) -> GoalSummary | None:
     try:
-        return await describe_goals(backends, job)
+        return await summarise_goals(backends, job)
     except StorageError:  # the crawl itself will say so
-        return ()
+        return None

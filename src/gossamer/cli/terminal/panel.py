@@ -18,6 +18,7 @@ from gossamer.observe.run_stats import RunStats
 from gossamer.observe.silent_hosts import waiting_for
 from gossamer.observe.text import one_line
 from gossamer.observe.units import format_duration, format_rate, format_size, format_statuses
+from gossamer.queries.jobs import GoalSummary
 
 LABEL_WIDTH = 9
 
@@ -37,22 +38,23 @@ def render_panel(
     now: float,
     *,
     hosts: Sequence[HostReport] = (),
-    goals: Sequence[str] = (),
+    goals: GoalSummary | None = None,
     delay_s: float | None = None,
     status: str = "",
 ) -> RenderableType:
     """The crawl as a panel of at most a dozen lines.
 
-    ``goals`` are what the site announces, in words; ``delay_s`` is the fixed delay of the crawl, if it has
+    ``goals`` are what the site announces; ``delay_s`` is the fixed delay of the crawl, if it has
     one; ``status`` says what is going on.
     """
     facts = Table.grid(padding=(0, 2))
     facts.add_column(style="bold", width=LABEL_WIDTH)
     facts.add_column(overflow="ellipsis", no_wrap=True)
-    listed = [("listed", Text(one_line(", ".join(goals), 120)))] if goals else []
+    listed = [("listed", Text(one_line(goals.text, 120)))] if goals and goals.text else []
     for label, text in (*_crawl_facts(tallies, now), *listed):
         facts.add_row(label, text)
-    parts: list[RenderableType] = [_head_line(tallies, now, status), _progress_bar(tallies, now), facts]
+    bar = _progress_bar(tallies, now, goals.left if goals else 0)
+    parts: list[RenderableType] = [_head_line(tallies, now, status), bar, facts]
     if hosts:
         parts.append(_hosts_table(hosts, now, delay_s))
     if silent := waiting_for(hosts, now):
@@ -69,14 +71,14 @@ def _head_line(tallies: RunStats, now: float, status: str) -> Text:
     return head
 
 
-def _progress_bar(tallies: RunStats, now: float) -> RenderableType:
+def _progress_bar(tallies: RunStats, now: float, listed_left: int) -> RenderableType:
     """How much of what is known is done; the rest grows while links are found."""
     stats, max_pages = tallies.stats, tallies.max_pages
     done, known = stats.done + stats.dead, stats.done + stats.dead + stats.waiting
     label = f"{done:,} of {format_count(known, 'known request')}"
     if max_pages is not None and stats.pages + stats.waiting > max_pages:
         done, known, label = stats.pages, max_pages, f"{stats.pages:,} of {format_count(max_pages, 'page')}"
-    eta_s = tallies.eta_s(now)
+    eta_s = tallies.eta_s(now, listed_left)
     bar = Table.grid(padding=(0, 2))
     bar.add_row(
         ProgressBar(total=max(known, 1), completed=done, width=28),

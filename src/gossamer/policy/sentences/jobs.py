@@ -6,8 +6,9 @@ from gossamer.core.jobs import DueCounts
 from gossamer.core.lifecycle import FinishReason, JobState
 from gossamer.core.record import Record
 from gossamer.core.text import format_count
+from gossamer.policy.goals import ListingGoal
 from gossamer.policy.pace_limit import DelayReason, PaceLimit
-from gossamer.policy.sentences.words import Saying, SentenceFormatter, describe_pace, short_name
+from gossamer.policy.sentences.words import Saying, SentenceFormatter, describe_pace, list_names, short_name
 
 YOUNG_S = 5.0
 """A job so young has just begun: nothing can be said of its pace."""
@@ -75,6 +76,7 @@ class ObservedJobFacts(Record, frozen=True, kw_only=True):
     store: str = "the store"  # by its name
     store_lag_s: float = 0.0
     slowest: SlowHost | None = None
+    goals: tuple[ListingGoal, ...] = ()  # how many of something the site announces, and how many there are
 
 
 def describe_job(facts: ObservedJobFacts, show: SentenceFormatter) -> Saying:
@@ -261,11 +263,13 @@ def _is_note_new(facts: ObservedJobFacts) -> bool:
 
 
 def _describe_work(facts: ObservedJobFacts, show: SentenceFormatter) -> str:
-    """Pace of what is allowed, and what waits."""
+    """Pace of what is allowed, what waits, and how much of what is announced is there."""
+    goals = list_names([goal.to_text() for goal in facts.goals])
+    rest = f"{_describe_waiting(facts)}{f' It has {short_name(goals, 300)}.' if goals else ''}"
     if facts.pages_per_s is None:
-        return _describe_waiting(facts)
+        return rest
     pace = describe_pace(facts.pages_per_s, facts.allowed_per_s, "its hosts allow", show)
-    return f"Pages: {pace}. {_describe_waiting(facts)}"
+    return f"Pages: {pace}. {rest}"
 
 
 def _describe_waiting(facts: ObservedJobFacts) -> str:

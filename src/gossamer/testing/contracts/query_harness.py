@@ -56,11 +56,12 @@ class QueryHarness:
         ends: Mapping[int, tuple[Verdict, str]],
         *,
         items: Sequence[ItemRecord] = (),
+        expected: Mapping[str, int] | None = None,
         status: int = 200,
     ) -> None:
         """Visit requests, each with this verdict and reason, one after the other; the rest is given back.
 
-        The first success finds the items.
+        The first success finds the items; each announces what is ``expected``.
         """
         leases = await self.lease_requests(job)
         frontier, found = self.open_frontier(job), tuple(items)
@@ -74,6 +75,7 @@ class QueryHarness:
                 attempts=(make_attempt(lease, verdict, reason, at=now, status=status),),
                 items=found if is_page else (),
                 page=make_page(lease, now) if is_page else None,
+                expected=dict(expected or {}),
             )
             found = () if is_page else found
             await self.backends.store.write(job, [result])

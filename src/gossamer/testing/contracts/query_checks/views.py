@@ -14,6 +14,7 @@ from gossamer.core.lifecycle import FinishReason, JobCommand, JobState
 from gossamer.core.results import Attempt, Verdict
 from gossamer.core.shifts import JobSample
 from gossamer.policy.alerts import AlertState
+from gossamer.policy.goals import expectation_key
 from gossamer.policy.job_memory import JobMemory
 from gossamer.policy.pace_limit import LimitState, PaceLimit
 from gossamer.policy.troubles import TroubleKind
@@ -21,6 +22,7 @@ from gossamer.queries.fleet_view import read_fleet_view
 from gossamer.queries.host_view import HostFilter, read_host, read_hosts
 from gossamer.queries.job_view import read_job_view
 from gossamer.queries.overview import Overview, read_overview
+from gossamer.queries.pace import estimate_pace
 from gossamer.testing.contracts.frontier_harness import make_entry
 from gossamer.testing.contracts.query_checks.fleet import begin_shifts
 from gossamer.testing.contracts.query_harness import QueryHarness, register_check
@@ -116,6 +118,29 @@ async def what_is_remembered_of_a_job_is_told(s: QueryHarness) -> None:
         assert_holds(
             TroubleKind.NO_ITEMS not in [one.kind for one in stale.troubles], "what is stale is not told"
         )
+
+
+@register_check
+async def what_the_site_announces_is_told_with_how_much_of_it_is_there(s: QueryHarness) -> None:
+    """And the time left is that until all of it is there, though the job finds more than it does."""
+    job = await s.make_job("shop", *(make_entry(n) for n in range(30)))
+    key = expectation_key("products")
+    await s.end_visits(
+        job, {0: (Verdict.SUCCESS, "")}, items=[make_item("a"), make_item("b")], expected={key: 9}
+    )
+    now = s.now()
+    samples = (
+        JobSample(at=now - 60, pages=0, waiting=10, listed=9),
+        JobSample(at=now, pages=60, waiting=14, listed=9, listed_done=3),
+    )
+    await save_job_memory(s.backends.requests.shared, job, JobMemory(at=now, samples=samples))
+    async with _crawling(s, job):
+        view = await read_job_view(s.backends, SETTINGS, job)
+        row = (await _read_overview(s)).jobs[0]
+        pace = await estimate_pace(s.backends, job)
+    assert_equal([goal.to_text() for goal in view.goals], ["2 of 9 products"], "in its view")
+    assert_equal(row.goals, view.goals, "in a listing")
+    assert_equal((view.left_s, pace.left_s), (120.0, 120.0), "6 more, one in 20 seconds")
 
 
 @register_check

@@ -217,6 +217,26 @@ const budgets = (ctx, job) =>
     ),
   );
 
+const listed = (job) =>
+  job.goals?.length > 0 &&
+  section(
+    "Listed by the site",
+    { id: "listed", meta: link(jobHref(job.job, "/items"), "items") },
+    h(
+      "ul",
+      { class: "budgets" },
+      job.goals.map((one) =>
+        h(
+          "li",
+          { key: one.what },
+          h("span", {}, foreign(one.what, { max: 40 })),
+          h("span", {}, h("b", {}, count(one.done)), ` of ${count(one.total)}`),
+          bullet(Math.min(one.done, one.total), one.total, `${one.what}: ${share(one.done / one.total)}`, "calm"),
+        ),
+      ),
+    ),
+  );
+
 // ---------------------------------------------------------------- what fails, who decides the end, who did what
 
 const failing = (job) =>
@@ -303,7 +323,7 @@ function draw(ctx, job) {
       "div",
       { key: "cols", class: "cols two-one" },
       h("div", {}, rates(ctx), h("div", { class: "cols halves" }, failing(job), slowest(job))),
-      h("div", {}, frontier(ctx, job), due(job), budgets(ctx, job)),
+      h("div", {}, listed(job), frontier(ctx, job), due(job), budgets(ctx, job)),
     ),
     changes(ctx, job),
   ];
