@@ -11,12 +11,14 @@ from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from math import ceil
 
+from msgspec.structs import replace
+
 from gossamer.core.record import Record
 
 DIGEST_CHARACTERS = 8
 """Of one entry's digest, in hexadecimal digits: entries of two pages are compared, not of a whole site."""
 MAX_ENTRIES = 500
-"""Entries of a page that are remembered for the next one."""
+"""Entries of a page that are remembered for the next one: the last ones, since pages may show all before."""
 
 _GROUPED = r"[1-9]\d{0,2}(?:%s\d{3})+(?!\d)|[1-9]\d{0,1}(?:,\d{2})+,\d{3}(?!\d)"
 _GROUP_MARKS = "[.,'\u2019\u00a0\u202f\u2009]"
@@ -24,6 +26,7 @@ _FRACTION = r"0[.,]\d+"
 _NUMBERS = re.compile(rf"{_FRACTION}|{_GROUPED % _GROUP_MARKS}|\d+")
 _SPACED_NUMBERS = re.compile(rf"{_FRACTION}|{_GROUPED % _GROUP_MARKS}|{_GROUPED % '[ ]'}|\d+")
 _RANGE = re.compile(r"(\d+)\s*(?:[-\u2010-\u2015\u2212]|to|bis|a|\u00e0|al)\s*(\d+)", re.IGNORECASE)
+_NEGATIVE = re.compile(r"[-\u2212]\s*\d[\d.,]*")
 _LONGEST = 18
 """Digits of a number that can be a count of something."""
 
@@ -45,6 +48,7 @@ class PagingState(Record, frozen=True, kw_only=True):
     first: tuple[str, ...] = ()  # digests of the entries of the first page
     former: tuple[str, ...] = ()  # of the page before
     size: int = 0  # entries of a full page, as the first page showed it; 0: nobody knows
+    asked: int | None = None  # the page number or offset that it was asked for by; None: by none
 
 
 class PageFacts(Record, frozen=True, kw_only=True):
@@ -117,6 +121,8 @@ def count_pages(facts: PageFacts, size: int) -> int | None:
     """How many pages a listing has, by what one of them says; ``None``: it cannot be known."""
     if facts.pages is not None:
         return facts.pages
+    if facts.total is not None and facts.total <= 1:
+        return 1
     return ceil(facts.total / size) if facts.total is not None and size else None
 
 
@@ -136,10 +142,15 @@ def find_end(state: PagingState, facts: PageFacts) -> str:
 
 def follow_state(state: PagingState, facts: PageFacts, plan: PagingPlan, steps: int = 1) -> PagingState:
     """What the page that is so many pages behind this one is told."""
-    page, size = state.page + steps, plan.size
+    told = PagingState(
+        page=state.page + steps,
+        last=plan.last,
+        size=plan.size,
+        asked=plan.numbers[steps - 1] if plan.numbers else None,
+    )
     if plan.last or facts.entries is None:
-        return PagingState(page=page, last=plan.last, size=size)
-    return PagingState(page=page, first=state.first or facts.entries, former=facts.entries, size=size)
+        return told
+    return replace(told, first=state.first or facts.entries, former=facts.entries)
 
 
 def digest_entries(entries: Iterable[str]) -> tuple[str, ...]:
@@ -147,7 +158,7 @@ def digest_entries(entries: Iterable[str]) -> tuple[str, ...]:
     texts = dict.fromkeys(entries)
     return tuple(
         blake2b(text.encode("utf-8", "surrogatepass"), digest_size=DIGEST_CHARACTERS // 2).hexdigest()
-        for text in [*texts][:MAX_ENTRIES]
+        for text in [*texts][-MAX_ENTRIES:]
     )
 
 
@@ -155,8 +166,10 @@ def read_count(text: str, *, has_spaces: bool = True) -> int | None:
     """The largest whole number in a text: ``1-16 of 4,213``, ``4.213 Treffer``, ``1-16 of 4 213 results``.
 
     Digits may be grouped by ``. , '`` or no-break spaces, with ``has_spaces`` by ordinary ones, too.
-    ``None`` where there is no number.
+    ``None`` where there is no number, and for a negative one: APIs say so that they do not know.
     """
+    if _NEGATIVE.fullmatch(text.strip()):
+        return None
     numbers = _read_numbers(text, has_spaces=has_spaces)
     return max(numbers, default=None)
 

@@ -26,3 +26,10 @@ def set_parameter(url: str, name: str, value: str) -> str:
     first = names.index(name)
     kept = [part for at, part in enumerate(parts) if at < first or names[at] != name]
     return f"{place}?{'&'.join([*kept[:first], pair, *kept[first:]])}"
+
+
+def drop_parameter(url: str, name: str) -> str:
+    """The URL, without fragment, and without any parameter of a name."""
+    place, _, query = url.partition("#")[0].partition("?")
+    kept = [part for part in query.split("&") if part and unquote_plus(part.partition("=")[0]) != name]
+    return f"{place}?{'&'.join(kept)}" if kept else place

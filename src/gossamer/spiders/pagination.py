@@ -16,6 +16,7 @@ from gossamer.core.errors import UsageError
 from gossamer.core.requests import Request
 from gossamer.parse.json_path import find_values, replace_value
 from gossamer.parse.selectors import Selector
+from gossamer.policy.goals import expectation_key
 from gossamer.policy.pagination import (
     PageFacts,
     PagingPlan,
@@ -28,13 +29,15 @@ from gossamer.policy.pagination import (
     read_count,
     read_range,
 )
-from gossamer.policy.url_parameters import read_parameter, set_parameter
+from gossamer.policy.url_parameters import drop_parameter, read_parameter, set_parameter
 from gossamer.spiders.query import compile_query, text_of
 from gossamer.spiders.response import Response
 
 STATE = "paging"
 """The name in ``meta`` under which a page's request says what it knows of the pages before it."""
 _LIMIT = DropKind.LINK.key_of("too_many_pages")
+_MOST_REFUSED = 10**9
+"""Pages above the limit of one listing that are counted: a page may claim more than a store can add up."""
 _FRESH: dict[str, Any] = {"dont_filter": False, "redirects": (), "trace": "", "archived": ""}
 """What the request for the next page does not take over."""
 _MARK = "31415926535897"
@@ -107,8 +110,10 @@ class Paginate:
             raise UsageError("Paginate: cursor is a way of its own; leave out next, pages and total")
         if (self.pages or self.total) and not by_number:
             raise UsageError("Paginate: with pages or total, param or url says how a page is asked for")
-        if self.of and not self.total:
-            raise UsageError("Paginate: `of` says what total counts; say where total is")
+        if self.of:
+            expectation_key(self.of)
+            if not self.total:
+                raise UsageError("Paginate: `of` says what total counts; say where total is")
         if not (by_number or self.next or self.cursor):
             raise UsageError("Paginate: say how pages follow one another: next, param, url or cursor")
         if by_number and not (self.pages or self.total or self.entries or self.next):
@@ -136,7 +141,7 @@ class Paginate:
         self, response: Response, state: PagingState
     ) -> Iterator[tuple[Request, PagingState]]:
         """By the number of a page; by the link where no number is known, and one may be followed."""
-        facts = self._read_facts(response)
+        facts = self._read_facts(response, state)
         if self.of and facts.total is not None:
             response.expect(self.of, facts.total, part=self._describe_listing(response))
         is_known = facts.pages is not None or facts.total is not None
@@ -146,7 +151,7 @@ class Paginate:
         if not is_known and facts.entries is None:
             return  # a listing of one page says nothing of pages
         plan = plan_numbers(self.rules, state, facts)
-        if not plan.size and facts.pages is None and facts.total is not None and facts.entries is None:
+        if not plan.size and facts.pages is None and (facts.total or 0) > 1 and facts.entries is None:
             raise ValueError(
                 f"{response.url} has {facts.total:,} entries, and nothing says how many a page has: "
                 "give Paginate size=..., or entries=..."
@@ -158,22 +163,22 @@ class Paginate:
     def _follow_link(
         self, response: Response, state: PagingState, facts: PageFacts
     ) -> Iterator[tuple[Request, PagingState]]:
-        links = compile_query(self.next).find_in(response)[:1]
+        query = compile_query(self.next)
+        links = self._read_texts("next", response) if query.kind == "json" else query.find_in(response)
         if not links or find_end(state, facts):
             return
         if state.page >= self.rules.limit:
             self._count_refused(response, 1)
             return
         told = follow_state(state, facts, PagingPlan())
-        given = [link if isinstance(link, Selector) else str(link) for link in links]
-        for request in response.follow_all(given):
+        for request in response.follow_all(links[:1]):
             if request.url != response.url:
                 yield response.request.replace(url=request.url), told
 
     def _follow_cursor(self, response: Response, state: PagingState) -> Iterator[tuple[Request, PagingState]]:
-        found = [text for text in map(text_of, compile_query(self.cursor).find_in(response)) if text]
+        found = self._read_texts("cursor", response)
         facts = PageFacts(number=state.page, entries=self._read_entries(response))
-        if not found or found[0] in ("False", self._asked_for(response)) or find_end(state, facts):
+        if not found or found[0] == self._asked_for(response) or find_end(state, facts):
             return
         if state.page >= self.rules.limit:
             self._count_refused(response, 1)
@@ -182,27 +187,35 @@ class Paginate:
 
     def _count_refused(self, response: Response, pages: int) -> None:
         if pages:
-            response.dropped[_LIMIT] = response.dropped.get(_LIMIT, 0) + pages
+            response.dropped[_LIMIT] = response.dropped.get(_LIMIT, 0) + min(pages, _MOST_REFUSED)
 
     # ------------------------------------------------------------------ what a page says
 
-    def _read_facts(self, response: Response) -> PageFacts:
+    def _read_facts(self, response: Response, state: PagingState) -> PageFacts:
         pages = total = shown = None
         if self.pages:
-            counts = [read_count(text, has_spaces=False) for text in _read_texts(self.pages, response)]
+            counts = [read_count(text, has_spaces=False) for text in self._read_texts("pages", response)]
             pages = max((count for count in counts if count is not None), default=None)
         if self.total:
-            texts = _read_texts(self.total, response)
+            texts = self._read_texts("total", response)
             total = max((count for text in texts if (count := read_count(text)) is not None), default=None)
             shown = next((found for text in texts if (found := read_range(text)) is not None), None)
         number = self._asked_for(response)
+        otherwise = self.rules.first if state.asked is None else state.asked  # the URL may be another by now
         return PageFacts(
-            number=int(number) if number.isdecimal() and len(number) < 19 else self.rules.first,
+            number=int(number) if number.isdecimal() and len(number) < 19 else otherwise,
             pages=pages,
             total=total,
             shown=shown,
             entries=self._read_entries(response),
         )
+
+    def _read_texts(self, name: str, response: Response) -> list[str]:
+        """What one of the queries finds, as texts; in JSON, ``false`` and ``null`` say nothing."""
+        found = compile_query(query := getattr(self, name)).find_in(response)
+        if any(isinstance(one, dict | list) and one for one in found):
+            raise ValueError(f"{response.url}: {name} ({query}) finds an object or a list: say what of it")
+        return [text for one in found if not isinstance(one, bool) and (text := text_of(one))]
 
     def _read_entries(self, response: Response) -> tuple[str, ...] | None:
         """Digests of what the page lists: of links where they go, else their texts or values."""
@@ -245,9 +258,9 @@ class Paginate:
         return request.replace(url=response.url, body=form.removeprefix("?").encode("latin-1"))
 
     def _describe_listing(self, response: Response) -> str:
-        """What is the same for all pages of one listing."""
+        """What is the same for all pages of one listing, wherever in their URLs the number is."""
         request = self._ask_for(response, "")
-        return f"{request.url} {request.body.decode('latin-1')}"
+        return f"{drop_parameter(request.url, self.param)} {request.body.decode('latin-1')}"
 
     @property
     def _body_path(self) -> str:
@@ -260,10 +273,6 @@ def _check_query(name: str, text: str) -> None:
             compile_query(text)
         except ValueError as error:
             raise UsageError(f"Paginate: {name}: {error}") from None
-
-
-def _read_texts(query: str, response: Response) -> list[str]:
-    return compile_query(query).read_texts(response)
 
 
 def _is_json(body: bytes) -> bool:

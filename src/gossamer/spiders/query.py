@@ -52,10 +52,6 @@ class PageQuery:
             return source
         return source.json_ld() if source.is_html else source.json()
 
-    def read_texts(self, source: Any) -> list[str]:
-        """The same as texts, of an element all of its text; what is empty is left out."""
-        return [text for found in self.find_in(source) if (text := text_of(found))]
-
     def _select(self, source: Any) -> Any:
         return source.xpath(self.text) if self.kind == "xpath" else source.css(self.text)
 

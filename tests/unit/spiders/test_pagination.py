@@ -131,6 +131,65 @@ def test_what_is_refused_is_counted() -> None:
     assert response.dropped == {"link:too_many_pages": 9996}
 
 
+def test_what_a_page_claims_never_grows_beyond_what_a_store_can_add_up() -> None:
+    response = page("<p>999999999999999999")
+    assert len(urls(Paginate(param="page", pages="p", limit=3), response)) == 2
+    assert response.dropped == {"link:too_many_pages": 10**9}
+
+
+@pytest.mark.parametrize("said", ["0 lamps", "1 lamp", "no lamps"])
+def test_a_listing_of_nothing_or_one_thing_has_one_page(said: str) -> None:
+    assert urls(Paginate(param="page", total="p"), page(f"<p>{said}")) == []
+
+
+def test_a_page_whose_url_lost_its_number_is_still_that_page() -> None:
+    """Servers redirect ``?page=2`` to ``/2/``; a chain goes on behind it, and does not ask for it again."""
+    pages = Paginate(param="page", entries="a")
+    (second,) = pages.follow(page("<a href=/1></a>"))
+    (third,) = pages.follow(page("<a href=/2></a>", "http://shop.test/list/2/", meta=second.meta))
+    assert third.url == "http://shop.test/list/2/?page=3"
+
+
+@pytest.mark.parametrize("end", [False, None, "", {}])
+def test_an_api_has_many_ways_to_say_that_there_is_no_next_page(end: Any) -> None:
+    assert urls(Paginate(next="$.next"), page({"next": end})) == []
+    assert urls(Paginate(param="cursor", cursor="$.next"), page({"next": end})) == []
+
+
+@pytest.mark.parametrize(
+    "said", [{"next": "$.it"}, {"param": "c", "cursor": "$.it"}, {"param": "p", "total": "$.it"}]
+)
+def test_an_object_where_a_text_is_looked_for_is_said(said: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"\(\$\.it\) finds an object or a list: say what of it"):
+        urls(Paginate(**said), page({"it": {"value": 40, "href": "/2"}}))
+
+
+def test_an_api_that_does_not_know_its_total_is_followed_by_what_it_lists() -> None:
+    pages = Paginate(param="page", total="$.total", entries="$.items[*].id")
+    assert urls(pages, page({"total": -1, "items": [{"id": 1}]})) == [f"{URL}&page=2"]
+    assert len(urls(pages, page({"total": 7.0, "items": [{"id": 1}, {"id": 2}]}))) == 3
+
+
+def test_pages_that_show_all_before_them_are_followed_however_long_they_get() -> None:
+    pages = Paginate(param="page", entries="a")
+    listed = "".join(f"<a href=/{n}></a>" for n in range(600))
+    (second,) = pages.follow(page(listed))
+    assert len(urls(pages, page(f"{listed}<a href=/600></a>", second.url, meta=second.meta))) == 1
+
+
+def test_the_parts_of_a_total_are_listings_wherever_the_number_is_in_their_urls() -> None:
+    pages = Paginate(param="page", pages="i", total="p", size=9, of="lamps")
+    said = set[str]()
+    for url in (URL, f"{URL}&page=2", "http://shop.test/list?page=3&sort=name"):
+        response = page("<p>40 lamps", url)
+        urls(pages, response)
+        said.update(response.expected)
+    assert len(said) == 1
+    other = page("<p>7 lamps", "http://shop.test/list?sort=price")
+    urls(pages, other)
+    assert said.isdisjoint(other.expected)
+
+
 def test_a_total_without_a_size_says_what_to_give() -> None:
     with pytest.raises(ValueError, match=r"has 40 entries, and nothing says how many .* size="):
         urls(Paginate(param="page", total="p"), page("<p>40 lamps"))
@@ -147,6 +206,7 @@ def test_a_total_without_a_size_says_what_to_give() -> None:
         ({"cursor": "$x", "param": "c"}, "invalid JSON path"),
         ({"url": "/list/", "pages": "p"}, "page} once"),
         ({"next": "a", "step": 0}, "step is 0"),
+        ({"param": "page", "total": "p", "of": "a/b"}, "without /"),
     ],
 )
 def test_what_says_no_way_is_refused_where_it_is_made(said: dict[str, Any], why: str) -> None:
