@@ -88,6 +88,14 @@ def test_what_a_field_reads(said: dict[str, Any], value: Any) -> None:
     assert type(found) is type(value)
 
 
+def test_what_a_page_does_not_say_of_itself_is_nothing() -> None:
+    """And not all of its text."""
+    bare = page("<p>A long text of a page that has neither.</p>")
+    assert read(bare, page="description") == "nothing"
+    assert read(bare, page="title") == "nothing"
+    assert read(bare, page="text") == "A long text of a page that has neither."
+
+
 def test_fields_of_json() -> None:
     response = page(
         {"total": 3, "price": 1.5, "on": False, "tags": ["a", "b"], "more": {"deep": [1]}, "no": None}
@@ -99,6 +107,21 @@ def test_fields_of_json() -> None:
     assert read(response, select=["$.tags"], type="list[str]") == ["a", "b"]
     assert read(response, select=["$.more"], type="json") == {"deep": [1]}
     assert read(response, select=["$.no"]) == "nothing"
+    assert read(response, select=["$.more"]) == {"deep": [1]}, "the pipeline says that it is no text"
+
+
+def test_blocks_of_json_are_read_by_paths_and_others_by_selectors() -> None:
+    field = {"it": FieldDocument.model_validate({"select": ["b", "$.name"]})}
+    response = page("<p><b>Two</b></p>")
+    assert read_fields({"name": "One"}, field, response) == {"it": "One"}
+    assert read_fields(response.css("p")[0], field, response) == {"it": "Two"}
+
+
+def test_links_of_json_that_are_no_urls_are_said() -> None:
+    text = FULL.replace('{ select = "a", deny = "/p/3" }', '{ select = "$.links[*]" }')
+    spider = make_spider(parse_document(text, tomllib.loads(text), "x.toml"))()
+    with pytest.raises(ValueError, match=r"follow \(\$\.links\[\*\]\) finds values of JSON that are no URLs"):
+        list(spider.listing(page({"links": [{"href": "/p/1"}]})))  # type: ignore[attr-defined]
 
 
 FULL = """
@@ -182,6 +205,26 @@ def test_a_page_gives_its_items_its_links_and_the_next_page(tmp_path: Path) -> N
         ),
         ('name = "a"', "name = {}", "line 10: items.Product.fields.name: say where the value is"),
         ('name = "a"', 'copy = "a"', "line 10: items.Product.fields.copy: 'copy' is a word of every item"),
+        (
+            "note = { select",
+            'note = { type = "int", default = "none", select',
+            "line 11: items.Product.fields.note.default: 'none' is not of",
+        ),
+        (
+            'each = ".entry"',
+            'each = "$.entries"',
+            "line 9: items.Product.fields.link: it finds nothing in a block of '$.entries'",
+        ),
+        (
+            "[pages.product]",
+            "[pages.document]",
+            "line 13: pages.document: 'document' is a word of every spider",
+        ),
+        (
+            'next = ".next" }',
+            'param = "p", total = "i", of = "a/b" }',
+            "line 20: pages.listing.paginate: 'a/b' cannot be",
+        ),
         ('match = "/p/"', 'match = "("', "line 14: pages.product.match: '(' is not a regular expression"),
         (
             'each = ".entry"',
@@ -245,6 +288,17 @@ def test_files_that_cannot_be_spiders(tmp_path: Path) -> None:
             (tmp_path / name).write_text(text)
         with pytest.raises(UsageError, match=said):
             load_spider(tmp_path / name)
+
+
+def test_a_default_has_the_type_of_its_field() -> None:
+    text = FULL.replace("note = { ", 'note = { type = "decimal", default = "1.50", ')
+    made = make_spider(parse_document(text, tomllib.loads(text), "x.toml"))
+    assert made.item_classes["Product"](link="x", name="y").note == Decimal("1.50")  # type: ignore[attr-defined]
+
+
+def test_a_file_of_an_editor_that_marks_utf_8(tmp_path: Path) -> None:
+    (tmp_path / "shop.toml").write_bytes(b"\xef\xbb\xbf" + FULL.replace("\n", "\r\n").encode())
+    assert load_spider(tmp_path / "shop.toml").name == "shop"
 
 
 def test_each_class_is_like_one_in_python() -> None:

@@ -11,7 +11,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
-from pydantic import create_model
+from pydantic import TypeAdapter, ValidationError, create_model
 
 from gossamer.items.helpers import parse_date, parse_number, parse_price, parse_quantity, squeeze
 from gossamer.items.item import FileRef, Item, key
@@ -47,11 +47,9 @@ def make_item_class(name: str, document: ItemDocument, module: str) -> type[Item
     """The class of a type of items. Raises ``ValueError`` for fields that cannot be."""
     fields: dict[str, Any] = {}
     for own, field in document.fields.items():
-        annotation = _TYPES[field.kind]
-        if field.is_list:
-            annotation = list[annotation]  # type: ignore[valid-type]
+        annotation = _annotation_of(field)
         is_free = field.optional or field.default is not None
-        default = field.default if is_free else ...
+        default = read_default(field) if is_free else ...
         if field.optional:
             annotation |= None
         if own in document.key:
@@ -60,6 +58,22 @@ def make_item_class(name: str, document: ItemDocument, module: str) -> type[Item
             fields[own] = (annotation, default)
     made: type[Item] = create_model(name, __base__=Item, __module__=module, **fields)
     return made
+
+
+def _annotation_of(field: FieldDocument) -> Any:
+    """The type of a field's values."""
+    annotation = _TYPES[field.kind]
+    return list[annotation] if field.is_list else annotation  # type: ignore[valid-type]
+
+
+def read_default(field: FieldDocument) -> Any:
+    """The value of a field where there is none, in its type. Raises ``ValueError`` if it does not fit."""
+    if field.default is None:
+        return None
+    try:
+        return TypeAdapter(_annotation_of(field)).validate_python(field.default)
+    except ValidationError:
+        raise ValueError(f"{field.default!r} is not of the type of the field, {field.type}") from None
 
 
 def read_fields(source: Any, fields: Mapping[str, FieldDocument], response: Response) -> dict[str, Any]:
@@ -88,6 +102,8 @@ def _find_values(source: Any, field: FieldDocument, response: Response, parsed: 
         return [_page_value(response, field.page)]
     for text in field.select or ():
         query = compile_query(text)
+        if source is not response and (query.kind == "json") == isinstance(source, Selector):
+            continue  # there is no JSON in a block of a page, and no element in a value of JSON
         where = source
         if query.kind == "json" and source is response:
             if not parsed:
@@ -109,7 +125,9 @@ def _page_value(response: Response, what: str) -> Any:
     if what == "url":
         return response.url
     page = response.page
-    return {"title": page.title, "description": page.description}.get(what) or page.main_text()
+    if what == "text":
+        return page.main_text()
+    return page.title if what == "title" else page.description
 
 
 # --------------------------------------------------------------------------- one value
@@ -121,7 +139,7 @@ def _read_value(found: Any, field: FieldDocument, response: Response) -> Any:
     if kind == "html":
         return found.get() if isinstance(found, Selector) else str(found)
     if not isinstance(found, Selector | str):  # JSON has values of its own
-        if kind == "json" or (isinstance(found, bool) and kind == "bool"):
+        if kind == "json" or isinstance(found, dict | list) or (isinstance(found, bool) and kind == "bool"):
             return found
         if isinstance(found, int | float) and not isinstance(found, bool) and kind not in ("str", "url"):
             return Decimal(str(found)) if kind in ("decimal", "price") else found

@@ -16,10 +16,15 @@ from gossamer.config.settings import find_field
 from gossamer.core.errors import UsageError
 from gossamer.items.item import Item
 from gossamer.spiders.declarative.document import SpiderDocument
+from gossamer.spiders.declarative.fields import read_default
+from gossamer.spiders.query import compile_query
 from gossamer.spiders.spider import Spider
 
 MOST_PROBLEMS = 10
 """Problems of one file that are listed."""
+
+_WORDS = frozenset({"document", "item_classes", "paginates", "source_file"})
+"""What a spider in TOML has beside the words of every spider."""
 
 KeyPlace = tuple[str | int, ...]
 """The keys that lead to a place in the file."""
@@ -30,11 +35,11 @@ _KEY = re.compile(r"""\s*(?P<name>(?:[\w-]+|"[^"]*")(?:\s*\.\s*(?:[\w-]+|"[^"]*"
 def read_document(path: Path) -> SpiderDocument:
     """The spider of a file. Raises ``UsageError`` with all that is wrong with it."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
         content = tomllib.loads(text)
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"{path} is not TOML: {error}") from None
     if path.name == "gossamer.toml":
         raise UsageError(
@@ -122,7 +127,7 @@ def _find_loose_ends(document: SpiderDocument) -> Iterator[tuple[KeyPlace, str]]
     if document.start is not None and document.start not in pages:
         yield ("start",), f"there is no page type {document.start!r}{_suggest(document.start, pages)}"
     for name in pages:
-        if hasattr(Spider, name) and name != "parse":
+        if (hasattr(Spider, name) and name != "parse") or name in _WORDS:
             yield ("pages", name), f"{name!r} is a word of every spider; give the page type another name"
         yield from _find_page_ends(document, name)
     for name in document.items:
@@ -140,6 +145,22 @@ def _find_page_ends(document: SpiderDocument, name: str) -> Iterator[tuple[KeyPl
         if use.type not in items:
             place = ("pages", name, "items", number, "type")
             yield place, f"there is no item type {use.type!r}{_suggest(use.type, items)}"
+        elif use.each is not None and (lost := _find_lost_field(document, use.type, use.each)):
+            where = ("items", use.type, "fields", lost)
+            yield where, f"it finds nothing in a block of {use.each!r}: one is JSON, and the other one is not"
+
+
+def _find_lost_field(document: SpiderDocument, kind: str, each: str) -> str | None:
+    """A field none of whose selectors can be asked of a block: of JSON, or of a page."""
+    is_json = compile_query(each).kind == "json"
+    return next(
+        (
+            name
+            for name, field in document.items[kind].fields.items()
+            if field.select and all((compile_query(text).kind == "json") != is_json for text in field.select)
+        ),
+        None,
+    )
 
 
 def _find_item_ends(document: SpiderDocument, name: str) -> Iterator[tuple[KeyPlace, str]]:
@@ -154,6 +175,10 @@ def _find_item_ends(document: SpiderDocument, name: str) -> Iterator[tuple[KeyPl
             yield place, f"{own!r} is a word of every item; give the field another name"
         if (field.select is None) == (field.page is None):
             yield place, "say where the value is: either select, or page"
+        try:
+            read_default(field)
+        except ValueError as error:
+            yield (*place, "default"), str(error)
 
 
 def _find_unknown_settings(

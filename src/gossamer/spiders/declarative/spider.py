@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from gossamer.core.errors import UsageError
 from gossamer.core.requests import Request
 from gossamer.items.item import Item
+from gossamer.parse.selectors import Selector
 from gossamer.spiders.declarative.document import FollowDocument, LoginDocument, PageDocument, SpiderDocument
 from gossamer.spiders.declarative.fields import make_item_class, read_fields
 from gossamer.spiders.declarative.reading import read_document
@@ -79,6 +80,10 @@ class DeclarativeSpider(Spider):
             links: Sequence[Any] = response.links()
         else:
             links = compile_query(rule.select).find_in(response)
+            if not all(isinstance(link, str | Selector) for link in links):
+                raise ValueError(
+                    f"{response.url}: follow ({rule.select}) finds values of JSON that are no URLs"
+                )
         for request in response.follow_all(links, priority=rule.priority):
             url = request.url
             if rule.allow and not any(re.search(pattern, url) for pattern in rule.allow):
