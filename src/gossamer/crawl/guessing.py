@@ -39,7 +39,7 @@ def guess_on(response: Response, name: str = "") -> GuessResult:
     proposal = propose_spider(response, name)
     if proposal is None:
         raise UsageError(
-            f"nothing on {response.url} repeats, and the page has no JSON-LD that says what it is about: "
+            f"nothing on {response.url} repeats, and the page does not say what one thing it is about: "
             "`gossamer genspider --declarative NAME DOMAIN` writes a spider to start from, "
             "`gossamer shell URL` tries selectors"
         )

@@ -144,6 +144,85 @@ def test_a_page_about_one_thing_by_its_json_ld() -> None:
     )
 
 
+OPENGRAPH = """<meta property="og:type" content="product"><meta property="og:title" content="Arc lamp">
+<meta property="product:price:amount" content="12.50"><meta property="product:price:currency" content="EUR">
+<meta property="og:image" content="/i/arc.jpg"><meta name="description" content="A lamp that bends.">"""
+MICRODATA = """<div itemscope itemtype="https://schema.org/Product"><h1 itemprop="name">Arc  lamp</h1>
+<img itemprop="image" src="/i/arc.jpg"><meta itemprop="sku" content="A-17">
+<div itemprop="offers" itemscope itemtype="https://schema.org/Offer">
+<b itemprop="price" content="12.50">12,50 EUR</b>
+<time itemprop="priceValidUntil" datetime="2027-01-31">soon</time></div></div>"""
+HEADING = """<title>Arc lamp | Shop</title><meta name="description" content="A lamp that bends.">
+<nav><a href=/a>A</a></nav><main><h1>Arc lamp</h1><img src="/i/arc.jpg">
+<p class="price-tag">\u20ac 12.50</p></main>"""
+IMAGE = "http://site.test/i/arc.jpg"
+ARC = {"url": URL, "title": "Arc lamp", "image": IMAGE, "description": "A lamp that bends."}
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "item"),
+    [
+        (OPENGRAPH, "Product", {**ARC, "price": "12.50", "currency": "EUR"}),
+        (HEADING, "Product", {**ARC, "price": "12.50"}),
+        (HEADING.replace("price-tag", "x"), "Page", ARC),
+        (
+            MICRODATA,
+            "Product",
+            {
+                "url": URL,
+                "name": "Arc lamp",
+                "image": IMAGE,
+                "sku": "A-17",
+                "offers_price": "12.50",
+                "offers_pricevaliduntil": "2027-01-31T00:00:00",
+            },
+        ),
+    ],
+    ids=["opengraph", "heading", "heading without a price", "microdata"],
+)
+def test_a_page_about_one_thing_gives_what_it_says_of_it(body: str, kind: str, item: dict[str, Any]) -> None:
+    """And each page is one item, by its URL."""
+    guess = guess_on(page(body))
+    assert f'[items.{kind}]\nkey = "url"' in guess.text
+    assert items_of(guess, page(body)) == [item]
+
+
+def test_an_article_has_its_text_and_its_date() -> None:
+    text = "A thread is a thread, whatever holds it. " * 20
+    body = (
+        '<meta property="og:type" content="article"><meta property="og:title" content="Threads">'
+        '<meta property="article:published_time" content="2026-11-23T08:00:00+01:00">'
+        f"<article><h1>Threads</h1><p>{text}</p></article>"
+    )
+    (item,) = items_of(guess_on(page(body)), page(body))
+    assert (item["title"], item["published"]) == ("Threads", "2026-11-23T08:00:00+01:00")
+    assert text.strip() in item["text"]
+
+
+def test_a_list_is_not_taken_for_one_thing() -> None:
+    """A heading above a list, the group of products of a shop: the list is what matters."""
+    blocks = "".join(
+        f'<div class=offer><a href="/o/{n}">Offer {n}</a><b>{n},50 \u20ac</b></div>' for n in range(4)
+    )
+    for more in (
+        '<meta property="og:type" content="product.group">',
+        '<meta name="description" content="All.">',
+    ):
+        guess = guess_on(page(f"{more}<h1>Offers</h1><div>{blocks}</div>"))
+        assert guess.text.count("[items.") == 2, "one type of items, and its fields"
+        assert guess.items == 4
+
+
+def test_a_hostile_page_gives_a_file_that_can_be_written() -> None:
+    thing = (
+        r'{"@type": "Product", "name": "\ud800 x", "copy": 1, "model_dump": 2, '
+        r'"a\ud800b": "y", "new\nline": "z"}'
+    )
+    guess = guess_on(page(f'<script type="application/ld+json">{thing}</script>'))
+    assert guess.text.encode()
+    assert items_of(guess, page(f'<script type="application/ld+json">{thing}</script>'))
+
+
 @pytest.mark.parametrize(
     "body",
     [

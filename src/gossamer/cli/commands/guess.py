@@ -22,11 +22,12 @@ from gossamer.observe.text import shown_url
 EXAMPLES = """
   gossamer guess https://shop.example/lamps                   print a spider for the page
   gossamer guess https://shop.example/lamps -o spiders/shop.toml --name shop
+  gossamer guess https://shop.example/lamp/17                 fields for a page about one thing
 """
 
 
 def print_guess(
-    url: Annotated[str, typer.Argument(metavar="URL", help="A page with a list of things.")],
+    url: Annotated[str, typer.Argument(metavar="URL", help="A page with a list of things, or about one.")],
     *,
     out: Annotated[
         Path | None,
@@ -39,8 +40,8 @@ def print_guess(
     """Propose a declarative spider for a page.
 
     Looks for what repeats on the page, and proposes a type of items with fields, the way to the next page and
-    to the pages of what is listed; also for what the page says about itself as JSON-LD. The spider runs as
-    it is.
+    to the pages of what is listed. Of a page about one thing it proposes the fields of that: by JSON-LD,
+    microdata or OpenGraph, else by its heading, price, picture and description. The spider runs as it is.
     """
     command = PageCommand.of(url, None, {}, page_overrides(settings, no_robots=no_robots))
     try:

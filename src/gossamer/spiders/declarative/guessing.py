@@ -1,11 +1,10 @@
-"""A proposal for a page: a spider in TOML for what repeats there, and for what it says to machines."""
+"""A proposal for a page: a spider in TOML for what repeats there, and for the one thing that it is about."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -13,6 +12,14 @@ from gossamer.core.text import format_count
 from gossamer.parse.block_values import BlockValue, is_price
 from gossamer.parse.repeats import BlockList, find_blocks
 from gossamer.policy.pagination import read_count
+from gossamer.spiders.declarative.detail_guessing import (
+    MOST_FIELDS,
+    FieldProposal,
+    find_thing,
+    free_name,
+    is_iso_time,
+    make_identifier,
+)
 from gossamer.spiders.response import Response
 
 _NAMES: Mapping[str, str] = {
@@ -47,13 +54,7 @@ _NEXT = (
 )
 _PAGER = (".pagination a", ".pager a", ".page-numbers", ".pages a", "nav a")
 _PAGE_PARAMETER = re.compile(r"[?&](page|p|pg|paged|seite|pagina)=(\d{1,6})(?:&|$)")
-_MAIN_TYPES = re.compile(
-    r"Product|Article|NewsArticle|BlogPosting|Recipe|Event|JobPosting|Book|Movie|Course|Review|Vehicle|Hotel|"
-    r"Restaurant|LocalBusiness|Dataset|SoftwareApplication|VideoObject"
-)
-_MOST_FIELDS = 25
-_UNPRINTABLE = re.compile(r"[^ -~\u00a1-\ufffd]")
-_RESERVED = {"copy": "copies", "json": "data", "dict": "data", "schema": "scheme"}
+_UNPRINTABLE = re.compile(r"[^ -~\u00a1-\ud7ff\ue000-\ufffd]")
 
 
 class SpiderProposal(NamedTuple):
@@ -63,18 +64,12 @@ class SpiderProposal(NamedTuple):
     found: tuple[str, ...]  # for people: what it takes
 
 
-class _Field(NamedTuple):
-    name: str
-    said: Mapping[str, Any]  # the keys of its table
-    example: str
-
-
 def propose_spider(response: Response, name: str = "") -> SpiderProposal | None:
-    """A spider for a page; ``None`` where nothing repeats, and the page says nothing for machines."""
+    """A spider for a page; ``None`` where nothing repeats, and the page is not about one thing."""
     lists = find_blocks(response.page.document) if response.is_html else []
     blocks = lists[0] if lists else None
-    machine = _find_machine_fields(response) if response.is_html else None
-    if blocks is None and machine is None:
+    thing = find_thing(response, has_list=blocks is not None) if response.is_html else None
+    if blocks is None and thing is None:
         return None
     found: list[str] = []
     lines = [
@@ -90,14 +85,14 @@ def propose_spider(response: Response, name: str = "") -> SpiderProposal | None:
     if blocks is not None:
         fields = [*_name_fields(blocks)]
         kind = _type_name(blocks, types)
-        lines += _item_lines(kind, fields, _find_key(blocks, fields), blocks.size)
+        lines += _item_lines(kind, fields, _find_key(blocks, fields))
         uses.append(f"{{ type = {_quote(kind)}, each = {_quote(blocks.selector)} }}")
         found.append(f"{format_count(blocks.size, 'block')} {blocks.selector}: {_list_names(fields)}")
-    if machine is not None:
-        kind = _free_name(machine[0], types)
-        lines += _item_lines(kind, machine[1], "", 1)
+    if thing is not None:
+        kind = free_name(thing.kind, types)
+        lines += _item_lines(kind, thing.fields, thing.fields[0].name)
         uses.append(f"{{ type = {_quote(kind)} }}")
-        found.append(f"JSON-LD {machine[0]}: {_list_names(machine[1])}")
+        found.append(f"{thing.source}: {_list_names(thing.fields)}")
     lines += ["", "[pages.page]", f"items = [{', '.join(uses)}]"]
     paging = _find_paging(response)
     if paging:
@@ -123,7 +118,7 @@ def _table(said: Mapping[str, Any]) -> str:
     return f"{{ {pairs} }}"
 
 
-def _item_lines(kind: str, fields: Sequence[_Field], key: str, count: int) -> Iterator[str]:
+def _item_lines(kind: str, fields: Sequence[FieldProposal], key: str) -> Iterator[str]:
     yield from ("", f"[items.{kind}]")
     if key:
         yield f"key = {_quote(key)}"
@@ -135,7 +130,7 @@ def _item_lines(kind: str, fields: Sequence[_Field], key: str, count: int) -> It
         yield f"{field.name} = {said}  # {_UNPRINTABLE.sub('?', shown)}"
 
 
-def _list_names(fields: Sequence[_Field]) -> str:
+def _list_names(fields: Sequence[FieldProposal]) -> str:
     return ", ".join(field.name for field in fields)
 
 
@@ -165,30 +160,20 @@ def _name_of(url: str) -> str:
 
 def _type_name(blocks: BlockList, taken: set[str]) -> str:
     words = re.findall(r"[A-Za-z]+", blocks.type_name)
-    return _free_name("".join(word[:1].upper() + word[1:] for word in words) or "Entry", taken)
+    return free_name("".join(word[:1].upper() + word[1:] for word in words) or "Entry", taken)
 
 
-def _free_name(name: str, taken: set[str]) -> str:
-    """A name that is not taken yet, and takes it."""
-    free, number = name, 1
-    while free in taken:
-        number += 1
-        free = f"{name}{number}" if name[:1].isupper() else f"{name}_{number}"
-    taken.add(free)
-    return free
-
-
-def _name_fields(blocks: BlockList) -> Iterator[_Field]:
+def _name_fields(blocks: BlockList) -> Iterator[FieldProposal]:
     """The fields of the blocks, each with a name of its own."""
     taken: set[str] = set()
-    for value in blocks.values[:_MOST_FIELDS]:
+    for value in blocks.values[:MOST_FIELDS]:
         said: dict[str, Any] = {"select": _selector_of(value)}
         kind = _kind_of(value)
         if kind != "str":
             said["type"] = kind
         if value.coverage < 1:
             said["optional"] = True
-        yield _Field(_free_name(_name_value(value), taken), said, value.values[0])
+        yield FieldProposal(free_name(_name_value(value), taken), said, value.values[0])
 
 
 def _selector_of(value: BlockValue) -> str:
@@ -205,7 +190,7 @@ def _kind_of(value: BlockValue) -> str:
     if value.is_many:
         return "list[str]"
     if value.kind == "time":
-        return "datetime" if all(map(_is_iso, value.values)) else "str"
+        return "datetime" if all(map(is_iso_time, value.values)) else "str"
     if value.kind != "text":
         return "str"
     if is_price(value.values) or _are_all(r"\d{1,9}[.,]\d{1,2}", value.values):
@@ -217,18 +202,10 @@ def _are_all(pattern: str, values: Sequence[str]) -> bool:
     return all(re.fullmatch(pattern, text) for text in values)
 
 
-def _is_iso(text: str) -> bool:
-    try:
-        datetime.fromisoformat(text)
-    except ValueError:
-        return False
-    return True
-
-
 def _name_value(value: BlockValue) -> str:
     """What a field is called: by what it is, by the words around it, by its tag."""
     if value.kind == "data":
-        return _identifier(value.attribute.removeprefix("data-"))
+        return make_identifier(value.attribute.removeprefix("data-"))
     if value.kind in _KINDS:
         return _KINDS[value.kind]
     if is_price(value.values):
@@ -246,16 +223,10 @@ def _name_value(value: BlockValue) -> str:
     if value.words[-1] == "a":
         return "title"
     word = next((word for word in value.words if len(word) > 2), "text")
-    return "text" if word in ("span", "div", "strong") else _identifier(word)
+    return "text" if word in ("span", "div", "strong") else make_identifier(word)
 
 
-def _identifier(word: str) -> str:
-    name = re.sub(r"[^a-z0-9]+", "_", word.lower()).strip("_")
-    name = name if name[:1].isalpha() else f"field_{name}".rstrip("_")
-    return _RESERVED.get(name, name)
-
-
-def _find_key(blocks: BlockList, fields: Sequence[_Field]) -> str:
+def _find_key(blocks: BlockList, fields: Sequence[FieldProposal]) -> str:
     """The field that tells the blocks apart: an id, else the link."""
     for wanted in ("data", "link"):
         for value, field in zip(blocks.values, fields, strict=False):
@@ -289,55 +260,3 @@ def _find_paging(response: Response) -> dict[str, str]:
 
 def _quote_xpath(text: str) -> str:
     return f'"{text}"' if '"' not in text else f"'{text}'"
-
-
-# --------------------------------------------------------------------------- JSON-LD
-
-
-def _find_machine_fields(response: Response) -> tuple[str, list[_Field]] | None:
-    """The type and the fields of what the page is about, by its JSON-LD; ``None``: it does not say."""
-    about = [
-        (number, *found) for number, value in enumerate(response.json_ld()) if (found := _main_type(value))
-    ]
-    if len(about) != 1:
-        return None  # of several things, it is about none
-    number, kind, value = about[0]
-    taken: set[str] = set()
-    fields = [
-        _Field(_free_name(_identifier("_".join(path)), taken), _json_field(number, path, leaf), str(leaf))
-        for path, leaf in _leaves_of(value)
-    ]
-    return (kind, fields[:_MOST_FIELDS]) if fields else None
-
-
-def _main_type(value: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | None:
-    """The type of an object that a page may be about, and the object."""
-    said = value.get("@type")
-    kind = str(said[0] if isinstance(said, list) and said else said)
-    return (kind, value) if _MAIN_TYPES.fullmatch(kind) else None
-
-
-def _json_field(number: int, path: Sequence[str], leaf: Any) -> dict[str, Any]:
-    steps = "".join(f".{part}" if re.fullmatch(r"[A-Za-z_][\w-]*", part) else f'["{part}"]' for part in path)
-    said: dict[str, Any] = {"select": f"$[{number}]{steps}"}
-    if isinstance(leaf, bool):
-        said["type"] = "bool"
-    elif isinstance(leaf, int | float) or (
-        path[-1].lower().endswith("price") and re.fullmatch(r"[\d.,]+", str(leaf))
-    ):
-        said["type"] = "decimal"
-    elif _is_iso(str(leaf)) and not str(leaf).isdecimal():
-        said["type"] = "datetime"
-    return {**said, "optional": True}
-
-
-def _leaves_of(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """What has no parts, three levels deep, without what JSON-LD says of itself."""
-    for name, inner in value.items():
-        if name.startswith("@") or '"' in name:
-            continue
-        way = (*path, name)
-        if isinstance(inner, dict) and len(way) < 3:
-            yield from _leaves_of(inner, way)
-        elif isinstance(inner, str | int | float) and str(inner).strip():
-            yield way, inner
