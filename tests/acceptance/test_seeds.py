@@ -66,12 +66,13 @@ def test_pages_that_are_named_one_by_one_are_fetched_and_nothing_else(tmp_path, 
 def test_a_row_names_its_callback_and_what_goes_with_it(tmp_path, site, shop):
     rows = [{"url": url, "callback": "parse_product", "cb_kwargs": {"n": n}, "meta": {"k": n}, "priority": n}
             for n, url in enumerate(pages_of(site, 3))]  # fmt: skip
-    rows += [{"url": f"{site.url}/page?wrong", "callback": "parse_nothing"}, {"url": "https://else.example/"}]
+    rows += [{"url": f"{site.url}/page?wrong", "callback": name} for name in ("parse_nothing", "start", "_x")]
+    rows += [{"url": "https://else.example/"}]
     (tmp_path / "urls.jsonl").write_text("\n".join(map(json.dumps, rows)))
     done = gossamer("seeds urls.jsonl --target shop.py --json", cwd=tmp_path, code=1)
     report = json.loads(done.stdout)
-    assert report["left_out"] == {"invalid": 1, "offsite": 1}
-    assert [refusal["number"] for refusal in report["refusals"]] == [4, 5]
+    assert report["left_out"] == {"invalid": 3, "offsite": 1}
+    assert [refusal["number"] for refusal in report["refusals"]] == [4, 5, 6, 7]
     gossamer("crawl shop.py -O out.jsonl --no-robots", *FAST, cwd=tmp_path)
     items = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     assert sorted((item["kind"], item["meta"]) for item in items) == [(f"product {n}", n) for n in range(3)]
@@ -159,6 +160,10 @@ def test_what_does_not_go_together_is_said(tmp_path):
     unknown = gossamer("seeds --query x --database mysql://me:secret@y/z", cwd=tmp_path, code=2).stderr
     assert "cannot be asked" in unknown
     assert "secret" not in unknown
+    for url in ("postgresql://me:secret#1@127.0.0.1:1/y", "postgresql://me:secret/1@127.0.0.1:1/y"):
+        mangled = gossamer("seeds --query x --database", url, cwd=tmp_path, code=2).stderr
+        assert "is not a URL of PostgreSQL" in mangled
+        assert "secret" not in mangled
 
 
 def test_a_list_comes_through_a_pipe(tmp_path):

@@ -36,6 +36,7 @@ FIELDS = ("url", "callback", "priority", "meta", "cb_kwargs")
 STDIN = "-"
 _BY_SUFFIX = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl"}
 _PACKED = (".gz", ".zst")
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 
 
@@ -110,6 +111,8 @@ def _format_of(place: str) -> str:
 @contextmanager
 def _open_plain(place: str) -> Iterator[tuple[BinaryIO, BinaryIO]]:
     """The file as it is, and its content: packed files are told by how they begin."""
+    if place == STDIN and sys.stdin is None:
+        raise UsageError("stdin is closed: there is no list to read")
     try:
         raw = cast("BinaryIO", sys.stdin.buffer) if place == STDIN else open(place, "rb")  # noqa: SIM115, PTH123
     except OSError as error:
@@ -132,6 +135,8 @@ def _lines_of(plain: BinaryIO) -> Iterator[Line]:
     number = 0
     while line := plain.readline(LONGEST):
         number += 1
+        if number == 1 and line.startswith(_UTF16) and b"\0" in line:
+            raise UsageError("the list is in UTF-16: save it as UTF-8, or pipe it through `iconv -f utf-16`")
         if number == 1:
             line = line.removeprefix(b"\xef\xbb\xbf")
         if len(line) >= LONGEST and not line.endswith(b"\n"):

@@ -41,6 +41,8 @@ SHOWN = 20
 REOPEN_EVERY = 25
 """Chunks after which a job of a fleet that has ended meanwhile is opened again."""
 REMEMBERED_HOSTS = 10_000
+MOST_PRIORITY = 2**31
+"""Of a row: more than any crawl tells apart, and less than cannot be stored."""
 _NO_TRAPS = TrapRules(max_segments=None, max_repeats=None, max_same_body=None)
 
 
@@ -211,8 +213,11 @@ class SeedWriter:
             self._refusals.append(SeedRefusal(number=row.number, reason=said, text=text))
 
     def _check_callback(self, name: str | None) -> None:
-        if name is not None and not callable(getattr(self._spider, name, None)):
-            raise UsageError(f"the spider {self._spider.name!r} has no method {name!r}")
+        if name is None or name == "parse":
+            return
+        is_word = name.startswith("_") or hasattr(Spider, name)  # it may be called, and not with a page
+        if is_word or not callable(getattr(self._spider, name, None)):
+            raise UsageError(f"the spider {self._spider.name!r} has no callback {name!r}")
 
     async def _trust_hosts(self, entries: list[Entry]) -> None:
         """Hosts that are private by their names were named by a person, and may be asked."""
@@ -230,10 +235,9 @@ def request_of(fields: Mapping[str, Any]) -> Request:
     if not isinstance(url, str) or not url.strip():
         raise UsageError("there is no URL")
     url = url.strip()
-    if "://" not in url:
-        if not is_url(url):
-            raise UsageError("not a URL")
-        url = absolute_url(url)
+    if not is_url(url):
+        raise UsageError("not a URL")
+    url = absolute_url(url)
     if len(fields) == 1:
         return Request(url)
     given = {name: fields[name] for name in FIELDS[1:] if fields.get(name) is not None}
@@ -247,9 +251,10 @@ def request_of(fields: Mapping[str, Any]) -> Request:
 
 def _whole_number(value: Any) -> int:
     try:
-        return int(value)
-    except (TypeError, ValueError):
+        number = int(value)
+    except (TypeError, ValueError, OverflowError):
         raise UsageError(f"priority {value!r} is not a whole number") from None
+    return max(-MOST_PRIORITY, min(number, MOST_PRIORITY))
 
 
 def _json_object(text: str, name: str) -> Any:

@@ -69,7 +69,7 @@ def find_target(
     if file is not None:
         return _of_class(_class_in_file(*file), arguments)
     if "://" in target:
-        return _of_url(target, arguments, project)
+        return _of_url(absolute_url(target), arguments, project)
     found = discover_spiders(project)
     if target in found.spiders:
         return _of_class(found.spiders[target], arguments)

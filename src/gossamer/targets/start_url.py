@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 from gossamer.policy import urls
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
 
 def absolute_url(text: str) -> str:
     """``shop.example/a`` is meant as ``https://shop.example/a``."""
-    return text if "://" in text else f"https://{text}"
+    return text if _SCHEME.match(text) else f"https://{text}"
 
 
 def find_start_url(text: str) -> str | None:

@@ -135,6 +135,7 @@ async def test_whatever_a_file_holds_nothing_else_is_raised(tmp_path_factory, co
         ({"url": None}, "there is no URL"),
         ({"url": "hello world"}, "not a URL"),
         ({"url": "https://a.example/", "priority": "high"}, "is not a whole number"),
+        ({"url": "https://a.example/", "priority": float("inf")}, "is not a whole number"),
         ({"url": "https://a.example/", "meta": "{"}, "meta is not JSON"),
         ({"url": "https://a.example/", "meta": "[1]"}, "meta"),
         ({"url": "https://a.example/", "callback": 3}, "callback"),
@@ -143,6 +144,31 @@ async def test_whatever_a_file_holds_nothing_else_is_raised(tmp_path_factory, co
 def test_what_is_wrong_with_a_row_is_said(fields, problem):
     with pytest.raises(UsageError, match=problem):
         request_of(fields)
+
+
+def test_priorities_that_cannot_be_stored_are_the_largest_that_can():
+    assert request_of({"url": "https://a.example/", "priority": "9" * 40}).priority == 2**31
+    assert request_of({"url": "https://a.example/", "priority": -(10**30)}).priority == -(2**31)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+async def test_a_list_in_utf_16_is_said_once(tmp_path, encoding):
+    """As some shells write it: not one message for each of its lines."""
+    path = tmp_path / "urls.txt"
+    path.write_bytes("\ufeffhttps://a.example/\r\nhttps://b.example/\r\n".encode(encoding))
+    with pytest.raises(UsageError, match="UTF-16: save it as UTF-8"):
+        await rows_of(path)
+
+
+async def test_standard_input_that_is_closed(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(UsageError, match="stdin is closed"):
+        await rows_of("-")
+
+
+def test_a_url_in_the_parameters_is_no_scheme():
+    url = "shop.example/login?next=https://shop.example/a"
+    assert request_of({"url": url}).url == f"https://{url}"
 
 
 def test_a_name_without_a_scheme_is_meant_as_https():
