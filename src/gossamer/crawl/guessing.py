@@ -13,6 +13,7 @@ from gossamer.spiders.declarative.guessing import propose_spider
 from gossamer.spiders.declarative.reading import parse_document
 from gossamer.spiders.declarative.spider import make_spider
 from gossamer.spiders.response import Response
+from gossamer.targets.start_url import allowed_domain_of
 
 
 class GuessResult(NamedTuple):
@@ -36,7 +37,7 @@ def guess_spider(command: PageCommand, tell: Callable[[str], None], name: str = 
 
 def guess_on(response: Response, name: str = "") -> GuessResult:
     """The same for a page that is there."""
-    proposal = propose_spider(response, name)
+    proposal = propose_spider(response, allowed_domain_of(response.url), name)
     if proposal is None:
         raise UsageError(
             f"nothing on {response.url} repeats, and the page does not say what one thing it is about: "

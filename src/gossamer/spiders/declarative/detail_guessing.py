@@ -95,7 +95,8 @@ def free_name(name: str, taken: set[str]) -> str:
 
 def make_identifier(word: str) -> str:
     """A word as the name of a field."""
-    name = re.sub(r"[^a-z0-9]+", "_", word.lower()).strip("_")
+    apart = re.sub(r"([a-z])([A-Z])", r"\1_\2", word)
+    name = re.sub(r"[^a-z0-9]+", "_", apart.lower()).strip("_")
     name = name if name[:1].isalpha() else f"field_{name}".rstrip("_")
     name = _RESERVED.get(name, name)
     return f"own_{name}" if hasattr(Item, name) else name

@@ -56,6 +56,10 @@ _PAGER = (".pagination a", ".pager a", ".page-numbers", ".pages a", "nav a")
 _PAGE_PARAMETER = re.compile(r"[?&](page|p|pg|paged|seite|pagina)=(\d{1,6})(?:&|$)")
 _UNPRINTABLE = re.compile(r"[^ -~\u00a1-\ud7ff\ue000-\ufffd]")
 
+_ASIDE = re.compile(r"relat|similar|recommend|also|sell|comment|review", re.IGNORECASE)
+LEAST_BLOCKS = 8
+"""Blocks of a list that matters on a page about one thing."""
+
 
 class SpiderProposal(NamedTuple):
     """A declarative spider for a page, and what was found there."""
@@ -64,11 +68,16 @@ class SpiderProposal(NamedTuple):
     found: tuple[str, ...]  # for people: what it takes
 
 
-def propose_spider(response: Response, name: str = "") -> SpiderProposal | None:
-    """A spider for a page; ``None`` where nothing repeats, and the page is not about one thing."""
+def propose_spider(response: Response, domain: str, name: str = "") -> SpiderProposal | None:
+    """A spider for a page, whose links are those of ``domain``.
+
+    ``None`` where nothing repeats, and the page is not about one thing.
+    """
     lists = find_blocks(response.page.document) if response.is_html else []
     blocks = lists[0] if lists else None
     thing = find_thing(response, has_list=blocks is not None) if response.is_html else None
+    if blocks is not None and thing is not None and _is_aside(blocks):
+        blocks = None
     if blocks is None and thing is None:
         return None
     found: list[str] = []
@@ -78,7 +87,7 @@ def propose_spider(response: Response, name: str = "") -> SpiderProposal | None:
         "",
         f"name = {_quote(name or _name_of(response.url))}",
         f"start_urls = [{_quote(response.url)}]",
-        f"allowed_domains = [{_quote(urlsplit(response.url).hostname or '')}]",
+        f"allowed_domains = [{_quote(domain)}]",
     ]
     uses: list[str] = []
     types: set[str] = set()
@@ -100,6 +109,11 @@ def propose_spider(response: Response, name: str = "") -> SpiderProposal | None:
         found.append(f"pages: {', '.join(f'{key} = {value}' for key, value in paging.items())}")
     lines += _detail_lines(blocks)
     return SpiderProposal("\n".join(lines) + "\n", tuple(found))
+
+
+def _is_aside(blocks: BlockList) -> bool:
+    """Whether a list stands beside the thing that a page is about: what is like it, what others bought."""
+    return blocks.size < LEAST_BLOCKS or _ASIDE.search(f"{blocks.selector} {blocks.type_name}") is not None
 
 
 # --------------------------------------------------------------------------- text
@@ -142,7 +156,8 @@ def _detail_lines(blocks: BlockList | None) -> Iterator[str]:
     selector = f"{blocks.selector} {link.selector}".strip()
     yield from (
         "",
-        "# To visit the pages that the blocks lead to, add this to [pages.page], and say what is there:",
+        "# To visit the pages that the blocks lead to, add this to [pages.page], and say what is there",
+        "# (`gossamer guess` of one of them proposes it):",
         f'# follow = {{ select = {_quote(selector)}, page = "detail", priority = 1 }}',
         "#",
         "# [pages.detail]",
