@@ -21,6 +21,7 @@ from gossamer.core.results import FetchResult, ItemRecord
 from gossamer.core.routes import DIRECT, Route
 from gossamer.policy.file_names import is_raster, is_wanted, name_blob, name_thumbnail, read_type
 from gossamer.policy.retry import fault_of_status
+from gossamer.policy.validators import NOT_MODIFIED, is_conditional, question_of, validator_of
 from gossamer.ports.blob_store import BlobStore
 from gossamer.ports.clock import Clock
 from gossamer.ports.fetcher import Fetcher
@@ -28,11 +29,7 @@ from gossamer.ports.file_store import FileStore
 
 BROKEN = "broken_picture"
 """The flag, and the reason, of a picture that no thumbnails can be made of."""
-NOT_MODIFIED = 304
-MAX_VALIDATOR = 500
-_OWN = frozenset(
-    {"authorization", "cookie", "if-match", "if-modified-since", "if-none-match", "if-unmodified-since"}
-)
+_PERSONAL = frozenset({"authorization", "cookie"})
 WHOLE = frozenset({200, 203})
 """Statuses of answers that are a file, and all of it."""
 
@@ -78,6 +75,7 @@ class FileKeeper:
         self._make_record = make_record
         self._make_thumbnails = make_thumbnails
         self._spool_bytes = spool_bytes
+        self._unchanged: dict[str, StoredFile] = {}  # by URL, until they are seen again
 
     def __repr__(self) -> str:
         return f"FileKeeper({self._job!r}, {self._blobs!r})"
@@ -89,13 +87,15 @@ class FileKeeper:
         """
         headers = {"Accept": "*/*", "Accept-Encoding": "identity"}
         known = await self._find_known(request)
-        if known is not None and known.etag:
-            headers["If-None-Match"] = known.etag
-        elif known is not None and known.modified:
-            headers["If-Modified-Since"] = known.modified
+        if known is not None:
+            headers |= question_of(known.etag, known.modified)
         own = {name.lower() for name in request.headers}
         added = {name: value for name, value in headers.items() if name.lower() not in own}
-        return await self._fetcher.fetch(request.replace(headers={**request.headers, **added}), route)
+        asked = request.replace(headers={**request.headers, **added})
+        fetched = await self._fetcher.fetch(asked, route)
+        if known is not None and fetched.status == NOT_MODIFIED:
+            self._unchanged[_asked_url(request)] = known
+        return fetched
 
     async def keep_file(self, request: Request, fetched: FetchResult) -> tuple[ItemRecord, dict[str, int]]:
         """The item of a file that is kept now, and what was left out of it.
@@ -147,8 +147,8 @@ class FileKeeper:
             size_bytes=saved.size_bytes,
             type=kind,
             thumbnails=await self._keep_thumbnails(kind, saved, dropped),
-            etag=_validator_of(fetched, "etag"),
-            modified=_validator_of(fetched, "last-modified"),
+            etag=validator_of(fetched, "etag"),
+            modified=validator_of(fetched, "last-modified"),
             stored_at=now,
             last_seen=now,
         )
@@ -190,7 +190,7 @@ class FileKeeper:
     async def _see_again(self, request: Request) -> StoredFile:
         """The row of this job for a file that has not changed. Raises :class:`FetchError`."""
         now = self._clock.now()
-        known = await self._find_known(request)
+        known = self._unchanged.pop(_asked_url(request), None)
         seen = None if known is None else await self._files.see_body(known.sha256, now)
         if known is None or seen is None:  # deleted meanwhile, or nobody has asked whether it changed
             raise FetchError(Fault.PROTOCOL, "status 304 for a file that is not here")
@@ -199,13 +199,11 @@ class FileKeeper:
 
 def _is_somebodys(request: Request) -> bool:
     """Whether the answer may be meant for one visitor, or is to be compared with what the user has."""
-    return bool(request.session) or any(name.lower() in _OWN for name in request.headers)
-
-
-def _validator_of(fetched: FetchResult, name: str) -> str:
-    """A validator (RFC 9110, 8.8) that can be sent as it came; ``""``: there is none."""
-    value = fetched.header(name)
-    return value if len(value) <= MAX_VALIDATOR and value.isascii() and value.isprintable() else ""
+    return (
+        bool(request.session)
+        or is_conditional(request.headers)
+        or not _PERSONAL.isdisjoint(name.lower() for name in request.headers)
+    )
 
 
 def _asked_url(request: Request) -> str:

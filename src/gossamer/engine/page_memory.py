@@ -38,6 +38,7 @@ from gossamer.policy.freshness import (
 )
 from gossamer.policy.request_secrets import secret_values_of
 from gossamer.policy.retry import fault_of_status
+from gossamer.policy.validators import is_conditional, question_of, validator_of
 from gossamer.ports.clock import Clock
 from gossamer.ports.known_page_store import KnownPageStore
 
@@ -45,10 +46,8 @@ MAX_REQUEST = 65_536
 """Characters of a request that is kept for later crawls; it may carry much in ``meta``."""
 ASKED_AT_ONCE = 5000
 """Pages that one question to the store is about, at most."""
-_MAX_VALIDATOR = 500
 _WAYS = frozenset({"http", "impersonate"})
 """Ways to fetch that send what they are told: a browser has its own cache, a gateway asks as it likes."""
-_CONDITIONS = frozenset({"if-match", "if-modified-since", "if-none-match", "if-range", "if-unmodified-since"})
 
 PackRequest = Callable[[Request, str], str]
 """From a request and its host to the form in which it is kept."""
@@ -116,13 +115,8 @@ class PageMemory:
         page = attempt.known = self._of_leases.pop(token)
         if page is None or not self._asks_conditionally or not self._can_ask(page, attempt, request):
             return request
-        headers = dict(request.headers)
-        if page.etag:
-            headers["If-None-Match"] = page.etag
-        if page.modified:
-            headers["If-Modified-Since"] = page.modified
         attempt.is_conditional = True
-        return request.replace(headers=headers)
+        return request.replace(headers={**request.headers, **question_of(page.etag, page.modified)})
 
     def _can_ask(self, page: KnownPage, attempt: OpenAttempt, request: Request) -> bool:
         return (
@@ -131,7 +125,7 @@ class PageMemory:
             and page.job != self._job.id
             and request.method in ("GET", "HEAD")
             and way_of(attempt.route.rung) in _WAYS
-            and not any(name.lower() in _CONDITIONS for name in request.headers)
+            and not is_conditional(request.headers)
             and (former := self._former_request(page)) is not None
             and asks_same(request, former, self._own_meta)
         )
@@ -173,8 +167,8 @@ class PageMemory:
             at=attempt.started_at,
             job=self._job.id,
             request=self._pack_entry(entry) or page.request,
-            etag=_validator_of(fetched, "etag"),
-            modified=_validator_of(fetched, "last-modified"),
+            etag=validator_of(fetched, "etag"),
+            modified=validator_of(fetched, "last-modified"),
         )
         if attempt.is_unchanged:
             return note_unchanged(page, found, self._rules)
@@ -197,7 +191,7 @@ class PageMemory:
         if page is None or page.job != self._job.id or page.body_hash != _hash_of(fetched.body):
             return None
         if verdict is Verdict.SUCCESS:
-            return note_read(page, _validator_of(fetched, "etag"), _validator_of(fetched, "last-modified"))
+            return note_read(page, validator_of(fetched, "etag"), validator_of(fetched, "last-modified"))
         return note_read(page, "", "") if verdict is Verdict.REDIRECT else None  # the page says to go on
 
     async def note_links(self, results: Sequence[VisitResult]) -> list[VisitResult]:
@@ -304,9 +298,3 @@ def _flag_unchanged(result: VisitResult, page: KnownPage | None) -> VisitResult:
 
 def _hash_of(data: bytes) -> int:
     return int.from_bytes(blake2b(data, digest_size=8).digest(), "big", signed=True)
-
-
-def _validator_of(fetched: FetchResult, name: str) -> str:
-    """A validator (RFC 9110, 8.8) that can be sent as it came; ``""``: there is none."""
-    value = fetched.header(name)
-    return value if len(value) <= _MAX_VALIDATOR and value.isascii() and value.isprintable() else ""

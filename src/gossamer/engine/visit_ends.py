@@ -14,9 +14,8 @@ from gossamer.engine.attempt import MAX_DETAIL, OpenAttempt
 from gossamer.engine.parts import VisitParts
 from gossamer.policy.deferral import defer_entry
 from gossamer.policy.trap_budgets import describe_trap
+from gossamer.policy.validators import NOT_MODIFIED, is_question
 
-NOT_MODIFIED = 304
-_CONDITIONS = frozenset({"if-modified-since", "if-none-match"})
 OWN_WAIT_S = 30.0
 """A request that waits while others of its host do not comes back after so long at the soonest."""
 
@@ -79,7 +78,7 @@ def check_not_modified(request: Request, fetched: FetchResult) -> None:
     """
     if fetched.status != NOT_MODIFIED or request.saves is not None:
         return
-    if not any(name.lower() in _CONDITIONS for name in request.headers):
+    if not is_question(request.headers):
         raise FetchError(Fault.PROTOCOL, "status 304 although nobody asked whether the page has changed")
 
 

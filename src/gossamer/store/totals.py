@@ -16,10 +16,9 @@ from gossamer.core.freshness import UNCHANGED
 from gossamer.core.jobs import JobTotals
 from gossamer.core.results import DEFERRED, Attempt, Verdict, VisitResult
 from gossamer.policy.goals import EXPECTED, keep_largest
+from gossamer.policy.validators import NOT_MODIFIED
 from gossamer.store.counters import COST_UNITS, LABEL, BatchCounts, count_attempts
 from gossamer.store.series import bucket_of
-
-NOT_MODIFIED = 304
 
 
 def count_results(results: Sequence[VisitResult]) -> BatchCounts:

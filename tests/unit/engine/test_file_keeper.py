@@ -32,6 +32,18 @@ def picture(kind, size=(40, 30), mode="RGB"):
     return out.getvalue()
 
 
+def count_calls(of, name):
+    """A list that grows with each call of a method."""
+    act, calls = getattr(of, name), []
+
+    def count(*given):
+        calls.append(given)
+        return act(*given)
+
+    setattr(of, name, count)
+    return calls
+
+
 class Shelf:
     """A keeper with what it works with; the site answers what ``answer`` says."""
 
@@ -160,8 +172,11 @@ async def test_a_file_that_has_not_changed_is_not_sent_again(tmp_path):
     later = Shelf(tmp_path, "shop-2", files)
     later.clock.advance(50.0)
     later.answer = (304, b"", {})
+    searches = count_calls(files, "find_file")
     again, _ = await later.keep()
-    assert (later.asked[0]["If-None-Match"], "If-Modified-Since" in later.asked[0]) == ('"1"', False)
+    asked = {name: value for name, value in later.asked[0].items() if name.startswith("If-")}
+    assert asked == {"If-None-Match": '"1"', "If-Modified-Since": "Tue, 15 Nov 1994 12:45:26 GMT"}
+    assert len(searches) == 1, "what was known when it was asked is not looked up again"
     assert (again, later.puts) == (first, 0)
     assert {(file.job, file.last_seen) for file in await files.read_files()} == {
         ("shop-1", 1050.0),
