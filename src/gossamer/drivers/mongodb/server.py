@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 from gossamer.core.errors import UsageError
@@ -88,6 +89,13 @@ class MongoServer:
         self._database = _database_of(url, self.place)
         self._clients: dict[asyncio.AbstractEventLoop, AsyncMongoClient[Document]] = {}
         self._alarm = OutageAlarm(f"MongoDB at {self.place}")
+        self._rules = ErrorRules(
+            kinds=_ERRORS,
+            is_passing=is_passing,
+            is_outage=lambda error: isinstance(error, driver.ConnectionFailure | OSError),
+            translate=partial(translate_error, place=self.place),
+            try_s=SELECT_S,
+        )
 
     def __repr__(self) -> str:
         return f"<MongoServer {self.place} ({self._alarm.state})>"
@@ -121,14 +129,7 @@ class MongoServer:
             await db[name].create_indexes([_index_of(fields) for fields in indexes])
 
     async def _run_patiently(self, work: Work[T], patience_s: float) -> T:
-        rules = ErrorRules(
-            kinds=_ERRORS,
-            is_passing=is_passing,
-            is_outage=lambda error: isinstance(error, driver.ConnectionFailure | OSError),
-            translate=lambda error: translate_error(error, self.place),
-            try_s=SELECT_S,
-        )
-        return await run_patiently(lambda: work(self._open_database()), rules, self._alarm, patience_s)
+        return await run_patiently(lambda: work(self._open_database()), self._rules, self._alarm, patience_s)
 
     def _open_database(self) -> MongoDatabase:
         loop = asyncio.get_running_loop()

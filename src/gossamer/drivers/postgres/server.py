@@ -18,6 +18,7 @@ import asyncio
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
+from functools import cached_property
 from types import ModuleType
 from typing import TYPE_CHECKING, TypeVar
 
@@ -102,8 +103,9 @@ class PostgresServer:
                 here.pool.terminate()
 
     async def _run_patiently(self, work: Work[T], patience_s: float) -> T:
-        return await run_patiently(lambda: self._run_once(work), self._rules(), self._alarm, patience_s)
+        return await run_patiently(lambda: self._run_once(work), self._rules, self._alarm, patience_s)
 
+    @cached_property
     def _rules(self) -> ErrorRules:
         return ErrorRules(
             kinds=driver_errors(import_driver()),
