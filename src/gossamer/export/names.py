@@ -46,35 +46,37 @@ def fill_name(name: str, values: Mapping[str, str]) -> str:
     def fill(match: re.Match[str]) -> str:
         if match[1] is None:
             return match[0][0]
-        return safe_part(unsafe.sub("_", values[match[1]]))
+        return safe_part(values[match[1]], unsafe)
 
     return _PART.sub(fill, name)
 
 
-def values_of(job: Job) -> dict[str, str]:
-    """What the placeholders mean that are the same for all files of a job.
+def name_file(target: str, job: Job, kind: str = "", number: int = 1) -> str:
+    """The name of the file of a job's items, of those of a type, or of one of several with a number.
 
     ``date`` and ``time`` are those of its beginning, in UTC, so that the same command writes the same file.
     """
     began = datetime.fromtimestamp(job.created_at, UTC)
-    return {
+    values = {
         "job": job.id,
         "spider": job.name,
+        TYPE: kind,
         "date": began.strftime("%Y-%m-%d"),
         "time": began.strftime("%H%M%S"),
+        NUMBER: f"{number:04}",
     }
+    return fill_name(target, values)
 
 
-def safe_part(value: str) -> str:
+def safe_part(value: str, unsafe: re.Pattern[str] = _UNSAFE) -> str:
     """A value as a part of a name: no separators, no leading dot, not empty, of bounded length."""
-    safe = _UNSAFE.sub("_", value).encode()[:MAX_VALUE].decode(errors="ignore")
+    safe = unsafe.sub("_", value).encode()[:MAX_VALUE].decode(errors="ignore")
     return safe.lstrip(".") or "_"
 
 
 def check_types(target: str, job: Job, types: Sequence[str]) -> None:
     """Raises ``UsageError`` where the items of two types would be written to one file."""
-    known = {**values_of(job), NUMBER: ""}
-    if len({fill_name(target, {**known, TYPE: kind}) for kind in types}) < len(types):
+    if len({name_file(target, job, kind) for kind in types}) < len(types):
         raise UsageError(f"{target}: two types of items would be one file; export each with --type")
 
 

@@ -26,20 +26,11 @@ from gossamer.export.formats import (
     format_of,
     load_writer,
 )
-from gossamer.export.names import (
-    BUCKET,
-    NUMBER,
-    TYPE,
-    check_types,
-    fill_name,
-    placeholders_in,
-    split_url,
-    values_of,
-)
+from gossamer.export.names import BUCKET, name_file, placeholders_in, split_url
 from gossamer.observe.text import shown_url
 from gossamer.ports.store import Store
 from gossamer.queries.export_records import ExportRecordFile
-from gossamer.queries.items import NewItemReader
+from gossamer.queries.items import NewItemReader, list_file_types
 from gossamer.wiring.backends import Backends
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
@@ -63,6 +54,16 @@ class ExportFile(Record, frozen=True):
     def is_stdout(self) -> bool:
         """Whether it is the output of this process."""
         return self.path is None and not self.url
+
+    @property
+    def can_grow(self) -> bool:
+        """Whether new items come behind those that are there."""
+        return self.append and find_kind(self.format).can_grow
+
+    @property
+    def is_rewritten(self) -> bool:
+        """Whether it is to have all items of one job, and is written anew for each that is added."""
+        return self.path is not None and self.append and not self.can_grow
 
 
 def check_file(
@@ -121,7 +122,7 @@ def _check_old(path: Path, chosen: str, packing: str) -> None:
 def check_before_job(output: ExportFile, data: Path, *, fresh: bool) -> None:
     """What :func:`check_continuation` does, before it is known which job it is (``fresh``: a new one)."""
     path = output.path
-    if path is None or not output.append or find_kind(output.format).can_grow or not path.is_file():
+    if path is None or not output.is_rewritten or not path.is_file():
         return
     if fresh or not ExportRecordFile(data, path).is_known:
         check_growth(output.format, path)
@@ -132,9 +133,9 @@ def check_continuation(output: ExportFile, job: Job, data: Path) -> None:
 
     A file that has items of the same job is written anew, with all of them.
     """
-    if output.path is None or not output.append or find_kind(output.format).can_grow:
+    if output.path is None or not output.is_rewritten:
         return
-    path = Path(fill_name(str(output.path), {**values_of(job), TYPE: "", NUMBER: ""}))
+    path = Path(name_file(str(output.path), job))
     if not ExportRecordFile(data, path).known_ranges(job):
         check_growth(output.format, path)
 
@@ -157,13 +158,10 @@ async def write_output(
         if output.is_stdout:
             return [(output.name, result.items)]
         return [(file.name, file.items) for file in result.files]
-    data = Path(backends.settings.data)
-    types = await backends.items.list_types(job) if TYPE in placeholders_in(str(output.path)) else [""]
-    check_types(str(output.path), job, types)
+    data, target = Path(backends.settings.data), str(output.path)
     written = []
-    for kind in types:
-        path = Path(fill_name(str(output.path), {**values_of(job), TYPE: kind, NUMBER: ""}))
-        file = structs.replace(output, path=path)
+    for kind in await list_file_types(backends.items, job, target):
+        file = structs.replace(output, path=Path(name_file(target, job, kind)))
         count = await write_export(file, backends.store, job, data, ItemFilter(type=kind))
         written.append((file.name, count))
     return written
@@ -175,16 +173,14 @@ async def write_export(
     """Write those of a job's items that fit; for ``append``, those that the file does not have already."""
     assert output.path is not None
     mark = ExportRecordFile(data, output.path)
-    can_grow = find_kind(output.format).can_grow
-    if output.append and not can_grow and not mark.known_ranges(job):
+    if output.is_rewritten and not mark.known_ranges(job):
         check_growth(output.format, output.path)
-    grows = output.append and can_grow
-    reader = NewItemReader(store, job, mark.known_ranges(job) if grows else (), which)
+    reader = NewItemReader(store, job, mark.known_ranges(job) if output.can_grow else (), which)
     count = await write_items(
         reader.new_items(),
         output.path,
         output.format,
-        append=grows,
+        append=output.can_grow,
         compression=output.compression,
         ready=lambda part: mark.note_replacement(part, job, reader.seen),
     )

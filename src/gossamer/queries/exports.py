@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterable
+from functools import partial
 from itertools import count as naturals
 from pathlib import Path
 from typing import BinaryIO
@@ -17,18 +18,10 @@ from gossamer.core.jobs import ItemFilter, Job, StoredItem
 from gossamer.core.record import Record
 from gossamer.export import write_items
 from gossamer.export.fields import EVERY_FIELD, FieldChoice
-from gossamer.export.names import (
-    BUCKET,
-    NUMBER,
-    TYPE,
-    check_types,
-    fill_name,
-    placeholders_in,
-    split_url,
-    values_of,
-)
+from gossamer.export.names import BUCKET, NUMBER, TYPE, name_file, placeholders_in, split_url
 from gossamer.ports.backends import StoreBackend
 from gossamer.queries.freshness import select_gone
+from gossamer.queries.items import list_file_types
 from gossamer.queries.jobs import find_job
 from gossamer.wiring.blobs import open_blobs
 
@@ -118,28 +111,19 @@ async def export_items(
     run = _ExportRun(settings, plan, tell)
     if not isinstance(plan.target, str):
         reader = PartReader(run.count_items(plan.choice.read_items(keeping, job)))
-        await run.write_file(reader.read_part(0), plan.target, "stdout")
+        await run.write_file(reader.read_part(0), plan.target)
         return run.make_result(job)
-    found = placeholders_in(plan.target)
-    types = await keeping.items.list_types(job) if TYPE in found and not plan.choice.type else []
-    values = values_of(job)
-    choices = [replace(plan.choice, type=name) for name in types] or [plan.choice]
-    check_types(plan.target, job, types)
-    for choice in choices:
-        reader = PartReader(run.count_items(choice.read_items(keeping, job)))
-        number = 0
-        while not found.intersection((TYPE, NUMBER)) or await reader.has_more():
-            number += 1
-            name = fill_name(plan.target, {**values, TYPE: choice.type, NUMBER: f"{number:04}"})
-            await run.write_file(reader.read_part(plan.split), name, name)
-            if not plan.split:
-                break
-        if plan.split and number:
-            rest = (
-                fill_name(plan.target, {**values, TYPE: choice.type, NUMBER: f"{n:04}"})
-                for n in naturals(number + 1)
-            )
-            await run.remove_rest(rest)
+    asked, may_be_empty = plan.choice.type, placeholders_in(plan.target).isdisjoint((TYPE, NUMBER))
+    for kind in [asked] if asked else await list_file_types(keeping.items, job, plan.target):
+        reader = PartReader(run.count_items(replace(plan.choice, type=kind).read_items(keeping, job)))
+        names = map(partial(name_file, plan.target, job, kind), naturals(1))
+        if not (may_be_empty or await reader.has_more()):
+            continue
+        await run.write_file(reader.read_part(plan.split), next(names))
+        while plan.split and await reader.has_more():
+            await run.write_file(reader.read_part(plan.split), next(names))
+        if plan.split:
+            await run.remove_rest(names)
     return run.make_result(job)
 
 
@@ -186,12 +170,13 @@ class _ExportRun:
             self._tell(self._read)
             yield item
 
-    async def write_file(self, items: AsyncIterator[StoredItem], target: str | BinaryIO, name: str) -> None:
+    async def write_file(self, items: AsyncIterator[StoredItem], target: str | BinaryIO) -> None:
         """Write one file, to its place on this machine or in a bucket."""
         if isinstance(target, str) and target.startswith(BUCKET):
             count = await self._write_blob(items, target)
         else:
             count = await self._write(items, target)
+        name = target if isinstance(target, str) else "stdout"
         self._files.append(ExportedFile(name=name, items=count))
 
     async def remove_rest(self, names: Iterable[str]) -> None:

@@ -9,6 +9,8 @@ from msgspec.structs import replace
 from gossamer.core.jobs import EVERY_ITEM, ItemFilter, Job, StoredItem
 from gossamer.core.record import Record, Time
 from gossamer.export.formats import available_formats
+from gossamer.export.names import TYPE, check_types, placeholders_in
+from gossamer.ports.item_reader import ItemReader
 from gossamer.ports.store import Store
 from gossamer.queries.bounds import cut_values, fit_rows
 from gossamer.queries.cursors import cursor_of, read_place
@@ -75,6 +77,16 @@ async def page_items(
         formats=available_formats(),
         next_cursor=cursor_of(after),
     )
+
+
+async def list_file_types(items: ItemReader, job: Job, target: str) -> list[str]:
+    """The types of items that have a file each by this name; ``""`` is one for all of them.
+
+    Raises ``UsageError`` where two types would be one file.
+    """
+    types = await items.list_types(job) if TYPE in placeholders_in(target) else [""]
+    check_types(target, job, types)
+    return types
 
 
 class NewItemReader:

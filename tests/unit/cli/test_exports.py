@@ -94,6 +94,14 @@ async def test_a_format_that_cannot_be_continued_is_written_anew_for_the_same_jo
     assert file.path.read_bytes() == before
 
 
+def test_the_settings_are_not_loaded_for_a_file_that_grows(tmp_path, monkeypatch):
+    """The crawl loads them anyway, and each time takes as long as the rest of the checks."""
+    monkeypatch.setattr("gossamer.cli.terminal.exports.settings_of", None)
+    for append in (True, False):
+        file = check_output(str(tmp_path / "out.jsonl"), append=append)
+        assert check_at_start([file], None, None, fresh=False) == (file,)
+
+
 def test_what_a_bucket_cannot_do_is_said_before_the_crawl():
     with pytest.raises(UsageError, match="-O writes all items of the job"):
         check_output("s3://bucket/x.csv", append=True)

@@ -88,7 +88,7 @@ def check_at_start(
     for output in outputs:
         if output.url:
             _check_bucket(output.url, settings_of(data, settings))
-        if output.append:
+        if output.is_rewritten:
             check_before_job(output, Path(settings_of(data, settings).data), fresh=fresh)
     return tuple(outputs)
 
