@@ -1,75 +1,49 @@
 """Every token store and every audit log keeps every promise of its contract."""
 
-from contextlib import asynccontextmanager, closing
+from functools import partial
 
 import pytest
 
-from gossamer.drivers.sqlite.database import Database
 from gossamer.store.memory.actions import MemoryActionLog
 from gossamer.store.memory.tokens import MemoryTokenStore
-from gossamer.store.mongodb import schema
 from gossamer.store.mongodb.actions import MongoActionLog
 from gossamer.store.mongodb.tokens import MongoTokenStore
 from gossamer.store.postgres.actions import PostgresActionLog
-from gossamer.store.postgres.schema import make_server
 from gossamer.store.postgres.tokens import PostgresTokenStore
 from gossamer.store.sqlite.actions import SqliteActionLog
 from gossamer.store.sqlite.tokens import SqliteTokenStore
 from gossamer.testing.contracts.action_log import ACTION_LOG_CHECKS, check_action_log
 from gossamer.testing.contracts.token_store import TOKEN_STORE_CHECKS, check_token_store
-from kit.servers import on_servers
+from kit.store_parts import KINDS, maker_of, memory
 
-KINDS = {
-    "memory": (MemoryTokenStore, MemoryActionLog),
-    "sqlite": (SqliteTokenStore, SqliteActionLog),
-    "postgres": (PostgresTokenStore, PostgresActionLog),
-    "mongo": (MongoTokenStore, MongoActionLog),
+TOKENS = {
+    "memory": MemoryTokenStore,
+    "sqlite": SqliteTokenStore,
+    "postgres": PostgresTokenStore,
+    "mongo": MongoTokenStore,
+}
+ACTIONS = {
+    "memory": MemoryActionLog,
+    "sqlite": SqliteActionLog,
+    "postgres": PostgresActionLog,
+    "mongo": MongoActionLog,
 }
 
 
-def memory(kind):
-    @asynccontextmanager
-    async def make(_clock):
-        yield kind()
-
-    return make
-
-
-@pytest.fixture(params=["memory", "sqlite", *on_servers("postgres", "mongo")])
-def open_kind(request, tmp_path):
-    """From 0 (tokens) or 1 (actions) to what makes one."""
-
-    def open_kind(number):
-        kind = KINDS[request.param][number]
-        if request.param == "memory":
-            return memory(kind)
-
-        @asynccontextmanager
-        async def make(_clock):
-            if request.param == "sqlite":
-                with closing(Database(tmp_path / "store.db")) as db:
-                    yield kind(db)
-                return
-            open_server = schema.make_server if request.param == "mongo" else make_server
-            server = open_server(request.getfixturevalue(f"{request.param}_url"))
-            try:
-                yield kind(server)
-            finally:
-                await server.close()
-
-        return make
-
-    return open_kind
+@pytest.fixture(params=KINDS)
+def open_part(request, tmp_path):
+    """From the parts of all kinds of stores to what makes the one of this kind."""
+    return partial(maker_of, request=request, folder=tmp_path)
 
 
 @pytest.mark.parametrize("name", TOKEN_STORE_CHECKS)
-async def test_contract_of_token_stores(open_kind, name):
-    await TOKEN_STORE_CHECKS[name](open_kind(0))
+async def test_contract_of_token_stores(open_part, name):
+    await TOKEN_STORE_CHECKS[name](open_part(TOKENS))
 
 
 @pytest.mark.parametrize("name", ACTION_LOG_CHECKS)
-async def test_contract_of_action_logs(open_kind, name):
-    await ACTION_LOG_CHECKS[name](open_kind(1))
+async def test_contract_of_action_logs(open_part, name):
+    await ACTION_LOG_CHECKS[name](open_part(ACTIONS))
 
 
 async def test_the_suites_run_every_check():
