@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from http import HTTPStatus
 from typing import NamedTuple
@@ -57,9 +57,9 @@ def block_of(fetched: FetchResult, *, keeps_credentials: bool) -> HttpBlock:
     raw = fetched.raw
     if raw is not None:
         header = _last_header(raw.response_header)
-        if headers != fetched.headers:
+        if headers is not fetched.headers:
             header = _FIELD.sub(_hide_field, header)
-        is_chunked = any(name == "transfer-encoding" for name, _ in headers)
+        is_chunked = "transfer-encoding" in [name for name, _ in headers]
         if is_chunked:
             header = _rename_lines(header, len(raw.body))
         if _says(header, said, is_remade=is_chunked):
@@ -81,8 +81,10 @@ def _says(header: bytes, said: tuple[int, Headers], *, is_remade: bool) -> bool:
         return False
 
 
-def hide_credentials(headers: Iterable[tuple[str, str]]) -> Headers:
-    """Fields without the values of credentials."""
+def hide_credentials(headers: Headers) -> Headers:
+    """Fields without the values of credentials; the same ones, where there are none."""
+    if not any(_is_secret_answer(name) for name, _ in headers):
+        return headers
     return tuple([(name, HIDDEN if _is_secret_answer(name) else value) for name, value in headers])
 
 
@@ -113,9 +115,15 @@ def request_header_of(request: Request, fetched: FetchResult, *, keeps_credentia
 
 
 def _hide_request_secrets(header: bytes) -> bytes:
-    first, *lines = header.split(b"\r\n")
-    shown = [first]
-    for line in lines:
+    first, end, fields = header.partition(b"\r\n")
+    return first + end + _hide_secrets(fields)
+
+
+@lru_cache(100)
+def _hide_secrets(fields: bytes) -> bytes:
+    """The same lines without secrets; most requests to a host have the same ones."""
+    shown = []
+    for line in fields.split(b"\r\n"):
         name, colon, _ = line.partition(b":")
         hides = colon and _is_secret(name)
         shown.append(name + b": " + HIDDEN.encode() if hides else line)
@@ -134,13 +142,12 @@ def read_header(header: bytes, *, is_remade: bool = False) -> tuple[int, Headers
     parts = first.split(None, 2)
     if len(parts) < 2 or not parts[0].startswith("HTTP/") or not (parts[1].isascii() and parts[1].isdigit()):
         raise ValueError(f"{first[:40]!r} is not the first line of an answer")
-    fields = []
-    for line in lines[:-1] if is_remade else lines:
-        name, _, value = line.partition(":")
-        key, value = name.strip().lower(), value.strip(" \t")
-        if not value.isascii():
-            value = decode_header_value(value.encode("latin-1"))
-        fields.append((key.removeprefix(RENAMED) if is_remade else key, value))
+    split = [line.partition(":") for line in lines]
+    fields = [(name.strip().lower(), value.strip(" \t")) for name, _, value in split]
+    if not text.isascii():
+        fields = [(name, decode_header_value(value.encode("latin-1"))) for name, value in fields]
+    if is_remade:
+        fields = [(name.removeprefix(RENAMED), value) for name, value in fields[:-1]]
     return int(parts[1]), tuple(fields)
 
 

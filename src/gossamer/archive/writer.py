@@ -1,12 +1,14 @@
-"""Writes what sites answer into WARC files, many answers at a time, in a thread."""
+"""Writes what sites answer into WARC files, many answers at a time; in a thread, unless that is little."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import secrets
+import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import NamedTuple, TypeVar
 
@@ -41,6 +43,8 @@ MAX_ANSWERS = 25_000
 MAX_DIGESTS = 100_000
 PACKED_HERE_BYTES = 512 * 1024
 """So much is packed at once, in about 2 ms: a thread would fight for the interpreter for longer than that."""
+SLOW_S = 0.02
+"""A disk that takes longer for that is written to in a thread from then on, until the next file."""
 REFERS_FOR_S = 86_400.0
 """A body is referred to for so long: then the file that has it may soon be deleted."""
 
@@ -69,10 +73,15 @@ class _PackedBatch(NamedTuple):
     new: dict[str, FormerRecord]  # by digest: bodies that were not written before
 
 
+def _is_small(batch: Sequence[_Waiting]) -> bool:
+    return sum([waiting.fetched.size_bytes for waiting in batch]) <= PACKED_HERE_BYTES
+
+
 class WarcWriter:
     """A :class:`~gossamer.ports.archive_writer.ArchiveWriter` of WARC 1.1 files.
 
-    What has gathered is written in a thread; the loop goes on meanwhile.
+    What has gathered is written in a thread, and the loop goes on meanwhile. The few pages of a turn are
+    handed to the operating system at once: a thread costs more, most of all a commit that waits for it.
     """
 
     def __init__(self, depot: ArchiveDepot, job: str, options: ArchiveOptions | None = None) -> None:
@@ -88,6 +97,7 @@ class WarcWriter:
         self._former: OrderedDict[str, FormerRecord] = OrderedDict()
         self._waiting: list[_Waiting] = []
         self._writing: asyncio.Task[None] | None = None
+        self._is_slow = False
         self._trouble: BaseException | None = None  # why what is queued could not be written
         self._publishing: asyncio.Task[None] | None = None
         self._one_publishes = asyncio.Lock()
@@ -139,6 +149,8 @@ class WarcWriter:
     async def _write_all(self) -> None:
         """Raises what kept something that is queued from being written."""
         self._trouble = None
+        if self._writing is None:
+            self._write_here()
         while self._writing is not None or (self._waiting and self._trouble is None):
             if self._writing is None:
                 self._writing = asyncio.create_task(self._write_waiting())
@@ -155,14 +167,35 @@ class WarcWriter:
                 except BaseException as error:  # noqa: BLE001 - whoever waits for it raises it
                     self._take_back([*batch, *self._waiting], error)
                     return
-                for waiting, place in zip(batch, places, strict=True):
-                    if waiting.place is not None and not waiting.place.done():  # or the visit was broken off
-                        waiting.place.set_result(place)
-                if self._is_full():
-                    self._finish_file()
-                    self._publish_aside()
+                self._end_batch(batch, places)
         finally:
             self._writing = None
+
+    def _write_here(self) -> None:
+        """Write what waits at once, where that is little and has a quick place."""
+        file, batch = self._file, self._waiting
+        if file is None or self._is_slow or self._options.is_synced or not _is_small(batch):
+            return
+        self._waiting = []
+        try:
+            packed = self._pack_batch(batch, file.size)
+            began = time.perf_counter()
+            with self._in_words():
+                self._store_batch(file, packed)
+            self._is_slow = time.perf_counter() - began > SLOW_S
+        except BaseException as error:  # noqa: BLE001 - whoever waits for it raises it
+            self._take_back(batch, error)
+            return
+        self._end_batch(batch, packed.places)
+
+    def _end_batch(self, batch: Sequence[_Waiting], places: Sequence[str]) -> None:
+        """Say where the answers are."""
+        for waiting, place in zip(batch, places, strict=True):
+            if waiting.place is not None and not waiting.place.done():  # or the visit was broken off
+                waiting.place.set_result(place)
+        if self._is_full():
+            self._finish_file()
+            self._publish_aside()
 
     def _take_back(self, batch: Sequence[_Waiting], error: BaseException) -> None:
         """Tell those who wait what is wrong; what is queued is tried again."""
@@ -179,8 +212,13 @@ class WarcWriter:
         )
 
     async def _in_thread(self, act: Callable[[], ValueT]) -> ValueT:
-        try:
+        with self._in_words():
             return await asyncio.to_thread(act)
+
+    @contextmanager
+    def _in_words(self) -> Iterator[None]:
+        try:
+            yield
         except OSError as error:
             raise StorageError(
                 f"the archive cannot be written: {error.filename or self._name}: {error.strerror or error}"
@@ -192,8 +230,7 @@ class WarcWriter:
         if file is None:
             file = await self._in_thread(self._open_file)
         pack = partial(self._pack_batch, batch, file.size)
-        is_small = sum(waiting.fetched.size_bytes for waiting in batch) <= PACKED_HERE_BYTES
-        packed = pack() if is_small else await self._in_thread(pack)
+        packed = pack() if _is_small(batch) else await self._in_thread(pack)
         await self._in_thread(partial(self._store_batch, file, packed))
         return packed.places
 
@@ -253,7 +290,7 @@ class WarcWriter:
     def _open_file(self) -> OpenWarcFile:
         name = f"{self._job}/{self._worker}-{self._number + 1:05}{WARC}"
         file = self._depot.open_file(name)
-        self._file, self._name, self._lines = file, name, []
+        self._file, self._name, self._lines, self._is_slow = file, name, [], False
         self._number += 1
         info = info_record(name, f"gossamer/{__version__}", self._job, self._ids.make_id())
         file.append_bytes(pack_record(info))

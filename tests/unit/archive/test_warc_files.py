@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from warcio.archiveiterator import ArchiveIterator
 
 from gossamer.archive import cdxj, open_file
+from gossamer.archive import writer as writer_module
 from gossamer.archive.depot import ArchiveDepot, delete_files
 from gossamer.archive.http_block import split_block
 from gossamer.archive.index import BLOCK_BYTES, WHOLE_BYTES, CdxjIndex
@@ -290,9 +291,12 @@ async def test_a_full_disk_loses_nothing_that_was_said_to_be_written(tmp_path, m
     assert (scanned.whole_bytes, len(scanned.lines)) == (path.stat().st_size, 5), "no half record is between"
 
 
-async def test_what_is_queued_while_the_disk_is_full_is_written_when_there_is_room(tmp_path, monkeypatch):
+@pytest.mark.parametrize("begun", [0, 1])
+async def test_what_is_queued_while_the_disk_is_full_is_written_when_there_is_room(
+    tmp_path, monkeypatch, begun
+):
     """The commit that waits for it fails, and is tried again; who wants a place is told at once."""
-    real, is_full = os.pwrite, [True]
+    real, is_full = os.pwrite, [False]
 
     def pwrite(file, data, offset):
         if is_full[0]:
@@ -304,6 +308,10 @@ async def test_what_is_queued_while_the_disk_is_full_is_written_when_there_is_ro
     for number in range(3):
         url = f"{SITE}/{number}"
         writer.queue_exchange(Request(url), make_answer(url, b"%d" % number), number)
+        if number < begun:
+            await writer.flush()
+            continue
+        is_full[0] = True
         with pytest.raises(StorageError, match="No space left"):
             await writer.flush()
     with pytest.raises(StorageError, match="No space left"):
@@ -313,6 +321,42 @@ async def test_what_is_queued_while_the_disk_is_full_is_written_when_there_is_ro
     found = [entry.url async for entry in make_reader(tmp_path).list_pages(JOB)]
     assert sorted(found) == [f"{SITE}/{number}" for number in range(3)]
     await writer.close()
+
+
+async def test_a_turns_pages_wait_for_no_thread_unless_the_disk_is_slow(tmp_path, monkeypatch):
+    """With few requests at once, most of what an archive cost was waiting; a slow disk holds up nobody."""
+    monkeypatch.setattr(writer_module, "SLOW_S", 60.0)
+    handed = []
+    to_thread = asyncio.to_thread
+
+    async def count_handed(act, *given):
+        handed.append(act)
+        return await to_thread(act, *given)
+
+    monkeypatch.setattr(asyncio, "to_thread", count_handed)
+
+    async def flush(writer, body=b"x"):
+        handed.clear()
+        writer.queue_exchange(Request(PAGE), make_answer(PAGE, body), 1)
+        await writer.flush()
+        return bool(handed)
+
+    writer = make_writer(tmp_path, max_file_bytes=4000)
+    assert [await flush(writer) for _ in range(3)] == [True, False, False], "only the file is opened there"
+    assert await flush(writer, os.urandom(writer_module.PACKED_HERE_BYTES + 1)), "and what is large is packed"
+    monkeypatch.setattr(writer_module, "SLOW_S", -1.0)
+    assert [await flush(writer) for _ in range(4)] == [True, False, True, True], (
+        "the next file, which is slow"
+    )
+    monkeypatch.setattr(writer_module, "SLOW_S", 60.0)
+    assert await flush(writer), "it stays with the thread"
+    assert await flush(writer, os.urandom(4000)), "up to its end"
+    assert [await flush(writer) for _ in range(2)] == [True, False], "another file is tried anew"
+    await writer.close()
+    synced = make_writer(tmp_path, is_synced=True)
+    assert [await flush(synced) for _ in range(2)] == [True, True]
+    await synced.close()
+    assert len([entry async for entry in make_reader(tmp_path).list_pages(JOB)]) == 1, "all are read"
 
 
 @pytest.mark.parametrize("share", [0, 1, 2, 3])
