@@ -149,8 +149,8 @@ class WarcWriter:
     async def _write_all(self) -> None:
         """Raises what kept something that is queued from being written."""
         self._trouble = None
-        if self._writing is None:
-            self._write_here()
+        if self._writing is None and self._is_written_here(self._waiting):
+            await self._write_waiting()  # without a pause, so that nothing breaks it off
         while self._writing is not None or (self._waiting and self._trouble is None):
             if self._writing is None:
                 self._writing = asyncio.create_task(self._write_waiting())
@@ -167,35 +167,14 @@ class WarcWriter:
                 except BaseException as error:  # noqa: BLE001 - whoever waits for it raises it
                     self._take_back([*batch, *self._waiting], error)
                     return
-                self._end_batch(batch, places)
+                for waiting, place in zip(batch, places, strict=True):
+                    if waiting.place is not None and not waiting.place.done():  # or the visit was broken off
+                        waiting.place.set_result(place)
+                if self._is_full():
+                    self._finish_file()
+                    self._publish_aside()
         finally:
             self._writing = None
-
-    def _write_here(self) -> None:
-        """Write what waits at once, where that is little and has a quick place."""
-        file, batch = self._file, self._waiting
-        if file is None or self._is_slow or self._options.is_synced or not _is_small(batch):
-            return
-        self._waiting = []
-        try:
-            packed = self._pack_batch(batch, file.size)
-            began = time.perf_counter()
-            with self._in_words():
-                self._store_batch(file, packed)
-            self._is_slow = time.perf_counter() - began > SLOW_S
-        except BaseException as error:  # noqa: BLE001 - whoever waits for it raises it
-            self._take_back(batch, error)
-            return
-        self._end_batch(batch, packed.places)
-
-    def _end_batch(self, batch: Sequence[_Waiting], places: Sequence[str]) -> None:
-        """Say where the answers are."""
-        for waiting, place in zip(batch, places, strict=True):
-            if waiting.place is not None and not waiting.place.done():  # or the visit was broken off
-                waiting.place.set_result(place)
-        if self._is_full():
-            self._finish_file()
-            self._publish_aside()
 
     def _take_back(self, batch: Sequence[_Waiting], error: BaseException) -> None:
         """Tell those who wait what is wrong; what is queued is tried again."""
@@ -230,9 +209,18 @@ class WarcWriter:
         if file is None:
             file = await self._in_thread(self._open_file)
         pack = partial(self._pack_batch, batch, file.size)
-        packed = pack() if _is_small(batch) else await self._in_thread(pack)
-        await self._in_thread(partial(self._store_batch, file, packed))
+        if self._is_written_here(batch):
+            packed = pack()
+            self._store_here(file, packed)
+        else:
+            packed = pack() if _is_small(batch) else await self._in_thread(pack)
+            await self._in_thread(partial(self._store_batch, file, packed))
         return packed.places
+
+    def _is_written_here(self, batch: Sequence[_Waiting]) -> bool:
+        """Whether it is little, and has a quick place."""
+        is_quick = self._file is not None and not (self._is_slow or self._options.is_synced)
+        return is_quick and _is_small(batch)
 
     def _pack_batch(self, batch: Sequence[_Waiting], offset: int) -> _PackedBatch:
         written: list[bytes] = []
@@ -253,6 +241,12 @@ class WarcWriter:
             if former is None and parts.block.body:
                 new[parts.digest] = FormerRecord(place, entry.url, entry.at)
         return _PackedBatch(b"".join(written), lines, places, new)
+
+    def _store_here(self, file: OpenWarcFile, packed: _PackedBatch) -> None:
+        began = time.perf_counter()
+        with self._in_words():
+            self._store_batch(file, packed)
+        self._is_slow = time.perf_counter() - began > SLOW_S
 
     def _store_batch(self, file: OpenWarcFile, packed: _PackedBatch) -> None:
         file.append_bytes(packed.data)
