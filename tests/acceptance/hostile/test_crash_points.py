@@ -13,11 +13,15 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from kit.environment import environment
 from kit.hostile import crash_it
 
-STRIDE = 1 if os.environ.get("GOSSAMER_TEST_EVERY_CRASH") else 17
+STRIDE, LONG_S = (1, 1_700) if os.environ.get("GOSSAMER_TEST_EVERY_CRASH") else (17, 170)
 DIED = 86
+
+pytestmark = pytest.mark.timeout(LONG_S + 100)
 
 
 def crashes(folder: Path, points: list[int]) -> list[dict[str, Any]]:
@@ -26,7 +30,7 @@ def crashes(folder: Path, points: list[int]) -> list[dict[str, Any]]:
         input=json.dumps({"folder": str(folder), "points": points}),
         capture_output=True,
         text=True,
-        timeout=170,
+        timeout=LONG_S,
         env=environment(),
         check=False,
     )
