@@ -62,6 +62,7 @@ def log_in_notes(known_target: str) -> list[str]:
     ]
 
 
+_UNCHANGED = "304"
 _CONTINUED = (FinishReason.SIGNAL, FinishReason.MAX_TIME, FinishReason.PAUSED, FinishReason.STOPPED)
 
 
@@ -127,6 +128,9 @@ def _no_page_notes(job: str, ran: RunSummary, before: JobTotals, tally: JobTotal
             links = f"{format_count(too_deep, 'link')} {'was' if too_deep == 1 else 'were'} too deep"
             said.append(f"{links}; --fresh with more depth takes {'it' if too_deep == 1 else 'them'}")
         return said
+    unchanged = tally.by_status.get(_UNCHANGED, 0)
+    if unchanged and unchanged == tally.successes and set(failures) <= {Fault.ROBOTS}:
+        return [f"nothing has changed on {format_count(unchanged, 'page')} (status {_UNCHANGED})"]
     see = f"; see `gossamer dead list {job}`" if ran.stats.dead else ""
     if not see and failures:
         see = "; `gossamer explain URL` says more about one of them"

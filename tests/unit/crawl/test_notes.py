@@ -35,6 +35,7 @@ def ran(
 
 ROBOTS = JobTotals(by_reason={"robots": 1})
 EMPTY = JobTotals(attempts=2, successes=2, by_status={"204": 1, "304": 1})
+SAME = JobTotals(attempts=7, successes=7, by_status={"304": 7}, by_reason={"robots": 1})
 REFUSED = JobTotals(attempts=1, by_reason={"connect": 1})
 DONE = JobTotals(pages=3, attempts=3, successes=3, callback_pages={"parse": 3}, callback_items={"parse": 3})
 
@@ -69,6 +70,13 @@ DONE = JobTotals(pages=3, attempts=3, successes=3, callback_pages={"parse": 3}, 
             FRESH,
             EMPTY,
             ["no page was parsed (2 answers without anything to parse: 204, 304)"],
+            ExitCode.OK,
+        ),
+        (
+            ran(accepted=2),
+            FRESH,
+            SAME,
+            ["nothing has changed on 7 pages (status 304)"],
             ExitCode.OK,
         ),
         (
