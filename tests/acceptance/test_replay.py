@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from gossamer.core.hosts import FrontierRules
+from gossamer.testing.shop import Shop
 from gossamer.testing.site import SiteResponse, serve_in_thread
 from kit.command_line import FAST, asked, gossamer
 from kit.saved_shop import PAGES, PRODUCTS, SavedShop, made_shop, served, spider_file
@@ -71,6 +72,53 @@ def test_a_mended_spider_restores_all_products_and_asks_nobody(tmp_path: Path) -
         gossamer("replay saved-shop --discard 1", cwd=tmp_path)
         assert not Path(replayed["data"]).exists()
         assert len(site.hits) == hits, "nobody was asked"
+
+
+AGAIN_SPIDER = """
+from gossamer import Item, Spider, key
+
+
+class Product(Item):
+    sku: str = key()
+    price: str | None = None
+
+
+class Again(Spider):
+    name = "again"
+    start_urls = ["{url}/catalog"]
+    allowed_domains = ["127.0.0.1"]
+
+    def parse(self, response):
+        yield from response.follow_all(css="a.product", callback=self.parse_product)
+        yield from response.follow_all(css="a.next")
+
+    def parse_product(self, response):
+        yield Product(sku=response.css(".sku::text").get(), price=response.css(".cost::text").get())
+"""
+
+
+def test_of_a_re_crawl_what_it_was_sent_is_parsed_again(tmp_path: Path) -> None:
+    """The pages that lead to it had not changed, and other jobs have them."""
+    shop = Shop(40, per_page=10, page_bytes=2_000, related=0, validators=True)
+    with serve_in_thread(shop) as site:
+        spider = tmp_path / "again.py"
+        spider.write_text(AGAIN_SPIDER.replace("{url}", site.url))
+        asked("crawl again.py", *FAST, "--archive", "-s", "freshness.on=true", cwd=tmp_path)
+        changed = {shop.sku(number) for number in shop.change_products(0.05)}
+        again = ("--archive", "-s", "freshness.recrawl=all")
+        second = asked("crawl again.py", *FAST, *again, cwd=tmp_path)
+        assert second["by_status"]["304"] > 30
+        mend(spider, ".cost::text", ".price::text")
+        hits = len(site.hits)
+        replayed = asked("replay again --diff", cwd=tmp_path)
+        assert len(site.hits) == hits, "nobody was asked"
+    assert {each["key"] for each in replayed["changes"]} == changed
+    assert {each["change"] for each in replayed["changes"]} == {"changed"}
+    assert (replayed["missing"], replayed["failed"], replayed["lost"]) == (0, {}, 0)
+    assert replayed["items"] == len(changed)
+    assert replayed["left_out"] > 0
+    said = gossamer("replay again", cwd=tmp_path).stderr
+    assert f"left out  {replayed['left_out']} requests to pages that were not sent again" in said
 
 
 ODD_SPIDER = """

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from gossamer.config.layers import load_settings
 from gossamer.config.option import SettingOption
@@ -25,18 +26,20 @@ from gossamer.crawl.notes import failures_of
 from gossamer.crawl.result import CrawlResult
 from gossamer.crawl.run import CrawlRun, prepare_crawl
 from gossamer.crawl.versions import VersionFolder
+from gossamer.policy.freshness import is_partial
 from gossamer.ports.sink import Sink
 from gossamer.runtime.file_lock import JobLock
 from gossamer.targets.discovery import file_of
 from gossamer.targets.launch import launch_from
 from gossamer.targets.plan import plan_from
 from gossamer.wiring.backends import Backends, open_backends
-from gossamer.wiring.replay import find_archive, has_pages
+from gossamer.wiring.replay import find_archive, has_pages, read_visited
 
 PART = 200
 """Requests without an answer that are looked up at once, among those that robots.txt refused."""
 PARTS = 500
 """Of more than so many of these, the rest counts as missing."""
+_SENT = (200, 300)
 MOST_TRIES = 5
 """Rows of one request in a ledger, as a rule."""
 _UNLIMITED = (
@@ -65,6 +68,7 @@ class ReplayResult(Record, frozen=True, kw_only=True):
     crawled: CrawlResult  # of the job in there
     missing: int  # requests that the archive has no answer to
     refused: int  # others to which it has none because robots.txt did not allow them
+    left_out: int  # others that a re-crawl was not sent: they had not changed, or were not due
     failures: dict[str, int]  # other requests without success, by reason
 
 
@@ -77,11 +81,13 @@ class ReplayRun:
         version: ResultVersion,
         *,
         base: Job,
+        is_recrawl: bool,
         backends: Backends,
         folder: VersionFolder,
         lock: JobLock,
     ) -> None:
         self.crawling = crawling
+        self._is_recrawl = is_recrawl
         self._base = base
         self._backends = backends
         self._version = version
@@ -94,7 +100,7 @@ class ReplayRun:
         crawled = await self.crawling.run()
         failed = failures_of(await self.crawling.read_totals())
         missing = failed.pop(Fault.NOT_ARCHIVED, 0)
-        refused = await self._count_refused() if missing else 0
+        refused, left_out = await self._count_unanswered() if missing else (0, 0)
         if not crawled.ending.is_early:
             await self._backends.versions.save_version(self._version)
             self._is_noted = True
@@ -102,28 +108,40 @@ class ReplayRun:
             version=self._version,
             data=str(self._folder.path_of(self._version.job)),
             crawled=crawled,
-            missing=missing - refused,
+            missing=missing - refused - left_out,
             refused=refused,
+            left_out=left_out,
             failures=failed,
         )
 
-    async def _count_refused(self) -> int:
-        """How many of the requests without an answer robots.txt refused when the job was crawled."""
-        if Fault.ROBOTS not in (await self._backends.store.read_totals(self._base)).by_reason:
-            return 0
+    async def _count_unanswered(self) -> tuple[int, int]:
+        """Of the requests without an answer, those that robots.txt refused, and those that nobody was sent.
+
+        As the ledger of the job has it: a re-crawl leaves out most pages.
+        """
         refused: set[tuple[str, str]] = set()
+        left_out = 0
         which, last = AttemptFilter(reason=Fault.NOT_ARCHIVED), None
         for _ in range(PARTS):
             part = await self.crawling.ledger.page_attempts(self.crawling.job, PART, which, last)
             asked = {(row.method, row.url) for row in part.attempts}
-            if asked:
-                by_robots = AttemptFilter(urls=tuple({url for _, url in asked}), reason=Fault.ROBOTS)
-                rows = await self._backends.ledger.find_attempts(self._base, MOST_TRIES * PART, by_robots)
-                refused |= asked & {(row.method, row.url) for row in rows}
+            by_robots = asked & await self._find_asked(asked, AttemptFilter(reason=Fault.ROBOTS))
+            refused |= by_robots
+            if self._is_recrawl:
+                sent = await self._find_asked(asked, AttemptFilter(statuses=_SENT))
+                left_out += len(asked - by_robots - sent)
             last = part.next_before
             if last is None:
                 break
-        return len(refused)
+        return len(refused), left_out
+
+    async def _find_asked(self, asked: set[tuple[str, str]], which: AttemptFilter) -> set[tuple[str, str]]:
+        """What the job had asked for, among some requests, with attempts of a kind."""
+        if not asked:
+            return set()
+        which = replace(which, urls=tuple({url for _, url in asked}))
+        rows = await self._backends.ledger.find_attempts(self._base, MOST_TRIES * PART, which)
+        return {(row.method, row.url) for row in rows}
 
     async def close(self) -> None:
         """Let go of everything, and delete what is not finished."""
@@ -152,6 +170,7 @@ async def prepare_replay(
         raise UsageError(
             f"{plan.archive} has no page of {job.id}: only what was crawled with --archive can be replayed"
         )
+    is_recrawl = is_partial(await backends.store.read_totals(job))
     folder = VersionFolder(backends.settings.data, job)
     taken = [version.job for version in await backends.versions.list_versions(job.id)]
     name, lock = folder.create_version(taken)
@@ -168,7 +187,11 @@ async def prepare_replay(
         lock.release()
         raise
     version = ResultVersion(job=name, base=job.id, created_at=crawling.job.created_at)
-    return ReplayRun(crawling, version, base=job, backends=backends, folder=folder, lock=lock)
+    if is_recrawl:  # what leads to its pages may not have changed
+        crawling.further = read_visited(crawling.settings, backends, job)
+    return ReplayRun(
+        crawling, version, base=job, is_recrawl=is_recrawl, backends=backends, folder=folder, lock=lock
+    )
 
 
 async def open_version(backends: Backends, version: ResultVersion, base: Job) -> tuple[Backends, Job]:
@@ -286,6 +309,8 @@ def _options_of(plan: ReplayPlan, job: str, data: Path) -> list[SettingOption]:
         "extract.deferred": False,  # whoever reads the archive runs the callbacks, too
         "log.sinks": (),
         "traces.enabled": False,
+        "freshness.on": False,
+        "freshness.recrawl": "off",
         "max_retries": 0,  # an archived answer stays as it is
         **dict.fromkeys(_UNLIMITED),
     }

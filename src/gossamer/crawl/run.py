@@ -91,6 +91,7 @@ class CrawlRun:
         )
         self._outputs = CrawlOutputs(settings, wired.backends)
         self._failed_hooks = failed_elsewhere  # of this process, too, when the run has ended
+        self.further: AsyncIterator[Request] | None = None  # besides the spider's requests
         self._aborting: asyncio.Task[None] | None = None
 
     async def run(self) -> CrawlResult:
@@ -145,6 +146,9 @@ class CrawlRun:
             yield request
         async for request in self._wired.due_requests():
             yield request
+        if self.further is not None:
+            async for request in self.further:
+                yield request
 
     def _end_finder(self, settings: Settings) -> EndFinder:
         backends = self._wired.backends

@@ -12,6 +12,7 @@ from gossamer.core.errors import ArchiveDamagedError, BlobMissingError, Fault, F
 from gossamer.core.requests import Request
 from gossamer.core.results import FetchResult
 from gossamer.core.routes import DIRECT, Route
+from gossamer.policy.validators import NOT_MODIFIED, is_question
 from gossamer.ports.archive_reader import ArchiveReader
 
 log = logging.getLogger("gossamer.crawl")
@@ -21,7 +22,8 @@ class ArchivedFetcher:
     """A :class:`~gossamer.ports.fetcher.Fetcher` of what one job archived.
 
     A request that names a place gets the page there, any other the job's latest answer to it. A robots.txt
-    that is not there is answered by 404; anything else raises ``NOT_ARCHIVED``.
+    that is not there is answered by 404; anything else raises ``NOT_ARCHIVED``, and so does a page that was
+    not sent because it had not changed.
     """
 
     rung = ARCHIVE_RUNG
@@ -47,6 +49,8 @@ class ArchivedFetcher:
         except (ArchiveDamagedError, BlobMissingError) as error:
             self._tell_damage(place.partition(":")[0], error)
             raise FetchError(Fault.NOT_ARCHIVED, str(error), rung=self.rung) from error
+        if page.fetched.status == NOT_MODIFIED and not is_question(request.headers):
+            raise FetchError(Fault.NOT_ARCHIVED, "it had not changed, and was not sent again", rung=self.rung)
         return page.fetched if page.fetched.url == request.url else replace(page.fetched, url=request.url)
 
     async def _find_place(self, request: Request) -> str:

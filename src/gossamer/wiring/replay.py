@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 from gossamer.archive.reader import has_answers
 from gossamer.config.settings import Settings
+from gossamer.core.jobs import Job, tag_of
+from gossamer.core.requests import Request
 from gossamer.fetch.archived import ArchivedFetcher
+from gossamer.frontier.codec import unpack_request
+from gossamer.policy.freshness import known_fingerprint_of
 from gossamer.wiring.archives import open_place, open_reader, place_of
+from gossamer.wiring.backends import Backends
 from gossamer.wiring.blobs import folder_of
+
+PART = 500
+"""Pages that are looked up at once."""
 
 
 def open_archived(settings: Settings, job: str) -> ArchivedFetcher:
@@ -27,6 +36,24 @@ def find_archive(settings: Settings, begun: str, folder: Path) -> str:
         place = begun
     found = folder_of(place)
     return place if found is None else str(folder / found)
+
+
+async def read_visited(settings: Settings, backends: Backends, job: Job) -> AsyncIterator[Request]:
+    """The requests for pages that the archive of a re-crawl has, as it is known how they are asked for."""
+    reader, part = open_reader(settings, is_snapshot=True), list[int]()
+    async for entry in reader.list_pages(tag_of(job)):
+        part.append(known_fingerprint_of(Request(entry.url, method=entry.method)))
+        if len(part) == PART:
+            for request in await _read_known(backends, job, part):
+                yield request
+            part = []
+    for request in await _read_known(backends, job, part):
+        yield request
+
+
+async def _read_known(backends: Backends, job: Job, fingerprints: list[int]) -> list[Request]:
+    pages = (await backends.known_pages.find_pages(job.name, fingerprints)).values()
+    return [unpack_request(page.request, page.host) for page in pages]
 
 
 async def has_pages(settings: Settings, archive: str, job: str) -> bool:

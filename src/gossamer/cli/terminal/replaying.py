@@ -151,6 +151,11 @@ def _facts_of(result: ReplayResult, counts: DiffCounts, *, shows_diff: bool) -> 
         yield "missing", f"{format_count(result.missing, 'request')} to pages that are not in the archive"
     if result.refused:
         yield "refused", f"{format_count(result.refused, 'request')} that robots.txt did not allow"
+    if result.left_out:
+        yield (
+            "left out",
+            f"{format_count(result.left_out, 'request')} to pages that were not sent again",
+        )
     if result.failures:
         yield "failed", plain(by_reason(result.failures))
         yield "", f"gossamer attempts {crawled.job} --data {result.data} --verdict dead"
@@ -202,6 +207,7 @@ def _summary_of(diff: ItemDiff, result: ReplayResult) -> Mapping[str, Any]:
         **msgspec.to_builtins(diff.counts),
         "missing": result.missing,
         "refused": result.refused,
+        "left_out": result.left_out,
         "failed": result.failures,
         "seconds": crawled.seconds,
     }
