@@ -30,6 +30,7 @@ from gossamer.policy.freshness import (
     brings_news,
     is_due,
     known_fingerprint_of,
+    note_again,
     note_check,
     note_gone,
     note_read,
@@ -176,12 +177,16 @@ class PageMemory:
         if is_gone and (verdict is Verdict.SUCCESS or result.outcome.reason == Fault.GONE):
             return note_gone(page, found, self._rules)
         if verdict is Verdict.SUCCESS:
-            page = note_check(page, replace(found, body_hash=_hash_of(fetched.body)), self._rules)
+            page = self._note_check(page, replace(found, body_hash=_hash_of(fetched.body)))
             return note_unread(page) if DEFERRED in attempt.flags else page
         if verdict is Verdict.REDIRECT:  # where it leads stands for what it says
             target = _hash_of(result.attempts[0].detail.encode())
-            return note_check(page, replace(found, body_hash=target, etag="", modified=""), self._rules)
+            return self._note_check(page, replace(found, body_hash=target, etag="", modified=""))
         return None
+
+    def _note_check(self, page: KnownPage, found: CheckedPage) -> KnownPage:
+        is_again = page.job == self._job.id and page.gone_at is None
+        return note_again(page, found) if is_again else note_check(page, found, self._rules)
 
     def _note_extraction(
         self, attempt: OpenAttempt, result: VisitResult, fetched: FetchResult

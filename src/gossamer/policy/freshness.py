@@ -207,6 +207,24 @@ def note_check(page: KnownPage, found: CheckedPage, rules: FreshnessRules) -> Kn
     )
 
 
+def note_again(page: KnownPage, found: CheckedPage) -> KnownPage:
+    """The page after the crawl that checked it has fetched it once more: its lease was lost, for one.
+
+    What is known of its rate stays: that a page is another one after some seconds says that it is never the
+    same, and not how often it changes.
+    """
+    return replace(
+        page,
+        request=found.request or page.request,
+        etag=found.etag,
+        modified=found.modified,
+        body_hash=found.body_hash,
+        checked_at=found.at,
+        changed_at=found.at if page.has_changed else page.changed_at,
+        due_at=found.at + page.interval_s,
+    )
+
+
 def note_unchanged(page: KnownPage, found: CheckedPage, rules: FreshnessRules) -> KnownPage:
     """The page after the host has said that it is as it was (status 304)."""
     rate = _rate_after(page, found.at, has_changed=False)

@@ -176,3 +176,15 @@ async def test_a_page_that_says_where_it_has_gone_was_read():
     page = await pages.read(verdict=Verdict.REDIRECT)
     assert page.etag == ""
     assert page.due_at > 100.0
+
+
+async def test_a_page_that_one_crawl_fetches_twice_was_checked_once():
+    """Its lease was lost between store and frontier; what it says may be another thing at each look."""
+    pages = ReadPages(replace(PAGE, body_hash=1))
+    once = await pages.visit(pages.entry, _answer(b"one"), at=1000.0)
+    assert (once.checks, once.changes, once.has_changed) == (2, 1, True)
+    twice = await pages.visit(pages.entry, _answer(b"two"), at=1003.0)
+    assert (twice.checks, twice.changes, twice.has_changed) == (2, 1, True)
+    assert (twice.rate, twice.interval_s) == (once.rate, once.interval_s)
+    assert twice.body_hash != once.body_hash
+    assert (twice.checked_at, twice.due_at) == (1003.0, 1003.0 + once.interval_s)
