@@ -37,7 +37,8 @@ def make_due(folder: Path, *, name: str = "shop", ago_s: float = 60.0) -> None:
         due = time.gmtime(time.time() - ago_s)
         changed = {**json.loads(record), "cron": f"{due.tm_min} {due.tm_hour} * * *"}
         since = time.time() - ago_s - 90.0
-        db.execute("UPDATE schedule SET record = ?, since = ?", (json.dumps(changed), since))
+        made = (json.dumps(changed), since, name)
+        db.execute("UPDATE schedule SET record = ?, since = ? WHERE name = ?", made)
 
 
 def shown(folder: Path, name: str = "shop") -> list[dict[str, object]]:
@@ -146,3 +147,28 @@ def test_a_killed_scheduler_costs_no_run_and_makes_none_twice(
     assert [one["state"] for one in asked("jobs", cwd=tmp_path)] == ["finished"]
     pages = Counter(hit.path for hit in shop.hits if hit.path != "/robots.txt")
     assert set(pages.values()) == {1}, "no page was fetched twice"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("overlap", "outcomes"), [("queue", ["finished"] * 2), ("skip", ["finished", "skipped"])]
+)
+def test_two_schedules_of_one_target_that_are_due_at_once(
+    shop: Site, tmp_path: Path, overlap: str, outcomes: list[str]
+) -> None:
+    """An hourly crawl and a nightly one, at midnight: the second one waits, or is left out; none fails."""
+    for name in ("hourly", "nightly"):
+        add(tmp_path, shop.url, "--overlap", overlap, name=name)
+    for name in ("hourly", "nightly"):
+        make_due(tmp_path, name=name)
+    working = start("scheduler", cwd=tmp_path)
+
+    def ends() -> list[object]:
+        return sorted(str(one["outcome"]) for name in ("hourly", "nightly") for one in shown(tmp_path, name))
+
+    try:
+        until(lambda: ends() == outcomes, 60, "both runs")
+    finally:
+        working.send_signal(signal.SIGTERM)
+        working.wait(30)
+    assert len(asked("jobs", cwd=tmp_path)) == outcomes.count("finished")

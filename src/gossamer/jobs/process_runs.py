@@ -12,8 +12,10 @@ from subprocess import Popen
 
 from gossamer.config.settings import Settings
 from gossamer.core.errors import UsageError
+from gossamer.core.exits import ExitCode
 from gossamer.core.jobs import Job
 from gossamer.core.schedules import Schedule, ScheduledRun
+from gossamer.policy.schedule_runs import MOST_STARTS
 from gossamer.ports.backends import FrontierBackend
 from gossamer.runtime.detached import last_words, start_detached
 from gossamer.targets.launch import LaunchPlan
@@ -21,6 +23,8 @@ from gossamer.targets.launch import LaunchPlan
 LOG_BYTES = 1_000_000
 """A log that is longer is put aside before the next run; the one before it is forgotten."""
 LOOK_S = 0.1
+MOST_ENDED = 1000
+"""Processes that are remembered when they have ended: who asks next how wants to know."""
 
 
 class ProcessStarter:
@@ -31,9 +35,13 @@ class ProcessStarter:
         self._variables = variables_of(settings)
         self._requests = requests
         self._processes: dict[str, Popen[bytes]] = {}  # by the key of the run
+        self._targets: dict[str, tuple[str, str]] = {}  # the name and the target of its job, likewise
 
     async def find_rival(self, schedule: Schedule, run: ScheduledRun) -> str:
         """See :class:`~gossamer.ports.run_starter.RunStarter`."""
+        for key, process in self._processes.items():  # it may not be at work yet
+            if key != run.key and self._targets[key] == _target_of(schedule) and process.poll() is None:
+                return f"process {process.pid} crawls the same"
         holder = await self._requests.at_work(_any_job(schedule))
         return "" if holder is None else f"process {holder} crawls the same"
 
@@ -52,6 +60,8 @@ class ProcessStarter:
             if log.exists() and log.stat().st_size > LOG_BYTES:
                 log.replace(log.with_suffix(".log.1"))
             self._processes[run.key] = start_detached(command, Path(schedule.folder), log, self._variables)
+            self._targets[run.key] = _target_of(schedule)
+            self._forget_ended()
         except OSError as error:
             raise UsageError(f"its process cannot be started in {schedule.folder}: {error}") from None
         return ""
@@ -68,6 +78,8 @@ class ProcessStarter:
         process = self._processes.get(run.key)
         if process is None or process.poll() in (None, -signal.SIGKILL):
             return ""
+        if process.returncode == ExitCode.MISSING and run.starts < MOST_STARTS:
+            return ""  # somebody else was quicker, or a server is away: that may pass
         said = last_words(self._log_of(run)).rpartition("gossamer: ")[2]  # of this run: it came last
         return said or f"its process ended with {process.returncode}"
 
@@ -84,8 +96,18 @@ class ProcessStarter:
             living = [process for process in living if process.poll() is None]
         return [process.pid for process in living]
 
+    def _forget_ended(self) -> None:
+        """Of processes that have ended keep the latest."""
+        ended = [key for key, process in self._processes.items() if process.poll() is not None]
+        for key in ended[:-MOST_ENDED]:
+            del self._processes[key], self._targets[key]
+
     def _log_of(self, run: ScheduledRun) -> Path:
         return self._data / "logs" / f"schedule-{run.schedule}.log"
+
+
+def _target_of(schedule: Schedule) -> tuple[str, str]:
+    return schedule.job_name, schedule.job_target
 
 
 def _any_job(schedule: Schedule) -> Job:

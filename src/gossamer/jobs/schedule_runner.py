@@ -48,6 +48,7 @@ class ScheduleRunner:
         self._place = place
         self._known: set[str] = set()  # keys of runs that were looked at before
         self._slots = asyncio.Semaphore(AT_ONCE)
+        self._starting: dict[tuple[str, str], asyncio.Lock] = {}  # by the name and the target of jobs
 
     async def look(self, now: float) -> None:
         """Do all that is due. Raises ``StorageError`` when a server is away; the next look does the rest."""
@@ -143,7 +144,17 @@ class ScheduleRunner:
     async def _start(
         self, schedule: Schedule, run: ScheduledRun, now: float, *, is_new: bool
     ) -> ScheduledRun:
-        """Start a run; it stays open where its crawl may be started later."""
+        """Start a run; it stays open where its crawl may be started later.
+
+        Those of one target that are due together are started one after another, and see one another.
+        """
+        target = schedule.job_name, schedule.job_target
+        async with self._starting.setdefault(target, asyncio.Lock()):
+            return await self._start_alone(schedule, run, now, is_new=is_new)
+
+    async def _start_alone(
+        self, schedule: Schedule, run: ScheduledRun, now: float, *, is_new: bool
+    ) -> ScheduledRun:
         rival = await self._starter.find_rival(schedule, run)
         if rival:
             if schedule.overlap is OverlapRule.SKIP and is_new:
