@@ -11,6 +11,7 @@ import subprocess
 import asyncpg
 import pytest
 
+from gossamer.core.exits import ExitCode
 from gossamer.testing.site import SiteResponse, serve_in_thread
 from kit.command_line import FAST, asked, gossamer
 from kit.environment import environment
@@ -173,3 +174,21 @@ def test_a_list_comes_through_a_pipe(tmp_path):
         arguments, input=lines, env=environment(), capture_output=True, text=True, check=False
     )
     assert json.loads(done.stdout)["added"] == 5_000, done.stderr
+
+
+def test_a_pipe_that_stands_still_holds_up_neither_its_rows_nor_the_end(tmp_path):
+    arguments = command("seeds", "-", "--data", tmp_path / "data")
+    with subprocess.Popen(
+        arguments, stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(), text=True, bufsize=1
+    ) as reading:
+        reading.stdin.write("https://shop.example/1\n")
+        while not waiting_in(tmp_path / "data"):
+            assert reading.poll() is None
+        reading.send_signal(signal.SIGINT)
+        assert reading.wait() == ExitCode.STOPPED, "and the pipe is open"
+        assert "interrupted" in reading.stderr.read()
+
+
+def test_a_file_that_is_not_there_makes_no_job(tmp_path):
+    assert "no such file" in gossamer("seeds nothing.txt", cwd=tmp_path, code=2).stderr
+    assert not (tmp_path / ".gossamer").exists()

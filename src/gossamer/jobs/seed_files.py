@@ -6,20 +6,21 @@ with it, and nothing of it is kept longer than its chunk.
 
 from __future__ import annotations
 
-import asyncio
 import csv
 import gzip
+import io
+import os
 import sys
 import zlib
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import contextmanager
-from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 
 import msgspec
 
 from gossamer.core.errors import UsageError
+from gossamer.jobs.row_reader import RowReader
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -60,6 +61,8 @@ class SeedFile:
     """
 
     def __init__(self, place: str, text_format: str | None = None, column: str = "url") -> None:
+        if place != STDIN and not Path(place).exists():
+            raise UsageError(f"{place} cannot be read: there is no such file")
         self.place = place
         self.size_bytes = _size_of(place)  # None: nobody knows
         self.read_bytes = 0  # of the file as it is on disk
@@ -71,19 +74,21 @@ class SeedFile:
     def __repr__(self) -> str:
         return f"<SeedFile {self.place} ({self._format})>"
 
-    async def chunks(self) -> AsyncIterator[list[SeedRow]]:
-        """Its rows, some at once. Raises ``UsageError`` for a file that cannot be unpacked to its end."""
-        with _open_plain(self.place) as (raw, plain):
-            rows = _READERS[self._format](_lines_of(plain), self._column)
-            while chunk := await asyncio.to_thread(self._read_chunk, rows):
-                self.read_bytes = _position_of(raw)
-                yield chunk
+    def chunks(self) -> AsyncIterator[list[SeedRow]]:
+        """Its rows, some at once. Raises ``UsageError`` for a file that cannot be read to its end."""
+        return RowReader(self._read_rows, CHUNK).chunks()
 
-    def _read_chunk(self, rows: Iterator[SeedRow]) -> list[SeedRow]:
-        try:
-            return [*islice(rows, CHUNK)]
-        except (zlib.error, gzip.BadGzipFile, zstd.ZstdError, EOFError) as error:
-            raise UsageError(f"{self.place} is damaged: {error}; what came before was added") from None
+    def _read_rows(self) -> Iterator[SeedRow]:
+        with _open_plain(self.place) as (raw, plain):
+            try:
+                for number, row in enumerate(_READERS[self._format](_lines_of(plain), self._column)):
+                    if number % CHUNK == 0:
+                        self.read_bytes = _position_of(raw)
+                    yield row
+            except (zlib.error, gzip.BadGzipFile, zstd.ZstdError, EOFError) as error:
+                raise UsageError(f"{self.place} is damaged: {error}; what came before was added") from None
+            except OSError as error:
+                raise UsageError(f"{self.place} cannot be read to its end: {error.strerror}") from None
 
 
 def _size_of(place: str) -> int | None:
@@ -111,23 +116,25 @@ def _format_of(place: str) -> str:
 @contextmanager
 def _open_plain(place: str) -> Iterator[tuple[BinaryIO, BinaryIO]]:
     """The file as it is, and its content: packed files are told by how they begin."""
-    if place == STDIN and sys.stdin is None:
-        raise UsageError("stdin is closed: there is no list to read")
     try:
-        raw = cast("BinaryIO", sys.stdin.buffer) if place == STDIN else open(place, "rb")  # noqa: SIM115, PTH123
+        raw = _open_stdin() if place == STDIN else cast("BinaryIO", open(place, "rb"))  # noqa: SIM115, PTH123
     except OSError as error:
         raise UsageError(f"{place} cannot be read: {error.strerror}") from None
-    try:
-        head = raw.peek(len(_ZSTD))[: len(_ZSTD)] if hasattr(raw, "peek") else b""
+    with raw:
+        head = raw.peek(len(_ZSTD))[: len(_ZSTD)] if isinstance(raw, io.BufferedReader) else b""
         if head.startswith(_GZIP):
             yield raw, cast("BinaryIO", gzip.GzipFile(fileobj=raw))
         elif head == _ZSTD:
             yield raw, cast("BinaryIO", zstd.ZstdFile(raw))
         else:
             yield raw, raw
-    finally:
-        if place != STDIN:
-            raw.close()
+
+
+def _open_stdin() -> BinaryIO:
+    """Standard input, opened once more: whoever ends the process may close its own while this is read."""
+    if sys.stdin is None:
+        raise UsageError("stdin is closed: there is no list to read")
+    return os.fdopen(os.dup(sys.stdin.fileno()), "rb")
 
 
 def _lines_of(plain: BinaryIO) -> Iterator[Line]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gzip
-import io
+import os
 import sys
 
 import pytest
@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gossamer.core.errors import UsageError
+from gossamer.jobs.row_reader import RowReader
 from gossamer.jobs.seed_files import LONGEST, SeedFile, zstd
 from gossamer.jobs.seeding import request_of
 
@@ -103,18 +104,56 @@ async def test_a_packed_file_that_was_cut_off_says_so_after_its_rows(tmp_path):
     assert len(rows) > 50_000
 
 
-async def test_standard_input(monkeypatch):
-    monkeypatch.setattr(
-        sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(b"https://a.example/\n")))
-    )
+@pytest.fixture
+def pipe(monkeypatch):
+    """A pipe that is standard input: what goes into it."""
+    end, way_in = os.pipe()
+    with open(end) as read, open(way_in, "wb", buffering=0) as write:
+        monkeypatch.setattr(sys, "stdin", read)
+        yield write
+
+
+async def test_standard_input(pipe):
+    pipe.write(b"https://a.example/\n")
+    pipe.close()
     assert [row.fields["url"] for row in await rows_of("-")] == ["https://a.example/"]
 
 
+async def test_rows_of_a_slow_pipe_do_not_wait_for_a_whole_chunk(pipe):
+    """And whoever stops reading does not wait for a line that never comes."""
+    pipe.write(b"https://a.example/\nhttps://b.example/\n")
+    chunks = SeedFile("-").chunks()
+    first = await anext(chunks)
+    pipe.write(b"https://c.example/\n")
+    second = await anext(chunks)
+    assert [row.number for row in [*first, *second]] == [1, 2, 3]
+    await chunks.aclose()
+
+
+async def test_a_reader_that_is_faster_is_held_back():
+    read = 0
+
+    def rows():
+        nonlocal read
+        for number in range(100):
+            read += 1
+            yield number
+
+    found, most = [], 0
+    async for chunk in RowReader(rows, 5).chunks():
+        found += chunk
+        most = max(most, len(chunk))
+        assert read <= len(found) + 11
+    assert (found, most <= 10) == ([*range(100)], True)
+
+
 async def test_a_file_that_is_not_there(tmp_path):
-    with pytest.raises(UsageError, match="cannot be read: No such file"):
+    with pytest.raises(UsageError, match="cannot be read: there is no such file"):
         await rows_of(tmp_path / "nothing.txt")
+    with pytest.raises(UsageError, match="cannot be read: Is a directory"):
+        await rows_of(tmp_path)
     with pytest.raises(UsageError, match="none of lines, csv, tsv, jsonl"):
-        SeedFile("x", "yaml")
+        SeedFile("-", "yaml")
 
 
 @given(st.binary(max_size=200), st.sampled_from(["lines", "jsonl", "csv", "tsv"]))
