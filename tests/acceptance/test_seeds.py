@@ -72,6 +72,8 @@ def test_a_row_names_its_callback_and_what_goes_with_it(tmp_path, site, shop):
     (tmp_path / "urls.jsonl").write_text("\n".join(map(json.dumps, rows)))
     done = gossamer("seeds urls.jsonl --target shop.py --json", cwd=tmp_path, code=1)
     report = json.loads(done.stdout)
+    again = gossamer("seeds urls.jsonl --target ./shop.py -s delay=0 --data d", cwd=tmp_path, code=1)
+    assert "gossamer crawl ./shop.py -s delay=0 --data d\n" in again.stdout, "what crawls them"
     assert report["left_out"] == {"invalid": 3, "offsite": 1}
     assert [refusal["number"] for refusal in report["refusals"]] == [4, 5, 6, 7]
     gossamer("crawl shop.py -O out.jsonl --no-robots", *FAST, cwd=tmp_path)

@@ -296,6 +296,12 @@ def test_a_default_has_the_type_of_its_field() -> None:
     assert made.item_classes["Product"](link="x", name="y").note == Decimal("1.50")  # type: ignore[attr-defined]
 
 
+async def test_a_spider_whose_pages_are_given_to_it_has_no_start_urls() -> None:
+    text = FULL.replace('start_urls = ["http://shop.test/list/lamps"]', "start_urls = []")
+    made = make_spider(parse_document(text, tomllib.loads(text), "x.toml"))
+    assert [request async for request in made().start()] == []
+
+
 def test_a_file_of_an_editor_that_marks_utf_8(tmp_path: Path) -> None:
     (tmp_path / "shop.toml").write_bytes(b"\xef\xbb\xbf" + FULL.replace("\n", "\r\n").encode())
     assert load_spider(tmp_path / "shop.toml").name == "shop"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+from itertools import chain
 from typing import Annotated
 
 import typer
@@ -10,7 +12,7 @@ from gossamer.cli import completion
 from gossamer.cli.errors import print_message
 from gossamer.cli.options import Argument, AsJson, Data, Set
 from gossamer.cli.terminal.backends import run_with_backends
-from gossamer.cli.terminal.output import plain, plain_url, print_json
+from gossamer.cli.terminal.output import LONG, plain, plain_url, print_json
 from gossamer.cli.terminal.seed_progress import SeedProgress
 from gossamer.cli.terminal.tables import print_facts
 from gossamer.config.command_settings import settings_of
@@ -112,7 +114,10 @@ def add_seeds(
 
     places = settings_of(data, settings) if chosen is None else chosen.loaded.settings
     into, report = run_with_backends(places, work, create=chosen is not None)
-    print_json(to_document(report)) if as_json else _print_report(into, report, quiet=quiet)
+    options = [("-a", one) for one in argument or ()] + [("-s", one) for one in settings or ()]
+    options += [("--data", data)] if data else []
+    way_on = ["gossamer", "crawl", into.target if chosen is None else chosen.text, *chain(*options)]
+    print_json(to_document(report)) if as_json else _print_report(into, report, way_on, quiet=quiet)
     raise typer.Exit(ExitCode.DEAD_LETTERS if report.total_left_out else ExitCode.OK)
 
 
@@ -123,7 +128,7 @@ def _choose_target(
     return SeededTarget(load_target(target, arguments, options), target, arguments, tuple(options))
 
 
-def _print_report(job: Job, report: SeedReport, *, quiet: bool) -> None:
+def _print_report(job: Job, report: SeedReport, way_on: list[str], *, quiet: bool) -> None:
     for refusal in report.refusals:
         shown = f": {plain_url(refusal.text)}" if refusal.text else ""
         print_message(f"line {refusal.number:,}: {plain(refusal.reason)}{shown}")
@@ -139,7 +144,7 @@ def _print_report(job: Job, report: SeedReport, *, quiet: bool) -> None:
         reasons = ", ".join(f"{count:,} {reason}" for reason, count in report.left_out.items())
         facts.append(("left out", reasons))
     if not job.is_fleet:
-        facts.append(("next", f"gossamer crawl {job.target}"))
+        facts.append(("next", plain(shlex.join(way_on), LONG)))
     print_facts(facts)
 
 

@@ -215,7 +215,8 @@ class SpiderDocument(BaseDocument):
     """The whole file."""
 
     name: Annotated[str, Field(min_length=1)]
-    start_urls: Annotated[list[UrlText], BeforeValidator(_to_list), Field(min_length=1)]
+    start_urls: Annotated[list[UrlText], BeforeValidator(_to_list)]
+    """Empty for a spider whose pages are given to it (``gossamer seeds``)."""
     allowed_domains: Names = []
     start: str | None = None
     """The type of the start URLs' pages; without it, the first of ``pages``."""
