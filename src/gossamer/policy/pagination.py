@@ -11,8 +11,6 @@ from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from math import ceil
 
-from msgspec.structs import replace
-
 from gossamer.core.record import Record
 
 DIGEST_CHARACTERS = 8
@@ -48,7 +46,6 @@ class PagingState(Record, frozen=True, kw_only=True):
     first: tuple[str, ...] = ()  # digests of the entries of the first page
     former: tuple[str, ...] = ()  # of the page before
     size: int = 0  # entries of a full page, as the first page showed it; 0: nobody knows
-    asked: int | None = None  # the page number or offset that it was asked for by; None: by none
 
 
 class PageFacts(Record, frozen=True, kw_only=True):
@@ -142,15 +139,10 @@ def find_end(state: PagingState, facts: PageFacts) -> str:
 
 def follow_state(state: PagingState, facts: PageFacts, plan: PagingPlan, steps: int = 1) -> PagingState:
     """What the page that is so many pages behind this one is told."""
-    told = PagingState(
-        page=state.page + steps,
-        last=plan.last,
-        size=plan.size,
-        asked=plan.numbers[steps - 1] if plan.numbers else None,
-    )
+    page, size = state.page + steps, plan.size
     if plan.last or facts.entries is None:
-        return told
-    return replace(told, first=state.first or facts.entries, former=facts.entries)
+        return PagingState(page=page, last=plan.last, size=size)
+    return PagingState(page=page, first=state.first or facts.entries, former=facts.entries, size=size)
 
 
 def digest_entries(entries: Iterable[str]) -> tuple[str, ...]:

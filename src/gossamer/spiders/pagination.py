@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -141,7 +142,7 @@ class Paginate:
         self, response: Response, state: PagingState
     ) -> Iterator[tuple[Request, PagingState]]:
         """By the number of a page; by the link where no number is known, and one may be followed."""
-        facts = self._read_facts(response, state)
+        facts = self._read_facts(response)
         if self.of and facts.total is not None:
             response.expect(self.of, facts.total, part=self._describe_listing(response))
         is_known = facts.pages is not None or facts.total is not None
@@ -191,7 +192,7 @@ class Paginate:
 
     # ------------------------------------------------------------------ what a page says
 
-    def _read_facts(self, response: Response, state: PagingState) -> PageFacts:
+    def _read_facts(self, response: Response) -> PageFacts:
         pages = total = shown = None
         if self.pages:
             counts = [read_count(text, has_spaces=False) for text in self._read_texts("pages", response)]
@@ -201,9 +202,8 @@ class Paginate:
             total = max((count for text in texts if (count := read_count(text)) is not None), default=None)
             shown = next((found for text in texts if (found := read_range(text)) is not None), None)
         number = self._asked_for(response)
-        otherwise = self.rules.first if state.asked is None else state.asked  # the URL may be another by now
         return PageFacts(
-            number=int(number) if number.isdecimal() and len(number) < 19 else otherwise,
+            number=int(number) if number.isdecimal() and len(number) < 19 else self.rules.first,
             pages=pages,
             total=total,
             shown=shown,
@@ -231,11 +231,10 @@ class Paginate:
 
     def _asked_for(self, response: Response) -> str:
         """The page number, offset or cursor with which a page was asked for; empty: with none."""
+        url = self._find_url(response)
         if self.url:
-            pattern = re.escape(response.urljoin(self.url.replace("{page}", _MARK)))
-            found = re.fullmatch(pattern.replace(_MARK, r"(\d+)"), response.url)
-            return found[1] if found else ""
-        in_url = read_parameter(response.url, self.param) if self.param else ""
+            return self._number_in(response, url) or ""
+        in_url = read_parameter(url, self.param) if self.param else ""
         body = response.request.body
         if in_url is not None or not body:
             return in_url or ""
@@ -244,18 +243,32 @@ class Paginate:
             return text_of(found_values[0]) if found_values else ""
         return read_parameter(f"?{body.decode('latin-1')}", self.param) or ""
 
+    def _find_url(self, response: Response) -> str:
+        """The URL in which the number is: the page's, or the one asked for, if a redirect has hidden it."""
+        read = partial(self._number_in, response)
+        places = (response.url, *response.request.redirects[:1])
+        return next((url for url in places if read(url) is not None), response.url)
+
+    def _number_in(self, response: Response, url: str) -> str | None:
+        """The page number, offset or cursor in a URL; ``None``: there is none."""
+        if not self.url:
+            return read_parameter(url, self.param)
+        pattern = re.escape(response.urljoin(self.url.replace("{page}", _MARK)))
+        found = re.fullmatch(pattern.replace(_MARK, r"(\d+)"), url)
+        return found[1] if found else None
+
     def _ask_for(self, response: Response, value: int | str) -> Request:
         """The request for a page by its number, offset or cursor."""
-        request = response.request
+        request, url = response.request, self._find_url(response)
         if self.url:
             return request.replace(url=response.urljoin(self.url.replace("{page}", str(value))))
-        if not request.body or read_parameter(response.url, self.param) is not None:
-            return request.replace(url=set_parameter(response.url, self.param, str(value)))
+        if not request.body or read_parameter(url, self.param) is not None:
+            return request.replace(url=set_parameter(url, self.param, str(value)))
         if _is_json(request.body):
             changed = replace_value(msgspec.json.decode(request.body), self._body_path, value)
-            return request.replace(url=response.url, body=msgspec.json.encode(changed))
+            return request.replace(url=url, body=msgspec.json.encode(changed))
         form = set_parameter(f"?{request.body.decode('latin-1')}", self.param, str(value))
-        return request.replace(url=response.url, body=form.removeprefix("?").encode("latin-1"))
+        return request.replace(url=url, body=form.removeprefix("?").encode("latin-1"))
 
     def _describe_listing(self, response: Response) -> str:
         """What is the same for all pages of one listing, wherever in their URLs the number is."""

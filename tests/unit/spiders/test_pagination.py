@@ -142,12 +142,16 @@ def test_a_listing_of_nothing_or_one_thing_has_one_page(said: str) -> None:
     assert urls(Paginate(param="page", total="p"), page(f"<p>{said}")) == []
 
 
-def test_a_page_whose_url_lost_its_number_is_still_that_page() -> None:
-    """Servers redirect ``?page=2`` to ``/2/``; a chain goes on behind it, and does not ask for it again."""
-    pages = Paginate(param="page", entries="a")
+@pytest.mark.parametrize("way", [{"param": "page"}, {"url": "/list?sort=name&page={page}"}])
+def test_a_page_whose_number_a_redirect_has_hidden_is_still_that_page(way: dict[str, Any]) -> None:
+    """Servers redirect ``?page=2`` to ``/2/``; the third page is asked for as the second one was."""
+    pages = Paginate(**way, entries="a")
     (second,) = pages.follow(page("<a href=/1></a>"))
-    (third,) = pages.follow(page("<a href=/2></a>", "http://shop.test/list/2/", meta=second.meta))
-    assert third.url == "http://shop.test/list/2/?page=3"
+    seen = page("<a href=/2></a>", "http://shop.test/list/2/", meta=second.meta, redirects=(second.url,))
+    (third,) = pages.follow(seen)
+    assert (third.url, third.redirects) == (f"{URL}&page=3", ())
+    moved = page("<a href=/1></a>", redirects=("http://old.test/",))
+    assert urls(pages, moved) == [f"{URL}&page=2"], "a listing that has moved is at its new place"
 
 
 @pytest.mark.parametrize("end", [False, None, "", {}])
