@@ -246,7 +246,13 @@ def test_a_page_gives_its_items_its_links_and_the_next_page(tmp_path: Path) -> N
             "settings = { dely = 1 }",
             "line 4: settings.dely: there is no such setting; did you",
         ),
-        ("priority = 2", "priority = true", "line 19: pages.listing.follow[1].priority: must be a"),
+        ("[pages.product]", "[page.product]", "line 13: page: unknown key; did you mean 'pages'?"),
+        ('name = "a"', "name = 3", "line 10: items.Product.fields.name: it must be a table"),
+        (
+            "priority = 2",
+            "priority = true",
+            "line 19: pages.listing.follow[1].priority: it must be a whole number",
+        ),
     ],
 )
 def test_what_is_wrong_is_said_with_line_and_key(old: str, new: str, said: str) -> None:
@@ -271,8 +277,8 @@ def test_no_password_is_in_the_file() -> None:
 
 def test_the_line_of_a_place() -> None:
     text = 'a.b = 1\n[c]\nd = {\n  e = 1 }\n[[f]]\n"odd key" = 2\n'
-    places = (("a", "b"), ("c",), ("c", "d"), ("c", "d", "e"), ("f", 0, "odd key"), ("g",))
-    assert [find_line(text, place) for place in places] == [1, 2, 3, 3, 6, None]
+    places = (("a", "b"), ("a",), ("c",), ("c", "d"), ("c", "d", "e"), ("f", 0, "odd key"), ("g",))
+    assert [find_line(text, place) for place in places] == [1, 1, 2, 3, 3, 6, None]
     text = "x = [\n  { y = 1 },\n  { y = 2 },\n]\nz = [{ y = 1 }, { y = 2 }]\n[[f]]\ng = 1\n[[f]]\ng = 2\n"
     for place, line in ((("x", 0, "y"), 2), (("x", 1, "y"), 3), (("z", 1, "y"), 5), (("f", 1, "g"), 9)):
         assert find_line(text, place) == line

@@ -26,6 +26,18 @@ MOST_PROBLEMS = 10
 _WORDS = frozenset({"document", "item_classes", "paginates", "source_file"})
 """What a spider in TOML has beside the words of every spider."""
 
+_SAYINGS = {
+    "missing": "missing",
+    "too_short": "it must not be empty",
+    "string_type": "it must be a text in quotes",
+    "int_type": "it must be a whole number",
+    "bool_type": "it must be true or false",
+    "list_type": "it must be a list",
+    "dict_type": 'it must be a table: { name = "..." }',
+    "model_type": 'it must be a table: { name = "..." }',
+}
+"""What is wrong, by pydantic's words for it, in those of TOML."""
+
 KeyPlace = tuple[str | int, ...]
 """The keys that lead to a place in the file."""
 _HEADER = re.compile(r"\s*\[\[?\s*(?P<name>[^\[\]]+?)\s*\]\]?\s*(#.*)?")
@@ -86,10 +98,8 @@ def _describe_problem(problem: Any) -> str:
         model = _model_at(around)
         known = [*model.model_fields] if model else []
         return f"unknown key{_suggest(str(wrong), known)}"
-    if kind == "missing":
-        return "missing"
-    if kind == "too_short":
-        return "it must not be empty"
+    if kind in _SAYINGS:
+        return _SAYINGS[kind]
     return message.removeprefix("Input ").replace("should be a valid", "must be a")
 
 
@@ -204,6 +214,8 @@ def find_line(text: str, place: KeyPlace) -> int | None:
     names = tuple(str(part) for part in place if not isinstance(part, int))
     best, line_of_best = 0, None
     for number, line, keys, numbered in _walk_lines(text):
+        if keys[: len(names)] == names and len(keys) > len(names) and best < 1:
+            best, line_of_best = 1, number  # the first line of a table that has no line of its own
         if names[: len(keys)] != keys or not _has_numbers(place, numbered):
             continue
         is_within = _mentions(line, names[len(keys) :])
