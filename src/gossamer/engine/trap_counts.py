@@ -13,7 +13,7 @@ from zlib import crc32
 
 import msgspec
 
-from gossamer.policy.trap_budgets import TrapBudgetRules, TrapCounts, add_counts
+from gossamer.policy.trap_budgets import TrapCounts, add_counts
 from gossamer.ports.shared_state import SharedState
 
 SPACE = "traps"
@@ -42,10 +42,9 @@ async def read_counts(shared: SharedState, job: str) -> GroupCounts:
 class TrapCountStore:
     """The counts of one job (its tag), as its workers share them. All methods raise ``StorageError``."""
 
-    def __init__(self, shared: SharedState, job: str, rules: TrapBudgetRules) -> None:
+    def __init__(self, shared: SharedState, job: str) -> None:
         self._shared = shared
         self._job = job
-        self._rules = rules
 
     def __repr__(self) -> str:
         return f"<TrapCountStore of {self._job}>"
@@ -65,7 +64,7 @@ class TrapCountStore:
             shards.setdefault(crc32(group.encode()) % SHARDS, {})[group] = counts
         known: GroupCounts = {}
         for shard, part in shards.items():
-            add = partial(_add_to, part, self._rules)
+            add = partial(_add_to, part)
             value = await self._shared.update(SPACE, f"{self._job} {shard}", add, KEPT_S)
             saved = _decode(value)
             known.update({group: saved[group] for group in part if group in saved})
@@ -90,10 +89,10 @@ class TrapCountStore:
         return first
 
 
-def _add_to(more: GroupCounts, rules: TrapBudgetRules, value: bytes | None) -> bytes:
+def _add_to(more: GroupCounts, value: bytes | None) -> bytes:
     known = _decode(value)
     for group, counts in more.items():
-        known[group] = add_counts(group, known.get(group) or TrapCounts(), counts, rules)
+        known[group] = add_counts(known.get(group) or TrapCounts(), counts)
     return _encode(known, MAX_GROUPS)
 
 

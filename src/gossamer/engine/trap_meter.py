@@ -1,43 +1,41 @@
-"""What the pages of a job's URL patterns were worth, counted by all its workers together, over its runs.
+"""What the pages of a job's groups of URLs were worth, counted by all its workers together, over its runs.
 
-A worker saves what it has counted, and hears which groups others have closed, at most once a second; while
-it works, only groups of which it has counted a fiftieth of a budget. So a page costs no round trip, and
-crawls of many small patterns cost nothing. A budget is overrun by a fiftieth for each worker at most, and by
-what all of them fetch within a second; what a worker that is killed has not saved is not counted.
+A worker saves what it has counted, and hears which groups others have closed, once a second; while it works,
+only groups of which it has counted a fiftieth of a budget. Where it has itself spent that much of a budget it
+does not wait for the second. So a good page costs no round trip, crawls of many small patterns cost nothing,
+and workers together overrun a budget by a fiftieth for each of them, and by their requests in flight. What a
+worker that is killed has not saved is not counted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import inf
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 from zlib import crc32
+
+import msgspec
 
 from gossamer.core.requests import Entry, Request
 from gossamer.core.results import FetchResult, ItemRecord, VisitResult
 from gossamer.engine.trap_counts import GroupCounts, TrapCountStore
 from gossamer.policy.content_memory import ContentMemory, witness_of
 from gossamer.policy.trap_budgets import (
-    BARREN_PAGE,
     COPIED_PAGE,
     ITEM_PAGE,
-    LONG_GOOD,
     MANY_QUERIES,
-    SUSPECT_EVERY,
+    MAX_EXAMPLE,
     UNKNOWN_PAGE,
     WITNESS_EVERY,
     PageWorth,
     TrapBudgetRules,
     TrapCounts,
     add_counts,
-    domain_group_of,
-    family_of,
+    count_since,
     find_closed,
     find_rule,
-    groups_of,
     is_far_date,
 )
-from gossamer.policy.url_parser import head_of
+from gossamer.policy.url_groups import domain_group_of, family_of, pattern_of, wider_groups_of
 from gossamer.policy.urls import hostname_of
 from gossamer.ports.clock import Clock
 from gossamer.ports.committer import Committer
@@ -60,6 +58,14 @@ class TrapGroup(NamedTuple):
     counts: TrapCounts
 
 
+class CountedGroup(msgspec.Struct, eq=False):
+    """A group of URLs as one worker knows it: by ``known`` less ``saved`` it is ahead of the others."""
+
+    name: str
+    known: TrapCounts
+    saved: TrapCounts
+
+
 class TrapMeter:
     """The counts of one job as one of its workers knows them. ``is_alone``: no other worker counts."""
 
@@ -76,25 +82,27 @@ class TrapMeter:
         self._clock = clock
         self._rules = rules
         self._is_alone = is_alone
-        has_limits = rules.max_per_pattern is not None or rules.max_per_domain is not None
-        self._least: float = -inf if has_limits or rules.max_worthless is None else rules.max_worthless
-        self._known: GroupCounts = {}
-        self._unsaved: GroupCounts = {}
+        self._has_limits = rules.max_per_pattern is not None or rules.max_per_domain is not None
+        self._groups: dict[str, CountedGroup] = {}
+        self._around: dict[str, tuple[CountedGroup, ...]] = {}
+        self._unsaved: dict[str, CountedGroup] = {}
+        self._urgent: dict[str, CountedGroup] = {}
         self._closed: GroupCounts = {}
         self._announced: set[str] = set()
         self._memory = memory
         self._witnesses: dict[str, str] = {}
         self._new_witnesses: dict[str, str] = {}
+        self._has_mirrors = False
         self._saved_at = clock.now()
 
     def __repr__(self) -> str:
-        return f"<TrapMeter: {len(self._known)} groups, {len(self._closed)} of them closed>"
+        return f"<TrapMeter: {len(self._groups)} groups, {len(self._closed)} of them closed>"
 
     async def load(self) -> None:
         """Know what was counted before. Raises ``StorageError``."""
-        self._known = await self._store.read_counts()
+        for name, counts in (await self._store.read_counts()).items():
+            self._take_saved(self._group_of(name), counts)
         self._note_closed(await self._store.read_closed())
-        self._note_closed({group: counts for group, counts in self._known.items() if counts.rule})
 
     # ------------------------------------------------------------------ refusing
 
@@ -110,13 +118,16 @@ class TrapMeter:
         """
         if not self._closed or not via:
             return None
-        group = find_closed(url, via, self._closed, self._known)
-        if group is None:
+        name = find_closed(url, via, self._closed, self._find_counts)
+        if name is None:
             return None
-        self._delta_of(group).refused += 1
-        counts = self._closed[group]
-        counts.refused += 1
-        return TrapGroup(group, counts)
+        group = self._unsaved[name] = self._group_of(name)
+        group.known.refused += 1
+        return TrapGroup(name, group.known)
+
+    def _find_counts(self, name: str) -> TrapCounts | None:
+        group = self._groups.get(name)
+        return None if group is None else group.known
 
     # ------------------------------------------------------------------ counting
 
@@ -124,113 +135,127 @@ class TrapMeter:
         self, request: Request, fetched: FetchResult, items: Sequence[ItemRecord], entries: Sequence[Entry]
     ) -> None:
         """Count a page that a spider has read, with its items and with what of its links was taken."""
-        url, now = request.url, self._clock.now()
-        groups = groups_of(url)
-        if len(self._known) > MAX_GROUPS:
-            self._forget_small()
-        if groups[0] not in self._known and groups[1].endswith("?*"):
-            self._delta_of(groups[1]).queries += 1
-            self._known_of(groups[1]).queries += 1
+        url = request.url
+        pattern = pattern_of(url)
+        groups = self._around.get(pattern) or self._meet_pattern(pattern, url)
         page = self._judge_page(url, groups, fetched.body, items, entries)
-        more = () if self._rules.max_per_domain is None else (domain_group_of(url),)
-        change, floor = page.wasted - page.gained, -(self._rules.max_worthless or 0)
-        for group in (*groups, *more):
-            self._delta_of(group).add_page(page, fetched.wire_bytes, url, now)
-            known = self._known_of(group)
-            known.add_page(page, fetched.wire_bytes, url, now)
-            if change:
-                known.spent = max(known.spent + change, floor)  # as ``spend_on`` does
-            if known.spent >= self._least or known.foreign or known.rule:
-                self._close_if_spent(group, known)
+        for group in groups:
+            group.known.add_page(page, fetched.wire_bytes)
+            self._unsaved[group.name] = group
+        if page.wasted or self._has_limits:
+            self._close_spent(groups)
         if self._rules.max_worthless is not None:
             self._note_witness(url, groups[2], fetched.body)
+
+    def _meet_pattern(self, pattern: str, url: str) -> tuple[CountedGroup, ...]:
+        """The groups of a pattern, which is new or was forgotten."""
+        if len(self._groups) > MAX_GROUPS:
+            self._forget_small()
+        names = (pattern, *wider_groups_of(pattern))
+        if self._rules.max_per_domain is not None:
+            names = (*names, domain_group_of(pattern))
+        is_new = pattern not in self._groups
+        groups = self._around[pattern] = tuple(map(self._group_of, names))
+        if is_new and groups[1].name.endswith("?*"):
+            groups[1].known.queries += 1
+        for group in groups:
+            if not group.known.since:
+                group.known.since, group.known.example = self._clock.now(), url[:MAX_EXAMPLE]
+        return groups
 
     def _judge_page(
         self,
         url: str,
-        groups: tuple[str, str, str],
+        groups: tuple[CountedGroup, ...],
         body: bytes,
         items: Sequence[ItemRecord],
         entries: Sequence[Entry],
     ) -> PageWorth:
-        """What a page brought, as far as that is known: only samples are looked into."""
+        """What a page brought, as far as that is known."""
         if self._rules.max_worthless is None:
             return UNKNOWN_PAGE
-        if self._memory.has_new_items(url, items):
+        times_seen = self._memory.count_items(url, items)
+        if times_seen == 0:
             return ITEM_PAGE
         if self._memory.is_copy(url, body):
             return COPIED_PAGE
-        if self._known_of(groups[1]).queries >= MANY_QUERIES:
-            leads_out = any(family_of(entry.request.url) != groups[1] for entry in entries)
-            return UNKNOWN_PAGE if leads_out else BARREN_PAGE
-        is_far = is_far_date(url, self._clock.now())
-        return BARREN_PAGE if is_far else self._judge_sample(url, groups, body)
+        pages = groups[1].known.pages + 1
+        is_suspect = groups[0].known.spent or groups[1].known.spent
+        weight = 1 if is_suspect else self._rules.sample_every(pages, times_seen)
+        return UNKNOWN_PAGE if pages % weight else self._look_into(url, groups, body, entries, weight)
 
-    def _judge_sample(self, url: str, groups: tuple[str, str, str], body: bytes) -> PageWorth:
-        """What a page brought, if it is one that is looked into; then it stands for others like it."""
-        pattern, family, host = map(self._known_of, groups)
-        every, count = self._rules.sample_every, host.pages
-        if count > LONG_GOOD and not host.near:
-            every *= 4
-        if pattern.near or family.near:
-            every, count = SUSPECT_EVERY, pattern.pages if pattern.near else family.pages
-        if (count + 1) % every == 0:
-            is_near = self._memory.is_near(groups[2], url, body)
-            return PageWorth(near=every) if is_near else PageWorth(texts=every)
-        return UNKNOWN_PAGE
+    def _look_into(
+        self, url: str, groups: tuple[CountedGroup, ...], body: bytes, entries: Sequence[Entry], weight: int
+    ) -> PageWorth:
+        """What a page brought that stands for so many."""
+        family, host = groups[1], groups[2]
+        if family.known.queries >= MANY_QUERIES:
+            leads_out = any(family_of(entry.request.url) != family.name for entry in entries)
+            return UNKNOWN_PAGE if leads_out else PageWorth(barren=weight)
+        if is_far_date(url, self._clock.now()):
+            return PageWorth(barren=weight)
+        return self._memory.judge_text(host.name, url, body, weight)
 
-    def _note_witness(self, url: str, host: str, body: bytes) -> None:
+    def _note_witness(self, url: str, host: CountedGroup, body: bytes) -> None:
         """Compare some of the pages with the same paths of other hosts."""
-        path = url[len(head_of(url)) :]
+        path = url[len(host.name) - 2 :]
         if crc32(path.encode()) % WITNESS_EVERY:
             return
         page = witness_of(path, hostname_of(url), body)
-        self._delta_of(host).witnesses += 1
-        self._known_of(host).witnesses += 1
-        first = self._witnesses.setdefault(page, host)
-        if first != host:
-            self._count_foreign(first, host)
+        host.known.witnesses += 1
+        first = self._witnesses.setdefault(page, host.name)
+        if first != host.name:
+            self._count_foreign(first, host.name)
         elif len(self._new_witnesses) < MAX_NEW_WITNESSES:
-            self._new_witnesses[page] = host
+            self._new_witnesses[page] = host.name
         if len(self._witnesses) > MAX_WITNESSES:
             self._witnesses.clear()
 
     def _count_foreign(self, first: str, second: str) -> None:
         """Two hosts have the same page: of them the younger one is the mirror."""
-        mirror = max((first, second), key=lambda host: (self._known_of(host).since, host))
-        groups = [mirror]
-        if domain_group_of(first) == domain_group_of(second):
-            groups.append(domain_group_of(first))
-            self._delta_of(groups[1]).witnesses += 1
-            self._known_of(groups[1]).witnesses += 1
+        self._has_mirrors = True
+        mirror = max((first, second), key=lambda name: (self._group_of(name).known.since, name))
+        groups = [self._group_of(mirror)]
+        domain = domain_group_of(first)
+        if domain == domain_group_of(second):
+            groups.append(self._group_of(domain))
+            groups[1].known.witnesses += 1
         for group in groups:
-            self._delta_of(group).foreign += 1
-            known = self._known_of(group)
-            known.foreign += 1
-            self._close_if_spent(group, known)
+            group.known.foreign += 1
+            self._unsaved[group.name] = group
+        self._close_spent(groups)
 
-    def _close_if_spent(self, group: str, known: TrapCounts) -> None:
-        if not known.rule:
-            known.rule = find_rule(group, known, self._rules)
-        if known.rule:
-            self._closed[group] = known
+    def _close_spent(self, groups: Iterable[CountedGroup]) -> None:
+        """Close the groups whose budget is spent, smaller ones first; others may have to hear of it soon."""
+        for group in groups:
+            known = group.known
+            if not known.rule:
+                known.rule = find_rule(group.name, known, self._rules, self._closed)
+            if known.rule:
+                self._closed[group.name] = known
+            if known.spent - group.saved.spent >= self._rules.batch:
+                self._urgent[group.name] = group
 
-    def _delta_of(self, group: str) -> TrapCounts:
-        return self._unsaved.get(group) or self._unsaved.setdefault(group, TrapCounts())
-
-    def _known_of(self, group: str) -> TrapCounts:
-        return self._known.get(group) or self._known.setdefault(group, TrapCounts())
+    def _group_of(self, name: str) -> CountedGroup:
+        group = self._groups.get(name)
+        if group is None:
+            group = self._groups[name] = CountedGroup(name, TrapCounts(), TrapCounts())
+        return group
 
     def _forget_small(self) -> None:
         """Forget groups of few pages; a trap has many."""
         least = SMALL
-        while len(self._known) > MAX_GROUPS // 2:
-            kept = {group: one for group, one in self._known.items() if one.rule or one.pages >= least}
-            self._known = kept
-            self._unsaved = {group: one for group, one in self._unsaved.items() if group in kept}
-            if len(kept) == len(self._closed):
+        while len(self._groups) > MAX_GROUPS // 2:
+            self._groups = {
+                name: group
+                for name, group in self._groups.items()
+                if group.known.rule or group.known.pages >= least
+            }
+            if len(self._groups) == len(self._closed):
                 break
             least *= 4
+        self._unsaved = {name: group for name, group in self._unsaved.items() if name in self._groups}
+        self._around.clear()
 
     # ------------------------------------------------------------------ sharing
 
@@ -240,41 +265,46 @@ class TrapMeter:
             await self._save(self._rules.batch)
             if not self._is_alone:
                 self._note_closed(await self._store.read_closed())
+        elif not self._is_alone and (self._urgent or (self._has_mirrors and self._new_witnesses)):
+            await self._save_groups(list(self._urgent.values()))
 
     async def save(self) -> None:
         """Save everything, at the end. Raises ``StorageError``."""
         await self._save(1)
 
     async def _save(self, least: int) -> None:
+        """Save the groups with so many new pages."""
         self._saved_at = self._clock.now()
-        batch = {
-            group: counts
-            for group, counts in self._unsaved.items()
-            if counts.pages + counts.foreign * WITNESS_EVERY >= least or counts.refused
-        }
-        if batch:
-            await self._save_counts(batch)
+        await self._save_groups([group for group in self._unsaved.values() if _has_news(group, least)])
+
+    async def _save_groups(self, groups: list[CountedGroup]) -> None:
+        self._urgent.clear()
+        if groups:
+            await self._save_counts(groups)
         if self._new_witnesses and len({*self._witnesses.values()}) > 1:
             await self._save_witnesses()
-        news = {group: counts for group, counts in self._closed.items() if group not in self._announced}
+        news = {name: counts for name, counts in self._closed.items() if name not in self._announced}
         if news:
             self._announced |= news.keys()
             self._note_closed(await self._store.add_closed(news))
 
-    async def _save_counts(self, batch: GroupCounts) -> None:
-        for group in batch:
-            del self._unsaved[group]
-        try:
-            saved = await self._store.add_counts(batch)
-        except BaseException:
-            for group, counts in batch.items():
-                self._unsaved[group] = add_counts(group, counts, self._delta_of(group), self._rules)
-            raise
-        for group, counts in saved.items():
-            more = self._unsaved.get(group)  # what was counted while it was being saved
-            known = counts if more is None else add_counts(group, counts, more, self._rules)
-            self._known[group] = known
-            self._close_if_spent(group, known)
+    async def _save_counts(self, groups: list[CountedGroup]) -> None:
+        counted = {group.name: msgspec.structs.replace(group.known) for group in groups}
+        news = {group.name: count_since(counted[group.name], group.saved) for group in groups}
+        saved = await self._store.add_counts(news)
+        for group in groups:
+            more = count_since(group.known, counted[group.name])  # while it was being saved
+            self._take_saved(group, saved.get(group.name) or counted[group.name], more)
+            if not _has_news(group, 1):
+                self._unsaved.pop(group.name, None)
+        self._close_spent(groups)
+
+    def _take_saved(self, group: CountedGroup, saved: TrapCounts, more: TrapCounts | None = None) -> None:
+        """Know of a group what all workers have saved, and what this one has counted since."""
+        group.saved = saved
+        group.known = add_counts(saved, more or TrapCounts())
+        if group.known.rule:
+            self._closed[group.name] = group.known
 
     async def _save_witnesses(self) -> None:
         news = dict(self._new_witnesses)
@@ -286,10 +316,20 @@ class TrapMeter:
                 self._count_foreign(first, news[page])
 
     def _note_closed(self, closed: GroupCounts) -> None:
-        for group, counts in closed.items():
-            self._announced.add(group)
-            known = self._known.get(group)
-            self._closed[group] = known if known is not None and known.rule else counts
+        for name, counts in closed.items():
+            self._announced.add(name)
+            group = self._group_of(name)
+            if not group.known.pages:  # of another worker alone
+                self._take_saved(group, counts)
+            group.known.rule = group.known.rule or counts.rule
+            self._closed[name] = group.known
+
+
+def _has_news(group: CountedGroup, least: int) -> bool:
+    """Whether so many pages of a group are to be saved, or what the report tells of it."""
+    known, saved = group.known, group.saved
+    pages = known.pages - saved.pages + (known.foreign - saved.foreign) * WITNESS_EVERY
+    return pages >= least or known.refused > saved.refused or known.rule != saved.rule
 
 
 class TrapCommitter:

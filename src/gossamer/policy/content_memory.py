@@ -1,36 +1,36 @@
 """What was seen on pages before: items, contents and texts, in bounded memory; for budgets of traps. Pure.
 
 The very same content is known by a hash of the body. What is nearly the same is known by samples, since
-looking into a page costs a millisecond: by the simhash of its text among pages with the same title and
-heading. Products of one template differ in theirs; error pages, and pages that ids of a visit multiply, do
-not.
+looking into a page is dear: by its text among pages with the same title and heading. Products of one template
+differ in theirs; error pages, and pages that ids of a visit multiply, do not. Where a URL names a month,
+numbers do not count: the empty months of a calendar differ in nothing else.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from hashlib import blake2b
+from math import inf
+from zlib import crc32
 
 from gossamer.core.results import ItemRecord
-from gossamer.policy.simhash import MOST_DISTANCE, PageIndex, simhash_of
-from gossamer.policy.trap_budgets import find_session_ids
+from gossamer.policy.text_memory import TextMemory
+from gossamer.policy.trap_budgets import UNKNOWN_PAGE, PageWorth, find_month, find_session_ids
 
 MAX_CONTENTS = 100_000
 """Contents that are remembered, about 10 MB; then memory starts anew."""
 MAX_KEYS = 200_000
-"""Keys of items that are remembered, about 20 MB."""
+"""Keys of items that are remembered, about 20 MB; then memory starts anew."""
 MAX_SAMPLES = 5_000
-"""Pages that were looked into, some 1.5 KB each: then the oldest are forgotten."""
+"""Pages that were looked into, some 1.5 KB each: then the oldest headings are forgotten."""
+MIDDLE_BYTES = 64
+"""Of a page's middle, which tells most pages of one size apart."""
 SAMPLE_BYTES = 256 * 1024
 """Of a page's beginning, in which its text is looked for."""
-MIN_WORDS = 24
-"""Of shorter texts every letter counts."""
-MAX_WORDS = 1_000
-"""Those behind them are not compared: a word costs more than a microsecond."""
 
 _HIDDEN = re.compile(rb"<(script|style|head)\b.*?</\1\s*>|<!--.*?-->", re.IGNORECASE | re.DOTALL)
 _TAG = re.compile(rb"<[^>]*>")
+_NUMBER = re.compile(r"\d+")
 _HEADING = re.compile(rb"<(title|h1)\b[^>]*>(.*?)</\1\s*>", re.IGNORECASE | re.DOTALL)
 
 
@@ -38,47 +38,56 @@ class ContentMemory:
     """What one process has seen of a job."""
 
     def __init__(self) -> None:
-        self._keys: set[int] = set()
+        self._keys: dict[int, int] = {}
         self._contents: dict[int, int] = {}
-        self._sizes: set[int] = set()
-        self._samples = PageIndex(MOST_DISTANCE, MAX_SAMPLES)
+        self._looks: set[int] = set()
+        self._texts = TextMemory(MAX_SAMPLES)
 
-    def has_new_items(self, url: str, items: Sequence[ItemRecord]) -> bool:
-        """Whether one of the items is new, and not merely the page itself, as those are that name its URL."""
+    def count_items(self, url: str, items: Sequence[ItemRecord]) -> int | None:
+        """How often the rarest of a page's items was seen before; ``None``: it has none.
+
+        Not of those that merely name the page's own URL.
+        """
         if len(self._keys) > MAX_KEYS:
             self._keys.clear()
-        is_new, own = False, url.encode()
+        least, own = None, url.encode()
         for item in items:
-            key = hash((item.type, item.key))
-            if key not in self._keys and own not in item.data:
-                is_new = True
-                self._keys.add(key)
-        return is_new
+            if own not in item.data:
+                key = hash((item.type, item.key))
+                times = self._keys.get(key, 0)
+                self._keys[key] = times + 1
+                least = times if least is None else min(least, times)
+        return least
 
     def is_copy(self, url: str, body: bytes) -> bool:
         """Whether another URL had the same bytes, but for ids of a visit that the URL has; remembers them.
 
-        The first page of a size is not looked at.
+        The first page of its size (and with its middle) is not looked at: most are not like any other, and
+        hashing them all costs.
         """
+        ids, size = find_session_ids(url), len(body)
+        look = size if ids else hash((size, body[size // 2 : size // 2 + MIDDLE_BYTES]))
+        if look not in self._looks:
+            if len(self._looks) > MAX_CONTENTS:
+                self._looks.clear()
+            self._looks.add(look)
+            return False
         if len(self._contents) > MAX_CONTENTS:
             self._contents.clear()
-        for token in find_session_ids(url):
+        for token in ids:
             body = body.replace(token.encode(), b"")
-        size = len(body)
-        if size not in self._sizes:  # most pages are not like any other, and hashing them all costs
-            self._sizes.add(size)
-            return False
         place = hash(url)
         return self._contents.setdefault(hash(body), place) != place
 
-    def is_near(self, host: str, url: str, body: bytes) -> bool:
-        """Whether another sample of the host says nearly the same; remembers this one."""
+    def judge_text(self, host: str, url: str, body: bytes, weight: int) -> PageWorth:
+        """What the text of a page is worth that stands for so many pages; remembers it."""
         text, heading = read_text(body)
-        simhash = simhash_of(text, MIN_WORDS, MAX_WORDS)
-        group = f"{host} {heading}"
-        if simhash is None:
-            group, simhash = f"{group} {text}", 0
-        return self._samples.find_near(_digest(group.encode()), url, simhash) is not None
+        if find_month(url) is not None:
+            text, heading = _NUMBER.sub("0", text), _NUMBER.sub("0", heading)
+        news = self._texts.measure_news(f"{host} {heading}", url, text)
+        if news <= 1:
+            return PageWorth(near=weight)
+        return PageWorth(texts=weight) if news == inf else UNKNOWN_PAGE
 
 
 def read_text(body: bytes) -> tuple[str, str]:
@@ -90,14 +99,13 @@ def read_text(body: bytes) -> tuple[str, str]:
 
 
 def witness_of(path: str, host: str, body: bytes) -> str:
-    """What a page and its copy on another host have in common: path and content, the host's name aside."""
+    """What a page and its copy on another host have in common: path and content, the host's name aside.
+
+    The path's part comes first. Checksums are enough: pages are compared that have the same path.
+    """
     content = body.replace(host.encode(), b"")
-    return blake2b(content, digest_size=9, key=blake2b(path.encode()).digest()[:32]).hexdigest()
+    return f"{crc32(path.encode()):08x}{crc32(content):08x}{len(content):x}"
 
 
 def _join_words(text: bytes) -> str:
     return " ".join(text.decode("utf-8", "replace").split())
-
-
-def _digest(text: bytes) -> str:
-    return blake2b(text, digest_size=16).hexdigest()

@@ -1,29 +1,39 @@
-"""Budgets of URL patterns that learn: what a page was worth, and when a group of URLs is a trap. Pure.
+"""Budgets of groups of URLs that learn: what pages were worth, and when a group is a trap. Pure.
 
-Every page counts for its *groups*: its pattern (``/shop/#?sid``), its family (one path with whatever query,
-or one directory) and its host. A page that brings something new gives its groups back some of what they have
-spent; one that brings nothing spends a page of it. A group that has spent ``max_worthless`` pages more than
-it was given back is closed. So a catalogue of any size stays open, and what never ends costs about as many
-pages as the budget says.
+Every page counts for its groups (``policy/url_groups.py``): its pattern, its family and its host. A page that
+brings nothing new spends a page of their budgets; one that brings something new gives some back. A group that
+has spent half of ``max_worthless`` is closed; the other half is for what nobody can know in time: pages that
+were not looked into, first copies, pages in flight. A group that has brought much may spend more
+(``_credit_of``), so a catalogue of any size stays open.
+
+A trap of many families must not have a budget for each of them: every group that closes halves what other
+groups of its host may spend. And what closed groups have spent is not held against the wider groups around
+them: good pages beside a trap are not lost.
 
 A closed pattern refuses its URLs. A closed family refuses those of patterns that never brought anything; a
-closed host only those that were found on such pages, too, and not on its home page: good pages of the same
-site are not lost.
+closed host only those that were found on such pages, too, and not on its home page.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
 import msgspec
 
 from gossamer.core.record import Record
 from gossamer.core.text import format_count
-from gossamer.policy.traps import VARIABLE, pattern_of
+from gossamer.policy.url_groups import (
+    domain_group_of,
+    groups_of,
+    is_domain,
+    is_pattern,
+    pattern_of,
+    wider_groups_of,
+)
 from gossamer.policy.url_parser import head_of
-from gossamer.policy.urls import SESSION_PARAMETERS, hostname_of, registrable_domain
+from gossamer.policy.urls import SESSION_PARAMETERS
 
 ITEM_GAIN = 5
 """Pages without anything new that one page with new items makes up for."""
@@ -33,10 +43,20 @@ MANY_QUERIES = 12
 """Sets of parameters of one path from which on combining them may have no end."""
 WITNESS_EVERY = 8
 """One path of so many is compared with the same path of other hosts."""
+FEWEST_FOREIGN = 4
+"""Pages that two hosts have to have in common before one of them can be the mirror of the other."""
 LONG_GOOD = 1000
-"""Pages of a host from which on a quarter of the samples is enough, unless near-duplicates were found."""
-SUSPECT_EVERY = 4
-"""One page of so many is looked into where near-duplicates were found."""
+"""Pages of a family from which on a quarter of the samples is enough."""
+OFTEN_SEEN = 2
+"""Times that an item was seen elsewhere where nothing is wrong: on a list, and on a page of its own."""
+YOUNG_EVERY = 16
+"""One page of so many is looked into of a family that has few pages."""
+SUSPECT_EVERY = 2
+"""One page of so many is looked into where it may soon be plain that they bring nothing."""
+CREDIT_SHARE = 20
+"""A group may spend one page more for so many that it has given back."""
+LEAST_SHARE = 8
+"""However many groups of a host are closed, another may spend such a part of what the first one may."""
 MAX_EXAMPLE = 300
 """Characters of a URL that is kept as an example."""
 AHEAD_MONTHS, BACK_MONTHS = 13, 40 * 12
@@ -46,7 +66,12 @@ _DATE = re.compile(r"(?<!\d)(19\d\d|2[01]\d\d)[/._-](0?[1-9]|1[0-2])(?!\d)")
 _YEAR = re.compile(r"\b(?:year|yr|y|jahr)=([12]\d{3})\b", re.IGNORECASE)
 _MONTH = re.compile(r"\b(?:month|mon|m|monat)=(\d{1,2})\b", re.IGNORECASE)
 _SESSION = re.compile("|".join(name.replace("*", ".*") for name in SESSION_PARAMETERS))
-_TOKEN = re.compile(r"(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[A-Za-z])(?:[0-9a-f]{8,}|[A-Za-z0-9_-]{16,})(?![\w-])")
+_WORD = re.compile(r"[\w-]{8,}", re.ASCII)
+_DIGIT, _LETTER, _HEXADECIMAL = re.compile(r"\d"), re.compile(r"[A-Za-z]"), re.compile(r"[0-9a-f]+")
+
+
+FindCounts = Callable[[str], "TrapCounts | None"]
+"""What is known of a group; ``None``: nothing."""
 
 
 class TrapBudgetRules(Record, frozen=True, kw_only=True):
@@ -57,25 +82,38 @@ class TrapBudgetRules(Record, frozen=True, kw_only=True):
     max_per_domain: int | None = None
 
     @property
+    def closes_at(self) -> int | None:
+        """What a group may spend that has brought nothing yet; ``None``: any number of pages."""
+        return None if self.max_worthless is None else max(1, self.max_worthless // 2)
+
+    @property
     def batch(self) -> int:
         """Pages of a group that one worker may have counted while the others do not know."""
         limits = (self.max_worthless, self.max_per_pattern, self.max_per_domain)
         return max(1, min(limit for limit in (*limits, 500) if limit is not None) // 50)
 
-    @property
-    def sample_every(self) -> int:
-        """One page of so many is looked into elsewhere: looking costs a millisecond."""
-        return max(SUSPECT_EVERY, min(32, (self.max_worthless or 0) // 16))
+    def sample_every(self, pages: int, times_seen: int | None = None) -> int:
+        """One page of so many is looked into, since looking is dear.
+
+        Of ``pages`` of the family; more of its first ones, and of those whose items were seen so many times.
+        """
+        if times_seen is not None and times_seen >= OFTEN_SEEN:
+            return SUSPECT_EVERY
+        most = max(4, min(32, (self.max_worthless or 0) // 16))
+        if pages > LONG_GOOD:
+            return most * 4
+        return min(most, max(YOUNG_EVERY, 1 << pages.bit_length() >> 2))
 
 
-class PageWorth(Record, frozen=True, kw_only=True):
-    """What one page brought, in pages: of a sample, as many as it stands for."""
+class _Worth:
+    """What pages have brought, in pages."""
 
-    items: int = 0  # items that were not there before
-    texts: int = 0  # a text that was not there before
-    copies: int = 0  # the very content of another page
-    near: int = 0  # nearly the text of another page, under the same heading
-    barren: int = 0  # neither items nor links to anything else, where there may be no end
+    __slots__ = ()
+    items: int
+    texts: int
+    copies: int
+    near: int
+    barren: int
 
     @property
     def wasted(self) -> int:
@@ -84,15 +122,25 @@ class PageWorth(Record, frozen=True, kw_only=True):
 
     @property
     def gained(self) -> int:
-        """Pages without anything new that it makes up for."""
+        """Pages without anything new that the others make up for."""
         return ITEM_GAIN * self.items + TEXT_GAIN * self.texts
 
 
+class PageWorth(_Worth, Record, frozen=True, kw_only=True):
+    """What one page brought: of a sample, as many pages as it stands for."""
+
+    items: int = 0  # items that were not there before
+    texts: int = 0  # a text that was not there before
+    copies: int = 0  # the very content of another page
+    near: int = 0  # nearly the text of another page, under the same heading
+    barren: int = 0  # neither items nor links to anything else, where there may be no end
+
+
 UNKNOWN_PAGE, ITEM_PAGE = PageWorth(), PageWorth(items=1)
-COPIED_PAGE, BARREN_PAGE = PageWorth(copies=1), PageWorth(barren=1)
+COPIED_PAGE = PageWorth(copies=1)
 
 
-class TrapCounts(msgspec.Struct, array_like=True, kw_only=True):
+class TrapCounts(_Worth, msgspec.Struct, array_like=True, kw_only=True):
     """What is known of one group of URLs. Counts of several workers are added up."""
 
     pages: int = 0
@@ -106,83 +154,88 @@ class TrapCounts(msgspec.Struct, array_like=True, kw_only=True):
     queries: int = 0  # of a family: sets of parameters
     size_bytes: int = 0  # of their bodies, as they came
     refused: int = 0  # URLs that were not taken since it was closed
-    spent: int = 0  # of the budget; below 0: what worthwhile pages have put aside
+    spent: int = 0  # of the budget
     since: float = 0.0  # when its first page came
     example: str = ""  # a URL of it
     rule: str = ""  # why it is closed; empty: it is open
 
-    @property
-    def wasted(self) -> int:
-        """Pages that brought nothing."""
-        return self.copies + self.near + self.barren
-
-    @property
-    def gained(self) -> int:
-        """Pages without anything new that the others make up for."""
-        return ITEM_GAIN * self.items + TEXT_GAIN * self.texts
-
-    def add_page(self, page: PageWorth, size_bytes: int, url: str, now: float) -> None:
-        """One more page, which came now."""
+    def add_page(self, page: PageWorth, size_bytes: int) -> None:
+        """One more page."""
         self.pages += 1
         self.size_bytes += size_bytes
+        if page is UNKNOWN_PAGE:
+            return
         if page is ITEM_PAGE:
             self.items += 1
-        elif page is not UNKNOWN_PAGE:
+        else:
             self.items += page.items
             self.texts += page.texts
             self.copies += page.copies
             self.near += page.near
             self.barren += page.barren
-        if not self.since:
-            self.since, self.example = now, url[:MAX_EXAMPLE]
+        if self.spent or page is not ITEM_PAGE:
+            self.spent = max(self.spent + page.wasted - page.gained, 0)
 
 
-def spend_on(spent: int, more: PageWorth | TrapCounts, rules: TrapBudgetRules) -> int:
-    """What of a budget is spent after more pages.
-
-    What worthwhile pages put aside is never more than the budget itself: a good beginning does not pay for
-    an endless rest.
-    """
-    return max(spent + more.wasted - more.gained, -(rules.max_worthless or 0))
+_SUMS = tuple(name for name in TrapCounts.__struct_fields__ if name not in ("since", "example", "rule"))
 
 
-def add_counts(group: str, known: TrapCounts, more: TrapCounts, rules: TrapBudgetRules) -> TrapCounts:
+def count_since(known: TrapCounts, saved: TrapCounts) -> TrapCounts:
+    """What was counted after something was saved. What was spent may have become less."""
+    sums = {name: getattr(known, name) - getattr(saved, name) for name in _SUMS}
+    return TrapCounts(**sums, since=known.since, example=known.example, rule=known.rule)
+
+
+def add_counts(known: TrapCounts, more: TrapCounts) -> TrapCounts:
     """What is known of a group, with what another, or the same worker has counted since."""
-    times = [since for since in (known.since, more.since) if since]
-    counts = TrapCounts(
-        pages=known.pages + more.pages,
-        items=known.items + more.items,
-        texts=known.texts + more.texts,
-        copies=known.copies + more.copies,
-        near=known.near + more.near,
-        barren=known.barren + more.barren,
-        witnesses=known.witnesses + more.witnesses,
-        foreign=known.foreign + more.foreign,
-        queries=known.queries + more.queries,
-        size_bytes=known.size_bytes + more.size_bytes,
-        refused=known.refused + more.refused,
-        spent=spend_on(known.spent, more, rules),
-        since=min(times, default=0.0),
+    sums = {name: getattr(known, name) + getattr(more, name) for name in _SUMS}
+    sums["spent"] = max(sums["spent"], 0)
+    return TrapCounts(
+        **sums,
+        since=min((since for since in (known.since, more.since) if since), default=0.0),
         example=known.example or more.example,
         rule=known.rule or more.rule,
     )
-    if not counts.rule:
-        counts.rule = find_rule(group, counts, rules)
-    return counts
 
 
-def find_rule(group: str, counts: TrapCounts, rules: TrapBudgetRules) -> str:
-    """The rule that closes a group, as links are counted by it; empty: it stays open."""
-    is_domain = group.startswith("*.")
-    if not is_domain and not group.endswith("*") and _is_reached(counts.pages, rules.max_per_pattern):
+# --------------------------------------------------------------------------- what is closed
+
+
+def find_rule(
+    group: str, counts: TrapCounts, rules: TrapBudgetRules, closed: Mapping[str, TrapCounts]
+) -> str:
+    """The rule that closes a group, as links are counted by it; empty: it stays open.
+
+    ``closed`` are the groups that are closed already.
+    """
+    if is_pattern(group) and _is_reached(counts.pages, rules.max_per_pattern):
         return "trap_pattern"
-    if is_domain and _is_reached(counts.pages, rules.max_per_domain):
+    if is_domain(group) and _is_reached(counts.pages, rules.max_per_domain):
         return "trap_domain"
-    is_mirrored = counts.foreign * 2 >= counts.witnesses
-    if is_mirrored and _is_reached(counts.foreign * WITNESS_EVERY, rules.max_worthless):
+    is_mirrored = counts.foreign >= FEWEST_FOREIGN and counts.foreign * 2 >= counts.witnesses
+    if is_mirrored and _is_reached(2 * WITNESS_EVERY * counts.foreign, rules.closes_at):
         return "trap_mirror"
-    is_spent = _is_reached(counts.spent, rules.max_worthless) and not is_domain
+    is_spent = not is_domain(group) and _has_spent_all(group, counts, rules, closed)
     return _name_trap(group, counts) if is_spent else ""
+
+
+def _has_spent_all(
+    group: str, counts: TrapCounts, rules: TrapBudgetRules, closed: Mapping[str, TrapCounts]
+) -> bool:
+    limit = rules.closes_at
+    if limit is None or counts.spent < max(1, limit // LEAST_SHARE):
+        return False
+    head = head_of(group)
+    wider = {name: wider_groups_of(name) for name in closed if name.startswith(head)}
+    others = [name for name, around in wider.items() if name != group and closed.keys().isdisjoint(around)]
+    inside = sum(closed[name].spent for name in others if group in wider[name])
+    limit = max(1, limit // LEAST_SHARE, limit >> len(others))
+    return counts.spent - inside >= limit + _credit_of(counts, rules)
+
+
+def _credit_of(counts: TrapCounts, rules: TrapBudgetRules) -> int:
+    """What a group may spend besides, for what it has brought: at most as much again."""
+    return min(counts.gained // CREDIT_SHARE, rules.closes_at or 0)
 
 
 def _is_reached(count: int, limit: int | None) -> bool:
@@ -220,38 +273,25 @@ def describe_trap(group: str, counts: TrapCounts) -> str:
 # --------------------------------------------------------------------------- what is refused
 
 
-def find_closed(
-    url: str, via: str, closed: Mapping[str, TrapCounts], known: Mapping[str, TrapCounts]
-) -> str | None:
+def find_closed(url: str, via: str, closed: Mapping[str, TrapCounts], find_counts: FindCounts) -> str | None:
     """The closed group for which a URL that was found at ``via`` is not taken; ``None``: it may be.
 
-    ``closed`` are the groups that are closed, ``known`` is what is known of others.
+    ``closed`` are the groups that are closed; ``find_counts`` gives what is known of any.
     """
     pattern, family, host = groups_of(url)
     if pattern in closed:
         return pattern
     if host in closed and closed[host].rule == "trap_mirror":
         return host
-    if _has_closed_domain(closed) and _closes_domain(domain := domain_group_of(url), host, closed, known):
-        return domain
-    if family in closed and not _is_proven(known.get(pattern)):
+    domain = domain_group_of(url)
+    if domain in closed and (closed[domain].rule == "trap_domain" or not _is_original(find_counts(host))):
+        return domain  # but a host with pages of its own stays open for mirrors
+    if family in closed and not _is_proven(find_counts(pattern)):
         return family
-    good = (pattern, family, pattern_of(via))
-    is_good = via == head_of(via) or any(_is_proven(known.get(group)) for group in good)
-    return host if host in closed and not is_good else None
-
-
-def _has_closed_domain(closed: Mapping[str, TrapCounts]) -> bool:
-    return any(group.startswith("*.") for group in closed)
-
-
-def _closes_domain(
-    domain: str, host: str, closed: Mapping[str, TrapCounts], known: Mapping[str, TrapCounts]
-) -> bool:
-    """Whether a domain is closed for a host of it: one with pages of its own stays open for mirrors."""
-    if domain not in closed:
-        return False
-    return closed[domain].rule == "trap_domain" or not _is_original(known.get(host))
+    if host not in closed or via == head_of(via):
+        return None
+    is_good = any(_is_proven(find_counts(group)) for group in (pattern, family, pattern_of(via)))
+    return None if is_good else host
 
 
 def _is_proven(counts: TrapCounts | None) -> bool:
@@ -262,44 +302,6 @@ def _is_proven(counts: TrapCounts | None) -> bool:
 def _is_original(host: TrapCounts | None) -> bool:
     """Whether a host is known to have pages that no older one has."""
     return host is not None and host.witnesses > 0 and host.foreign * 2 < host.witnesses
-
-
-# --------------------------------------------------------------------------- groups
-
-
-def family_of(url: str) -> str:
-    """One path with whatever query; or of a URL without a query, its first directory."""
-    head = head_of(url)
-    path, mark, _ = url[len(head) :].partition("?")
-    if mark:
-        return f"{head}{VARIABLE.sub('#', path)}?*"
-    first, more, _ = path.partition("/")
-    return f"{head}{VARIABLE.sub('#', first)}/*" if more else f"{head}*"
-
-
-def host_group_of(url: str) -> str:
-    """All URLs of a host."""
-    return f"{head_of(url)}**"
-
-
-def groups_of(url: str) -> tuple[str, str, str]:
-    """The groups of a canonical URL, the smallest one first: pattern, family, host.
-
-    They are those of ``pattern_of``, ``family_of`` and ``host_group_of``, with one look at the path.
-    """
-    head = head_of(url)
-    path, mark, query = url[len(head) :].partition("?")
-    shape = VARIABLE.sub("#", path)
-    if not mark:
-        first, more, _ = shape.partition("/")
-        return f"{head}{shape}?", f"{head}{first}/*" if more else f"{head}*", f"{head}**"
-    names = sorted({parameter.partition("=")[0] for parameter in query.split("&")}) if query else ()
-    return f"{head}{shape}?{'&'.join(names)}", f"{head}{shape}?*", f"{head}**"
-
-
-def domain_group_of(url: str) -> str:
-    """All hosts of a registrable domain."""
-    return f"*.{registrable_domain(hostname_of(url))}"
 
 
 # --------------------------------------------------------------------------- what URLs say
@@ -328,7 +330,7 @@ def is_far_date(url: str, now: float) -> bool:
 def find_session_ids(url: str) -> list[str]:
     """What in a URL seems to name a visit: values of parameters of known names, and long tokens."""
     rest = url[len(head_of(url)) :]
-    found = _TOKEN.findall(rest)
+    found = [word for word in _WORD.findall(rest) if _is_token(word)]
     if "=" in rest:
         path, _, query = rest.partition("?")
         for part in (*query.split("&"), *path.split(";")[1:]):
@@ -336,3 +338,9 @@ def find_session_ids(url: str) -> list[str]:
             if value and _SESSION.fullmatch(name.lower()):
                 found.append(value)
     return found
+
+
+def _is_token(word: str) -> bool:
+    """Whether a word has digits and letters, and is long or hexadecimal."""
+    has_both = not word.isalpha() and _DIGIT.search(word) is not None and _LETTER.search(word) is not None
+    return has_both and (len(word) >= 16 or _HEXADECIMAL.fullmatch(word) is not None)

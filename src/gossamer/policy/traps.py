@@ -13,6 +13,7 @@ import re
 
 from gossamer.core.record import Record
 from gossamer.policy import urls
+from gossamer.policy.url_groups import pattern_of
 from gossamer.policy.url_parser import head_of
 
 MAX_PERIOD = 8  # segments of a group that repeats: ``/a/b/a/b/a/b`` has two
@@ -20,7 +21,6 @@ MAX_COUNTED = 200_000
 """Numbers that are kept of bodies, and members of budgets; about 20 MB each. Beyond it the rare go first."""
 SKELETON_BYTES = 64 * 1024
 
-VARIABLE = re.compile(r"[^/]*\d[^/]*")
 _WORD = re.compile(rb"(?<![\w%\x80-\xff-])[A-Za-z_%\x80-\xff-]{1,40}(?![\w%\x80-\xff-])")
 
 
@@ -62,14 +62,6 @@ def _has_repeats(segments: list[str], period: int, most: int) -> bool:
         if run >= period * most:
             return True
     return False
-
-
-def pattern_of(url: str) -> str:
-    """What URLs that differ in their numbers and in the values of their query have in common."""
-    head = head_of(url)
-    path, _, query = url[len(head) :].partition("?")
-    names = sorted({parameter.partition("=")[0] for parameter in query.split("&")}) if query else ()
-    return f"{head}{VARIABLE.sub('#', path)}?{'&'.join(names)}"
 
 
 class TrapCounter:

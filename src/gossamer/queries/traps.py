@@ -7,7 +7,8 @@ from gossamer.core.record import Record, Time
 from gossamer.core.redaction import hide_userinfo
 from gossamer.core.text import format_count
 from gossamer.engine.trap_counts import GroupCounts, read_counts
-from gossamer.policy.trap_budgets import TrapCounts, describe_trap, find_closed, groups_of
+from gossamer.policy.trap_budgets import TrapCounts, describe_trap, find_closed
+from gossamer.policy.url_groups import groups_of, wider_groups_of
 from gossamer.wiring.backends import Backends
 
 LISTED = 50
@@ -71,28 +72,15 @@ async def find_trap(backends: Backends, job: Job, url: str, via: str) -> TrapVie
     """The trap that a URL belongs to, or the pattern that counts it; ``None``: nobody counts it."""
     known = await read_counts(backends.requests.shared, tag_of(job))
     closed = {group: counts for group, counts in known.items() if counts.rule}
-    group = find_closed(url, via or url, closed, known) if closed else None
+    group = find_closed(url, via or url, closed, known.get) if closed else None
     group = group or groups_of(url)[0]
     return _view_of(group, known[group]) if group in known else None
 
 
 def _is_doubled(group: str, closed: GroupCounts) -> bool:
     """Whether nearly all pages of a family or a host are those of smaller groups that are listed."""
-    if not group.endswith("*") or group.startswith("*."):
-        return False
-    inside = [
-        counts.pages
-        for name, counts in closed.items()
-        if _size_of(name) < _size_of(group) and group in groups_of(counts.example)
-    ]
+    inside = (counts.pages for name, counts in closed.items() if group in wider_groups_of(name))
     return max(inside, default=0) * 2 > closed[group].pages
-
-
-def _size_of(group: str) -> int:
-    """Patterns are smaller than families, those than hosts, and those than domains."""
-    if group.startswith("*."):
-        return 3
-    return 2 if group.endswith("**") else 1 if group.endswith("*") else 0
 
 
 def _view_of(group: str, counts: TrapCounts) -> TrapView:

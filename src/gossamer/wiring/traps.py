@@ -22,7 +22,7 @@ async def open_traps(ways: RouteParts, backends: Backends, closing: AsyncExitSta
     rules = trap_budgets_of(settings)
     if rules is None or settings.replay.job is not None:  # pages of an archive have an end
         return None
-    store = TrapCountStore(backends.requests.shared, tag_of(job), rules)
+    store = TrapCountStore(backends.requests.shared, tag_of(job))
     meter = TrapMeter(store, backends.clock, rules, _memory_of(backends, job), is_alone=ways.is_alone)
     await meter.load()
     closing.push_async_callback(meter.save)

@@ -11,9 +11,10 @@ import pytest
 from gossamer.testing.site import serve_in_thread
 from gossamer.testing.traps import TRAPS, GoodSite
 from kit.fleet.processes import Fleet, Servers
-from kit.trap_sites import BUDGET, check_costs, serve_all, write_spider
+from kit.trap_sites import check_costs, serve_all, write_spider
 
 WORKERS = 3
+BUDGET = 450
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -29,7 +30,7 @@ def test_three_workers_spend_one_budget(servers: Servers, tmp_path: Path) -> Non
             far = f"{sites['calendar'].url}/events/2999/01"
             told = fleet.run("explain", far, "--job", result["job"], "--spider", spider)
         assert result["finish_reason"] == "finished"
-        check_costs(sites, workers=WORKERS)
+        check_costs(sites, BUDGET)
         traps = json.loads(done.stdout)["traps"]
         for name in TRAPS:
             assert [trap for trap in traps if f"//{sites[name].host}/" in trap["urls"]], name

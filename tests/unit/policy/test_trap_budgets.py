@@ -9,35 +9,37 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gossamer.core.results import ItemRecord
 from gossamer.policy.content_memory import ContentMemory, read_text, witness_of
 from gossamer.policy.trap_budgets import (
+    ITEM_PAGE,
     PageWorth,
     TrapBudgetRules,
     TrapCounts,
     add_counts,
+    count_since,
     describe_trap,
-    family_of,
     find_closed,
     find_month,
     find_rule,
     find_session_ids,
-    groups_of,
     is_far_date,
 )
+from gossamer.policy.url_groups import family_of, groups_of
 
 RULES = TrapBudgetRules(max_worthless=100)
 NOW = datetime(2026, 11, 23, tzinfo=UTC).timestamp()
 URL = "http://h.test/list/7?page=3"
-COPY, ITEM, TEXT = PageWorth(copies=1), PageWorth(items=1), PageWorth(texts=8)
+COPY, ITEM, TEXT = PageWorth(copies=1), ITEM_PAGE, PageWorth(texts=8)
+PATTERN, FAMILY, HOST = groups_of(URL)
 
 
-def counts_of(pages: list[PageWorth], group: str = groups_of(URL)[0], url: str = URL) -> TrapCounts:
-    """What is known of a group after these pages, each saved on its own."""
-    known = TrapCounts()
+def counts_of(pages: list[PageWorth], group: str = PATTERN, url: str = URL) -> TrapCounts:
+    """What is known of a group after these pages."""
+    known = TrapCounts(since=1.0, example=url)
     for page in pages:
-        more = TrapCounts()
-        more.add_page(page, 10, url, 1.0)
-        known = add_counts(group, known, more, RULES)
+        known.add_page(page, 10)
+        known.rule = known.rule or find_rule(group, known, RULES, {})
     return known
 
 
@@ -45,22 +47,45 @@ def closed(rule: str, **numbers: Any) -> TrapCounts:
     return TrapCounts(rule=rule, **numbers)
 
 
-@given(st.lists(st.sampled_from([ITEM, COPY, PageWorth(near=4), PageWorth(barren=1), PageWorth()])))
-def test_what_several_workers_have_counted_is_what_one_would_have_counted(pages: list[PageWorth]) -> None:
-    one = counts_of(pages)
-    half = len(pages) // 2
-    other = add_counts("http://h.test/**", counts_of(pages[:half]), TrapCounts(), RULES)
-    for page in pages[half:]:
-        more = TrapCounts()
-        more.add_page(page, 10, URL, 1.0)
-        other = add_counts("http://h.test/**", other, more, RULES)
-    assert (one.pages, one.items, one.wasted, one.size_bytes) == (
-        other.pages,
-        other.items,
-        other.wasted,
-        other.size_bytes,
+PAGES = st.sampled_from([ITEM, COPY, PageWorth(near=4), PageWorth(barren=1), PageWorth()])
+
+
+@given(st.lists(st.lists(PAGES)))
+def test_what_is_saved_in_parts_is_what_was_counted(parts: list[list[PageWorth]]) -> None:
+    known, saved, shared = counts_of([]), TrapCounts(), TrapCounts()
+    for part in parts:
+        for page in part:
+            known.add_page(page, 10)
+        shared = add_counts(shared, count_since(known, saved))
+        known, saved = add_counts(shared, TrapCounts()), shared
+    whole = counts_of([page for part in parts for page in part])
+    assert (shared.pages, shared.gained, shared.wasted) == (whole.pages, whole.gained, whole.wasted)
+    assert shared.spent == whole.spent
+
+
+@given(st.lists(st.tuples(st.booleans(), PAGES)))
+def test_what_two_workers_count_is_added_up(pages: list[tuple[bool, PageWorth]]) -> None:
+    one, other = TrapCounts(), TrapCounts()
+    for is_first, page in pages:
+        (one if is_first else other).add_page(page, 10)
+    both, whole = add_counts(one, other), counts_of([page for _, page in pages])
+    assert (both.pages, both.items, both.wasted, both.size_bytes) == (
+        whole.pages,
+        whole.items,
+        whole.wasted,
+        whole.size_bytes,
     )
-    assert one.spent == other.spent
+    assert both.spent == one.spent + other.spent
+
+
+def test_what_others_have_spent_is_given_back_only_once() -> None:
+    shared = TrapCounts(spent=20)
+    saved = add_counts(shared, TrapCounts())
+    for _ in range(10):
+        shared.add_page(ITEM, 10)
+    assert add_counts(saved, count_since(shared, saved)).spent == 0
+    shared.add_page(COPY, 10)
+    assert add_counts(TrapCounts(spent=30), count_since(shared, saved)).spent == 11
 
 
 def test_a_catalogue_of_any_size_stays_open() -> None:
@@ -71,9 +96,53 @@ def test_a_catalogue_of_any_size_stays_open() -> None:
 
 
 def test_a_good_beginning_does_not_pay_for_an_endless_rest() -> None:
-    known = counts_of([*[ITEM] * 10_000, *[COPY] * 199])
-    assert (known.rule, known.spent) == ("", 99)
-    assert counts_of([*[ITEM] * 10_000, *[COPY] * 200]).rule == "trap_same_content"
+    assert counts_of([*[ITEM] * 10_000, *[COPY] * 99]).rule == ""
+    assert counts_of([*[ITEM] * 10_000, *[COPY] * 100]).rule == "trap_same_content"
+    assert counts_of([*[ITEM] * 10, *[COPY] * 52]).rule == "trap_same_content"
+
+
+def test_a_trap_of_many_families_has_one_budget() -> None:
+    shut: dict[str, TrapCounts] = {}
+    cost = 0
+    for number in range(12):
+        group, known = f"http://h.test/{'abcdefghijkl'[number]}/*", TrapCounts(example="http://h.test/x/y")
+        while not known.rule:
+            known.add_page(COPY, 10)
+            known.rule = find_rule(group, known, RULES, shut)
+        shut[group] = known
+        cost += known.pages
+    assert [known.spent for known in shut.values()][:5] == [50, 25, 12, 6, 6]
+    assert cost < 2 * (RULES.max_worthless or 0)
+
+
+def test_what_a_closed_group_has_spent_is_not_held_against_the_good_pages_around_it() -> None:
+    shut = {PATTERN: closed("trap_session", spent=50)}
+    assert find_rule(FAMILY, TrapCounts(spent=50), RULES, shut) == ""
+    assert find_rule(FAMILY, TrapCounts(spent=75), RULES, shut) == "trap_parameters"
+    assert find_rule(HOST, TrapCounts(spent=74), RULES, shut) == ""
+    shut[FAMILY] = closed("trap_parameters", spent=75)
+    assert find_rule(HOST, TrapCounts(spent=99), RULES, shut) == ""
+    assert find_rule(HOST, TrapCounts(spent=100), RULES, shut) == "trap_soft_404"
+    assert find_rule("http://i.test/**", TrapCounts(spent=49), RULES, shut) == ""
+    assert find_rule("http://i.test/**", TrapCounts(spent=50), RULES, shut) == "trap_soft_404"
+
+
+@pytest.mark.parametrize(
+    ("pages", "times_seen", "every"),
+    [
+        (15, None, 16),
+        (63, None, 16),
+        (64, None, 31),
+        (999, None, 31),
+        (1001, None, 124),
+        (9_999, 1, 124),
+        (9_999, 2, 2),
+    ],
+)
+def test_the_first_pages_of_a_family_are_looked_at_more_often(
+    pages: int, times_seen: int | None, every: int
+) -> None:
+    assert TrapBudgetRules().sample_every(pages, times_seen) == every
 
 
 @pytest.mark.parametrize(
@@ -90,34 +159,34 @@ def test_a_good_beginning_does_not_pay_for_an_endless_rest() -> None:
     ],
 )
 def test_a_trap_is_called_by_its_kind(url: str, group: str, page: PageWorth, rule: str) -> None:
-    known = counts_of([page] * 100, group, url)
+    known = counts_of([page] * 50, group, url)
     assert known.rule == rule
-    assert counts_of([page] * 99, group, url).rule == ""
+    assert counts_of([page] * 49, group, url).rule == ""
     assert describe_trap(group, known) == (
-        f"{rule}: 100 of 100 pages of {group.removesuffix('?')} brought nothing new"
+        f"{rule}: 50 of 50 pages of {group.removesuffix('?')} brought nothing new"
     )
 
 
 def test_a_host_with_the_pages_of_another_one_is_a_mirror() -> None:
     host, domain = "http://www2.h.test/**", "*.h.test"
     for group in (host, domain):
-        assert find_rule(group, TrapCounts(witnesses=13, foreign=13), RULES) == "trap_mirror"
-        assert find_rule(group, TrapCounts(witnesses=12, foreign=12), RULES) == ""
-        assert find_rule(group, TrapCounts(witnesses=40, foreign=13), RULES) == ""
+        assert find_rule(group, TrapCounts(witnesses=4, foreign=4), RULES, {}) == "trap_mirror"
+        assert find_rule(group, TrapCounts(witnesses=3, foreign=3), RULES, {}) == ""
+        assert find_rule(group, TrapCounts(witnesses=40, foreign=19), RULES, {}) == ""
     shut = {domain: closed("trap_mirror", foreign=13, witnesses=13)}
-    assert find_closed("http://new.h.test/a", "http://h.test/", shut, {}) == domain
+    assert find_closed("http://new.h.test/a", "http://h.test/", shut, {}.get) == domain
     own = {"http://old.h.test/**": TrapCounts(witnesses=5, foreign=1)}
-    assert find_closed("http://old.h.test/a", "http://h.test/", shut, own) is None
-    assert find_closed("http://other.test/a", "http://h.test/", shut, own) is None
+    assert find_closed("http://old.h.test/a", "http://h.test/", shut, own.get) is None
+    assert find_closed("http://other.test/a", "http://h.test/", shut, own.get) is None
 
 
 def test_limits_of_pages_count_all_pages() -> None:
     rules = TrapBudgetRules(max_worthless=None, max_per_pattern=10, max_per_domain=50)
     pattern = groups_of(URL)[0]
-    assert find_rule(pattern, TrapCounts(pages=9, spent=10_000), rules) == ""
-    assert find_rule(pattern, TrapCounts(pages=10), rules) == "trap_pattern"
-    assert find_rule(family_of(URL), TrapCounts(pages=10), rules) == ""
-    assert find_rule("*.h.test", TrapCounts(pages=50), rules) == "trap_domain"
+    assert find_rule(pattern, TrapCounts(pages=9, spent=10_000), rules, {}) == ""
+    assert find_rule(pattern, TrapCounts(pages=10), rules, {}) == "trap_pattern"
+    assert find_rule(family_of(URL), TrapCounts(pages=10), rules, {}) == ""
+    assert find_rule("*.h.test", TrapCounts(pages=50), rules, {}) == "trap_domain"
     told = describe_trap(pattern, TrapCounts(pages=10, rule="trap_pattern"))
     assert told == "trap_pattern: 10 pages of http://h.test/list/#?page were fetched"
 
@@ -126,23 +195,15 @@ def test_good_pages_beside_a_trap_are_not_refused() -> None:
     good = {"http://h.test/product/#?": TrapCounts(items=20, pages=30, copies=10)}
     product, made_up = "http://h.test/product/9", "http://h.test/product/oak"
     family = {"http://h.test/product/*": closed("trap_soft_404")}
-    assert find_closed(product, made_up, family, good) is None
-    assert find_closed(made_up, made_up, family, good) == "http://h.test/product/*"
+    assert find_closed(product, made_up, family, good.get) is None
+    assert find_closed(made_up, made_up, family, good.get) == "http://h.test/product/*"
     host = {"http://h.test/**": closed("trap_soft_404")}
-    assert find_closed(made_up, product, host, good) is None  # a good page leads there
-    assert find_closed(made_up, made_up, host, good) == "http://h.test/**"
-    assert find_closed(product, made_up, {"http://h.test/product/#?": closed("trap_session")}, {}) is not None
-
-
-def test_groups() -> None:
-    assert groups_of("http://h.test/a/b1/c?x=1&y=2") == (
-        "http://h.test/a/#/c?x&y",
-        "http://h.test/a/#/c?*",
-        "http://h.test/**",
+    assert find_closed(made_up, product, host, good.get) is None  # a good page leads there
+    assert find_closed(made_up, made_up, host, good.get) == "http://h.test/**"
+    assert (
+        find_closed(product, made_up, {"http://h.test/product/#?": closed("trap_session")}, {}.get)
+        is not None
     )
-    assert family_of("http://h.test/a/b/c") == "http://h.test/a/*"
-    assert family_of("http://h.test/a1/b") == "http://h.test/#/*"
-    assert family_of("http://h.test/a") == family_of("http://h.test/") == "http://h.test/*"
 
 
 @pytest.mark.parametrize(
@@ -174,21 +235,42 @@ def test_copies_are_told_from_pages_that_only_come_again() -> None:
     assert not memory.is_copy("http://h.test/1", b"one")
     assert not memory.is_copy("http://h.test/1", b"one")
     assert memory.is_copy("http://h.test/2", b"one")
-    assert not memory.is_copy("http://h.test/a/0a1b2c3d4e", b"to 0a1b2c3d4e")
-    assert memory.is_copy("http://h.test/a/1a1b2c3d4e", b"to 1a1b2c3d4e")
+    ids = ("0a1b2c3d4e", "1a1b2c3d4e", "2a1b2c3d4e")
+    found = [memory.is_copy(f"http://h.test/a/{own}", f"to {own}".encode()) for own in ids]
+    assert found == [False, False, True], "the first of a size is not looked at"
 
 
 def test_pages_with_other_headings_are_never_nearly_the_same() -> None:
-    memory, text = ContentMemory(), " ".join(f"word{number}" for number in range(300))
+    memory, words = ContentMemory(), [f"word{number}" for number in range(300)]
+    text, changed = " ".join(words), " ".join([*words[:150], "other", *words[151:]])
     page = "<title>{}</title><script>x</script><p>{}</p><a href='{}'>on</a>"
+    pages = [("A", text), ("B", text), ("A", changed), ("A", text[:900]), ("short", "few"), ("short", "few")]
     ends = [
-        memory.is_near("h", f"http://h.test/{number}", page.format(title, body, number).encode())
-        for number, (title, body) in enumerate(
-            [("A", text), ("B", text), ("A", text), ("A", text[:900]), ("short", "few"), ("short", "few")]
-        )
+        memory.judge_text("h", f"http://h.test/{number}", page.format(title, body, number).encode(), 1)
+        for number, (title, body) in enumerate([*pages, ("short", "little")])
     ]
-    assert ends == [False, False, True, False, False, True]
+    own, near = PageWorth(texts=1), PageWorth(near=1)
+    assert ends == [own, own, near, own, own, near, own]
     assert read_text(b"<h1>A <b>b</b></h1><!-- no --><p>c") == ("A b c", "A b")
+
+
+def test_numbers_do_not_tell_the_months_of_a_calendar_apart() -> None:
+    memory, page = ContentMemory(), "<title>In {0}</title><p>Nothing is on in {0}.</p>"
+    urls = [f"http://h.test/events/{year}/05" for year in (2019, 2020)]
+    found = [memory.judge_text("h", url, page.format(url[-7:]).encode(), 4) for url in urls]
+    assert found == [PageWorth(texts=4), PageWorth(near=4)]
+    urls = [f"http://h.test/part/{number}" for number in (2019, 2020)]
+    found = [memory.judge_text("h", url, page.format(url[-4:]).encode(), 4) for url in urls]
+    assert found == [PageWorth(texts=4), PageWorth(texts=4)]
+
+
+def test_items_are_counted_but_not_those_that_are_the_page_itself() -> None:
+    memory = ContentMemory()
+    one, two = (ItemRecord(type="item", key=key, data=b"{}", hash=0) for key in "12")
+    own = ItemRecord(type="item", key="3", data=b'{"url": "http://h.test/a"}', hash=0)
+    given = [(one,), (one, two), (one, two), (own,), (), (own, one)]
+    found = [memory.count_items("http://h.test/a", items) for items in given]
+    assert found == [0, 0, 1, None, None, 3]
 
 
 def test_witnesses_do_not_see_the_name_of_the_host() -> None:

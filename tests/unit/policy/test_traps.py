@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gossamer.policy import traps
-from gossamer.policy.traps import TrapCounter, TrapRules, pattern_of
+from gossamer.policy.traps import TrapCounter, TrapRules
 
 
 def test_a_budget_counts_each_url_once_and_knows_what_it_took() -> None:
@@ -25,13 +25,6 @@ def test_a_budget_counts_each_url_once_and_knows_what_it_took() -> None:
     ]
     assert counter.check_url("http://h.test/other?page=1", 9) is None
     assert counter.check_url("http://i.test/list?page=1", 10) is None
-
-
-def test_patterns() -> None:
-    assert pattern_of("http://h.test/2024/11/a?b=1&a=2") == "http://h.test/#/#/a?a&b"
-    assert pattern_of("http://h.test/x9y/a") == "http://h.test/#/a?"
-    assert pattern_of("http://h.test/") == "http://h.test/?"
-    assert pattern_of("http://h2.test:80/b1") != pattern_of("http://h1.test:80/b1")
 
 
 def test_contents_are_equal_byte_by_byte_or_word_by_word() -> None:

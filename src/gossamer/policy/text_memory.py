@@ -1,0 +1,81 @@
+"""Which texts of pages were read before, and how much a new one differs from the latest like it. Pure.
+
+A text is kept as the smallest hashes of its groups of three words that follow each other (a *bottom sketch*:
+Broder 1997). Of a short text these are all of them, so its difference from another is exact, in words; of a
+long one they are an even sample. Hashes are those of this process, which are fast: nothing is stored.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import OrderedDict
+from itertools import islice
+from math import inf
+
+SHINGLE = 3
+KEPT = 128
+"""Hashes of a text, one kilobyte."""
+COMPARED = 30
+"""Texts that a text is compared with: the latest under the same heading."""
+MAX_WORDS = 2_000
+"""Of one text; those behind them are not compared."""
+MIN_WORDS = 24
+"""Of shorter texts every letter counts."""
+FEW_WORDS, MANY_WORDS = 2, 100
+"""Texts that differ in so few words, or in one of so many, say nearly the same."""
+OTHER_SHARE = 0.5
+"""Texts that have less than this in common are other texts; between the two nobody can say."""
+
+
+TextSketch = tuple[int, "array[int]"]
+"""How many hashes a text has, and the smallest of them."""
+
+
+class TextMemory:
+    """The latest texts, at most ``most`` of them, in groups by their heading."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._count = 0
+        self._groups: OrderedDict[str, dict[str, TextSketch]] = OrderedDict()
+
+    def measure_news(self, group: str, url: str, text: str) -> float:
+        """How many words of a text are new, as a share of those that may differ; remembers the text.
+
+        At most 1: another page of the group says nearly the same. ``inf``: it is another text.
+        """
+        known = self._groups.setdefault(group, {})
+        self._groups.move_to_end(group)
+        own = _sketch_of(text)
+        latest = (other for place, other in reversed(known.items()) if place != url)
+        news = min((_compare(own, other) for other in islice(latest, COMPARED)), default=inf)
+        if known.pop(url, None) is None:
+            self._count += 1
+        known[url] = own
+        if len(known) > COMPARED:
+            del known[next(iter(known))]
+            self._count -= 1
+        while self._count > self._most:
+            self._count -= len(self._groups.popitem(last=False)[1])
+        return news
+
+
+def _sketch_of(text: str) -> TextSketch:
+    words = text.lower().split(None, MAX_WORDS)[:MAX_WORDS]
+    hashes = {*map(hash, zip(words, words[1:], words[2:], strict=False))}
+    if len(words) < MIN_WORDS:
+        hashes = {hash(text)}
+    return len(hashes), array("q", sorted(hashes)[:KEPT])
+
+
+def _compare(one: TextSketch, other: TextSketch) -> float:
+    first, second = {*one[1]}, {*other[1]}
+    least = sorted(first | second)
+    if max(one[0], other[0]) > KEPT:
+        least = least[:KEPT]
+    alike = sum(number in first and number in second for number in least) / len(least)
+    if alike < OTHER_SHARE:
+        return inf
+    size = one[0] + other[0]
+    words = (1 - alike) / (1 + alike) * size / (2 * SHINGLE)  # one that differs changes three on each side
+    return words / max(FEW_WORDS, size / 2 / MANY_WORDS)
