@@ -31,7 +31,7 @@ class TrapCrawl:
 
     def __init__(self, sites: dict[str, App], budget: int, *, workers: int, slots: int, pace: float) -> None:
         self.sites = sites
-        self.costs = dict.fromkeys(sites, 0)
+        self.visited: dict[str, list[str]] = {host: [] for host in sites}
         self.clock = ManualClock()
         shared: SharedState = MemorySharedState(self.clock)
         rules = TrapBudgetRules(max_worthless=budget)
@@ -48,7 +48,7 @@ class TrapCrawl:
 
     async def run(self, most: int) -> dict[str, int]:
         """Crawl until nothing waits; pages by site. A site of more than ``most`` pages ends it."""
-        while any(self._queues.values()) and max(self.costs.values()) <= most:
+        while any(self._queues.values()) and max(map(len, self.visited.values())) <= most:
             leased = [(meter, list(self._lease(meter))) for meter in self.meters]
             for meter, requests in leased:
                 for request in requests:
@@ -56,7 +56,7 @@ class TrapCrawl:
             self.clock.advance(self._round_s)
             for meter in self.meters:
                 await meter.save_if_due()
-        return self.costs
+        return {host: len(urls) for host, urls in self.visited.items()}
 
     def _lease(self, meter: TrapMeter) -> Iterator[Request]:
         for host, queue in self._queues.items():
@@ -64,7 +64,7 @@ class TrapCrawl:
             while queue and left:
                 request = queue.popleft()
                 if meter.refuse_url(request.url, request.via) is None:
-                    self.costs[host] += 1
+                    self.visited[host].append(request.url)
                     left -= 1
                     yield request
 

@@ -67,9 +67,9 @@ class TrapSettings(BaseSettings):
     )
     max_worthless: Count | None = Field(
         default=500,
-        description="How many pages a site without an end may cost. URLs of one pattern are refused after half "
-        "as many pages without anything new, more than pages with something new make up for (one with new "
-        "items for five, one with a text of its own for two); `none` is unlimited.",
+        description="How many pages a site without an end may cost. URLs of one pattern are refused after "
+        "half as many pages without anything new, more than pages with something new make up for (one with "
+        "new items for five, one with a text of its own for two); `none` is unlimited.",
     )
     max_per_pattern: Count | None = Field(
         default=None,

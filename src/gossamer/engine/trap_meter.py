@@ -87,6 +87,7 @@ class TrapMeter:
         self._around: dict[str, tuple[CountedGroup, ...]] = {}
         self._unsaved: dict[str, CountedGroup] = {}
         self._urgent: dict[str, CountedGroup] = {}
+        self._spending: GroupCounts = {}
         self._closed: GroupCounts = {}
         self._announced: set[str] = set()
         self._memory = memory
@@ -179,10 +180,10 @@ class TrapMeter:
             return ITEM_PAGE
         if self._memory.is_copy(url, body):
             return COPIED_PAGE
-        pages = groups[1].known.pages + 1
-        is_suspect = groups[0].known.spent or groups[1].known.spent
-        weight = 1 if is_suspect else self._rules.sample_every(pages, times_seen)
-        return UNKNOWN_PAGE if pages % weight else self._look_into(url, groups, body, entries, weight)
+        pattern, family, host = groups[0].known, groups[1].known, groups[2].known
+        is_suspect = pattern.spent or family.spent
+        weight = 1 if is_suspect else self._rules.weigh_sample(host, family, times_seen)
+        return self._look_into(url, groups, body, entries, weight) if weight else UNKNOWN_PAGE
 
     def _look_into(
         self, url: str, groups: tuple[CountedGroup, ...], body: bytes, entries: Sequence[Entry], weight: int
@@ -230,11 +231,19 @@ class TrapMeter:
         for group in groups:
             known = group.known
             if not known.rule:
-                known.rule = find_rule(group.name, known, self._rules, self._closed)
-            if known.rule:
-                self._closed[group.name] = known
+                known.rule = find_rule(group.name, known, self._rules, self._spending)
+            self._note_spending(group)
             if known.spent - group.saved.spent >= self._rules.batch:
                 self._urgent[group.name] = group
+
+    def _note_spending(self, group: CountedGroup) -> None:
+        known = group.known
+        if known.rule:
+            self._closed[group.name] = known
+        if known.rule or known.spent >= self._rules.least_spending:
+            self._spending[group.name] = known
+        else:
+            self._spending.pop(group.name, None)
 
     def _group_of(self, name: str) -> CountedGroup:
         group = self._groups.get(name)
@@ -303,8 +312,7 @@ class TrapMeter:
         """Know of a group what all workers have saved, and what this one has counted since."""
         group.saved = saved
         group.known = add_counts(saved, more or TrapCounts())
-        if group.known.rule:
-            self._closed[group.name] = group.known
+        self._note_spending(group)
 
     async def _save_witnesses(self) -> None:
         news = dict(self._new_witnesses)
@@ -322,7 +330,7 @@ class TrapMeter:
             if not group.known.pages:  # of another worker alone
                 self._take_saved(group, counts)
             group.known.rule = group.known.rule or counts.rule
-            self._closed[name] = group.known
+            self._note_spending(group)
 
 
 def _has_news(group: CountedGroup, least: int) -> bool:

@@ -22,7 +22,7 @@ MAX_CONTENTS = 100_000
 MAX_KEYS = 200_000
 """Keys of items that are remembered, about 20 MB; then memory starts anew."""
 MAX_SAMPLES = 5_000
-"""Pages that were looked into, some 1.5 KB each: then the oldest headings are forgotten."""
+"""Pages that were looked into, some 2.5 KB each: then the oldest headings are forgotten."""
 MIDDLE_BYTES = 64
 """Of a page's middle, which tells most pages of one size apart."""
 SAMPLE_BYTES = 256 * 1024

@@ -13,8 +13,8 @@ from itertools import islice
 from math import inf
 
 SHINGLE = 3
-KEPT = 128
-"""Hashes of a text, one kilobyte."""
+KEPT = 256
+"""Hashes of a text, two kilobytes."""
 COMPARED = 30
 """Texts that a text is compared with: the latest under the same heading."""
 MAX_WORDS = 2_000

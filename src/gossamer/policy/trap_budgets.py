@@ -3,14 +3,15 @@
 Every page counts for its groups (``policy/url_groups.py``): its pattern, its family and its host. A page that
 brings nothing new spends a page of their budgets; one that brings something new gives some back. A group that
 has spent half of ``max_worthless`` is closed; the other half is for what nobody can know in time: pages that
-were not looked into, first copies, pages in flight. A group that has brought much may spend more
-(``_credit_of``), so a catalogue of any size stays open.
+were not looked into, first copies, pages in flight. A group that has brought much may spend more, so a
+catalogue of any size stays open.
 
-A trap of many families must not have a budget for each of them: every group that closes halves what other
-groups of its host may spend. And what closed groups have spent is not held against the wider groups around
-them: good pages beside a trap are not lost.
+A trap of many families must not have a budget for each of them: every family that spends halves what others
+of its host may spend. And what a closed pattern has spent is not held against its family, nor what families
+spend against their host, which is closed for what is spent beside them: so good pages beside a trap are not
+lost.
 
-A closed pattern refuses its URLs. A closed family refuses those of patterns that never brought anything; a
+A closed pattern refuses its URLs. A closed family refuses those of patterns that are not known to be good; a
 closed host only those that were found on such pages, too, and not on its home page.
 """
 
@@ -28,6 +29,7 @@ from gossamer.policy.url_groups import (
     domain_group_of,
     groups_of,
     is_domain,
+    is_family,
     is_pattern,
     pattern_of,
     wider_groups_of,
@@ -46,17 +48,19 @@ WITNESS_EVERY = 8
 FEWEST_FOREIGN = 4
 """Pages that two hosts have to have in common before one of them can be the mirror of the other."""
 LONG_GOOD = 1000
-"""Pages of a family from which on a quarter of the samples is enough."""
+"""Pages of a host from which on a quarter of the samples is enough."""
 OFTEN_SEEN = 2
 """Times that an item was seen elsewhere where nothing is wrong: on a list, and on a page of its own."""
-YOUNG_EVERY = 16
-"""One page of so many is looked into of a family that has few pages."""
+YOUNG_PAGES = 16
+"""After so many pages of a family one is looked into, and after as many again."""
 SUSPECT_EVERY = 2
 """One page of so many is looked into where it may soon be plain that they bring nothing."""
 CREDIT_SHARE = 20
 """A group may spend one page more for so many that it has given back."""
+FEW_PAGES = 3
+"""Pages from which on a group is known."""
 LEAST_SHARE = 8
-"""However many groups of a host are closed, another may spend such a part of what the first one may."""
+"""However many families of a host spend, each may spend such a part of what one alone may."""
 MAX_EXAMPLE = 300
 """Characters of a URL that is kept as an example."""
 AHEAD_MONTHS, BACK_MONTHS = 13, 40 * 12
@@ -87,22 +91,29 @@ class TrapBudgetRules(Record, frozen=True, kw_only=True):
         return None if self.max_worthless is None else max(1, self.max_worthless // 2)
 
     @property
+    def least_spending(self) -> int:
+        """Pages that a group has to have spent to count as one that may be a trap."""
+        return max(1, (self.closes_at or 0) // LEAST_SHARE)
+
+    @property
     def batch(self) -> int:
         """Pages of a group that one worker may have counted while the others do not know."""
         limits = (self.max_worthless, self.max_per_pattern, self.max_per_domain)
         return max(1, min(limit for limit in (*limits, 500) if limit is not None) // 50)
 
-    def sample_every(self, pages: int, times_seen: int | None = None) -> int:
-        """One page of so many is looked into, since looking is dear.
+    def weigh_sample(self, host: TrapCounts, family: TrapCounts, times_seen: int | None) -> int:
+        """For how many pages the next one of a host stands, if it is looked into; 0: it is not.
 
-        Of ``pages`` of the family; more of its first ones, and of those whose items were seen so many times.
+        Looking is dear: some of the first pages of a family are enough, more of those whose items were seen
+        so many times, and of all others some.
         """
         if times_seen is not None and times_seen >= OFTEN_SEEN:
-            return SUSPECT_EVERY
+            return SUSPECT_EVERY if family.pages % SUSPECT_EVERY else 0
         most = max(4, min(32, (self.max_worthless or 0) // 16))
-        if pages > LONG_GOOD:
-            return most * 4
-        return min(most, max(YOUNG_EVERY, 1 << pages.bit_length() >> 2))
+        if family.pages + 1 in (YOUNG_PAGES, 2 * YOUNG_PAGES):
+            return min(most, YOUNG_PAGES)
+        every = most * 4 if host.pages > LONG_GOOD else most
+        return 0 if (host.pages + 1) % every else every
 
 
 class _Worth:
@@ -202,11 +213,11 @@ def add_counts(known: TrapCounts, more: TrapCounts) -> TrapCounts:
 
 
 def find_rule(
-    group: str, counts: TrapCounts, rules: TrapBudgetRules, closed: Mapping[str, TrapCounts]
+    group: str, counts: TrapCounts, rules: TrapBudgetRules, spending: Mapping[str, TrapCounts]
 ) -> str:
     """The rule that closes a group, as links are counted by it; empty: it stays open.
 
-    ``closed`` are the groups that are closed already.
+    ``spending`` are all groups that are closed, or have spent ``least_spending`` pages.
     """
     if is_pattern(group) and _is_reached(counts.pages, rules.max_per_pattern):
         return "trap_pattern"
@@ -215,27 +226,28 @@ def find_rule(
     is_mirrored = counts.foreign >= FEWEST_FOREIGN and counts.foreign * 2 >= counts.witnesses
     if is_mirrored and _is_reached(2 * WITNESS_EVERY * counts.foreign, rules.closes_at):
         return "trap_mirror"
-    is_spent = not is_domain(group) and _has_spent_all(group, counts, rules, closed)
+    is_spent = not is_domain(group) and _has_spent_all(group, counts, rules, spending)
     return _name_trap(group, counts) if is_spent else ""
 
 
 def _has_spent_all(
-    group: str, counts: TrapCounts, rules: TrapBudgetRules, closed: Mapping[str, TrapCounts]
+    group: str, counts: TrapCounts, rules: TrapBudgetRules, spending: Mapping[str, TrapCounts]
 ) -> bool:
     limit = rules.closes_at
-    if limit is None or counts.spent < max(1, limit // LEAST_SHARE):
+    if limit is None or counts.spent < rules.least_spending:
         return False
+    limit += min(counts.gained // CREDIT_SHARE, limit)
     head = head_of(group)
-    wider = {name: wider_groups_of(name) for name in closed if name.startswith(head)}
-    others = [name for name, around in wider.items() if name != group and closed.keys().isdisjoint(around)]
-    inside = sum(closed[name].spent for name in others if group in wider[name])
-    limit = max(1, limit // LEAST_SHARE, limit >> len(others))
-    return counts.spent - inside >= limit + _credit_of(counts, rules)
-
-
-def _credit_of(counts: TrapCounts, rules: TrapBudgetRules) -> int:
-    """What a group may spend besides, for what it has brought: at most as much again."""
-    return min(counts.gained // CREDIT_SHARE, rules.closes_at or 0)
+    others = [name for name in spending if name.startswith(head) and name != group]
+    families = [name for name in others if is_family(name)]
+    if not is_family(group) and not is_pattern(group):
+        return counts.spent - sum(spending[name].spent for name in families) >= limit
+    family = group if is_family(group) else wider_groups_of(group)[0]
+    patterns = [name for name in others if is_pattern(name) and spending[name].rule]
+    closed = [name for name in patterns if family in wider_groups_of(name)]
+    inside = sum(spending[name].spent for name in closed) if group == family else 0
+    rivals = len(closed) + sum(name != family for name in families)
+    return counts.spent - inside >= max(rules.least_spending, limit >> rivals)
 
 
 def _is_reached(count: int, limit: int | None) -> bool:
@@ -286,17 +298,19 @@ def find_closed(url: str, via: str, closed: Mapping[str, TrapCounts], find_count
     domain = domain_group_of(url)
     if domain in closed and (closed[domain].rule == "trap_domain" or not _is_original(find_counts(host))):
         return domain  # but a host with pages of its own stays open for mirrors
-    if family in closed and not _is_proven(find_counts(pattern)):
+    if family in closed and not _is_good(find_counts(pattern)):
         return family
     if host not in closed or via == head_of(via):
         return None
-    is_good = any(_is_proven(find_counts(group)) for group in (pattern, family, pattern_of(via)))
+    is_good = any(_is_good(find_counts(group)) for group in (pattern, family, pattern_of(via)))
     return None if is_good else host
 
 
-def _is_proven(counts: TrapCounts | None) -> bool:
-    """Whether the pages of a group have been worth what they cost."""
-    return counts is not None and counts.gained > counts.wasted
+def _is_good(counts: TrapCounts | None) -> bool:
+    """Whether pages of a group were worth what they cost, or some are known and none brought nothing."""
+    if counts is None:
+        return False
+    return counts.gained > counts.wasted or (counts.pages >= FEW_PAGES and not counts.wasted)
 
 
 def _is_original(host: TrapCounts | None) -> bool:

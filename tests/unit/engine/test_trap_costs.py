@@ -1,13 +1,22 @@
-"""What a site without an end costs: less than its budget, of each kind, with one worker and with several."""
+"""What a site without an end costs: less than its budget, of each kind, with one worker and with several.
+
+And good sites are complete: beside traps on one host, and where much of a page is that of all others.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+from random import Random
+
 import pytest
 
-from gossamer.testing.traps import TRAPS, GoodSite
+from gossamer.testing.answers import App, SiteResponse
+from gossamer.testing.traps import TRAPS, WORDS, GoodSite
 from kit.trap_crawls import TrapCrawl
+from kit.trap_sites import paths_of
 
-PRODUCTS, MIRRORED = 300, 1_500
+PRODUCTS, MIRRORED = 300, 900
 
 
 @pytest.mark.parametrize(
@@ -26,3 +35,65 @@ async def test_each_trap_costs_less_than_its_budget_and_the_good_sites_are_compl
     over = {name: cost for name, cost in {**costs, "mirror": copied[0]}.items() if cost >= budget}
     over.pop("good", None)
     assert over == {}, costs
+
+
+@pytest.mark.parametrize(("budget", "workers"), [(150, 1), (500, 1), (500, 3)])
+@pytest.mark.parametrize("has_items", [True, False])
+async def test_a_good_site_is_complete_although_its_host_has_every_trap(
+    budget: int, workers: int, has_items: bool
+) -> None:
+    good = GoodSite(1_000)
+    crawl = TrapCrawl({"h.test": _join(good, has_items)}, budget, workers=workers, slots=8, pace=300)
+    await crawl.run(8_000)
+    pages = crawl.visited["h.test"]
+    own = [url for url in pages if url.split("/")[3] not in TRAPS]
+    assert paths_of(good) <= {url.removeprefix("http://h.test") for url in own}
+    assert len(pages) - len(own) < 3 * budget, "many traps at once have less than a budget each"
+
+
+@pytest.mark.parametrize("kind", ["forum", "catalogue"])
+async def test_pages_under_one_heading_are_not_taken_for_a_trap(kind: str) -> None:
+    """Threads of many pages, and a catalogue whose pages share their heading and most of their text."""
+    app, pages = (_call_forum, 1 + 30 * 20) if kind == "forum" else (_call_catalogue, 1 + 1_000)
+    crawl = TrapCrawl({"h.test": app}, 150, workers=1, slots=8, pace=300)
+    assert await crawl.run(5_000) == {"h.test": pages}
+    assert not crawl.meters[0].has_traps
+
+
+def _join(good: GoodSite, has_items: bool) -> App:
+    """One host with a good site and each of the traps, in a directory of its own."""
+
+    def call_site(path: str, headers: Mapping[str, str]) -> SiteResponse:
+        name, _, rest = path[1:].partition("/")
+        if name in TRAPS:
+            answer = TRAPS[name](f"/{rest}", headers)
+            return replace(answer, body=answer.body.replace(b'href="/', f'href="/{name}/'.encode()))
+        answer = good(path, headers)
+        more = "".join(f'<a href="/{name}/">on</a>' for name in TRAPS if path == "/")
+        body = answer.body if has_items else answer.body.replace(b"<article", b"<div")
+        return replace(answer, body=body + more.encode())
+
+    return call_site
+
+
+def _call_forum(path: str, headers: Mapping[str, str]) -> SiteResponse:
+    place, _, page = path.partition("?page=")
+    if path == "/":
+        return _write_page("Forum", "", [f"/thread/{number}" for number in range(30)])
+    number = int(page or 1)
+    return _write_page(place, _make_text(path, 60), [f"{place}?page={number + 1}"] if number < 20 else [])
+
+
+def _call_catalogue(path: str, headers: Mapping[str, str]) -> SiteResponse:
+    links = [f"/part/{number}" for number in range(1_000)] if path == "/" else []
+    return _write_page("Parts", _make_text("all pages", 100) + _make_text(path, 8), links)
+
+
+def _make_text(seed: str, words: int) -> str:
+    random = Random(seed)
+    return "".join(f" {random.choice(WORDS)}{random.choice(WORDS)}" for _ in range(words))
+
+
+def _write_page(title: str, text: str, links: list[str]) -> SiteResponse:
+    anchors = "".join(f'<a href="{link}">on</a>' for link in links)
+    return SiteResponse(body=f"<title>{title}</title><p>{text}</p>{anchors}".encode())

@@ -102,47 +102,48 @@ def test_a_good_beginning_does_not_pay_for_an_endless_rest() -> None:
 
 
 def test_a_trap_of_many_families_has_one_budget() -> None:
-    shut: dict[str, TrapCounts] = {}
-    cost = 0
-    for number in range(12):
-        group, known = f"http://h.test/{'abcdefghijkl'[number]}/*", TrapCounts(example="http://h.test/x/y")
+    spending: dict[str, TrapCounts] = {}
+    for name in "abcdefgh":
+        group, known = f"http://h.test/{name}/*", TrapCounts(example="http://h.test/x/y")
         while not known.rule:
             known.add_page(COPY, 10)
-            known.rule = find_rule(group, known, RULES, shut)
-        shut[group] = known
-        cost += known.pages
-    assert [known.spent for known in shut.values()][:5] == [50, 25, 12, 6, 6]
-    assert cost < 2 * (RULES.max_worthless or 0)
+            known.rule = find_rule(group, known, RULES, spending)
+        spending[group] = known
+    assert [known.spent for known in spending.values()] == [50, 25, 12, 6, 6, 6, 6, 6]
+    alike = {f"http://h.test/{name}/*": TrapCounts(spent=25) for name in "ab"}
+    assert find_rule("http://h.test/a/*", TrapCounts(spent=25), RULES, alike) == "trap_soft_404"
+    assert find_rule("http://i.test/a/*", TrapCounts(spent=49), RULES, alike) == ""
 
 
-def test_what_a_closed_group_has_spent_is_not_held_against_the_good_pages_around_it() -> None:
-    shut = {PATTERN: closed("trap_session", spent=50)}
-    assert find_rule(FAMILY, TrapCounts(spent=50), RULES, shut) == ""
-    assert find_rule(FAMILY, TrapCounts(spent=75), RULES, shut) == "trap_parameters"
-    assert find_rule(HOST, TrapCounts(spent=74), RULES, shut) == ""
-    shut[FAMILY] = closed("trap_parameters", spent=75)
-    assert find_rule(HOST, TrapCounts(spent=99), RULES, shut) == ""
-    assert find_rule(HOST, TrapCounts(spent=100), RULES, shut) == "trap_soft_404"
-    assert find_rule("http://i.test/**", TrapCounts(spent=49), RULES, shut) == ""
-    assert find_rule("http://i.test/**", TrapCounts(spent=50), RULES, shut) == "trap_soft_404"
+def test_what_groups_have_spent_is_not_held_against_the_good_pages_around_them() -> None:
+    spending = {PATTERN: closed("trap_session", spent=50)}
+    assert find_rule(FAMILY, TrapCounts(spent=74), RULES, spending) == ""
+    assert find_rule(FAMILY, TrapCounts(spent=75), RULES, spending) == "trap_parameters"
+    spending[FAMILY] = TrapCounts(spent=60)
+    assert find_rule(HOST, TrapCounts(spent=109), RULES, spending) == ""
+    assert find_rule(HOST, TrapCounts(spent=110), RULES, spending) == "trap_soft_404"
+    assert find_rule("http://i.test/**", TrapCounts(spent=49), RULES, spending) == ""
+    assert find_rule("http://i.test/**", TrapCounts(spent=50), RULES, spending) == "trap_soft_404"
 
 
 @pytest.mark.parametrize(
-    ("pages", "times_seen", "every"),
+    ("host", "family", "times_seen", "weight"),
     [
-        (15, None, 16),
-        (63, None, 16),
-        (64, None, 31),
-        (999, None, 31),
-        (1001, None, 124),
-        (9_999, 1, 124),
-        (9_999, 2, 2),
+        (30, 20, None, 31),
+        (31, 20, None, 0),
+        (40, 15, None, 16),
+        (40, 31, 1, 16),
+        (1_239, 300, None, 124),
+        (1_022, 300, None, 0),
+        (7_000, 301, 2, 2),
+        (7_000, 300, 2, 0),
     ],
 )
-def test_the_first_pages_of_a_family_are_looked_at_more_often(
-    pages: int, times_seen: int | None, every: int
+def test_a_page_that_is_looked_into_stands_for_others(
+    host: int, family: int, times_seen: int | None, weight: int
 ) -> None:
-    assert TrapBudgetRules().sample_every(pages, times_seen) == every
+    found = TrapBudgetRules().weigh_sample(TrapCounts(pages=host), TrapCounts(pages=family), times_seen)
+    assert found == weight
 
 
 @pytest.mark.parametrize(
@@ -197,6 +198,9 @@ def test_good_pages_beside_a_trap_are_not_refused() -> None:
     family = {"http://h.test/product/*": closed("trap_soft_404")}
     assert find_closed(product, made_up, family, good.get) is None
     assert find_closed(made_up, made_up, family, good.get) == "http://h.test/product/*"
+    few, some = TrapCounts(pages=2), TrapCounts(pages=3)
+    assert find_closed(made_up, made_up, family, {groups_of(made_up)[0]: few}.get) is not None
+    assert find_closed(made_up, made_up, family, {groups_of(made_up)[0]: some}.get) is None
     host = {"http://h.test/**": closed("trap_soft_404")}
     assert find_closed(made_up, product, host, good.get) is None  # a good page leads there
     assert find_closed(made_up, made_up, host, good.get) == "http://h.test/**"

@@ -274,8 +274,8 @@ def show_traps(
     """Show the traps of a job, and what they cost.
 
     Traps are URLs without an end that brought nothing new. Each line is a group of URLs: a pattern (# stands
-    for what has digits), one path with whatever query (?*), a directory (*), a host (**) or a domain. Links to
-    it are refused once it has cost half of traps.max_worthless, more than its good pages make up for.
+    for what has digits), one path with whatever query (?*), a directory (*), a host (**) or a domain. Once it
+    has spent half of traps.max_worthless, more than its good pages make up for, links to it are refused.
     """
 
     async def work(backends: Backends) -> TrapReport:
