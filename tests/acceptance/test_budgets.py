@@ -71,7 +71,8 @@ async def test_a_host_over_its_budget_is_skipped(site, tmp_path):
     )
     assert (result.finish_reason, result.pages, result.dead) == ("finished", 5, 0)
     assert result.notes == (
-        "1 request skipped over the budget of a host: `gossamer attempts chain-1 --reason budget`",
+        "1 request skipped over a budget (`gossamer report budgets chain-1`): "
+        "`gossamer attempts chain-1 --reason budget`",
     )
 
 

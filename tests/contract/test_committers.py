@@ -11,10 +11,14 @@ from gossamer.drivers.sqlite.committer import SameFileCommitter
 from gossamer.drivers.sqlite.database import Database
 from gossamer.engine.store_then_settle import SplitCommitter
 from gossamer.engine.timed_committer import TimedCommitter
+from gossamer.fetch.routing.budgeted import BudgetCommitter
+from gossamer.fetch.routing.spending import SpendingMeter
 from gossamer.frontier.memory.frontier import MemoryFrontier
 from gossamer.frontier.redis.frontier import RedisFrontier
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.observe.metrics_sink import MetricsSink
+from gossamer.policy.budgets import BudgetLimits, BudgetRules, PatternBudget
+from gossamer.shared.memory import MemorySharedState
 from gossamer.store.memory.store import MemoryStore
 from gossamer.store.postgres.schema import make_server
 from gossamer.store.postgres.store import PostgresStore
@@ -44,6 +48,17 @@ async def watched(clock):
     """As metrics have it."""
     async with in_memory(clock) as subject:
         subject.committer = TimedCommitter(subject.committer, MetricsSink())
+        yield subject
+
+
+@asynccontextmanager
+async def counted(clock):
+    """As budgets have it."""
+    async with in_memory(clock) as subject:
+        budget = PatternBudget(name="all", pattern=".", limits=BudgetLimits(pages=9, items=9))
+        rules = BudgetRules(patterns=(budget,))
+        meter = SpendingMeter(MemorySharedState(clock), clock, "job", rules)
+        subject.committer = BudgetCommitter(subject.committer, meter)
         yield subject
 
 
@@ -101,6 +116,7 @@ def on_two_servers(redis_url, postgres_url):
     return make
 
 
+MADE_HERE = {"memory": in_memory, "watched": watched, "counted": counted}
 FILES = {
     "one file": in_one_file,
     "two files": in_two_files,
@@ -108,10 +124,10 @@ FILES = {
 }
 
 
-@pytest.fixture(params=["memory", "watched", *FILES, *on_servers("redis and postgres")])
+@pytest.fixture(params=[*MADE_HERE, *FILES, *on_servers("redis and postgres")])
 def make(request, tmp_path):
-    if request.param in ("memory", "watched"):
-        return in_memory if request.param == "memory" else watched
+    if request.param in MADE_HERE:
+        return MADE_HERE[request.param]
     if request.param in FILES:
         return FILES[request.param](tmp_path)
     return on_two_servers(*[request.getfixturevalue(name) for name in ("redis_url", "postgres_url")])

@@ -2,12 +2,15 @@
 
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from itertools import cycle
+from itertools import count, cycle
 
 import pytest
 
+from gossamer.fetch.routing.budgeted import BudgetRouter
 from gossamer.fetch.routing.ladder import LadderStore
 from gossamer.fetch.routing.router import LadderRouter
+from gossamer.fetch.routing.spending import SpendingMeter
+from gossamer.policy.budgets import BudgetLimits, BudgetRules, PatternBudget
 from gossamer.policy.ladder import LadderRules
 from gossamer.policy.rung_plan import RungPlan
 from gossamer.shared.memory import MemorySharedState
@@ -32,8 +35,26 @@ async def memory(clock):
         yield routers_over(*states, clock)
 
 
-@pytest.fixture(params=KINDS)
+@asynccontextmanager
+async def within_budgets(clock):
+    """As budgets of patterns have it, of which none is spent."""
+    budget = PatternBudget(name="all", pattern=".", limits=BudgetLimits(pages=10**6, bytes=10**9))
+    rules = BudgetRules(patterns=(budget,))
+    async with open_memory(clock) as (shared, other):
+        subject, states = routers_over(shared, other, clock), cycle((shared, other))
+
+        def open_router():
+            meter = SpendingMeter(next(states), clock, "job", rules, f"worker {next(numbers)}")
+            return BudgetRouter(subject.open_router(), meter)
+
+        numbers = count()
+        yield replace(subject, open_router=open_router)
+
+
+@pytest.fixture(params=[*KINDS, "within budgets"])
 def make(request, tmp_path):
+    if request.param == "within budgets":
+        return within_budgets
     open_states = find_states(request, tmp_path)
 
     @asynccontextmanager

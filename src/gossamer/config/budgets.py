@@ -4,11 +4,61 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator, model_validator
 
-from gossamer.config.section import BaseSettings, Count
+from gossamer.config.section import BaseSettings, Count, Late, SectionName
+from gossamer.core.errors import UsageError
+from gossamer.policy.patterns import compile_pattern
 
 Amount = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+class PatternBudgetSettings(BaseSettings):
+    """What the URLs of one pattern may cost together, over all workers and runs of a crawl."""
+
+    pattern: str = Field(
+        default="",
+        description="A regular expression that is searched in URLs, as in `include`: `/product/`.",
+    )
+    pages: Count | None = Field(default=None, description="Maximum number of their pages; never exceeded.")
+    items: Count | None = Field(default=None, description="Maximum number of items that their pages give.")
+    errors: Count | None = Field(
+        default=None, description="Maximum number of them that are given up (dead letters)."
+    )
+    bytes: Count | None = Field(
+        default=None, description="Maximum number of bytes of their bodies, as they come over the network."
+    )
+    seconds: Amount | None = Field(
+        default=None, description="Maximum number of seconds for which requests to them are under way."
+    )
+    cost: Amount | None = Field(default=None, description="What their pages may cost.")
+    depth: Annotated[int, Field(ge=0)] | None = Field(
+        default=None, description="How many links away from a start URL they may be."
+    )
+
+    @field_validator("pattern")
+    @classmethod
+    def _check_pattern(cls, pattern: str) -> str:
+        try:
+            compile_pattern(pattern)
+        except UsageError as error:
+            raise ValueError(str(error)) from None
+        return pattern
+
+    @model_validator(mode="after")
+    def _check_completeness(self) -> PatternBudgetSettings:
+        if not self.pattern:
+            raise ValueError('a budget needs a pattern, as in pattern = "/product/"')
+        if not self.list_limits():
+            raise ValueError(f"a budget needs a limit: one of {', '.join(_LIMITS)}")
+        return self
+
+    def list_limits(self) -> dict[str, float]:
+        """What is limited, by the names of the settings."""
+        return {name: limit for name in _LIMITS if (limit := getattr(self, name)) is not None}
+
+
+_LIMITS = ("pages", "items", "errors", "bytes", "seconds", "cost", "depth")
 
 
 class BudgetSettings(BaseSettings):
@@ -32,9 +82,21 @@ class BudgetSettings(BaseSettings):
     browser_seconds_per_host: Amount | None = Field(
         default=None, description="Maximum number of such seconds for the pages of one host."
     )
+    items_per_host: Count | None = Field(
+        default=None, description="Maximum number of items that the pages of one host give."
+    )
+    errors_per_host: Count | None = Field(
+        default=None, description="Maximum number of requests of one host that are given up (dead letters)."
+    )
+    seconds_per_host: Amount | None = Field(
+        default=None, description="Maximum number of seconds for which requests to one host are under way."
+    )
     over: Literal["downgrade", "stop"] = Field(
         default="stop",
         description="What happens then: `stop` skips the other requests of a host over its budget, and ends "
         "a crawl over its own; `downgrade` continues with the rungs of the ladder that spend nothing of it, "
         "as far as there are any.",
+    )
+    patterns: dict[SectionName, Late[PatternBudgetSettings]] = Field(
+        default={}, description="Budgets of URLs that match a pattern: `[budgets.patterns.NAME]`."
     )

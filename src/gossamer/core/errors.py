@@ -55,7 +55,7 @@ class Fault(StrEnum):
     SERVICE = "service"  # a gateway that fetches for us is out of order, or asks for time: its failure alone
     SERVICE_FAILED = "service_failed"  # a gateway that fetches for us could not get the page
     UNWANTED = "unwanted"  # a file of a type that nobody wants
-    BUDGET = "budget"  # a budget of its host is spent
+    BUDGET = "budget"  # a budget of its host or of its pattern is spent
     TRAP = "trap"  # it is one of many pages without anything new: their budget is spent
     MISSING = "missing"  # a required element is not on the page
     CALLBACK = "callback"  # the spider's code raised

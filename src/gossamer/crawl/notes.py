@@ -89,7 +89,7 @@ def notes_of(job: str, ran: RunSummary, before: JobTotals, tally: JobTotals, *, 
         )
     if skipped := tally.by_reason.get(Fault.BUDGET, 0):
         said.append(
-            f"{format_count(skipped, 'request')} skipped over the budget of a host: "
+            f"{format_count(skipped, 'request')} skipped over a budget (`gossamer report budgets {job}`): "
             f"`gossamer attempts {job} --reason budget`"
         )
     seeded = ran.seeded

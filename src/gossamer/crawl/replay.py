@@ -44,8 +44,7 @@ MOST_TRIES = 5
 """Rows of one request in a ledger, as a rule."""
 _UNLIMITED = (
     "delay", "max_pages", "max_pages_per_host", "max_time", "metrics.port", "frontier.url", "store.url",
-    "replay.folder", "budgets.cost", "budgets.bytes", "budgets.browser_seconds", "budgets.cost_per_host",
-    "budgets.bytes_per_host", "budgets.browser_seconds_per_host",
+    "replay.folder",
 )  # fmt: skip
 """What a replay has none of: limits of what is asked of others, and places for others."""
 

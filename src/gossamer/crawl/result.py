@@ -8,6 +8,7 @@ import msgspec
 
 from gossamer.core.exits import ExitFacts
 from gossamer.core.record import Record
+from gossamer.policy.budget_status import BudgetStatus
 from gossamer.policy.goals import ListingGoal
 
 NOT_IN_JSON = ("notes", "left_out", "known_target", "failed_hooks", "ending")
@@ -35,6 +36,7 @@ class CrawlResult(Record, frozen=True, kw_only=True, omit_defaults=False):
     cost_by_rung: dict[str, float] = {}  # what those cost
     by_status: dict[str, int]  # answers by their HTTP status
     goals: tuple[ListingGoal, ...] = ()  # how many of something the site announces, and how many there are
+    budgets: tuple[BudgetStatus, ...] = ()  # of URL patterns, and of hosts that are over theirs
     cut_pages: dict[str, int]  # pages that are not whole, by the flag that says why
     redirects_to_known: int  # redirects to pages that were known already: their callbacks did not run
     peak_rss_mb: float  # most memory of this process, in MiB

@@ -35,6 +35,7 @@ from gossamer.engine.supervisor import RunSummary, Supervisor
 from gossamer.engine.worker import Worker
 from gossamer.observe.log import LogSink
 from gossamer.observe.text import error_headline
+from gossamer.policy.budget_status import BudgetStatus
 from gossamer.policy.goals import read_goals
 from gossamer.policy.job_life import EndFinder, change_job_record, end_run
 from gossamer.policy.shared_hosts import named_hosts
@@ -50,7 +51,7 @@ from gossamer.targets.launch import launch_of
 from gossamer.targets.loading import load_target
 from gossamer.wiring.assemble import CrawlParts, wire_crawl
 from gossamer.wiring.backends import Backends
-from gossamer.wiring.budgets import end_finder_of
+from gossamer.wiring.budgets import end_finder_of, read_budget_statuses
 
 log = logging.getLogger("gossamer.crawl")
 
@@ -137,8 +138,12 @@ class CrawlRun:
             await import_module("gossamer.wiring.files").prune_files(self.settings, files, ran.ended_at)
         target = await _known_target(self._wired.backends, self.job, tally)
         lost = await self._wired.backends.lost_letters(self.job, tally)
-        result = self._make_result(ran, before, tally, lost)
+        result = replace(self._make_result(ran, before, tally, lost), budgets=await self._read_budgets())
         return replace(result, known_target=target, notes=(*result.notes, *log_in_notes(target), *told))
+
+    async def _read_budgets(self) -> tuple[BudgetStatus, ...]:
+        await self._wired.parts.router.close()  # what was spent is saved
+        return await read_budget_statuses(self._wired.backends.requests.shared, self.job)
 
     async def _first_requests(self) -> AsyncIterator[Request]:
         """The spider's own, and those of known pages that are due."""

@@ -31,7 +31,8 @@ class Admission:
 
     ``key`` keys its fingerprints; ``lanes`` are the kinds of worker the job has, since a request that no
     worker takes would wait forever; ``max_depth`` is the frontier's own bound. ``lane_for`` chooses among the
-    lanes by a request and its host. Without ``takes_files`` requests for files are refused.
+    lanes by a request and its host. Without ``takes_files`` requests for files are refused. ``find_spent``
+    names the spent budget of a pattern for which a link, by its URL and depth, is not taken.
     """
 
     def __init__(
@@ -44,6 +45,7 @@ class Admission:
         max_depth: int | None = None,
         traps: TrapCounter | None = None,
         meter: TrapMeter | None = None,
+        find_spent: Callable[[str, int], str | None] | None = None,
         lane_for: Callable[[Request, str], str] | None = None,
         takes_files: bool = True,
     ) -> None:
@@ -55,6 +57,7 @@ class Admission:
         self._options = options
         self._key = key
         self._lane_for = lane_for
+        self._find_spent = find_spent
         self._takes_files = takes_files
         self._places: dict[str, Place | str] = {}
         self._inside: set[int] = set()
@@ -113,8 +116,12 @@ class Admission:
                 reason = DropKind.LINK.key_of(trap.counts.rule)
                 dropped[reason] = dropped.get(reason, 0) + 1
                 continue
-            lane = request.lane if self._lane_for is None else self._lane_for(request, host)
             own_depth = depth if request.saves is None else parent.depth  # a file is a part of its page
+            if self._find_spent is not None and (budget := self._find_spent(url, own_depth)) is not None:
+                reason = DropKind.LINK.key_of(f"budget_{budget}")
+                dropped[reason] = dropped.get(reason, 0) + 1
+                continue
+            lane = request.lane if self._lane_for is None else self._lane_for(request, host)
             child = request.replace(url=url, depth=own_depth, via=via, lane=lane)
             entries.append(_make_entry(child, fingerprint, host))
         return tuple(entries)

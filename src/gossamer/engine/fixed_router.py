@@ -40,7 +40,7 @@ class FixedRouter:
         """See :class:`~gossamer.ports.router.Router`."""
         return None
 
-    async def release_route(self, route: Route, host: str) -> None:
+    async def release_route(self, request: Request, route: Route, host: str) -> None:
         """See :class:`~gossamer.ports.router.Router`."""
 
     def lane_for(self, request: Request, host: str) -> str:

@@ -153,7 +153,7 @@ class Visitor:
             end = HostSignal()  # nobody was asked: it takes another rung
         if not isinstance(end, VisitResult):
             if not parts.router.is_fixed:
-                await parts.router.release_route(route, lease.entry.host)
+                await parts.router.release_route(request, route, lease.entry.host)
             return end
         if parts.login is not None and attempt.log_in:
             end = await settle_log_out(parts.login, attempt, end, parts.clock.now())

@@ -1,7 +1,11 @@
-"""Budgets of money, bytes and browser seconds: what was spent, what that forbids, when a job is over. Pure.
+"""Budgets of money, bytes, time, pages, items and errors: what was spent, and what that forbids. Pure.
 
 Every rung of the network spends bytes. Browsers spend browser seconds; gateways, and what goes through a
-proxy of a named kind, spend money.
+proxy of a named kind, spend money. Pages, items, errors and seconds are spent whatever the rung.
+
+Of pages of a pattern no more are fetched than its budget has, however many workers there are: a worker claims
+in shared state (:class:`PageClaim`) what it is about to fetch. Other budgets are known to be spent only when
+they are: what is in flight then is finished.
 """
 
 from __future__ import annotations
@@ -9,13 +13,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import StrEnum
 
-from gossamer.core.record import Record
+from msgspec.structs import replace
+
+from gossamer.core.record import Record, Time
 from gossamer.core.rungs import BROWSER_WAY, way_of
+from gossamer.policy.patterns import compile_pattern
 
 ROUNDING = 1e-9
 """Ten pages at 0.05 cost 0.5, although the sum of such numbers is a little less."""
 BATCHES = 50
 """A worker saves what it has spent at the latest when that is a fiftieth of a budget."""
+HOLD_S = 60.0
+"""So long others leave a worker the pages that it has claimed, in seconds; it renews them."""
+MAX_REFUSING = 200
+"""Budgets of a job of which is known how many requests they refused, those that refused most."""
 
 
 class BudgetKind(StrEnum):
@@ -24,77 +35,162 @@ class BudgetKind(StrEnum):
     COST = "cost"
     BYTES = "bytes"
     BROWSER_SECONDS = "browser_seconds"
+    PAGES = "pages"
+    ITEMS = "items"
+    ERRORS = "errors"
+    SECONDS = "seconds"
+
+
+AMOUNTS = {
+    BudgetKind.COST: "cost",
+    BudgetKind.BYTES: "bytes",
+    BudgetKind.BROWSER_SECONDS: "browser_s",
+    BudgetKind.PAGES: "pages",
+    BudgetKind.ITEMS: "items",
+    BudgetKind.ERRORS: "errors",
+    BudgetKind.SECONDS: "busy_s",
+}
+"""The fields of what is spent, and of its limits."""
+_ON_EVERY_RUNG = frozenset({
+    BudgetKind.BYTES, BudgetKind.PAGES, BudgetKind.ITEMS, BudgetKind.ERRORS, BudgetKind.SECONDS,
+})  # fmt: skip
+
+
+class OverrunRule(StrEnum):
+    """What becomes of requests over a spent budget."""
+
+    STOP = "stop"  # they are skipped, and links to URLs of a spent pattern are not taken
+    DOWNGRADE = "downgrade"  # they continue with rungs that spend nothing of it
+
+
+class PageClaim(Record, frozen=True, kw_only=True):
+    """Pages of a budget that a worker has claimed, and has not counted yet."""
+
+    pages: int
+    until: Time  # so long they are its own
 
 
 class Spending(Record, frozen=True, kw_only=True):
-    """What was spent, by a job or on one of its hosts."""
+    """What was spent, by a job, on one of its hosts or on one of its patterns."""
 
     cost: float = 0.0
     bytes: int = 0
     browser_s: float = 0.0
+    pages: int = 0  # of patterns only: a frontier counts those of jobs and hosts
+    items: int = 0
+    errors: int = 0  # dead letters
+    busy_s: float = 0.0  # for which requests were under way, all of them together
     stuck: tuple[BudgetKind, ...] = ()  # of a job: budgets that left some request without any rung
+    refused: dict[str, int] = {}  # of a job: requests that budgets of its places held back, by place
+    holds: dict[str, PageClaim] = {}  # of a pattern: pages that are under way, by worker
 
     def __add__(self, other: Spending) -> Spending:
         return Spending(
             cost=self.cost + other.cost,
             bytes=self.bytes + other.bytes,
             browser_s=self.browser_s + other.browser_s,
+            pages=self.pages + other.pages,
+            items=self.items + other.items,
+            errors=self.errors + other.errors,
+            busy_s=self.busy_s + other.busy_s,
             stuck=tuple(sorted({*self.stuck, *other.stuck})),
+            refused=_add_counts(self.refused, other.refused),
+            holds={**self.holds, **other.holds},
         )
 
     def __sub__(self, other: Spending) -> Spending:
+        less = {place: -count for place, count in other.refused.items()}
         return Spending(
             cost=self.cost - other.cost,
             bytes=self.bytes - other.bytes,
             browser_s=self.browser_s - other.browser_s,
+            pages=self.pages - other.pages,
+            items=self.items - other.items,
+            errors=self.errors - other.errors,
+            busy_s=self.busy_s - other.busy_s,
             stuck=tuple(kind for kind in self.stuck if kind not in other.stuck),
+            refused=_add_counts(self.refused, less),
+            holds={worker: hold for worker, hold in self.holds.items() if worker not in other.holds},
         )
 
 
 NOTHING = Spending()
 
 
+def _add_counts(counts: dict[str, int], more: dict[str, int]) -> dict[str, int]:
+    """Both together, without what is nothing; of very many those that count most."""
+    if not more:
+        return counts
+    summed = {place: counts.get(place, 0) + more.get(place, 0) for place in {**counts, **more}}
+    kept = sorted((place for place in summed if summed[place]), key=lambda place: (-summed[place], place))
+    return {place: summed[place] for place in kept[:MAX_REFUSING]}
+
+
 class BudgetLimits(Record, frozen=True, kw_only=True):
-    """How much may be spent; ``None``: as much as it takes."""
+    """How much may be spent; ``None``: as much as it takes. The fields mean what those of spending do."""
 
     cost: float | None = None
     bytes: int | None = None
     browser_s: float | None = None
+    pages: int | None = None
+    items: int | None = None
+    errors: int | None = None
+    busy_s: float | None = None
+
+    def list_uses(self, spent: Spending) -> list[tuple[BudgetKind, float, float]]:
+        """What there is a budget of, how much of it is spent, and how much there is of it."""
+        found = ((kind, getattr(spent, name), getattr(self, name)) for kind, name in AMOUNTS.items())
+        return [(kind, used, limit) for kind, used, limit in found if limit is not None]
 
     def find_reached(self, spent: Spending) -> frozenset[BudgetKind]:
         """The budgets that are spent."""
-        pairs = (
-            (BudgetKind.COST, self.cost, spent.cost),
-            (BudgetKind.BYTES, self.bytes, spent.bytes),
-            (BudgetKind.BROWSER_SECONDS, self.browser_s, spent.browser_s),
-        )
-        return frozenset(
-            kind for kind, limit, amount in pairs if limit is not None and amount >= limit * (1 - ROUNDING)
-        )
+        uses = self.list_uses(spent)
+        return frozenset(kind for kind, used, limit in uses if used >= limit * (1 - ROUNDING))
 
     def fills_a_batch(self, unsaved: Spending) -> bool:
         """Whether so much should not stay unknown to other workers."""
-        pairs = ((self.cost, unsaved.cost), (self.bytes, unsaved.bytes), (self.browser_s, unsaved.browser_s))
-        return any(limit is not None and amount * BATCHES >= limit for limit, amount in pairs)
+        return any(used and used * BATCHES >= limit for _, used, limit in self.list_uses(unsaved))
+
+
+UNLIMITED = BudgetLimits()
+
+
+class PatternBudget(Record, frozen=True, kw_only=True):
+    """What the URLs of one pattern may cost together."""
+
+    name: str  # by which the settings, and reports, call it
+    pattern: str  # a regular expression that is searched in URLs
+    limits: BudgetLimits = UNLIMITED
+    depth: int | None = None  # how many hops from a seed its URLs may be; further ones are over the budget
+
+    def covers_url(self, url: str) -> bool:
+        """Whether a URL spends of it."""
+        return bool(compile_pattern(self.pattern).search(url))
 
 
 class BudgetRules(Record, frozen=True, kw_only=True):
     """The budgets of a job, and what is done when one is spent."""
 
-    job: BudgetLimits = BudgetLimits()
-    host: BudgetLimits = BudgetLimits()
-    downgrades: bool = False  # whether rungs that spend nothing of it may still be used
+    job: BudgetLimits = UNLIMITED
+    host: BudgetLimits = UNLIMITED
+    patterns: tuple[PatternBudget, ...] = ()
+    over: OverrunRule = OverrunRule.STOP  # of the job and its hosts
 
     @property
     def limits_hosts(self) -> bool:
         """Whether hosts have budgets of their own."""
-        return self.host != BudgetLimits()
+        return self.host != UNLIMITED
+
+    @property
+    def limits_pages(self) -> bool:
+        """Whether a pattern has a budget of pages, so that pages are claimed before they are fetched."""
+        return any(budget.limits.pages is not None for budget in self.patterns)
 
 
 def kinds_of(rung: str) -> frozenset[BudgetKind]:
     """What a rung spends."""
     way, is_paid = way_of(rung), "+" in rung
-    found = {BudgetKind.BYTES}
+    found = set(_ON_EVERY_RUNG)
     if way == BROWSER_WAY:
         found.add(BudgetKind.BROWSER_SECONDS)
     if is_paid or way.partition(":")[0] == "gateway":
@@ -107,7 +203,7 @@ def forbidden_by(
 ) -> tuple[frozenset[BudgetKind], frozenset[BudgetKind]]:
     """The spent budgets of the job and of the host that forbid a rung; both empty: it may be used."""
     of_job, of_host = rules.job.find_reached(job), rules.host.find_reached(host)
-    if rules.downgrades:
+    if rules.over is OverrunRule.DOWNGRADE:
         spends = kinds_of(rung)
         return of_job & spends, of_host & spends
     return of_job, of_host
@@ -124,4 +220,22 @@ def find_ending(rules: BudgetRules, job: Spending) -> frozenset[BudgetKind]:
     One that downgrades continues until a request is left without any rung; a larger budget frees it.
     """
     reached = rules.job.find_reached(job)
-    return reached & {*job.stuck, BudgetKind.BYTES} if rules.downgrades else reached
+    return reached & {*job.stuck, *_ON_EVERY_RUNG} if rules.over is OverrunRule.DOWNGRADE else reached
+
+
+def claim_pages(known: Spending, limit: int, worker: str, wanted: int, now: float) -> Spending:
+    """What is known of a pattern when a worker has claimed up to ``wanted`` pages, as far as they are left.
+
+    What it had claimed before is given back; claims that have run out are forgotten.
+    """
+    holds = {who: hold for who, hold in known.holds.items() if who != worker and hold.until > now}
+    free = limit - known.pages - sum(hold.pages for hold in holds.values())
+    mine = max(min(wanted, free), 0)
+    if mine:
+        holds[worker] = PageClaim(pages=mine, until=now + HOLD_S)
+    return replace(known, holds=holds)
+
+
+def batch_of_pages(known: Spending, limit: int) -> int:
+    """Pages that a worker claims at once, by what it knows: a fiftieth of those that are left."""
+    return max((limit - known.pages - sum(hold.pages for hold in known.holds.values())) // BATCHES, 1)

@@ -30,8 +30,8 @@ class Router(Protocol):
         """Take in what came of a route; ``None``: the result stands as it is. Raises like the choice."""
         ...
 
-    async def release_route(self, route: Route, host: str) -> None:
-        """The request of ``host`` was given back before it was sent by ``route``. Raises like the choice.
+    async def release_route(self, request: Request, route: Route, host: str) -> None:
+        """A request of ``host`` was given back before it was sent by ``route``. Raises like the choice.
 
         Not called where ``is_fixed``.
         """

@@ -15,7 +15,7 @@ from gossamer.observe.sentences import formatter_at
 from gossamer.policy import urls
 from gossamer.policy.chart_range import fold_limits, plan_hours
 from gossamer.policy.sentences.errors import FailureFacts, advise_on, describe_errors, fate_of, words_for
-from gossamer.queries.reasons import LEFT_OUT
+from gossamer.queries.reasons import describe_refusal
 from gossamer.wiring.backends import Backends
 
 HOURS = 24
@@ -232,7 +232,7 @@ async def _skipped_links(backends: Backends, job: Job, range_: ChartRange) -> li
     return [
         LeftOutReason(
             reason=reason,
-            text=f"links {LEFT_OUT.get(reason, reason.replace('_', ' '))}",
+            text=f"links {describe_refusal(reason)}",
             count=count,
             is_attempt=False,
         )

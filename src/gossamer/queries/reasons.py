@@ -31,6 +31,16 @@ LEFT_OUT = {
     "trap_mirror": "to a host with the pages of another one (traps.max_worthless)",
 }
 """What is said of links that were not taken, by reason."""
+BUDGET = "budget_"
+"""What such a reason begins with where the budget of a pattern is spent; its name follows."""
+
+
+def describe_refusal(reason: str) -> str:
+    """What is said of links that were not taken, for a reason of the counts."""
+    if reason.startswith(BUDGET):
+        return f"over the budget {reason.removeprefix(BUDGET)} (`gossamer report budgets`)"
+    return LEFT_OUT.get(reason, reason.replace("_", " "))
+
 
 FLAGS = {
     "truncated": "its compressed body ends too early; what could be decoded is kept",

@@ -10,6 +10,8 @@ from gossamer.core.dedup import DedupReport
 from gossamer.core.jobs import Job, JobTotals
 from gossamer.core.record import FieldMeaning, Record, Time
 from gossamer.core.steering import SettingChange
+from gossamer.policy.budget_status import BudgetStatus
+from gossamer.queries.budgets import read_budgets
 from gossamer.queries.explain.hold import find_hold
 from gossamer.queries.hosts import HostStatus, list_hosts
 from gossamer.queries.jobs import JobSummary, refresh_job, summarise_job
@@ -59,6 +61,7 @@ class JobStatus(JobSummary, frozen=True, kw_only=True):
     by_status: dict[str, int]
     by_reason: dict[str, int]
     dropped: dict[str, int]
+    budgets: tuple[BudgetStatus, ...] = ()  # of URL patterns, and of hosts that are over theirs
     next_at: Time | None = None
     hosts: tuple[HostStatus, ...] = ()
     changes: tuple[SettingChange, ...] = ()  # settings that a person changed while it ran
@@ -77,7 +80,11 @@ async def read_status(backends: Backends, job: Job, *, hosts: int = HOSTS) -> Jo
     totals = await backends.store.read_totals(job)
     stats = await backends.read_stats(job)
     changes = await backends.book.read_changes(job)
-    status = replace(_from_totals(summarise_job(job, totals, stats), totals), changes=changes)
+    status = replace(
+        _from_totals(summarise_job(job, totals, stats), totals),
+        changes=changes,
+        budgets=await read_budgets(backends, job),
+    )
     if stats is None:
         return replace(status, forgotten=True, is_fleet=job.is_fleet)
     busiest = await list_hosts(backends, job, hosts)

@@ -23,8 +23,10 @@ from gossamer.core.requests import Request
 from gossamer.core.results import FetchResult
 from gossamer.core.shifts import EXTRACT_LANE, PAGE_LANE
 from gossamer.core.steering import SettingChange
+from gossamer.engine.admission import Admission
 from gossamer.engine.parts import EngineParts, ShiftOptions
 from gossamer.engine.store_then_settle import SplitCommitter
+from gossamer.engine.trap_meter import TrapMeter
 from gossamer.fetch.guard import AddressGuard
 from gossamer.fetch.http.limits import HttpOptions
 from gossamer.fetch.robots_cache import RobotsCache
@@ -46,6 +48,7 @@ from gossamer.spiders.spider import Spider
 from gossamer.targets.discovery import CrawlTarget
 from gossamer.targets.launch import launch_from, overridden_by
 from gossamer.wiring.backends import Backends, open_backends
+from gossamer.wiring.budgets import open_meter
 from gossamer.wiring.committers import wrap_committer
 from gossamer.wiring.extractors import extractor_of
 from gossamer.wiring.fetchers import touches_network
@@ -53,7 +56,7 @@ from gossamer.wiring.job_choice import choose_job
 from gossamer.wiring.metrics import watched_committer
 from gossamer.wiring.page_tasks import add_keepers, due_requests, screenshots_of
 from gossamer.wiring.pipelines import pipeline_of
-from gossamer.wiring.routing import RouteParts, open_ways
+from gossamer.wiring.routing import RouteParts, begin_spending, open_ways
 from gossamer.wiring.rules import (
     admission_of,
     block_rules_of,
@@ -227,7 +230,7 @@ async def assemble_worker(
             robots=_make_robots_gate(settings, fetcher, backends),
             extractor=extractor_of(settings, target, opening.enter_context(ExitStack())),
             pipeline=pipeline,
-            admission=admission_of(settings, target.spider, job.key, ways.lanes, router, meter=meter),
+            admission=_make_admission(ways, router, meter),
             sink=ways.sink,
             clock=backends.clock,
             blocks=block_rules_of(settings),
@@ -245,6 +248,7 @@ async def assemble_worker(
 async def _open_ways(
     ways: RouteParts, job: Job, opening: AsyncExitStack, *, is_extracting: bool
 ) -> tuple[RouteParts, Fetcher, Router]:
+    await begin_spending(ways, opening)
     if is_extracting:
         return ways, *await _deferral().open_archived_ways(ways, opening)
     ways = replace(ways, archive=await _open_archive(ways.settings, job, opening))
@@ -289,7 +293,7 @@ def _route_parts(
     owner: str,
 ) -> RouteParts:
     is_alone = settings.processes == 1 and not owner
-    shared = backends.requests.shared
+    shared, worker = backends.requests.shared, owner or worker_name(os.getpid())
     return RouteParts(
         settings=settings,
         target=target,
@@ -299,11 +303,12 @@ def _route_parts(
         guard=_make_guard(settings, target, trusted),
         cookies=_open_cookies(backends, job, is_alone=is_alone),
         sink=MultiSink(sinks),
-        worker=owner or worker_name(os.getpid()),
+        worker=worker,
         authorizations=target.authorizations,
         trust=TrustedHosts(shared, job),
         lanes=page_lanes_of(settings, job),
         is_alone=is_alone,
+        spending=open_meter(settings, shared, backends.clock, job, worker),
     )
 
 
@@ -357,6 +362,18 @@ def _make_robots_gate(settings: Settings, fetcher: Fetcher, backends: Backends) 
         backends.clock,
         user_agent=settings.user_agent,
         obey=settings.robots,
+    )
+
+
+def _make_admission(ways: RouteParts, router: Router, meter: TrapMeter | None) -> Admission:
+    return admission_of(
+        ways.settings,
+        ways.target.spider,
+        ways.job.key,
+        ways.lanes,
+        router,
+        meter=meter,
+        spending=ways.spending,
     )
 
 

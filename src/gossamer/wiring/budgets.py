@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from gossamer.config.budgets import PatternBudgetSettings
 from gossamer.config.settings import Settings
 from gossamer.core.jobs import FrontierStats, Job, tag_of
 from gossamer.core.lifecycle import FinishReason
 from gossamer.core.text import format_count
 from gossamer.engine.job_stop import read_stop
-from gossamer.fetch.routing.spending import SpendingMeter, read_ending
-from gossamer.policy.budgets import BudgetLimits, BudgetRules
+from gossamer.fetch.routing.spending import SpendingMeter, read_ending, read_statuses
+from gossamer.policy.budget_status import BudgetStatus
+from gossamer.policy.budgets import UNLIMITED, BudgetLimits, BudgetRules, OverrunRule, PatternBudget
 from gossamer.policy.job_life import EndFinder, JobEnd
 from gossamer.ports.clock import Clock
 from gossamer.ports.shared_state import SharedState
@@ -16,28 +18,58 @@ from gossamer.ports.store import Store
 
 
 def budget_rules_of(settings: Settings) -> BudgetRules | None:
-    """The budgets that the settings set; ``None``: there is none."""
+    """The budgets that the settings set; ``None``: there is none. Whoever reads an archive spends nothing."""
+    if settings.replay.job is not None:
+        return None
     said = settings.budgets
     rules = BudgetRules(
         job=BudgetLimits(cost=said.cost, bytes=said.bytes, browser_s=said.browser_seconds),
         host=BudgetLimits(
-            cost=said.cost_per_host, bytes=said.bytes_per_host, browser_s=said.browser_seconds_per_host
+            cost=said.cost_per_host,
+            bytes=said.bytes_per_host,
+            browser_s=said.browser_seconds_per_host,
+            items=said.items_per_host,
+            errors=said.errors_per_host,
+            busy_s=said.seconds_per_host,
         ),
-        downgrades=said.over == "downgrade",
+        patterns=tuple(_pattern_budget_of(name, budget) for name, budget in said.patterns.items()),
+        over=OverrunRule(said.over),
     )
-    return None if rules.job == rules.host == BudgetLimits() else rules
+    return None if rules.job == rules.host == UNLIMITED and not rules.patterns else rules
 
 
-def open_meter(settings: Settings, shared: SharedState, clock: Clock, job: Job) -> SpendingMeter | None:
-    """What counts what a job spends; ``None``: nobody asks."""
+def _pattern_budget_of(name: str, said: PatternBudgetSettings) -> PatternBudget:
+    limits = BudgetLimits(
+        cost=said.cost,
+        bytes=said.bytes,
+        pages=said.pages,
+        items=said.items,
+        errors=said.errors,
+        busy_s=said.seconds,
+    )
+    return PatternBudget(name=name, pattern=said.pattern, limits=limits, depth=said.depth)
+
+
+def open_meter(
+    settings: Settings, shared: SharedState, clock: Clock, job: Job, worker: str
+) -> SpendingMeter | None:
+    """What counts what a job spends, at one of its workers; ``None``: nobody asks."""
     rules = budget_rules_of(settings)
-    return None if rules is None else SpendingMeter(shared, clock, tag_of(job), rules)
+    return None if rules is None else SpendingMeter(shared, clock, tag_of(job), rules, worker)
+
+
+async def read_budget_statuses(shared: SharedState, job: Job) -> tuple[BudgetStatus, ...]:
+    """The budgets of a job's patterns, and those of its hosts that are over theirs.
+
+    Raises ``StorageError``.
+    """
+    return await read_statuses(shared, tag_of(job))
 
 
 def end_finder_of(settings: Settings, shared: SharedState, store: Store, job: Job) -> EndFinder:
     """What a supervisor asks at each look: whether a budget or a callback ends the job."""
     rules, tag = budget_rules_of(settings), tag_of(job)
-    limits = rules is not None and rules.job != BudgetLimits()
+    limits = rules is not None and rules.job != UNLIMITED
 
     async def find_end(stats: FrontierStats) -> JobEnd | None:
         if stop := await read_stop(shared, tag):

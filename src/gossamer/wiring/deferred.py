@@ -41,6 +41,6 @@ async def open_archived_ways(parts: RouteParts, opening: AsyncExitStack) -> tupl
     opening.push_async_callback(fetcher.close)
     if BROWSER_LANE not in parts.lanes:
         return fetcher, FixedRouter()
-    router = await open_router(parts, plan_of(parts.settings, parts.target), {}, None)
+    router = await open_router(parts, plan_of(parts.settings, parts.target), {})
     opening.push_async_callback(router.close)
     return fetcher, router

@@ -10,7 +10,6 @@ from gossamer.core.jobs import Job, tag_of
 from gossamer.fetch.routing.guises import GuisePlanner
 from gossamer.fetch.routing.ladder import LadderStore
 from gossamer.fetch.routing.router import LadderRouter
-from gossamer.fetch.routing.spending import SpendingMeter
 from gossamer.fetch.sessions.pool import SessionPool
 from gossamer.policy.ladder import LadderRules
 from gossamer.policy.proxy_rotation import RotationOrder
@@ -23,10 +22,7 @@ from gossamer.wiring.routing import RouteParts
 
 
 async def open_ladder_router(
-    parts: RouteParts,
-    plan: RungPlan,
-    missing: Mapping[str, MissingServiceError],
-    meter: SpendingMeter | None,
+    parts: RouteParts, plan: RungPlan, missing: Mapping[str, MissingServiceError]
 ) -> LadderRouter:
     """Raises what reading the lists of proxies raises."""
     settings, shared, clock = parts.settings, parts.shared, parts.clock
@@ -52,7 +48,7 @@ async def open_ladder_router(
         lanes=parts.lanes,
         missing=missing,
         guises=guises,
-        within_budget=None if meter is None else meter.allowed_rungs,
+        within_budget=None if parts.spending is None else parts.spending.allowed_rungs,
         is_bound=bool(proxies.only) and not parts.is_alone,
     )
 

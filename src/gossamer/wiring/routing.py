@@ -16,8 +16,9 @@ from gossamer.core.rungs import BROWSER_WAY, way_of
 from gossamer.core.shifts import BROWSER_LANE, PAGE_LANE
 from gossamer.engine.fixed_router import FixedRouter
 from gossamer.fetch.guard import AddressGuard
+from gossamer.fetch.routing.budgeted import BudgetFetcher, BudgetRouter
 from gossamer.fetch.routing.dispatch import RoutedFetcher
-from gossamer.fetch.routing.spending import BudgetFetcher, BudgetRouter, SpendingMeter
+from gossamer.fetch.routing.spending import SpendingMeter
 from gossamer.fetch.sessions.shared_cookies import SharedCookieStore
 from gossamer.fetch.trusted_hosts import TrustedHosts, TrustingFetcher
 from gossamer.policy.rung_plan import RungPlan
@@ -28,7 +29,6 @@ from gossamer.ports.shared_state import SharedState
 from gossamer.ports.sink import Sink
 from gossamer.spiders.spider import Spider
 from gossamer.targets.discovery import CrawlTarget
-from gossamer.wiring.budgets import open_meter
 from gossamer.wiring.fetchers import fetcher_of, touches_network
 from gossamer.wiring.page_tasks import guide_of
 from gossamer.wiring.sessions import SessionFetcher, has_identities
@@ -54,9 +54,17 @@ class RouteParts(Record, frozen=True, kw_only=True):
     lanes: Sequence[str] = (PAGE_LANE,)
     is_alone: bool = True
     archive: JobArchive | None = None  # what keeps every answer; None: they are not kept
+    spending: SpendingMeter | None = None  # what counts what the job spends; None: it has no budget
 
     def __repr__(self) -> str:  # without the authorizations
         return f"<RouteParts of {self.job.id}>"
+
+
+async def begin_spending(parts: RouteParts, opening: AsyncExitStack) -> None:
+    """Count what the job spends from now on; what is not saved yet is saved at the end."""
+    if parts.spending is not None:
+        opening.push_async_callback(parts.spending.save)
+        await parts.spending.begin(is_alone=parts.is_alone)
 
 
 async def open_ways(parts: RouteParts, opening: AsyncExitStack) -> tuple[Fetcher, Router]:
@@ -76,14 +84,13 @@ async def open_ways(parts: RouteParts, opening: AsyncExitStack) -> tuple[Fetcher
     if parts.archive is not None:
         own = parts.archive.wrap_fetcher(own)
     fetcher: Fetcher = own if parts.trust is None else TrustingFetcher(own, parts.guard, parts.trust)
-    meter = open_meter(parts.settings, parts.shared, parts.clock, parts.job)
-    if meter is not None:
-        fetcher = BudgetFetcher(fetcher, meter)
+    if parts.spending is not None:
+        fetcher = BudgetFetcher(fetcher, parts.spending)
     opening.push_async_callback(fetcher.close)
     plan = plan_of(parts.settings, parts.target)
-    router = await open_router(parts, plan, open_rungs(by_way, plan, parts.lanes), meter)
-    if meter is not None:
-        router = BudgetRouter(router, meter)
+    router = await open_router(parts, plan, open_rungs(by_way, plan, parts.lanes))
+    if parts.spending is not None:
+        router = BudgetRouter(router, parts.spending)
     opening.push_async_callback(router.close)
     return fetcher, router
 
@@ -137,10 +144,7 @@ def open_rungs(fetcher: Fetcher, plan: RungPlan, lanes: Sequence[str]) -> dict[s
 
 
 async def open_router(
-    parts: RouteParts,
-    plan: RungPlan,
-    missing: Mapping[str, MissingServiceError],
-    meter: SpendingMeter | None,
+    parts: RouteParts, plan: RungPlan, missing: Mapping[str, MissingServiceError]
 ) -> Router:
     """The router of a crawl: one that learns nothing where there is nothing to choose.
 
@@ -149,7 +153,7 @@ async def open_router(
     if is_routed_simply(parts, plan):
         return FixedRouter(is_only=not touches_network(parts.settings))
     ladder = import_module("gossamer.wiring.ladder")  # what plain crawls have no use for
-    router: Router = await ladder.open_ladder_router(parts, plan, missing, meter)
+    router: Router = await ladder.open_ladder_router(parts, plan, missing)
     return router
 
 

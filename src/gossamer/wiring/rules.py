@@ -16,6 +16,7 @@ from gossamer.core.jobs import Job
 from gossamer.core.shifts import BROWSER_LANE, EXTRACT_LANE, PAGE_LANE
 from gossamer.engine.admission import Admission
 from gossamer.engine.trap_meter import TrapMeter
+from gossamer.fetch.routing.spending import SpendingMeter
 from gossamer.policy import urls
 from gossamer.policy.blocks import BlockRules
 from gossamer.policy.scope import Scope, domain_of
@@ -129,10 +130,12 @@ def admission_of(
     router: Router | None = None,
     *,
     meter: TrapMeter | None = None,
+    spending: SpendingMeter | None = None,
 ) -> Admission:
     """What decides which requests of a job are accepted; ``lanes`` are those that somebody serves.
 
-    Where there are several, ``router`` knows on which of them a request waits. ``meter`` knows traps.
+    Where there are several, ``router`` knows on which of them a request waits. ``meter`` knows traps,
+    ``spending`` the budgets of patterns.
     """
     return Admission(
         scope_of(settings, spider),
@@ -142,6 +145,7 @@ def admission_of(
         max_depth=settings.max_depth,
         traps=TrapCounter(trap_rules_of(settings)),
         meter=meter,
+        find_spent=None if spending is None or not spending.rules.patterns else spending.refuse_link,
         lane_for=router.lane_for if router is not None and BROWSER_LANE in lanes else None,
         takes_files=settings.replay.job is None,  # an archive has none
     )

@@ -13,7 +13,7 @@ from gossamer.core.routes import Proxy
 from gossamer.fetch.routing.spending import read_spending
 from gossamer.observe.sentences import formatter_at
 from gossamer.policy.alert_readings import BudgetUse, ProxyPoolState
-from gossamer.policy.budgets import BudgetLimits, Spending
+from gossamer.policy.budgets import UNLIMITED
 from gossamer.policy.drift import DriftFinding
 from gossamer.ports.job_store import JobStore
 from gossamer.ports.shared_state import SharedState
@@ -122,19 +122,12 @@ def _make_parts(
 async def read_budgets(settings: Settings, shared: SharedState, job: Job) -> Sequence[BudgetUse]:
     """How much of a job's budgets of money, bytes and browser time is spent. Raises ``StorageError``."""
     rules = budget_rules_of(settings)
-    if rules is None or rules.job == BudgetLimits():
+    if rules is None or rules.job == UNLIMITED:
         return ()
     spent = await read_spending(shared, tag_of(job))
-    return tuple(_uses_of(rules.job, spent))
-
-
-def _uses_of(limits: BudgetLimits, spent: Spending) -> list[BudgetUse]:
-    kinds = (
-        ("cost", limits.cost, spent.cost),
-        ("bytes", limits.bytes, spent.bytes),
-        ("browser_seconds", limits.browser_s, spent.browser_s),
+    return tuple(
+        BudgetUse(kind=kind.value, used=used, limit=limit) for kind, used, limit in rules.job.list_uses(spent)
     )
-    return [BudgetUse(kind=kind, used=used, limit=limit) for kind, limit, used in kinds if limit is not None]
 
 
 class PoolReader:

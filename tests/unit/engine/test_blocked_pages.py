@@ -140,7 +140,7 @@ class Climber:
         self.rung = "browser"
         return Advice(detail="climbs from http to browser")
 
-    async def release_route(self, route: Route, host: str) -> None:
+    async def release_route(self, request: Request, route: Route, host: str) -> None:
         self.released.append((route.rung, host))
 
     def lane_for(self, request: Request, host: str) -> str:

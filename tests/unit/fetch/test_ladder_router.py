@@ -142,7 +142,7 @@ async def test_a_probe_that_is_given_back_before_it_was_sent_makes_room_for_anot
     for _ in range(3):
         route = await router.choose_route(Request(f"https://{HOST}/"), HOST)
         assert route.rung == "http"
-        await router.release_route(route, HOST)
+        await router.release_route(Request(f"https://{HOST}/"), route, HOST)
 
 
 async def test_a_request_is_not_tried_forever(world):

@@ -12,17 +12,23 @@ from gossamer.core.routes import DIRECT, Detour, Route
 from gossamer.drivers.redis.server import RedisServer
 from gossamer.drivers.sqlite.database import Database
 from gossamer.engine.fixed_router import FixedRouter
+from gossamer.fetch.routing.budgeted import BudgetFetcher, BudgetRouter
 from gossamer.fetch.routing.ladder import LadderStore
 from gossamer.fetch.routing.router import LadderRouter
 from gossamer.fetch.routing.spending import (
     SPACE,
-    BudgetFetcher,
-    BudgetRouter,
     SpendingMeter,
     read_ending,
     read_spending,
 )
-from gossamer.policy.budgets import NOTHING, BudgetKind, BudgetLimits, BudgetRules, Spending
+from gossamer.policy.budgets import (
+    NOTHING,
+    BudgetKind,
+    BudgetLimits,
+    BudgetRules,
+    OverrunRule,
+    Spending,
+)
 from gossamer.policy.ladder import LadderRules
 from gossamer.policy.rung_plan import RungPlan
 from gossamer.shared.memory import MemorySharedState
@@ -33,6 +39,7 @@ from kit.engine import Events
 from kit.servers import on_servers
 
 HOST = "shop.example"
+DOWNGRADE = OverrunRule.DOWNGRADE
 PAID, PLAIN = Route(rung="gateway:zyte"), DIRECT
 REQUEST = Request(f"http://{HOST}/page")
 
@@ -154,7 +161,7 @@ async def test_a_host_over_its_budget_is_skipped_and_others_are_not(shared):
 
 async def test_a_job_that_downgrades_is_over_when_a_request_has_no_rung_left(shared):
     state, clock = shared
-    rules = BudgetRules(job=BudgetLimits(cost=2.0), downgrades=True)
+    rules = BudgetRules(job=BudgetLimits(cost=2.0), over=DOWNGRADE)
     paid, plain = OneWorker(state, clock, rules), OneWorker(state, clock, rules, PLAIN)
     for _ in range(2):
         await paid.visit()
@@ -165,7 +172,7 @@ async def test_a_job_that_downgrades_is_over_when_a_request_has_no_rung_left(sha
     assert await paid.visit() == "waits"
     assert (await read_spending(state, "job")).stuck == (BudgetKind.COST,)
     assert await read_ending(state, "job", rules)
-    assert not await read_ending(state, "job", BudgetRules(job=BudgetLimits(cost=3.0), downgrades=True))
+    assert not await read_ending(state, "job", BudgetRules(job=BudgetLimits(cost=3.0), over=DOWNGRADE))
 
 
 async def test_a_page_costs_no_round_trip():
@@ -225,7 +232,7 @@ async def test_a_route_that_the_budget_forbids_is_given_back(limits):
     clock, released = ManualClock(), []
 
     class Claiming(FixedRouter):
-        async def release_route(self, route, host):
+        async def release_route(self, request, route, host):
             released.append((route, host))
 
     meter = SpendingMeter(MemorySharedState(clock), clock, "job", BudgetRules(**limits))
@@ -283,7 +290,7 @@ async def test_what_cannot_be_read_counts_as_nothing():
 async def test_a_ladder_comes_down_to_what_may_still_be_spent():
     clock = ManualClock()
     state = MemorySharedState(clock)
-    meter = SpendingMeter(state, clock, "job", BudgetRules(host=BudgetLimits(cost=1.0), downgrades=True))
+    meter = SpendingMeter(state, clock, "job", BudgetRules(host=BudgetLimits(cost=1.0), over=DOWNGRADE))
     store = LadderStore(state, clock, remember_s=1e6)
     ladder = LadderRouter(
         store,

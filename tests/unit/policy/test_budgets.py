@@ -10,14 +10,18 @@ from gossamer.policy.budgets import (
     BudgetKind,
     BudgetLimits,
     BudgetRules,
+    OverrunRule,
     Spending,
     allowed_rungs,
+    batch_of_pages,
+    claim_pages,
     find_ending,
     forbidden_by,
     kinds_of,
 )
 
-COST, BYTES, SECONDS = BudgetKind.COST, BudgetKind.BYTES, BudgetKind.BROWSER_SECONDS
+DOWNGRADE = OverrunRule.DOWNGRADE
+COST, SECONDS = BudgetKind.COST, BudgetKind.BROWSER_SECONDS
 LADDER = ("http", "impersonate", "browser", "http+residential", "gateway:zyte")
 
 amounts = st.integers(0, 1000)
@@ -28,22 +32,22 @@ limits = st.builds(
     bytes=st.none() | amounts,
     browser_s=st.none() | amounts.map(float),
 )
-rules = st.builds(BudgetRules, job=limits, host=limits, downgrades=st.booleans())
+rules = st.builds(BudgetRules, job=limits, host=limits, over=st.sampled_from(OverrunRule))
 
 
 @pytest.mark.parametrize(
     ("rung", "kinds"),
     [
-        ("http", {BYTES}),
-        ("impersonate+mobile", {BYTES, COST}),
-        ("browser", {BYTES, SECONDS}),
-        ("browser+residential", {BYTES, SECONDS, COST}),
-        ("gateway", {BYTES, COST}),
-        ("gateway:zyte", {BYTES, COST}),
+        ("http", set()),
+        ("impersonate+mobile", {COST}),
+        ("browser", {SECONDS}),
+        ("browser+residential", {SECONDS, COST}),
+        ("gateway", {COST}),
+        ("gateway:zyte", {COST}),
     ],
 )
 def test_what_a_rung_spends(rung, kinds):
-    assert kinds_of(rung) == kinds
+    assert kinds_of(rung) == {*kinds, *set(BudgetKind) - {COST, SECONDS}}
 
 
 def test_without_a_budget_everything_is_allowed():
@@ -64,7 +68,10 @@ def test_without_a_budget_everything_is_allowed():
 )
 def test_a_downgrade_leaves_the_rungs_that_spend_nothing_of_it(limits, allowed):
     spent = Spending(cost=5.0, bytes=5, browser_s=5.0)
-    for rules in (BudgetRules(job=limits, downgrades=True), BudgetRules(host=limits, downgrades=True)):
+    for rules in (
+        BudgetRules(job=limits, over=DOWNGRADE),
+        BudgetRules(host=limits, over=DOWNGRADE),
+    ):
         is_of_host = rules.limits_hosts
         told = (NOTHING, spent) if is_of_host else (spent, NOTHING)
         assert allowed_rungs(LADDER, rules, *told) == allowed
@@ -73,13 +80,13 @@ def test_a_downgrade_leaves_the_rungs_that_spend_nothing_of_it(limits, allowed):
 
 
 def test_a_job_that_downgrades_is_over_when_a_request_has_no_rung_left():
-    rules = BudgetRules(job=BudgetLimits(cost=5.0), downgrades=True)
+    rules = BudgetRules(job=BudgetLimits(cost=5.0), over=DOWNGRADE)
     spent = Spending(cost=7.0)
     assert not find_ending(rules, spent)
     stuck = spent + Spending(stuck=(COST,))
     assert find_ending(rules, stuck)
-    assert not find_ending(BudgetRules(job=BudgetLimits(cost=8.0), downgrades=True), stuck), "a larger budget"
-    assert find_ending(BudgetRules(job=BudgetLimits(bytes=1), downgrades=True), Spending(bytes=1))
+    assert not find_ending(BudgetRules(job=BudgetLimits(cost=8.0), over=DOWNGRADE), stuck), "a larger budget"
+    assert find_ending(BudgetRules(job=BudgetLimits(bytes=1), over=DOWNGRADE), Spending(bytes=1))
     assert find_ending(BudgetRules(job=BudgetLimits(cost=5.0)), spent)
 
 
@@ -87,7 +94,7 @@ def test_a_job_that_downgrades_is_over_when_a_request_has_no_rung_left():
 def test_a_rung_is_allowed_exactly_when_no_spent_budget_forbids_it(rules, job, host, rung):
     forbidden = any(forbidden_by(rung, rules, job, host))
     assert (allowed_rungs([rung], rules, job, host) == ()) == forbidden
-    if forbidden and not rules.downgrades:
+    if forbidden and rules.over is OverrunRule.STOP:
         assert allowed_rungs(LADDER, rules, job, host) == ()
 
 
@@ -115,3 +122,26 @@ def test_a_fiftieth_is_not_kept_back():
     assert not limits.fills_a_batch(Spending(cost=1.9, bytes=19, browser_s=1e6))
     assert limits.fills_a_batch(Spending(cost=2.0))
     assert limits.fills_a_batch(Spending(bytes=20))
+
+
+@given(
+    st.integers(1, 300),
+    st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 20), st.integers(0, 90)), max_size=30),
+)
+def test_workers_never_claim_more_pages_than_are_left(limit, steps):
+    known, now = NOTHING, 0.0
+    for worker, wanted, passed in steps:
+        now += passed
+        before = known
+        known = claim_pages(known, limit, worker, wanted, now)
+        valid = {who: hold for who, hold in known.holds.items() if hold.until > now}
+        assert sum(hold.pages for hold in valid.values()) + known.pages <= limit
+        assert all(who == worker or hold == before.holds[who] for who, hold in valid.items())
+        done = min(wanted, known.holds[worker].pages if worker in known.holds else 0)
+        known = known + Spending(pages=done // 2)
+        known = claim_pages(known, limit, worker, done - done // 2, now)
+
+
+def test_a_worker_claims_less_the_nearer_the_end_is():
+    batches = [batch_of_pages(Spending(pages=pages), 1000) for pages in (0, 500, 950, 999, 1000)]
+    assert batches == [20, 10, 1, 1, 1]

@@ -9,7 +9,7 @@ from gossamer.core.lifecycle import FinishReason, JobState
 from gossamer.core.requests import Request
 from gossamer.core.routes import DIRECT, Detour
 from gossamer.engine.fixed_router import FixedRouter
-from gossamer.fetch.routing.spending import BudgetFetcher, BudgetRouter
+from gossamer.fetch.routing.budgeted import BudgetFetcher, BudgetRouter
 from gossamer.jobs.control import prepare_submission, submit_job
 from gossamer.targets.discovery import find_target
 from gossamer.testing.answers import SiteResponse

@@ -125,6 +125,7 @@ def _status_facts(status: JobStatus) -> list[tuple[str, str]]:
         ("pages", f"{status.pages:,}"),
         ("items", f"{status.items:,} ({status.duplicates:,} seen again)"),
         *(("listed", plain(goal.to_text())) for goal in status.goals),
+        *(("budget", plain(budget.to_text())) for budget in status.budgets),
         ("attempts", f"{status.attempts:,} ({format_count(status.retries, 'retry', 'retries')})"),
         ("status", _format_counts(status.by_status)),
         ("rungs", format_rungs(status.by_rung)),

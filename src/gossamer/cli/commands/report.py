@@ -1,4 +1,4 @@
-"""``gossamer report``: how good the items of a job are, what fails where, how fresh pages are."""
+"""``gossamer report``: how good items are, what fails where, how fresh pages are, traps and budgets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from gossamer.cli.terminal.tables import print_facts, print_table
 from gossamer.config.command_settings import settings_of
 from gossamer.core.text import format_count
 from gossamer.observe.units import format_duration
-from gossamer.queries import failures, freshness, jobs, quality, traps
+from gossamer.queries import budgets, failures, freshness, jobs, quality, traps
+from gossamer.queries.budgets import BudgetReport
 from gossamer.queries.documents import to_document
 from gossamer.queries.drops import DropReport
 from gossamer.queries.failures import FailureCounts, FailureReport
@@ -25,7 +26,7 @@ from gossamer.queries.quality import FieldReport, QualityReport
 from gossamer.queries.traps import TrapReport, TrapView
 from gossamer.wiring.backends import Backends
 
-HELP = "Report how good items are, what fails, what is fresh, and traps."
+HELP = "Report how good items are, what fails, what is fresh, traps and budgets."
 EXAMPLES = """
   gossamer report quality shop
   gossamer report failures shop --by host,reason
@@ -50,6 +51,10 @@ TRAP_EXAMPLES = """
   gossamer report traps                     of the latest job
   gossamer report traps shop --all          patterns that are open, too
   gossamer report traps shop-3 --json
+"""
+BUDGET_EXAMPLES = """
+  gossamer report budgets                   of the latest job
+  gossamer report budgets shop-3 --json
 """
 LatestJob = Annotated[
     str | None,
@@ -297,9 +302,45 @@ def _trap_cells(one: TrapView) -> Sequence[object]:
     return (one.rule or "-", plain_url(one.urls, LONG), *counts)
 
 
+# --------------------------------------------------------------------------- budgets
+
+
+def show_budgets(
+    name: LatestJob = None, *, data: Data = None, settings: Set = None, as_json: AsJson = False
+) -> None:
+    """Show the budgets of a job's URL patterns and hosts.
+
+    Each line is a budget (budgets.patterns.NAME, or of a host that is over its own): what of it is used, and
+    how many requests were skipped and links not taken since it is spent.
+    """
+
+    async def work(backends: Backends) -> BudgetReport:
+        return await budgets.report_budgets(backends, await jobs.find_latest(backends, name))
+
+    found = run_with_backends(settings_of(data, settings), work)
+    if as_json:
+        print_json(to_document(found))
+        return
+    if found.budgets:
+        columns = ("budget", "pattern", "used", "spent", "refused")
+        rows = (
+            (
+                plain(one.budget),
+                plain(one.pattern, LONG) or "-",
+                one.uses,
+                ", ".join(one.spent) or "-",
+                one.refused,
+            )
+            for one in found.budgets
+        )
+        print_table(columns, rows, right=("refused",), wide="pattern")
+    print_message(budgets.describe_report(found))
+
+
 COMMANDS = (
     ("quality", show_quality, QUALITY_EXAMPLES),
     ("failures", show_failures, FAILURE_EXAMPLES),
     ("freshness", show_freshness, FRESHNESS_EXAMPLES),
     ("traps", show_traps, TRAP_EXAMPLES),
+    ("budgets", show_budgets, BUDGET_EXAMPLES),
 )

@@ -240,6 +240,7 @@ def _result_facts(result: JobResult) -> list[tuple[str, str]]:
         ("pages", f"{result.pages:,} ({rate}, {format_size(result.bytes)})"),
         ("items", f"{result.items:,} ({result.duplicates:,} seen again)"),
         *(("listed", plain(goal.to_text())) for goal in result.goals),
+        *(("budget", plain(budget.to_text())) for budget in result.budgets),
         ("requests", f"{result.attempts:,} ({retries}, {result.dead:,} dead)"),
         *redirects,
         *(fact for fact in paid if fact[1]),

@@ -176,6 +176,7 @@ def print_summary(
         ("pages", f"{result.pages:,} ({format_rate(result.pages_per_second)}, {format_size(result.bytes)})"),
         ("items", f"{result.items:,} ({result.duplicates:,} seen again)"),
         *(("listed", plain(goal.to_text())) for goal in result.goals),
+        *(("budget", plain(budget.to_text())) for budget in result.budgets),
         (
             "requests",
             f"{result.attempts:,} ({format_count(result.retries, 'retry', 'retries')}, {result.dead:,} dead)",

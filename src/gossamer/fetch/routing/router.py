@@ -150,7 +150,7 @@ class LadderRouter:
             detail=decision.step or f"tried again by {rung}{' through another proxy' if told.guise else ''}",
         )
 
-    async def release_route(self, route: Route, host: str) -> None:
+    async def release_route(self, request: Request, route: Route, host: str) -> None:
         """See :class:`~gossamer.ports.router.Router`."""
         await self._guises.release_route(route, host)
         rules = self._rules_for(host)

@@ -3,33 +3,42 @@
 A worker saves what it has spent, and reads what others have, at most once a second or when it has spent a
 fiftieth of a budget: a page costs no round trip. So a budget is overrun by a fiftieth for each worker at
 most, and by what its requests in flight cost; what a worker that is killed has not saved is not counted.
+
+A budget of a pattern's pages is never overrun: what is to be fetched is claimed before, a fiftieth of what is
+left at once. What a worker that is killed has claimed is free again after a minute.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
-from gossamer.core.errors import Fault, FetchError, MissingServiceError
+from gossamer.core.errors import Fault, FetchError
 from gossamer.core.requests import Request
-from gossamer.core.results import FetchResult
-from gossamer.core.routes import DIRECT, Advice, Detour, Route, RouteReport
+from gossamer.core.results import Verdict, VisitResult
+from gossamer.core.routes import Detour
+from gossamer.policy.budget_status import PATTERN, BudgetStatus, list_statuses, place_of
 from gossamer.policy.budgets import (
     NOTHING,
     BudgetKind,
+    BudgetLimits,
     BudgetRules,
+    PatternBudget,
     Spending,
     allowed_rungs,
+    batch_of_pages,
+    claim_pages,
     find_ending,
     forbidden_by,
 )
 from gossamer.policy.urls import host_key
 from gossamer.ports.clock import Clock
-from gossamer.ports.fetcher import Fetcher
-from gossamer.ports.router import Router
 from gossamer.ports.shared_state import SharedState
 
 SPACE = "spending"
@@ -37,60 +46,94 @@ KEPT_S = 400 * 86_400.0
 """For so long after the last request of a job what it has spent is known, in seconds."""
 SAVED_EVERY_S = 1.0
 WAIT_S = 1.0
-"""How long a host waits whose request has no rung left, while the job is about to end."""
+"""How long a host waits whose request has no rung left, while the job is about to end; or whose request is of
+a pattern of which all pages that are left are under way."""
 SAVED_AT_ONCE = 32
 """Hosts whose spending is saved together."""
 MAX_HOSTS = 10_000
 """Hosts that a worker remembers between two saves."""
+RULES = "*"
+"""In the place of a host: what the budgets are."""
+MAX_REFUSED = 100_000
+"""Links whose refusal a worker counts once only."""
 
 
-async def read_spending(shared: SharedState, job: str, host: str = "") -> Spending:
-    """What was spent by a job (its tag), or on one of its hosts. Raises ``StorageError``."""
-    return _decode(await shared.get(SPACE, _key(job, host)))
+async def read_spending(shared: SharedState, job: str, place: str = "") -> Spending:
+    """What was spent by a job (its tag), on one of its hosts or of a pattern (:func:`place_of`).
+
+    Raises ``StorageError``.
+    """
+    return _decode(await shared.get(SPACE, _key(job, place)))
 
 
 class SpendingMeter:
-    """What a job and its hosts have spent, as one of its workers knows it. ``job`` is the tag of the job."""
+    """What a job, its hosts and its patterns have spent, as one of its workers knows it.
 
-    def __init__(self, shared: SharedState, clock: Clock, job: str, rules: BudgetRules) -> None:
+    ``job`` is the tag of the job, ``worker`` is told from its other workers.
+    """
+
+    def __init__(
+        self, shared: SharedState, clock: Clock, job: str, rules: BudgetRules, worker: str = "one"
+    ) -> None:
         self._shared = shared
-        self._clock = clock
+        self.clock = clock
         self._job = job
-        self._rules = rules
-        self._saved: dict[str, Spending] = {}  # by host, the job's own under ""
+        self._worker = worker
+        self.rules = rules
+        self._patterns = {place_of(budget): budget for budget in rules.patterns}
+        self._saved: dict[str, Spending] = {}  # by place: a host, a pattern, "" for the job's own
         self._unsaved: dict[str, Spending] = {}
+        self._claims: dict[
+            int, tuple[Request, Sequence[str]]
+        ] = {}  # under way, with the places of their pages
+        self._under_way: Counter[str] = Counter()  # how many of them, by place
+        self._refused: set[int] = set()
         self._saved_at = float("-inf")
         self._saving = asyncio.Lock()
 
     def __repr__(self) -> str:
         return f"<SpendingMeter of {self._job}: {self._known('')}>"
 
-    def add_spending(self, host: str, spent: Spending) -> None:
-        """So much was spent on a host; never waits."""
+    # ------------------------------------------------------------------ counting
+
+    def add_spending(self, host: str, spent: Spending, url: str = "") -> None:
+        """So much was spent on a host, by a URL; never waits."""
         if spent == NOTHING:
             return
-        for place in ("", host) if self._rules.limits_hosts else ("",):
+        places = ("", host) if self.rules.limits_hosts else ("",)
+        for place in (*places, *self._patterns_of(url)):
             self._unsaved[place] = self._unsaved.get(place, NOTHING) + spent
+
+    def count_result(self, result: VisitResult) -> None:
+        """Count what a visit came to, besides what its fetch has cost; never waits."""
+        request = result.outcome.lease.entry.request
+        self.release_page(request)
+        spent = Spending(
+            pages=result.outcome.is_page,
+            items=len(result.items),
+            errors=result.outcome.verdict is Verdict.DEAD,
+        )
+        self.add_spending(host_key(request.url), spent, request.url)
+
+    # ------------------------------------------------------------------ choosing
 
     def allowed_rungs(self, host: str, rungs: Sequence[str]) -> tuple[str, ...]:
         """Those of the rungs that may still be used on a host, by what this worker knows; never waits."""
-        return allowed_rungs(rungs, self._rules, self._known(""), self._known(host))
+        return allowed_rungs(rungs, self.rules, self._known(""), self._known(host))
 
-    async def prepare_choice(self, host: str) -> None:
+    async def prepare_choice(self, host: str, url: str = "") -> None:
         """Know what others have spent, as far as it is time to. Raises ``StorageError``."""
-        if self._is_due():
-            async with self._saving:
-                if self._is_due():
-                    await self._save_and_read()
-        if self._rules.limits_hosts and host not in self._saved:
-            self._saved[host] = await read_spending(self._shared, self._job, host)
+        await self.save_if_due()
+        for place in (*((host,) if self.rules.limits_hosts else ()), *self._patterns_of(url)):
+            if place not in self._saved:
+                self._saved[place] = await read_spending(self._shared, self._job, place)
 
     async def check_rung(self, host: str, rung: str) -> Detour | None:
         """``None``: the rung may be used. Raises ``FetchError`` for a request that has none left.
 
         A request that the job's budget forbids waits: the job ends, and may be resumed with a larger one.
         """
-        of_job, of_host = forbidden_by(rung, self._rules, self._known(""), self._known(host))
+        of_job, of_host = forbidden_by(rung, self.rules, self._known(""), self._known(host))
         if of_job:
             stuck = Spending(stuck=tuple(sorted(of_job)))
             if set(of_job) - set(self._known("").stuck):
@@ -98,25 +141,98 @@ class SpendingMeter:
                 await self.save()
             return Detour(wait_s=WAIT_S, why=f"the budget of {_words(of_job)} is spent")
         if of_host:
+            self._count_refusal(host)
             raise FetchError(Fault.BUDGET, f"the budget of {host} is spent: {_words(of_host, '_per_host')}")
         return None
+
+    def check_pattern(self, request: Request) -> None:
+        """Raise ``FetchError`` for a request over the budget of a pattern."""
+        if found := self._find_spent(request.url, request.depth):
+            budget, why = found
+            self._count_refusal(place_of(budget))
+            raise FetchError(Fault.BUDGET, f"the budget {budget.name} is spent: {why}")
+
+    def refuse_link(self, url: str, depth: int) -> str | None:
+        """The budget over which a link is not taken, by its name, and count that; ``None``: it is taken.
+
+        Never waits.
+        """
+        if (found := self._find_spent(url, depth)) is None:
+            return None
+        budget, _ = found
+        if (link := hash(url)) not in self._refused:
+            if len(self._refused) >= MAX_REFUSED:
+                self._refused.clear()
+            self._refused.add(link)
+            self._count_refusal(place_of(budget))
+        return budget.name
+
+    async def claim_page(self, request: Request) -> bool:
+        """Whether a request may be fetched: its pages are claimed until :meth:`release_page`.
+
+        ``False``: all pages that are left are under way, and one of them may come to nothing. Raises
+        ``StorageError``.
+        """
+        places = [place for place in self._patterns_of(request.url) if self._limit_of(place) is not None]
+        if not places:
+            return True
+        async with self._saving:  # what is being saved just now says how many are under way
+            for place in places:
+                if self._spare_in(place) <= 0:
+                    await self._save_place(place, claims_more=True)
+            if not all(self._spare_in(place) > 0 for place in places):
+                return False
+            self._claims[id(request)] = request, places
+            self._under_way.update(places)
+        if task := asyncio.current_task():  # a visit whose lease is lost is broken off
+            task.add_done_callback(partial(self._release_cancelled, request))
+        return True
+
+    def release_page(self, request: Request) -> None:
+        """A request is not under way any more, if it was; never waits."""
+        _, places = self._claims.pop(id(request), (request, ()))
+        self._under_way.subtract(places)
+
+    def _release_cancelled(self, request: Request, task: asyncio.Task[Any]) -> None:
+        if task.cancelled():
+            self.release_page(request)
+
+    # ------------------------------------------------------------------ saving
+
+    async def begin(self, *, is_alone: bool) -> None:
+        """Tell whoever asks what the budgets are. Raises ``StorageError``.
+
+        With ``is_alone`` no other worker is at work: what others had claimed is free.
+        """
+        rules = msgspec.json.encode(self.rules)
+        await self._shared.put(SPACE, _key(self._job, RULES), rules, KEPT_S)
+        for place, budget in self._patterns.items():
+            if is_alone and budget.limits.pages is not None:
+                free = partial(_change_spending, lambda known: replace(known, holds={}))
+                await self._shared.update(SPACE, _key(self._job, place), free, KEPT_S)
+
+    async def save_if_due(self) -> None:
+        """Save, and read what others have spent, as far as it is time to. Raises ``StorageError``."""
+        if self._is_due():
+            async with self._saving:
+                if self._is_due():
+                    await self._save_and_read()
 
     async def save(self) -> None:
         """Save what is not saved yet. Raises ``StorageError``: then it is still to be saved."""
         async with self._saving:
-            if self._unsaved:
+            if self._unsaved or any(map(self._holds_in, self._patterns)):
                 await self._save_and_read()
 
     def _is_due(self) -> bool:
-        unsaved = self._unsaved.get("", NOTHING)
         return (
-            self._clock.now() - self._saved_at >= SAVED_EVERY_S
-            or self._rules.job.fills_a_batch(unsaved)
-            or (self._rules.limits_hosts and any(map(self._rules.host.fills_a_batch, self._unsaved.values())))
+            self.clock.now() - self._saved_at >= SAVED_EVERY_S
+            or any(self._limits_of(place).fills_a_batch(spent) for place, spent in self._unsaved.items())
+            or any(map(self._withholds_pages, self._patterns))
         )
 
     async def _save_and_read(self) -> None:
-        batch = list(self._unsaved)
+        batch = [*self._unsaved, *(place for place in self._patterns if place not in self._unsaved)]
         for start in range(0, len(batch), SAVED_AT_ONCE):
             saving = map(self._save_place, batch[start : start + SAVED_AT_ONCE])
             for end in await asyncio.gather(
@@ -126,94 +242,101 @@ class SpendingMeter:
                     raise end
         if "" not in batch:
             self._saved[""] = await read_spending(self._shared, self._job)
-        self._saved_at = self._clock.now()
+        self._saved_at = self.clock.now()
         if len(self._saved) > MAX_HOSTS:
-            self._saved = {"": self._saved[""]}
+            kept = {"", *self._patterns}
+            self._saved = {place: spent for place, spent in self._saved.items() if place in kept}
 
-    async def _save_place(self, place: str) -> None:
-        spent = self._unsaved[place]
-        changed = await self._shared.update(SPACE, _key(self._job, place), partial(_add_to, spent), KEPT_S)
+    async def _save_place(self, place: str, *, claims_more: bool = False) -> None:
+        spent, holds = self._unsaved.get(place, NOTHING), self._holds_in(place)
+        if spent == NOTHING and not holds and not claims_more:
+            self._saved[place] = await read_spending(self._shared, self._job, place)
+            return
+        limit, under_way, now = self._limit_of(place), self._under_way[place], self.clock.now()
+
+        def change(known: Spending) -> Spending:
+            known = known + spent
+            if limit is None:
+                return known
+            wanted = under_way + (batch_of_pages(known, limit) if claims_more else 0)
+            return claim_pages(known, limit, self._worker, wanted, now)
+
+        key = _key(self._job, place)
+        changed = await self._shared.update(SPACE, key, partial(_change_spending, change), KEPT_S)
         self._saved[place] = _decode(changed)
-        left = self._unsaved.pop(place) - spent  # what was spent while it was being saved
+        left = self._unsaved.pop(place, NOTHING) - spent  # what was spent while it was being saved
         if left != NOTHING:
             self._unsaved[place] = left
+
+    # ------------------------------------------------------------------ what is known
 
     def _known(self, place: str) -> Spending:
         return self._saved.get(place, NOTHING) + self._unsaved.get(place, NOTHING)
 
+    def _patterns_of(self, url: str) -> list[str]:
+        """The places of the patterns that cover a URL."""
+        return [place for place, budget in self._patterns.items() if budget.covers_url(url)]
 
-class BudgetFetcher:
-    """A fetcher whose every fetch is counted: pages, robots.txt, and what fails."""
+    def _find_spent(self, url: str, depth: int) -> tuple[PatternBudget, str] | None:
+        """The first pattern's budget that a URL is over, and what of it is spent."""
+        for place in self._patterns_of(url) if self._patterns else ():
+            budget = self._patterns[place]
+            if budget.depth is not None and depth > budget.depth:
+                return budget, f"depth ({depth} of {budget.depth} hops from a start URL)"
+            if reached := budget.limits.find_reached(self._known(place)):
+                return budget, ", ".join(sorted(reached))
+        return None
 
-    def __init__(self, fetcher: Fetcher, meter: SpendingMeter) -> None:
-        self._fetcher = fetcher
-        self._meter = meter
-        self.touches_network = fetcher.touches_network
+    def _count_refusal(self, place: str) -> None:
+        self._unsaved[""] = self._unsaved.get("", NOTHING) + Spending(refused={place: 1})
 
-    async def fetch(self, request: Request, route: Route = DIRECT) -> FetchResult:
-        """See :class:`~gossamer.ports.fetcher.Fetcher`."""
-        spent = NOTHING
-        try:
-            fetched = await self._fetcher.fetch(request, route)
-            spent = Spending(cost=fetched.cost, bytes=fetched.wire_bytes, browser_s=fetched.browser_s)
-        except FetchError as error:
-            spent = Spending(cost=error.cost, browser_s=error.browser_s)
-            raise
-        finally:
-            self._meter.add_spending(host_key(request.url), spent)
-        return fetched
+    def _limits_of(self, place: str) -> BudgetLimits:
+        budget = self._patterns.get(place)
+        if budget is not None:
+            return budget.limits
+        return self.rules.host if place else self.rules.job
 
-    async def close(self) -> None:
-        """Let go of connections."""
-        await self._fetcher.close()
+    def _limit_of(self, place: str) -> int | None:
+        """The pages of a pattern; ``None``: they are not limited."""
+        budget = self._patterns.get(place)
+        return None if budget is None else budget.limits.pages
+
+    def _holds_in(self, place: str) -> int:
+        """Pages that this worker has claimed of a pattern."""
+        hold = self._saved.get(place, NOTHING).holds.get(self._worker)
+        return hold.pages if hold else 0
+
+    def _withholds_pages(self, place: str) -> bool:
+        """Whether others may wait for pages that this worker has claimed, and does not fetch any more."""
+        limit = self._limit_of(place)
+        if limit is None or not self._holds_in(place):
+            return False
+        if not self._under_way[place]:
+            return True
+        return self._spare_in(place) > 0 and batch_of_pages(self._known(place), limit) == 1
+
+    def _spare_in(self, place: str) -> int:
+        """Claimed pages of a pattern that are neither under way nor counted."""
+        counted = self._unsaved.get(place, NOTHING).pages
+        return self._holds_in(place) - self._under_way[place] - counted
 
 
-class BudgetRouter:
-    """Port ``Router``: another one, within the budgets."""
+async def read_statuses(shared: SharedState, job: str) -> tuple[BudgetStatus, ...]:
+    """The budgets of the patterns of a job (its tag), and of the hosts that are over theirs.
 
-    def __init__(self, router: Router, meter: SpendingMeter) -> None:
-        self._router = router
-        self._meter = meter
-        self.is_fixed = router.is_fixed
-
-    def __repr__(self) -> str:
-        return f"BudgetRouter({self._router!r}, {self._meter!r})"
-
-    async def choose_route(self, request: Request, host: str) -> Route | Detour:
-        """See :class:`~gossamer.ports.router.Router`."""
-        await self._meter.prepare_choice(host)
-        route = await self._router.choose_route(request, host)
-        if isinstance(route, Detour):
-            return route
-        try:
-            detour = await self._meter.check_rung(host, route.rung)
-        except FetchError:
-            await self._router.release_route(route, host)  # another may try out what it was to try out
-            raise
-        if detour is not None:
-            await self._router.release_route(route, host)
-        return detour or route
-
-    async def learn_from(self, report: RouteReport) -> Advice | None:
-        """See :class:`~gossamer.ports.router.Router`."""
-        return await self._router.learn_from(report)
-
-    async def release_route(self, route: Route, host: str) -> None:
-        """See :class:`~gossamer.ports.router.Router`."""
-        await self._router.release_route(route, host)
-
-    def lane_for(self, request: Request, host: str) -> str:
-        """See :class:`~gossamer.ports.router.Router`."""
-        return self._router.lane_for(request, host)
-
-    def skip_rung(self, request: Request, host: str, route: Route, error: MissingServiceError) -> bool:
-        """See :class:`~gossamer.ports.router.Router`."""
-        return self._router.skip_rung(request, host, route, error)
-
-    async def close(self) -> None:
-        """See :class:`~gossamer.ports.router.Router`."""
-        await self._router.close()
-        await self._meter.save()
+    Raises ``StorageError``.
+    """
+    stored = await shared.get(SPACE, _key(job, RULES))
+    if not stored:
+        return ()
+    try:
+        rules = msgspec.json.decode(stored, type=BudgetRules)
+    except msgspec.DecodeError:  # another version wrote it
+        return ()
+    refused = (await read_spending(shared, job)).refused
+    places = [*map(place_of, rules.patterns), *(place for place in refused if not place.startswith(PATTERN))]
+    spent = {place: await read_spending(shared, job, place) for place in places}
+    return list_statuses(rules, refused, spent)
 
 
 async def read_ending(shared: SharedState, job: str, rules: BudgetRules) -> frozenset[BudgetKind]:
@@ -221,12 +344,12 @@ async def read_ending(shared: SharedState, job: str, rules: BudgetRules) -> froz
     return find_ending(rules, await read_spending(shared, job))
 
 
-def _key(job: str, host: str) -> str:
-    return f"{job} {host}" if host else job
+def _key(job: str, place: str) -> str:
+    return f"{job} {place}" if place else job
 
 
-def _add_to(spent: Spending, value: bytes | None) -> bytes:
-    return msgspec.json.encode(_decode(value) + spent)
+def _change_spending(change: Callable[[Spending], Spending], value: bytes | None) -> bytes:
+    return msgspec.json.encode(change(_decode(value)))
 
 
 def _decode(value: bytes | None) -> Spending:

@@ -10,6 +10,7 @@ from gossamer.core.freshness import NOT_DUE
 from gossamer.core.lifecycle import JobState, RequestState
 from gossamer.core.text import format_count
 from gossamer.policy import urls
+from gossamer.policy.budget_status import BudgetStatus
 from gossamer.policy.request_preview import describe_preview
 from gossamer.policy.scope import MEDIA
 from gossamer.queries.explain.facts import NumberFormatter, UrlExplanation, UrlFacts, UrlState
@@ -139,6 +140,19 @@ def _bad_url(facts: UrlFacts) -> str:
     return "It is not a URL that can be crawled: http or https and a host are needed."
 
 
+def _explain_budget(budget: BudgetStatus) -> str:
+    """Why links to a URL are not taken, or, where only some of them are too deep, may not have been."""
+    if budget.spent:
+        return (
+            f"It is over the budget {budget.budget} ({', '.join(budget.spent)}): links to it are not taken. "
+            f"{budget.to_text()} (budgets.patterns.{budget.budget}, pattern {budget.pattern!r})."
+        )
+    return (
+        f"Links to it that are too deep are not taken: it has the budget {budget.to_text()} "
+        f"(budgets.patterns.{budget.budget}.depth, pattern {budget.pattern!r})."
+    )
+
+
 def _explain_unknown(facts: UrlFacts) -> tuple[UrlState, list[str]]:
     if facts.scoping is not None and facts.scoping.refused:
         rule = scope_rule(facts.scoping, facts.canonical)
@@ -155,8 +169,14 @@ def _explain_unknown(facts: UrlFacts) -> tuple[UrlState, list[str]]:
             f"It is in a trap, among links {kind}: such links are not followed any more.",
             f"The rule is {facts.trap.line}; {format_count(facts.trap.refused, 'link')} refused since.",
         ]
+    if facts.budget is not None:
+        return UrlState.OVER_BUDGET, [_explain_budget(facts.budget)]
+    return UrlState.NEVER_SEEN, _explain_unseen(facts)
+
+
+def _explain_unseen(facts: UrlFacts) -> list[str]:
     if facts.is_forgotten:
-        return UrlState.NEVER_SEEN, ["It was never tried: the ledger has no attempt at it."]
+        return ["It was never tried: the ledger has no attempt at it."]
     lines = ["It was never seen: no start URL and no link that the spider followed has led to it."]
     if facts.is_denied:
         lines.append("robots.txt does not allow it, so it would be skipped.")
@@ -169,4 +189,4 @@ def _explain_unknown(facts: UrlFacts) -> tuple[UrlState, list[str]]:
         lines.append(f"Requests that still wait: {facts.stats.waiting:,}.{hope}")
         hold = hold_on(facts)
         lines += [hold.line] if hold else []
-    return UrlState.NEVER_SEEN, lines
+    return lines

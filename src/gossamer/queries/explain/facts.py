@@ -12,6 +12,7 @@ from gossamer.core.jobs import FrontierStats, Job, KnownRequest, StoredItem
 from gossamer.core.record import Record
 from gossamer.core.requests import RequestPreview
 from gossamer.core.results import Attempt, PageRecord
+from gossamer.policy.budget_status import BudgetStatus
 from gossamer.policy.ladder import LadderState
 from gossamer.queries.drops import DroppedItem
 from gossamer.queries.explain.chain import ViaStep
@@ -30,7 +31,7 @@ class UrlState(StrEnum):
     NOT_DUE = "not_due"  # known from earlier crawls, and its time has not come
     ROBOTS = "robots"  # robots.txt does not allow it
     WAITING = "waiting"  # for its host's turn
-    OVER_BUDGET = "over_budget"  # it waits, and a budget of pages or time is spent
+    OVER_BUDGET = "over_budget"  # a budget is spent: it waits, was skipped, or links to it are not taken
     STOPPED = "stopped"  # it waits, and nobody works on the job
     LEASED = "leased"  # being fetched just now
     RETRYING = "retrying"  # it failed, and waits for its next try
@@ -75,6 +76,7 @@ class UrlFacts(Record, frozen=True, kw_only=True):
     archived: str = ""  # the place of its latest answer in the archive
     archive_trouble: str = ""  # why the archive could not be asked
     ladder: LadderState = LadderState()  # what is known of its host's rung
+    budget: BudgetStatus | None = None  # of its pattern: the one for which links to it are not taken
     trap: TrapView | None = None  # what the pages of its pattern were worth, or the trap that it is of
     others: tuple[UrlFacts, ...] = ()  # of other requests to the URL that the ledger has, the latest first
     has_more_others: bool = False  # than these

@@ -17,6 +17,7 @@ from gossamer.core.results import DEFERRED, Attempt, AttemptFilter, Verdict
 from gossamer.policy import urls
 from gossamer.policy.deferral import extraction_host, twin_of
 from gossamer.policy.request_preview import preview_of
+from gossamer.queries.budgets import find_spent_budget
 from gossamer.queries.drops import find_drops
 from gossamer.queries.explain.chain import read_chain
 from gossamer.queries.explain.facts import UrlFacts
@@ -44,12 +45,11 @@ async def read_facts(backends: Backends, job: Job, scope: JobScope, request: Req
     if entry is None:
         return facts
     url = entry.request.url
-    is_denied = await backends.robots_deny(url) if scope.obeys_robots else False
     found = await backends.items.find_items(job, url, ITEMS)
     facts = replace(
         facts,
         canonical=url,
-        is_denied=is_denied,
+        is_denied=scope.obeys_robots and await backends.robots_deny(url),
         items=found.total,
         drops=await find_drops(backends.ledger, job, url),
         ladder=await backends.find_ladder(urls.host_key(url)),
@@ -72,6 +72,7 @@ async def read_facts(backends: Backends, job: Job, scope: JobScope, request: Req
     known = replace(
         known,
         trap=await find_trap(backends, job, url, via[-2].url if len(via) > 1 else ""),
+        budget=await find_spent_budget(backends, job, url),
         found_items=found.items,
         via=via,
         **await _find_archived(backends, job, entry.request),
@@ -80,8 +81,8 @@ async def read_facts(backends: Backends, job: Job, scope: JobScope, request: Req
         await _with_request(backends, _of_other(facts, rows[0]), fingerprint, rows, is_other=True)
         for fingerprint, rows in list(tries.items())[:OTHERS]
     ]
-    is_more = len(tries) > OTHERS or len(latest) == ROWS
-    return replace(known, others=tuple(others), has_more_others=is_more)
+    has_more = len(tries) > OTHERS or len(latest) == ROWS
+    return replace(known, others=tuple(others), has_more_others=has_more)
 
 
 async def _find_archived(backends: Backends, job: Job, request: Request) -> dict[str, str]:

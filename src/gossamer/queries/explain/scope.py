@@ -9,7 +9,7 @@ from gossamer.core.record import Record
 from gossamer.policy import urls
 from gossamer.policy.patterns import compile_pattern
 from gossamer.policy.scope import MEDIA, extension_of
-from gossamer.queries.reasons import LEFT_OUT
+from gossamer.queries.reasons import describe_refusal
 
 
 class ScopeFacts(Record, frozen=True, kw_only=True):
@@ -35,7 +35,7 @@ def describe_left_out(left_out: Mapping[str, int], scoping: ScopeFacts | None, r
         if scoping is None or reason not in JUDGED_ALONE:
             depth = rules.max_depth if reason == "too_deep" else None
             limit = "" if depth is None else f" {depth}"
-            said.append(f"{count:,} {LEFT_OUT.get(reason, reason.replace('_', ' '))}{limit}")
+            said.append(f"{count:,} {describe_refusal(reason)}{limit}")
     return ", ".join(said)
 
 

@@ -31,6 +31,7 @@ def explain_dead(facts: UrlFacts, found: KnownRequest, show: NumberFormatter) ->
 
 _SKIPPED: dict[str, UrlState] = {
     Fault.ROBOTS: UrlState.ROBOTS,
+    Fault.BUDGET: UrlState.OVER_BUDGET,
     Fault.OUT_OF_SCOPE: UrlState.OUT_OF_SCOPE,
     Fault.TRAP: UrlState.TRAP,
 }

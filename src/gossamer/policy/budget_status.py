@@ -1,0 +1,88 @@
+"""How much of the budgets of hosts and of URL patterns is spent, and what that held back. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from gossamer.core.record import Record
+from gossamer.core.text import format_count
+from gossamer.policy.budgets import BudgetLimits, BudgetRules, PatternBudget, Spending
+
+PATTERN = "*"
+"""What the place of a pattern's budget begins with, as no host's name does."""
+
+
+class BudgetStatus(Record, frozen=True, kw_only=True):
+    """How much of one budget is spent."""
+
+    budget: str  # the name of a pattern's budget, or a host
+    pattern: str = ""  # of its URLs; empty: they are those of the host
+    used: dict[str, float]  # how much of what there is a budget of: ``pages``, ``bytes``
+    limits: dict[str, float]  # how much of it there is; ``depth``: links from a start URL
+    spent: tuple[str, ...] = ()  # what of it is spent
+    refused: int = 0  # requests that were skipped, and links that were not taken, since it is spent
+
+    def to_text(self) -> str:
+        """``products: 20 of 20 pages, 380 requests refused``."""
+        refused = f", {format_count(self.refused, 'request')} refused" if self.refused else ""
+        return f"{self.budget}: {self.uses}{refused}"
+
+    @property
+    def uses(self) -> str:
+        """``20 of 20 pages, at most 3 links deep``."""
+        uses = [f"{used:,.10g} of {self.limits[kind]:,.10g} {kind}" for kind, used in self.used.items()]
+        if "depth" in self.limits:
+            uses.append(f"at most {format_count(int(self.limits['depth']), 'link')} deep")
+        return ", ".join(uses).replace("_", " ")
+
+
+def place_of(budget: PatternBudget) -> str:
+    """What stands for a pattern where a host could stand."""
+    return f"{PATTERN}{budget.name}"
+
+
+def list_statuses(
+    rules: BudgetRules, refused: Mapping[str, int], spent: Mapping[str, Spending]
+) -> tuple[BudgetStatus, ...]:
+    """All budgets of patterns, and those of hosts that held something back.
+
+    ``refused`` counts that by place, ``spent`` has what places have spent.
+    """
+    patterns = [
+        _make_status(
+            budget.name,
+            budget.limits,
+            spent.get(place, Spending()),
+            refused.get(place, 0),
+            pattern=budget.pattern,
+            depth=budget.depth,
+        )
+        for budget in rules.patterns
+        for place in (place_of(budget),)
+    ]
+    hosts = [
+        _make_status(host, rules.host, spent.get(host, Spending()), count)
+        for host, count in refused.items()
+        if not host.startswith(PATTERN)
+    ]
+    return (*patterns, *hosts)
+
+
+def _make_status(
+    budget: str,
+    limits: BudgetLimits,
+    spent: Spending,
+    refused: int,
+    *,
+    pattern: str = "",
+    depth: int | None = None,
+) -> BudgetStatus:
+    uses = limits.list_uses(spent)
+    return BudgetStatus(
+        budget=budget,
+        pattern=pattern,
+        used={kind.value: round(used, 3) for kind, used, _ in uses},
+        limits={kind.value: limit for kind, _, limit in uses} | ({} if depth is None else {"depth": depth}),
+        spent=tuple(sorted(limits.find_reached(spent))),
+        refused=refused,
+    )
