@@ -78,6 +78,36 @@ async def test_a_pattern_has_exactly_the_pages_of_its_budget_over_all_runs(
         assert (again.pages, len(products_at(site))) == (result.pages, 25)
 
 
+async def test_what_goes_last_is_fetched_when_nothing_else_waits(tmp_path: Path) -> None:
+    async with serve(site_app) as site:
+        limits = of_products(items=10, over="last")
+        settings = {**QUICK, "data": str(tmp_path), "concurrency": 1, **limits}
+        result = await crawl(written(tmp_path, site.url), sinks=SILENT, **settings)
+        assert (result.finish_reason, result.pages) == ("finished", PRODUCTS + HELP + 1), "nothing is lost"
+        assert "budget" not in " ".join(result.notes)
+        paths = [hit.path for hit in site.hits]
+        first = paths.index("/help/0")
+        assert first <= 1 + 2 * 11, "products went first until their budget was spent"
+        assert paths[first : first + HELP] == [f"/help/{n}" for n in range(HELP)]
+        (budget,) = result.budgets
+        assert (budget.over, budget.spent, budget.used) == ("last", ("items",), {"items": PRODUCTS})
+        assert budget.to_text() == "products: 60 of 10 items, 101 requests put last"
+
+
+async def test_links_found_over_a_budget_are_put_last_from_the_beginning(tmp_path: Path) -> None:
+    def app(path: str, headers: Any) -> SiteResponse:
+        """Two listings, one after the other, each with products and the second with help, too."""
+        found = {"/": ["/product/0", "/list"], "/list": ["/product/1", "/product/2", "/help/1", "/help/2"]}
+        return SiteResponse(body="".join(f'<a href="{to}">x</a>' for to in found.get(path, ())).encode())
+
+    async with serve(app) as site:
+        settings = {**QUICK, "data": str(tmp_path), "concurrency": 1, **of_products(pages=1, over="last")}
+        result = await crawl(written(tmp_path, site.url), sinks=SILENT, **settings)
+        paths = ["/", "/product/0", "/list", "/help/1", "/help/2", "/product/1", "/product/2"]
+        assert [hit.path for hit in site.hits] == paths
+        assert (result.finish_reason, result.attempts) == ("finished", len(paths)), "none was moved"
+
+
 async def test_a_pattern_that_fails_too_often_is_given_up(tmp_path: Path) -> None:
     async with serve(site_app) as site:
         settings = {**QUICK, "data": str(tmp_path), "concurrency": 1, **of_products(errors=4)}

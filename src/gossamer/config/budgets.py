@@ -35,6 +35,11 @@ class PatternBudgetSettings(BaseSettings):
     depth: Annotated[int, Field(ge=0)] | None = Field(
         default=None, description="How many links away from a start URL they may be."
     )
+    over: Literal["last", "stop"] = Field(
+        default="stop",
+        description="What happens over the budget: `stop` skips such requests, and takes no links to such "
+        "URLs; `last` puts them behind everything else.",
+    )
 
     @field_validator("pattern")
     @classmethod
@@ -91,11 +96,11 @@ class BudgetSettings(BaseSettings):
     seconds_per_host: Amount | None = Field(
         default=None, description="Maximum number of seconds for which requests to one host are under way."
     )
-    over: Literal["downgrade", "stop"] = Field(
+    over: Literal["downgrade", "last", "stop"] = Field(
         default="stop",
         description="What happens then: `stop` skips the other requests of a host over its budget, and ends "
         "a crawl over its own; `downgrade` continues with the rungs of the ladder that spend nothing of it, "
-        "as far as there are any.",
+        "as far as there are any; `last` puts the other requests of a host behind everything else.",
     )
     patterns: dict[SectionName, Late[PatternBudgetSettings]] = Field(
         default={}, description="Budgets of URLs that match a pattern: `[budgets.patterns.NAME]`."

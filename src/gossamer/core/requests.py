@@ -32,6 +32,10 @@ BANDS = 9
 """Priority bands of a frontier: band 0 is served first."""
 
 
+LAST = -1_000_000
+"""The priority of what waits behind everything else."""
+
+
 # --------------------------------------------------------------------------- requests
 
 

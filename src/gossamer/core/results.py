@@ -52,6 +52,7 @@ class Outcome(Record, frozen=True, kw_only=True):
     charged: bool = True  # RETRY: whether it counts against ``max_retries``, else against ``max_throttled``
     is_excused: bool = False  # RETRY: it counts against neither: it was not the page's fault
     lane: str = ""  # REROUTED: the lane in which it waits from now on; it counts against neither of the two
+    priority: int | None = None  # REROUTED: from now on; None: it stays as it was
     is_page: bool = False  # a response for the spider: counts against the page budgets
     signal: HostSignal = HostSignal()
     outlinks: tuple[Entry, ...] = ()

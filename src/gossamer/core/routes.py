@@ -70,6 +70,7 @@ class Detour(Record, frozen=True, kw_only=True):
     lane: str = ""  # it waits for a worker of this lane
     wait_s: float | None = None  # its host is asked again after so long
     why: str = ""  # for people
+    is_last: bool = False  # it waits in its own lane, behind everything else
     is_own: bool = False  # only this request waits, since others of its host go another way
     refusals: int = 0  # so often in a row the host has refused every proxy that works; 0: one may be welcome
     refused: int = 0  # proxies that rest because the host refuses them

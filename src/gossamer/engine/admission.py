@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 
 from gossamer.core.drops import DropKind
-from gossamer.core.requests import Entry, Request
+from gossamer.core.requests import LAST, Entry, Request
 from gossamer.core.results import FetchResult, ItemRecord
 from gossamer.core.shifts import PAGE_LANE
 from gossamer.engine.trap_meter import TrapMeter
 from gossamer.policy import urls
+from gossamer.policy.budgets import BudgetOverrun
 from gossamer.policy.scope import Scope
 from gossamer.policy.traps import TrapCounter
 from gossamer.policy.urls import UrlOptions
@@ -31,8 +32,8 @@ class Admission:
 
     ``key`` keys its fingerprints; ``lanes`` are the kinds of worker the job has, since a request that no
     worker takes would wait forever; ``max_depth`` is the frontier's own bound. ``lane_for`` chooses among the
-    lanes by a request and its host. Without ``takes_files`` requests for files are refused. ``find_spent``
-    names the spent budget of a pattern for which a link, by its URL and depth, is not taken.
+    lanes by a request and its host. Without ``takes_files`` requests for files are refused. ``find_overrun``
+    names the spent budget for which a link, by its URL and depth, is not taken, or goes last.
     """
 
     def __init__(
@@ -45,7 +46,7 @@ class Admission:
         max_depth: int | None = None,
         traps: TrapCounter | None = None,
         meter: TrapMeter | None = None,
-        find_spent: Callable[[str, int], str | None] | None = None,
+        find_overrun: Callable[[str, int], BudgetOverrun | None] | None = None,
         lane_for: Callable[[Request, str], str] | None = None,
         takes_files: bool = True,
     ) -> None:
@@ -57,7 +58,7 @@ class Admission:
         self._options = options
         self._key = key
         self._lane_for = lane_for
-        self._find_spent = find_spent
+        self._find_overrun = find_overrun
         self._takes_files = takes_files
         self._places: dict[str, Place | str] = {}
         self._inside: set[int] = set()
@@ -113,16 +114,17 @@ class Admission:
                     continue
                 taken.add(fingerprint)
             if meter is not None and (trap := meter.refuse_url(url, via)) is not None:
-                reason = DropKind.LINK.key_of(trap.counts.rule)
-                dropped[reason] = dropped.get(reason, 0) + 1
+                _count_drop(dropped, trap.counts.rule)
                 continue
             own_depth = depth if request.saves is None else parent.depth  # a file is a part of its page
-            if self._find_spent is not None and (budget := self._find_spent(url, own_depth)) is not None:
-                reason = DropKind.LINK.key_of(f"budget_{budget}")
-                dropped[reason] = dropped.get(reason, 0) + 1
+            overrun = None if self._find_overrun is None else self._find_overrun(url, own_depth)
+            if overrun is not None and not overrun.is_last:
+                _count_drop(dropped, f"budget_{overrun.name}")
                 continue
             lane = request.lane if self._lane_for is None else self._lane_for(request, host)
             child = request.replace(url=url, depth=own_depth, via=via, lane=lane)
+            if overrun is not None:
+                child = child.replace(priority=LAST)
             entries.append(_make_entry(child, fingerprint, host))
         return tuple(entries)
 
@@ -177,6 +179,11 @@ class Admission:
             fingerprint,
             urls.host_key(canonical),
         )
+
+
+def _count_drop(dropped: dict[str, int], reason: str) -> None:
+    key = DropKind.LINK.key_of(reason)
+    dropped[key] = dropped.get(key, 0) + 1
 
 
 def _make_entry(request: Request, fingerprint: int, host: str) -> Entry:

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from gossamer.core.drops import DropKind
 from gossamer.core.errors import Fault, FetchError
 from gossamer.core.hosts import HostSignal
-from gossamer.core.requests import Entry, Request
+from gossamer.core.requests import LAST, Entry, Request
 from gossamer.core.results import DEFERRED, ExtractResult, FetchResult, ItemRecord, Verdict, VisitResult
 from gossamer.core.routes import Advice, Detour
 from gossamer.engine.attempt import MAX_DETAIL, OpenAttempt
@@ -21,7 +21,12 @@ OWN_WAIT_S = 30.0
 
 
 def take_detour(attempt: OpenAttempt, detour: Detour, now: float) -> VisitResult | HostSignal:
-    """Wait for another kind of worker, or for a time, at no cost."""
+    """Wait for another kind of worker, behind everything else, or for a time, at no cost."""
+    if detour.is_last:
+        result = attempt.make_result(
+            Verdict.REROUTED, detail=detour.why, lane=attempt.lease.entry.request.lane
+        )
+        return replace(result, outcome=replace(result.outcome, priority=LAST))
     if detour.lane:
         return attempt.make_result(Verdict.REROUTED, detail=detour.why, lane=detour.lane)
     if detour.is_own and detour.wait_s is not None:

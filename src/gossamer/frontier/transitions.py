@@ -12,6 +12,7 @@ from typing import Protocol, TypeVar
 from gossamer.core.errors import Fault, TransitionError
 from gossamer.core.hosts import FrontierRules, HostState
 from gossamer.core.lifecycle import JOB_TABLE, JobCommand, RequestState, RequestTransition, next_state
+from gossamer.core.requests import Request
 from gossamer.core.results import Outcome, Verdict
 from gossamer.core.shifts import EXTRACT_LANE
 from gossamer.policy.politeness import may_start
@@ -47,6 +48,13 @@ def state_after(outcome: Outcome) -> RequestState:
         return next_state(RequestState.LEASED, _MOVES[verdict])
     except KeyError:
         raise TransitionError(f"a lease cannot be settled as {verdict}") from None
+
+
+def request_after(outcome: Outcome) -> Request:
+    """What waits from now on after the verdict ``REROUTED``: the request in its lane, with its priority."""
+    request = outcome.lease.entry.request
+    priority = request.priority if outcome.priority is None else outcome.priority
+    return request.replace(lane=outcome.lane, priority=priority)
 
 
 def state_after_expiry(expiries: int, rules: FrontierRules) -> RequestState:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from gossamer.core.record import Record
 from gossamer.core.text import format_count
-from gossamer.policy.budgets import BudgetLimits, BudgetRules, PatternBudget, Spending
+from gossamer.policy.budgets import BudgetLimits, BudgetRules, OverrunRule, PatternBudget, Spending
 
 PATTERN = "*"
 """What the place of a pattern's budget begins with, as no host's name does."""
@@ -20,11 +20,13 @@ class BudgetStatus(Record, frozen=True, kw_only=True):
     used: dict[str, float]  # how much of what there is a budget of: ``pages``, ``bytes``
     limits: dict[str, float]  # how much of it there is; ``depth``: links from a start URL
     spent: tuple[str, ...] = ()  # what of it is spent
-    refused: int = 0  # requests that were skipped, and links that were not taken, since it is spent
+    over: str = "stop"  # what becomes of requests over it: ``stop``, ``last``, ``downgrade``
+    refused: int = 0  # requests that were skipped or put last, and links that were not taken
 
     def to_text(self) -> str:
         """``products: 20 of 20 pages, 380 requests refused``."""
-        refused = f", {format_count(self.refused, 'request')} refused" if self.refused else ""
+        verb = "put last" if self.over == OverrunRule.LAST else "refused"
+        refused = f", {format_count(self.refused, 'request')} {verb}" if self.refused else ""
         return f"{self.budget}: {self.uses}{refused}"
 
     @property
@@ -56,12 +58,13 @@ def list_statuses(
             refused.get(place, 0),
             pattern=budget.pattern,
             depth=budget.depth,
+            over=budget.over,
         )
         for budget in rules.patterns
         for place in (place_of(budget),)
     ]
     hosts = [
-        _make_status(host, rules.host, spent.get(host, Spending()), count)
+        _make_status(host, rules.host, spent.get(host, Spending()), count, over=rules.over)
         for host, count in refused.items()
         if not host.startswith(PATTERN)
     ]
@@ -74,6 +77,7 @@ def _make_status(
     spent: Spending,
     refused: int,
     *,
+    over: OverrunRule,
     pattern: str = "",
     depth: int | None = None,
 ) -> BudgetStatus:
@@ -84,5 +88,6 @@ def _make_status(
         used={kind.value: round(used, 3) for kind, used, _ in uses},
         limits={kind.value: limit for kind, _, limit in uses} | ({} if depth is None else {"depth": depth}),
         spent=tuple(sorted(limits.find_reached(spent))),
+        over=over.value,
         refused=refused,
     )

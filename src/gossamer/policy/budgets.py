@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -61,6 +62,7 @@ class OverrunRule(StrEnum):
 
     STOP = "stop"  # they are skipped, and links to URLs of a spent pattern are not taken
     DOWNGRADE = "downgrade"  # they continue with rungs that spend nothing of it
+    LAST = "last"  # they wait behind everything else
 
 
 class PageClaim(Record, frozen=True, kw_only=True):
@@ -162,10 +164,31 @@ class PatternBudget(Record, frozen=True, kw_only=True):
     pattern: str  # a regular expression that is searched in URLs
     limits: BudgetLimits = UNLIMITED
     depth: int | None = None  # how many hops from a seed its URLs may be; further ones are over the budget
+    over: OverrunRule = OverrunRule.STOP  # STOP or LAST
+
+    @property
+    def claimed_pages(self) -> int | None:
+        """Pages that are never exceeded; ``None``: there is no such limit, or more may be fetched last."""
+        return self.limits.pages if self.over is OverrunRule.STOP else None
 
     def covers_url(self, url: str) -> bool:
         """Whether a URL spends of it."""
         return bool(compile_pattern(self.pattern).search(url))
+
+    def explain_overrun(self, depth: int, spent: Spending) -> str:
+        """What of it is spent, for one of its URLs at this depth; empty: nothing is."""
+        if self.depth is not None and depth > self.depth:
+            return f"depth ({depth} of {self.depth} hops from a start URL)"
+        return ", ".join(sorted(self.limits.find_reached(spent)))
+
+
+class BudgetOverrun(NamedTuple):
+    """That a URL is over a budget."""
+
+    place: str  # of the host or the pattern whose budget it is
+    name: str  # for people
+    why: str  # what of it is spent
+    is_last: bool  # it waits behind everything else; else it is not fetched
 
 
 class BudgetRules(Record, frozen=True, kw_only=True):
@@ -174,7 +197,7 @@ class BudgetRules(Record, frozen=True, kw_only=True):
     job: BudgetLimits = UNLIMITED
     host: BudgetLimits = UNLIMITED
     patterns: tuple[PatternBudget, ...] = ()
-    over: OverrunRule = OverrunRule.STOP  # of the job and its hosts
+    over: OverrunRule = OverrunRule.STOP  # of the job and its hosts; LAST ends a job over its own
 
     @property
     def limits_hosts(self) -> bool:
@@ -184,7 +207,17 @@ class BudgetRules(Record, frozen=True, kw_only=True):
     @property
     def limits_pages(self) -> bool:
         """Whether a pattern has a budget of pages, so that pages are claimed before they are fetched."""
-        return any(budget.limits.pages is not None for budget in self.patterns)
+        return any(budget.claimed_pages is not None for budget in self.patterns)
+
+    @property
+    def judges_links(self) -> bool:
+        """Whether links are held back before they wait."""
+        return bool(self.patterns) or self.goes_last
+
+    @property
+    def goes_last(self) -> bool:
+        """Whether requests over a budget of their host wait behind everything else."""
+        return self.over is OverrunRule.LAST and self.limits_hosts
 
 
 def kinds_of(rung: str) -> frozenset[BudgetKind]:
@@ -206,7 +239,7 @@ def forbidden_by(
     if rules.over is OverrunRule.DOWNGRADE:
         spends = kinds_of(rung)
         return of_job & spends, of_host & spends
-    return of_job, of_host
+    return of_job, frozenset() if rules.over is OverrunRule.LAST else of_host
 
 
 def allowed_rungs(rungs: Sequence[str], rules: BudgetRules, job: Spending, host: Spending) -> tuple[str, ...]:

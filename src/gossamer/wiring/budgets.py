@@ -47,7 +47,9 @@ def _pattern_budget_of(name: str, said: PatternBudgetSettings) -> PatternBudget:
         errors=said.errors,
         busy_s=said.seconds,
     )
-    return PatternBudget(name=name, pattern=said.pattern, limits=limits, depth=said.depth)
+    return PatternBudget(
+        name=name, pattern=said.pattern, limits=limits, depth=said.depth, over=OverrunRule(said.over)
+    )
 
 
 def open_meter(

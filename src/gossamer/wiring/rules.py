@@ -145,7 +145,7 @@ def admission_of(
         max_depth=settings.max_depth,
         traps=TrapCounter(trap_rules_of(settings)),
         meter=meter,
-        find_spent=None if spending is None or not spending.rules.patterns else spending.refuse_link,
+        find_overrun=None if spending is None or not spending.rules.judges_links else spending.find_overrun,
         lane_for=router.lane_for if router is not None and BROWSER_LANE in lanes else None,
         takes_files=settings.replay.job is None,  # an archive has none
     )

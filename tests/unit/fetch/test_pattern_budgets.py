@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from gossamer.core.errors import Fault, FetchError, StorageError
-from gossamer.core.requests import Entry, Lease, Request
+from gossamer.core.requests import LAST, Entry, Lease, Request
 from gossamer.core.results import ItemRecord, Outcome, Verdict, VisitResult
 from gossamer.core.routes import Detour
 from gossamer.engine.fixed_router import FixedRouter
 from gossamer.fetch.routing.budgeted import BudgetCommitter, BudgetRouter
 from gossamer.fetch.routing.spending import SpendingMeter, read_spending, read_statuses
-from gossamer.policy.budgets import HOLD_S, BudgetLimits, BudgetRules, PatternBudget, Spending
+from gossamer.policy.budgets import HOLD_S, BudgetLimits, BudgetRules, OverrunRule, PatternBudget, Spending
 from gossamer.ports.shared_state import SharedState
 from gossamer.shared.memory import MemorySharedState
 from gossamer.testing.clock import ManualClock
@@ -24,10 +24,9 @@ HOST = "shop.example"
 ITEM = ItemRecord(type="item", key="1", data=b"{}", hash=1)
 
 
-def rules(**limits: Any) -> BudgetRules:
-    return BudgetRules(
-        patterns=(PatternBudget(name="products", pattern="/product/", limits=BudgetLimits(**limits)),)
-    )
+def rules(over: OverrunRule = OverrunRule.STOP, **limits: Any) -> BudgetRules:
+    budget = PatternBudget(name="products", pattern="/product/", limits=BudgetLimits(**limits), over=over)
+    return BudgetRules(patterns=(budget,))
 
 
 class Committed:
@@ -55,17 +54,17 @@ class OneWorker:
         self.under_way: list[Request] = []
         self.number = 0
 
-    async def begin(self, path: str = "product", *, depth: int = 0) -> str:
+    async def begin(self, path: str = "product", *, depth: int = 0, priority: int = 0) -> str:
         """``begun``, ``waits``, or why the request is skipped."""
         self.number += 1
-        request = Request(f"http://{HOST}/{path}/{self.number}", depth=depth)
+        request = Request(f"http://{HOST}/{path}/{self.number}", depth=depth, priority=priority)
         try:
             route = await self.router.choose_route(request, HOST)
         except FetchError as error:
             return error.detail if error.fault is Fault.BUDGET else error.fault
         if isinstance(route, Detour):
-            assert route.wait_s
-            return "waits"
+            assert route.is_last or route.wait_s
+            return "goes last" if route.is_last else "waits"
         self.under_way.append(request)
         return "begun"
 
@@ -223,7 +222,12 @@ async def test_links_that_are_too_deep_or_over_a_budget_are_refused_and_counted(
     )
     worker = OneWorker(shared, clock, budgets, "one")
     await worker.meter.begin(is_alone=True)
-    product, refuse = f"http://{HOST}/product/7", worker.meter.refuse_link
+    product = f"http://{HOST}/product/7"
+
+    def refuse(url: str, depth: int) -> str | None:
+        found = worker.meter.find_overrun(url, depth)
+        return found and found.name
+
     assert [refuse(f"http://{HOST}/help/a", depth) for depth in (2, 3, 3)] == [None, "deep", "deep"]
     assert (
         await worker.begin("help", depth=3)
@@ -271,3 +275,37 @@ async def test_a_host_over_its_errors_is_skipped_and_named() -> None:
     await worker.router.close()
     (status,) = await read_statuses(shared, "job")
     assert status.to_text() == f"{HOST}: 1 of 1 errors, 1 request refused"
+
+
+@pytest.mark.parametrize("is_hosts", [False, True])
+async def test_what_goes_last_is_put_there_once_and_then_fetched(is_hosts: bool) -> None:
+    clock = ManualClock()
+    shared = MemorySharedState(clock)
+    budgets = rules(OverrunRule.LAST, pages=2, items=2)
+    if is_hosts:
+        budgets = BudgetRules(host=BudgetLimits(items=2), over=OverrunRule.LAST)
+    worker = OneWorker(shared, clock, budgets, "one")
+    await worker.meter.begin(is_alone=True)
+    for _ in range(2):
+        assert await worker.begin() == "begun"
+        await worker.end(items=1)
+    assert [await worker.begin(), await worker.begin(priority=LAST)] == ["goes last", "begun"]
+    await worker.end(items=1)
+    overrun = worker.meter.find_overrun(f"http://{HOST}/product/new", 1)
+    assert overrun is not None
+    assert overrun.is_last
+    await worker.router.close()
+    (status,) = await read_statuses(shared, "job")
+    assert (status.over, status.refused, status.used["items"]) == ("last", 2, 3)
+    assert status.to_text().endswith("3 of 2 items, 2 requests put last")
+
+
+async def test_of_two_budgets_the_one_that_stops_decides() -> None:
+    clock = ManualClock()
+    last = PatternBudget(name="a", pattern=".", limits=BudgetLimits(items=1), over=OverrunRule.LAST)
+    stop = PatternBudget(name="b", pattern="/product/", limits=BudgetLimits(items=1))
+    worker = OneWorker(MemorySharedState(clock), clock, BudgetRules(patterns=(last, stop)), "one")
+    await worker.begin()
+    await worker.end(items=1)
+    assert await worker.begin() == "the budget b is spent: items"
+    assert await worker.begin("other") == "goes last"

@@ -57,12 +57,13 @@ class BudgetRouter:
     async def choose_route(self, request: Request, host: str) -> Route | Detour:
         """See :class:`~gossamer.ports.router.Router`."""
         await self._meter.prepare_choice(host, request.url)
-        self._meter.check_pattern(request)
+        if (detour := self._meter.check_places(request, host)) is not None:
+            return detour
         route = await self._router.choose_route(request, host)
         if isinstance(route, Detour):
             return route
         try:
-            detour = await self._meter.check_rung(host, route.rung) or await self._claim_page(request)
+            detour = await self._meter.check_rung(host, route.rung) or await self._claim_page(request, host)
         except FetchError:
             await self._router.release_route(request, route, host)  # another may try what it was to try out
             raise
@@ -70,10 +71,10 @@ class BudgetRouter:
             await self._router.release_route(request, route, host)
         return detour or route
 
-    async def _claim_page(self, request: Request) -> Detour | None:
+    async def _claim_page(self, request: Request, host: str) -> Detour | None:
         if await self._meter.claim_page(request):
             return None
-        self._meter.check_pattern(request)  # others have had the last pages meanwhile
+        self._meter.check_places(request, host)  # others have had the last pages meanwhile
         return Detour(wait_s=WAIT_S, why="all pages that are left of its pattern's budget are under way")
 
     async def learn_from(self, report: RouteReport) -> Advice | None:

@@ -20,7 +20,7 @@ import msgspec
 from msgspec.structs import replace
 
 from gossamer.core.errors import Fault, FetchError
-from gossamer.core.requests import Request
+from gossamer.core.requests import LAST, Request
 from gossamer.core.results import Verdict, VisitResult
 from gossamer.core.routes import Detour
 from gossamer.policy.budget_status import PATTERN, BudgetStatus, list_statuses, place_of
@@ -28,8 +28,9 @@ from gossamer.policy.budgets import (
     NOTHING,
     BudgetKind,
     BudgetLimits,
+    BudgetOverrun,
     BudgetRules,
-    PatternBudget,
+    OverrunRule,
     Spending,
     allowed_rungs,
     batch_of_pages,
@@ -145,27 +146,30 @@ class SpendingMeter:
             raise FetchError(Fault.BUDGET, f"the budget of {host} is spent: {_words(of_host, '_per_host')}")
         return None
 
-    def check_pattern(self, request: Request) -> None:
-        """Raise ``FetchError`` for a request over the budget of a pattern."""
-        if found := self._find_spent(request.url, request.depth):
-            budget, why = found
-            self._count_refusal(place_of(budget))
-            raise FetchError(Fault.BUDGET, f"the budget {budget.name} is spent: {why}")
+    def check_places(self, request: Request, host: str) -> Detour | None:
+        """``None``: no budget of its pattern or host holds a request back; else it goes last.
 
-    def refuse_link(self, url: str, depth: int) -> str | None:
-        """The budget over which a link is not taken, by its name, and count that; ``None``: it is taken.
-
-        Never waits.
+        Raises ``FetchError`` for one that is not fetched any more.
         """
-        if (found := self._find_spent(url, depth)) is None:
+        found = self._find_spent(request.url, request.depth, host)
+        if found is None or (found.is_last and request.priority <= LAST):
             return None
-        budget, _ = found
-        if (link := hash(url)) not in self._refused:
+        self._count_refusal(found.place)
+        why = f"the budget {found.name} is spent: {found.why}"
+        if not found.is_last:
+            raise FetchError(Fault.BUDGET, why)
+        return Detour(is_last=True, why=f"it goes last, since {why}")
+
+    def find_overrun(self, url: str, depth: int) -> BudgetOverrun | None:
+        """The spent budget that holds back a link, and count that; ``None``: there is none. Never waits."""
+        host = host_key(url) if self.rules.goes_last else ""
+        found = self._find_spent(url, depth, host)
+        if found is not None and (link := hash(url)) not in self._refused:
             if len(self._refused) >= MAX_REFUSED:
                 self._refused.clear()
             self._refused.add(link)
-            self._count_refusal(place_of(budget))
-        return budget.name
+            self._count_refusal(found.place)
+        return found
 
     async def claim_page(self, request: Request) -> bool:
         """Whether a request may be fetched: its pages are claimed until :meth:`release_page`.
@@ -207,7 +211,7 @@ class SpendingMeter:
         rules = msgspec.json.encode(self.rules)
         await self._shared.put(SPACE, _key(self._job, RULES), rules, KEPT_S)
         for place, budget in self._patterns.items():
-            if is_alone and budget.limits.pages is not None:
+            if is_alone and budget.claimed_pages is not None:
                 free = partial(_change_spending, lambda known: replace(known, holds={}))
                 await self._shared.update(SPACE, _key(self._job, place), free, KEPT_S)
 
@@ -277,15 +281,17 @@ class SpendingMeter:
         """The places of the patterns that cover a URL."""
         return [place for place, budget in self._patterns.items() if budget.covers_url(url)]
 
-    def _find_spent(self, url: str, depth: int) -> tuple[PatternBudget, str] | None:
-        """The first pattern's budget that a URL is over, and what of it is spent."""
-        for place in self._patterns_of(url) if self._patterns else ():
-            budget = self._patterns[place]
-            if budget.depth is not None and depth > budget.depth:
-                return budget, f"depth ({depth} of {budget.depth} hops from a start URL)"
-            if reached := budget.limits.find_reached(self._known(place)):
-                return budget, ", ".join(sorted(reached))
-        return None
+    def _find_spent(self, url: str, depth: int, host: str) -> BudgetOverrun | None:
+        """The budget that holds a URL back: one that stops it before one for which it goes last."""
+        found = [
+            BudgetOverrun(place, budget.name, why, is_last=budget.over is OverrunRule.LAST)
+            for place in self._patterns_of(url)
+            for budget in (self._patterns[place],)
+            if (why := budget.explain_overrun(depth, self._known(place)))
+        ]
+        if self.rules.goes_last and (reached := self.rules.host.find_reached(self._known(host))):
+            found.append(BudgetOverrun(host, f"of {host}", ", ".join(sorted(reached)), is_last=True))
+        return min(found, key=lambda overrun: overrun.is_last, default=None)
 
     def _count_refusal(self, place: str) -> None:
         self._unsaved[""] = self._unsaved.get("", NOTHING) + Spending(refused={place: 1})
@@ -299,7 +305,7 @@ class SpendingMeter:
     def _limit_of(self, place: str) -> int | None:
         """The pages of a pattern; ``None``: they are not limited."""
         budget = self._patterns.get(place)
-        return None if budget is None else budget.limits.pages
+        return None if budget is None else budget.claimed_pages
 
     def _holds_in(self, place: str) -> int:
         """Pages that this worker has claimed of a pattern."""

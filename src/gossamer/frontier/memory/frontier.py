@@ -16,14 +16,7 @@ from math import inf
 from msgspec.structs import replace
 
 from gossamer.core.hosts import FrontierRules, HostSignal
-from gossamer.core.jobs import (
-    AddResult,
-    DeadLetter,
-    DeadLetterFilter,
-    DueCounts,
-    FrontierStats,
-    KnownRequest,
-)
+from gossamer.core.jobs import AddResult, DeadLetter, DeadLetterFilter, DueCounts, FrontierStats, KnownRequest
 from gossamer.core.lifecycle import (
     JobCommand,
     JobState,
@@ -44,6 +37,7 @@ from gossamer.frontier.transitions import (
     ROUND,
     in_turn,
     leases_left,
+    request_after,
     state_after,
     state_after_expiry,
 )
@@ -324,7 +318,7 @@ class MemoryFrontier(MemoryLetters):
             item.throttled += not (outcome.charged or outcome.is_excused)
             item.entry = replace(item.entry, due_at=outcome.due_at)
         elif outcome.verdict is Verdict.REROUTED:
-            item.entry = replace(item.entry, request=item.entry.request.replace(lane=outcome.lane))
+            item.entry = replace(item.entry, request=request_after(outcome))
         item.reason = outcome.reason
         item.died_at = now
         self._move_item(item, state_after(outcome))

@@ -17,7 +17,7 @@ from gossamer.core.lifecycle import RequestState
 from gossamer.core.requests import Entry, Lease
 from gossamer.core.results import Outcome
 from gossamer.frontier.codec import pack_request, read_entry
-from gossamer.frontier.transitions import state_after
+from gossamer.frontier.transitions import request_after, state_after
 
 _TRIES = Struct("<dIIIIH")
 _SHOWN = Struct("<ddddB")  # granted_at, start_by, deadline, pause, STANDING; between token and host's name
@@ -165,12 +165,12 @@ def packed_outcome(outcome: Outcome, token: int, links: int) -> tuple[Any, ...]:
 
 
 def _packed_route(outcome: Outcome) -> Any:
-    """The lane to which a request goes, and its text with that lane."""
+    """The lane to which a request goes, its text with that lane, and its band there."""
     if not outcome.lane:
         return False
-    entry = outcome.lease.entry
-    text = pack_request(entry.request.replace(lane=outcome.lane), entry.host)
-    return raw_bytes(text_bytes(outcome.lane)), raw_bytes(text.encode())
+    request = request_after(outcome)
+    text = pack_request(request, outcome.lease.entry.host)
+    return raw_bytes(text_bytes(request.lane)), raw_bytes(text.encode()), request.band
 
 
 def packed_release(lease: Lease, signal: HostSignal, token: int) -> tuple[Any, ...]:

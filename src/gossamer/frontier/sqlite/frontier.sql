@@ -153,7 +153,7 @@ WHERE frontier = ? AND token IN (SELECT value FROM json_each(?)) AND (token, fin
 UPDATE lease SET deadline = ? WHERE frontier = ? AND token IN (SELECT value FROM json_each(?));
 
 -- name: reroute
-UPDATE entry SET lane = ?, record = ? WHERE id = ?;
+UPDATE entry SET lane = ?, band = ?, record = ? WHERE id = ?;
 
 -- name: forget
 DELETE FROM entry WHERE id IN (SELECT value FROM json_each(?));

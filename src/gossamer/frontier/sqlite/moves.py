@@ -22,6 +22,7 @@ from gossamer.frontier.transitions import (
     ROUND,
     in_turn,
     leases_left,
+    request_after,
     state_after,
     state_after_expiry,
 )
@@ -298,12 +299,12 @@ def settle_outcomes(
 
 
 def _reroute_requests(s: FrontierTransaction, rerouted: Sequence[tuple[Outcome, Any]]) -> None:
-    """Requests that wait in another lane from now on; a try was made, and counts against nothing."""
+    """Requests that wait elsewhere from now on; a try was made, and counts against nothing."""
     tried, waiting = [], []
-    for outcome, (_, number, host, _, band, attempts, failures, throttled, expiries) in rerouted:
-        entry, lane = outcome.lease.entry, lane_key(outcome.lane)
-        record = pack_request(entry.request.replace(lane=outcome.lane), s.hosts[host].name)
-        s.fetch_all("reroute", lane, record, number)
+    for outcome, (_, number, host, _, _, attempts, failures, throttled, expiries) in rerouted:
+        entry, request = outcome.lease.entry, request_after(outcome)
+        lane, band = lane_key(request.lane), request.band
+        s.fetch_all("reroute", lane, band, pack_request(request, s.hosts[host].name), number)
         tried.append((number, entry.due_at, attempts + 1, failures, throttled, expiries, outcome.reason))
         waiting.append((host, lane, band, number))
     s.execute_many("try", tried)

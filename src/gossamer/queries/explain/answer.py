@@ -110,7 +110,13 @@ def _extra_notes(facts: UrlFacts, show: NumberFormatter) -> list[str]:
         notes.append(f"Whether its answer is archived is not known: {facts.archive_trouble}.")
     if facts.trap is not None and facts.found is not None and facts.trap.worthless:
         notes.append(f"What is known of its pattern: {facts.trap.line}.")
+    if facts.budget is not None and facts.budget.over == "last" and _is_waiting(facts):
+        notes.append(f"It goes last, since a budget is spent: {facts.budget.to_text()}.")
     return [*notes, *describe_known(facts, show), *_explain_rung(facts, show)]
+
+
+def _is_waiting(facts: UrlFacts) -> bool:
+    return facts.found is not None and facts.found.state in (RequestState.PENDING, RequestState.DELAYED)
 
 
 def _explain_rung(facts: UrlFacts, show: NumberFormatter) -> list[str]:
@@ -169,7 +175,7 @@ def _explain_unknown(facts: UrlFacts) -> tuple[UrlState, list[str]]:
             f"It is in a trap, among links {kind}: such links are not followed any more.",
             f"The rule is {facts.trap.line}; {format_count(facts.trap.refused, 'link')} refused since.",
         ]
-    if facts.budget is not None:
+    if facts.budget is not None and facts.budget.over != "last":
         return UrlState.OVER_BUDGET, [_explain_budget(facts.budget)]
     return UrlState.NEVER_SEEN, _explain_unseen(facts)
 

@@ -5,7 +5,7 @@
 -- refuses the call as a whole; pages without outlinks still get settled by it.
 
 local OUTCOME = 16 -- token, fingerprint, verdict, reason, due_at, charged, is_page, kind, started_at, latency_s,
--- retry_after_s, robots_read, crawl_delay_s, false or {another lane, the request's text with it}, number of outlinks
+-- retry_after_s, robots_read, crawl_delay_s, false or {another lane, the request's text with it, its band}, number of outlinks
 -- in the batch, whether others were added before
 local DONE, RETRY, GIVE_UP, REROUTE = 0, 1, 2, 3
 local CHARGED, LATER = 1, 2 -- and 3: excused
@@ -76,7 +76,7 @@ for i, answer in ipairs(answers) do
         stored, text_at, due_at, attempts + 1, failures, throttled, expiries, reason)
       local member = placed_at(element, h, lease.lane, lease.band)
       if verdict == REROUTE then
-        rerouted[#rerouted + 1] = {h, numbered_lane(flat[at + 14][1]), lease.band, element}
+        rerouted[#rerouted + 1] = {h, numbered_lane(flat[at + 14][1]), flat[at + 14][3], element}
       elseif verdict == RETRY then
         add_pair(delayed, P .. ':d:' .. lease.lane, due_at, member)
         move('leased', 'delayed', 1)

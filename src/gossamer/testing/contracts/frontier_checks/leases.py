@@ -8,6 +8,7 @@ from gossamer.core.errors import TransitionError
 from gossamer.core.hosts import FrontierRules, HostSignal, HostSignalKind
 from gossamer.core.jobs import DeadLetterFilter
 from gossamer.core.lifecycle import RequestState
+from gossamer.core.requests import LAST
 from gossamer.core.results import Verdict
 from gossamer.testing.contracts.frontier_harness import (
     PACED,
@@ -178,6 +179,27 @@ async def a_request_can_be_moved_to_another_lane(w: FrontierHarness) -> None:
     await w.settle_lease(again, Verdict.REROUTED, lane="new")
     assert_equal(await w.lease_fingerprints(lane="new"), [1], "a lane that nothing was in before")
     assert_equal((await w.frontier.read_stats()).next_at is not None, True, "next_at knows that lane")
+
+
+@register_check()
+async def a_request_can_be_put_behind_all_others(w: FrontierHarness) -> None:
+    """At no cost, with another priority in its lane; others of its host and of others go first."""
+    await w.add_entries(
+        make_entry(1, priority=4), make_entry(2), make_entry(3, host="b.example", priority=-3)
+    )
+    (lease,) = (await w.lease_requests(1)).leases
+    assert_equal(lease.entry.fingerprint, 1, "the highest priority goes first")
+    moved = {"lane": "http", "priority": LAST, "signal": HostSignal()}
+    assert_holds(await w.settle_lease(lease, Verdict.REROUTED, **moved), "a lease can be settled so")
+    w.frontier = await w.subject.reopen() or w.frontier
+    order = []
+    for _ in range(3):
+        w.clock.advance(60)
+        (lease,) = (await w.lease_requests(1)).leases
+        order.append(lease.entry.fingerprint)
+        await w.settle_lease(lease)
+    assert_equal(order, [2, 3, 1], "what was put last comes last")
+    assert_equal((lease.entry.request.priority, lease.attempt), (LAST, 2), "as it was told to wait")
 
 
 @register_check()
