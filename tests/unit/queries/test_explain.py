@@ -11,12 +11,14 @@ from gossamer.core.jobs import FrontierStats, Job, KnownRequest
 from gossamer.core.lifecycle import FinishReason, JobState, RequestState
 from gossamer.core.requests import Entry, Request, RequestPreview
 from gossamer.core.results import DEFERRED, EXTRACTED, Attempt, PageRecord, Verdict
+from gossamer.policy.budget_status import BudgetStatus
 from gossamer.policy.deferral import defer_entry
 from gossamer.policy.ladder import LadderState
 from gossamer.policy.sentences.errors import words_for
 from gossamer.queries.explain.answer import explain_facts
 from gossamer.queries.explain.facts import NumberFormatter, UrlFacts, UrlState
 from gossamer.queries.explain.scope import ScopeFacts, scope_rule
+from gossamer.queries.reasons import describe_refusal
 
 NOW = 1000.0
 URL = "http://shop.example/a"
@@ -465,3 +467,35 @@ def test_a_deferred_page_tells_of_its_fetch_and_of_its_callback():
     text = said(found=found(RequestState.DONE), attempts=(read, FETCHED), page=page)[1]
     assert text.startswith("It was fetched 60 s ago (t940): status 200, 9 B, 7 ms. Its callback ran 20 s ago")
     assert "What else" not in text
+
+
+def over_budget(**more):
+    given = {"budget": "products", "pattern": "/a", "used": {"pages": 20}, "limits": {"pages": 20}}
+    return BudgetStatus(**{**given, "spent": ("pages",), "refused": 7, **more})
+
+
+def test_a_url_over_the_budget_of_its_pattern_is_told_which():
+    answer, lines = said(budget=over_budget())
+    assert answer is UrlState.OVER_BUDGET
+    assert lines.startswith("It is over the budget products (pages): links to it are not taken.")
+    assert "20 of 20 pages, 7 requests refused (budgets.patterns.products, pattern '/a')" in lines
+    deep = over_budget(spent=(), used={}, limits={"depth": 3})
+    answer, lines = said(budget=deep)
+    assert answer is UrlState.OVER_BUDGET
+    assert "products: at most 3 links deep, 7 requests refused" in lines
+
+
+def test_a_url_that_goes_last_was_not_refused():
+    last = over_budget(over="last")
+    assert said(budget=last)[0] is UrlState.NEVER_SEEN
+    answer, lines = said(budget=last, found=found(RequestState.PENDING, host=HostState()))
+    assert answer is UrlState.WAITING
+    assert "It goes last, since a budget is spent: products: 20 of 20 pages, 7 requests put last." in lines
+
+
+def test_what_was_skipped_over_a_budget_is_over_budget():
+    tries = (tried(Verdict.SKIPPED, Fault.BUDGET, detail="the budget products is spent: pages"),)
+    answer, lines = said(found=found(RequestState.DONE), attempts=tries)
+    assert answer is UrlState.OVER_BUDGET
+    assert "the budget products is spent: pages" in lines
+    assert describe_refusal("budget_products") == "over the budget products (`gossamer report budgets`)"

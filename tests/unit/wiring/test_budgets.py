@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import pytest
+
 from gossamer.cluster.running import make_supervisor
 from gossamer.config.layers import load_settings
+from gossamer.core.errors import FetchError
 from gossamer.core.jobs import FrontierStats
 from gossamer.core.lifecycle import FinishReason, JobState
-from gossamer.core.requests import Request
+from gossamer.core.requests import Entry, Lease, Request
+from gossamer.core.results import Outcome, Verdict, VisitResult
 from gossamer.core.routes import DIRECT, Detour
 from gossamer.engine.fixed_router import FixedRouter
 from gossamer.fetch.routing.budgeted import BudgetFetcher, BudgetRouter
 from gossamer.jobs.control import prepare_submission, submit_job
+from gossamer.queries.budgets import read_budgets
 from gossamer.targets.discovery import find_target
+from gossamer.targets.plan import plan_from, settings_under
 from gossamer.testing.answers import SiteResponse
 from gossamer.testing.site import serve
 from gossamer.wiring.assemble import assemble_worker
@@ -62,3 +68,44 @@ async def test_a_crawl_without_budgets_counts_nothing(tmp_path):
         assert wired.parts.router.is_fixed
         await wired.close()
     await backends.close()
+
+
+async def test_the_workers_of_a_fleet_share_the_pages_of_a_pattern(redis_url, tmp_path):
+    given = {
+        "data": str(tmp_path),
+        "frontier.url": redis_url,
+        "budgets.patterns.products.pattern": "/product/",
+        "budgets.patterns.products.pages": 7,
+    }
+    settings = load_settings(env={}, overrides={"data": str(tmp_path), "frontier.url": redis_url}).settings
+    backends = await open_backends(settings, create=True)
+    settled, plan, name, text = prepare_submission("http://shop.example/", {}, given)
+    job = await submit_job(backends, settled, plan, name, text)
+    target = find_target("http://shop.example/", {}, None)
+    planned = settings_under(plan_from(job.plan), settings)
+    workers = [
+        await assemble_worker(planned, target, backends, job, sinks=(), resumed=True, owner=owner)
+        for owner in ("one", "two", "three")
+    ]
+    requests = [Request(f"http://shop.example/product/{number}") for number in range(30)]
+    chosen = [
+        await workers[number % 3].parts.router.choose_route(request, "shop.example")
+        for number, request in enumerate(requests)
+    ]
+    assert chosen == [DIRECT] * 7 + [chosen[-1]] * 23
+    assert isinstance(chosen[-1], Detour), "one of the seven may come to nothing"
+    for number, request in enumerate(requests[:7]):
+        await workers[number % 3].parts.committer.commit([make_page(request)])
+    for number, worker in enumerate(workers):
+        with pytest.raises(FetchError, match="the budget products is spent: pages"):
+            await worker.parts.router.choose_route(requests[-1 - number], "shop.example")
+        await worker.close()
+    (budget,) = await read_budgets(backends, job)
+    assert (budget.used, budget.spent, budget.refused) == ({"pages": 7}, ("pages",), 3)
+    await backends.close()
+
+
+def make_page(request):
+    entry = Entry(request=request, fingerprint=1, host="shop.example")
+    lease = Lease(entry=entry, token=0, granted_at=0, start_by=0, deadline=0, attempt=1)
+    return VisitResult(outcome=Outcome(lease=lease, verdict=Verdict.SUCCESS, is_page=True))
