@@ -62,7 +62,7 @@ entries_ = st.lists(
         st.integers(0, 25),
         st.sampled_from(HOSTS),
         st.sampled_from(LANES),
-        st.sampled_from([-1, 0, 0, 0, 2]),
+        st.sampled_from([-1, 0, 0, 0, 2, 1000, 999, -4, -9]),
         st.sampled_from([0, 0, 0, 4]),
         st.integers(0, 2),
         st.sampled_from([False, False, False, True]),
@@ -234,7 +234,9 @@ class Histories(RuleBasedStateMachine):
             for row in self.in_state(RequestState.PENDING)
             if row.entry.host == lease.entry.host and row.entry.request.lane == lane
         ]
-        row = min(waiting, key=lambda row: (row.entry.request.band, row.id))  # the host's best, the oldest
+        row = min(
+            waiting, key=lambda row: (-row.entry.request.priority, row.id)
+        )  # the host's best, the oldest
         assert lease.entry == row.entry
         counts = (row.attempts + 1, row.failures, row.throttled, row.expiries)
         assert (lease.attempt, lease.failures, lease.throttled, lease.expiries) == counts
@@ -569,7 +571,7 @@ class TwoJobs(RuleBasedStateMachine):
         entries = []
         for _ in range(count):
             self.fingerprint += 1
-            request = Request(f"http://{host}/{self.fingerprint}", priority=self.fingerprint % 3)
+            request = Request(f"http://{host}/{self.fingerprint}", priority=(self.fingerprint % 3) * 100)
             entries.append(Entry(request=request, fingerprint=self.fingerprint, host=host))
         self.all_of(job, "add", entries)
 
@@ -667,7 +669,7 @@ def test_a_long_crawl_is_the_same_everywhere(tmp_path):
 
     def entry(number):
         host = f"h{number % 37}"
-        request = Request(f"http://{host}/{number}", priority=number % 3 - 1)
+        request = Request(f"http://{host}/{number}", priority=(number % 3 - 1) * (number % 50))
         return Entry(request=request, fingerprint=number * 7919, host=host)
 
     async def all_of(method, *args):

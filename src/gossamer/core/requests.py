@@ -30,6 +30,13 @@ from gossamer.core.storable import (
 
 BANDS = 9
 """Priority bands of a frontier: band 0 is served first."""
+FARTHEST = 2**52
+"""Priorities are told apart up to this and down to its negative: doubles tell such ranks apart, too."""
+
+
+def band_of(rank: int) -> int:
+    """The band of a rank: what is farther from the usual than the bands reach is in the first or the last."""
+    return min(max(rank, 0), BANDS - 1)
 
 
 LAST = -1_000_000
@@ -56,9 +63,9 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True):
 
     ``callback`` and ``errback`` take a method of the spider or its name and are stored by name.
     ``meta`` and ``cb_kwargs`` must be JSON-able. ``priority`` is Scrapy's: higher goes first, 0 is
-    normal, and -4..4 are told apart (more is clamped). ``lane`` is the kind of worker it needs, ``fetch`` the
-    way to fetch it. ``browser`` says what a browser does on the page; without ``fetch`` it means
-    ``fetch="browser"``.
+    normal; within a host any two are told apart, across hosts -4..4 are (more is clamped). ``lane`` is the
+    kind of worker it needs, ``fetch`` the way to fetch it. ``browser`` says what a browser does on the page;
+    without ``fetch`` it means ``fetch="browser"``.
     """
 
     url: str
@@ -133,9 +140,14 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True):
         return msgspec.structs.replace(self, **changes)
 
     @property
+    def rank(self) -> int:
+        """Where it goes among those of its host: the lowest first. Those of a band are the band's number."""
+        return min(max(BANDS // 2 - self.priority, -FARTHEST), FARTHEST)
+
+    @property
     def band(self) -> int:
-        """The priority band, 0 (first) to ``BANDS - 1``."""
-        return min(max(BANDS // 2 - self.priority, 0), BANDS - 1)
+        """The priority band, 0 (first) to ``BANDS - 1``: where it goes among those of all hosts."""
+        return band_of(self.rank)
 
 
 class Entry(Record, frozen=True, kw_only=True):

@@ -12,7 +12,7 @@ from gossamer.core.actions import ActionOrder
 from gossamer.core.errors import OperatorError, UsageError
 from gossamer.core.jobs import Job
 from gossamer.core.lifecycle import OVER, JobCommand, JobState
-from gossamer.core.requests import Entry, Request
+from gossamer.core.requests import FARTHEST, Entry, Request
 from gossamer.jobs.action_kind import ActionFacts, ActionKind, ActionParts
 from gossamer.jobs.control import change_job, reopen_job
 from gossamer.jobs.limits import change_settings, put_back, read_limits
@@ -21,9 +21,6 @@ from gossamer.policy import urls
 from gossamer.policy.job_life import UNFINISHED, mark_interrupted, shown_state
 from gossamer.policy.undo import CANCEL_S
 from gossamer.wiring.rules import url_options_of
-
-FIRST = 1000
-"""The priority of a page that a person asks for: before all others."""
 
 log = logging.getLogger("gossamer.actions")
 
@@ -151,7 +148,7 @@ def _entry_of(parts: ActionParts, job: Job, order: ActionOrder) -> Entry:
     if url is None:
         raise UsageError('say which page: its URL, as in {"url": "https://shop.example/"}')
     return Entry(
-        request=Request(url, priority=FIRST, dont_filter=True),
+        request=Request(url, priority=FARTHEST, dont_filter=True),
         fingerprint=urls.fingerprint_of("GET", url, b"", job.key),
         host=urls.host_key(url),
     )

@@ -12,7 +12,7 @@ from gossamer.core.actions import ActionOrder
 from gossamer.core.errors import Fault, UsageError
 from gossamer.core.jobs import DeadLetter, DeadLetterFilter, Job
 from gossamer.core.lifecycle import JobCommand
-from gossamer.core.requests import Entry
+from gossamer.core.requests import FARTHEST, Entry
 from gossamer.core.rungs import AUTO, explain_wrong_rung
 from gossamer.jobs.action_kind import ActionFacts, ActionKind, ActionParts
 from gossamer.jobs.control import reopen_job
@@ -26,7 +26,6 @@ SLICE = 500
 """Letters that are worked on at once."""
 COUNTED = 10_000
 """More letters are not counted one by one."""
-PRIORITIES = 1000
 MOST = 2**53
 """Larger numbers are not the same in every place."""
 LARGEST_META = 20_000
@@ -147,8 +146,8 @@ def _check_change(change: dict[str, Any]) -> None:
     callback, priority, meta = change.get("callback", ""), change.get("priority", 0), change.get("meta", {})
     if callback and (not isinstance(callback, str) or not CALLBACK.fullmatch(callback)):
         raise UsageError("a callback is the name of a method of the spider")
-    if not isinstance(priority, int) or abs(priority) > PRIORITIES:
-        raise UsageError(f"a priority is a whole number between -{PRIORITIES} and {PRIORITIES}")
+    if not isinstance(priority, int) or abs(priority) > FARTHEST:
+        raise UsageError(f"a priority is a whole number between -{FARTHEST} and {FARTHEST}")
     if not isinstance(meta, dict) or len(str(meta)) > LARGEST_META:  # there is one for each letter
         raise UsageError(f"meta is an object of no more than {LARGEST_META:,} characters")
     rung = change.get("rung", AUTO)

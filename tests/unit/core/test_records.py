@@ -17,7 +17,7 @@ from gossamer.core.errors import JsonValueError, UsageError
 from gossamer.core.jobs import FrontierStats
 from gossamer.core.lifecycle import JobState
 from gossamer.core.redaction import shown_server
-from gossamer.core.requests import BANDS, Request
+from gossamer.core.requests import BANDS, FARTHEST, Request
 from gossamer.frontier import codec
 
 
@@ -252,6 +252,14 @@ def test_bands_follow_priority_and_are_clamped(priority):
     assert 0 <= band < BANDS
     assert band >= Request("http://a", priority=priority + 1).band
     assert [Request("http://a", priority=p).band for p in (5, 4, 0, -4, -5)] == [0, 0, 4, 8, 8]
+
+
+@given(st.integers(), st.integers())
+def test_ranks_tell_any_two_priorities_apart(one, other):
+    ranks = [Request("http://a", priority=priority).rank for priority in (one, other)]
+    assert all(float(rank) == rank for rank in ranks)
+    assert (ranks[0] < ranks[1]) == (one > other) or max(abs(one), abs(other)) >= FARTHEST - BANDS
+    assert [Request("http://a", priority=p).rank for p in (1000, 5, 4, -4, -5)] == [-996, -1, 0, 8, 9]
 
 
 json_ = st.recursive(

@@ -160,7 +160,10 @@ async def test_turns_and_counts_follow_from_the_queues(server, make, clock):
     for step in range(60):
         new = [
             make_entry(
-                number + n, f"h{rng.randrange(9)}", priority=rng.choice([0, 0, 3]), lane=rng.choice("hb")
+                number + n,
+                f"h{rng.randrange(9)}",
+                priority=rng.choice([0, 0, 3, 5, 99, -9]),
+                lane=rng.choice("hb"),
             )
             for n in range(4)
         ]

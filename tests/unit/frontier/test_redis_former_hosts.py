@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 
 import msgspec
+import pytest
 
 from gossamer.core.hosts import FrontierRules
 from gossamer.core.results import Verdict
@@ -69,3 +70,29 @@ async def test_the_former_version_cannot_go_on_with_a_job_of_this_one(server: Re
 async def _name_lanes_as_the_former_version(server: RedisServer, meta: str) -> None:
     await server.run_command("HSET", meta, "lanes", await server.run_command("HGET", meta, "lane_names"))
     await server.run_command("HDEL", meta, "lane_names")
+
+
+@pytest.mark.parametrize("what", ["an ordinary request", "a far priority", "a host that two jobs share"])
+async def test_what_the_version_before_misreads_stops_it(server: RedisServer, what: str) -> None:
+    """It asks for ``lane_names``. So long as it can read everything, both may work on a job."""
+    clock, rules = ManualClock(), FrontierRules(delay_s=1.0)
+    await server.delete_keys(f"{server.key_for('former paces')}*")
+    jobs = [
+        RedisFrontier(server, f"former-{number}", rules, clock, paces="former paces", uses_server_time=False)
+        for number in (3, 4)
+    ]
+    for frontier in jobs:
+        await frontier.create_shards()
+    meta = f"{server.key_for('former-3:0')}:meta"
+    await jobs[0].add([make_entry(number, priority=1000 * (what == "a far priority")) for number in (1, 2)])
+    if what == "a host that two jobs share":
+        await jobs[1].add([make_entry(1)])
+        assert (await jobs[1].lease("http", 1, 60.0)).leases
+    await jobs[0].lease("http", 1, 60.0)
+    assert await jobs[0].find_request(1, "a.example") is not None
+    known = await server.run_command("HMGET", meta, "lane_names", "lane_list")
+    assert [bool(names) for names in known] == (
+        [True, False] if what == "an ordinary request" else [False, True]
+    )
+    for frontier in jobs:
+        await frontier.delete_requests()

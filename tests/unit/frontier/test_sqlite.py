@@ -166,7 +166,10 @@ async def test_turns_and_counts_follow_from_the_queue(db):
     for _ in range(60):
         new = [
             make_entry(
-                number + n, f"h{rng.randrange(9)}", priority=rng.choice([0, 0, 3]), lane=rng.choice("hb")
+                number + n,
+                f"h{rng.randrange(9)}",
+                priority=rng.choice([0, 0, 3, 5, 99, -9]),
+                lane=rng.choice("hb"),
             )
             for n in range(4)
         ]
@@ -184,7 +187,7 @@ async def test_turns_and_counts_follow_from_the_queue(db):
         assert counted == db.run_sync(lambda conn: conn.execute(_WAITING).fetchall())
 
 
-_COUNTED = "SELECT host, lane, band, count(*) FROM queue GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
+_COUNTED = "SELECT host, lane, min(max(rank, 0), 8), count(*) FROM queue GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
 _WAITING = """
     SELECT host, lanes.key, CAST(bands.key AS INTEGER), bands.value
     FROM pace, json_each(waiting) AS lanes, json_each(lanes.value) AS bands ORDER BY 1, 2, 3
@@ -197,7 +200,7 @@ def _turns(conn):
 
 def _implied_turns(conn):
     return conn.execute("""
-        SELECT queue.host, lane, min(band), coalesce(state ->> '$.next_at', 0.0)
+        SELECT queue.host, lane, min(max(min(rank), 0), 8), coalesce(state ->> '$.next_at', 0.0)
         FROM queue JOIN pace ON pace.host = queue.host WHERE coalesce(state ->> '$.in_flight', 0) < 2
         GROUP BY 1, 2 ORDER BY 1, 2
     """).fetchall()

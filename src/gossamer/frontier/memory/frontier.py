@@ -384,7 +384,7 @@ class MemoryFrontier(MemoryLetters):
         """Put an item where its state says; its host's turn may have changed with it."""
         request = item.entry.request
         if item.state is RequestState.PENDING:
-            heappush(item.host.queues.setdefault(request.lane, []), (request.band, item.id, item))
+            heappush(item.host.queues.setdefault(request.lane, []), (request.rank, item.id, item))
         elif item.state is RequestState.DELAYED:
             heappush(self._delayed[request.lane], (item.entry.due_at, item.id, item))
         elif item.state is RequestState.DEAD:

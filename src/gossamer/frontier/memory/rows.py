@@ -8,7 +8,7 @@ from gossamer.core.hosts import FrontierRules, HostState
 from gossamer.core.jobs import DeadLetter, DeadLetterFilter, KnownRequest
 from gossamer.core.lifecycle import RequestState
 from gossamer.core.position import QueuePosition
-from gossamer.core.requests import Entry, Lease
+from gossamer.core.requests import Entry, Lease, band_of
 from gossamer.frontier.paced_hosts import PacedHost, PaceTable
 from gossamer.policy import politeness
 
@@ -65,7 +65,7 @@ class RequestRow:
         if self.state is RequestState.PENDING:
             request = self.entry.request
             queue = self.host.queues.get(request.lane, [])
-            return QueuePosition(ahead=sum(row[:2] < (request.band, self.id) for row in queue))
+            return QueuePosition(ahead=sum(row[:2] < (request.rank, self.id) for row in queue))
         return QueuePosition()
 
     def lease_order(self) -> tuple[float, int]:
@@ -102,7 +102,7 @@ class MemoryHost(PacedHost):
     def __init__(self, number: int, name: str, paces: PaceTable) -> None:
         super().__init__(name, HostState(), paces)
         self.id = number
-        self.queues: dict[str, list[tuple[int, int, RequestRow]]] = {}  # heaps of (band, id, item)
+        self.queues: dict[str, list[tuple[int, int, RequestRow]]] = {}  # heaps of (rank, id, item)
         self.turns: dict[str, tuple[int, float]] = {}  # by lane: where it stands in the heaps of turns
         self.lane = ""  # the lane that is being served
 
@@ -125,7 +125,7 @@ class MemoryHost(PacedHost):
     def next_band(self) -> int | None:
         """The band of its next request in the lane that is being served."""
         queue = self.queues.get(self.lane)
-        return queue[0][0] if queue else None
+        return band_of(queue[0][0]) if queue else None
 
     def begin_waiting(self, at: float) -> None:
         """A request begins to wait at this time, if it is the only one."""

@@ -7,7 +7,7 @@ from heapq import heappop, heappush
 from math import inf
 
 from gossamer.core.hosts import FrontierRules
-from gossamer.core.requests import BANDS
+from gossamer.core.requests import BANDS, band_of
 from gossamer.frontier.memory.rows import MemoryHost
 from gossamer.frontier.paced_hosts import PaceTable
 from gossamer.policy import politeness
@@ -72,7 +72,7 @@ class HostSchedule:
             if not queue or next_turn is None:
                 host.turns.pop(lane, None)
                 continue
-            turn = (queue[0][0], next_turn)
+            turn = (band_of(queue[0][0]), next_turn)
             if host.turns.get(lane) != turn:
                 host.turns[lane] = turn
                 heaps = self._turns.setdefault(lane, [[] for _ in range(BANDS)])

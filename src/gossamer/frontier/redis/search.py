@@ -108,7 +108,7 @@ def _others_of(ranks: list[int]) -> Iterator[QueueRange]:
 
 
 def _queues_of(owner: HostRow) -> Iterator[QueueRange]:
-    """What waits for a host's turns, the best band first, in it what came back before the others."""
+    """What waits for a host's turns, the best band first, in it what is not in the list before the others."""
     for lane, band, listed, back in sorted(owner.waiting, key=lambda slot: slot.band):
         for kind, key, size in (("zset", "b", back), ("list", "q", listed)):
             name = f":{key}:{lane}:{band}:{owner.name}"
@@ -205,12 +205,12 @@ async def _count_ahead(
     better = sum(slot.listed + slot.back for slot in ours if slot.band < part.band)
     tail = text_bytes(part.key[2:])
     if part.kind == "list":
-        others = await shard.run_command("ZCOUNT", b"b" + tail, "-inf", f"({stored.id}")
+        others = await shard.run_command("ZCOUNT", b"b" + tail, "-inf", f"({stored.place}")
         return better + found.rank + int(others)
     low, high = 0, await shard.run_command("LLEN", b"q" + tail)
     while low < high:  # ids rise along the list
         middle = (low + high) // 2
         element = await shard.run_command("LINDEX", b"q" + tail, middle)
-        is_before = element is not None and int.from_bytes(element[:6]) < stored.id
+        is_before = element is not None and int.from_bytes(element[:6]) < stored.place
         low, high = (middle + 1, high) if is_before else (low, middle)
     return better + found.rank + low

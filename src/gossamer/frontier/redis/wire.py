@@ -14,12 +14,13 @@ import msgspec
 
 from gossamer.core.hosts import FREE, HostSignal, HostSignalKind, HostState, JobClaim, SharedPace
 from gossamer.core.lifecycle import RequestState
-from gossamer.core.requests import Entry, Lease
+from gossamer.core.requests import Entry, Lease, band_of
 from gossamer.core.results import Outcome
 from gossamer.frontier.codec import pack_request, read_entry
 from gossamer.frontier.transitions import request_after, state_after
 
 _TRIES = Struct("<dIIIIH")
+_RANK, _TRIED, _RANKED, _AFTER_IDS = Struct("<d"), 1, 2, 2**48
 _SHOWN = Struct("<ddddB")  # granted_at, start_by, deadline, pause, STANDING; between token and host's name
 _DOWN, _ANSWERED, _SUSPECT, _SILENT = 1, 2, 4, 8  # STANDING of lua/library.lua
 _HOST = Struct("<6d4IBB")
@@ -55,6 +56,7 @@ class StoredRequest(NamedTuple):
     expiries: int
     reason: str
     text: str
+    place: int  # among those of its host and band
 
     def to_entry(self, host: str) -> Entry:
         """What was accepted."""
@@ -126,22 +128,32 @@ def batch_of(entries: Iterable[Entry]) -> Batch:
     flat: list[Any] = []
     for entry in entries:
         request, due_at, fingerprint = entry.request, entry.due_at, entry.fingerprint
-        tries = b"\1" + _TRIES.pack(due_at, 0, 0, 0, 0, 0) if due_at else b"\0"
+        rank = request.rank
+        head, text = _packed_head(rank, due_at), pack_request(request, entry.host).encode()
         flat += (
             hosts.setdefault(entry.host, len(hosts) + 1),
             lanes.setdefault(request.lane, len(lanes) + 1),
-            request.band,
+            band_of(rank),
             request.depth,
             due_at,
             request.dont_filter,
             str(fingerprint),
-            raw_bytes(fingerprint_bytes(fingerprint) + tries + pack_request(request, entry.host).encode()),
+            raw_bytes(fingerprint_bytes(fingerprint) + head + text),
         )
     return (
         [raw_bytes(text_bytes(host)) for host in hosts],
         [raw_bytes(text_bytes(lane)) for lane in lanes],
         flat,
     )
+
+
+def _packed_head(rank: int, due_at: float) -> bytes:
+    """What stands before the text of a request that was never tried."""
+    is_ranked = rank != band_of(rank)
+    head = _RANK.pack(rank) if is_ranked else b""
+    if due_at:
+        head += _TRIES.pack(due_at, 0, 0, 0, 0, 0)
+    return bytes(((_TRIED if due_at else 0) + (_RANKED if is_ranked else 0),)) + head
 
 
 def packed_outcome(outcome: Outcome, token: int, links: int) -> tuple[Any, ...]:
@@ -165,12 +177,12 @@ def packed_outcome(outcome: Outcome, token: int, links: int) -> tuple[Any, ...]:
 
 
 def _packed_route(outcome: Outcome) -> Any:
-    """The lane to which a request goes, its text with that lane, and its band there."""
+    """The lane to which a request goes, its text with that lane, its band there, and what precedes it."""
     if not outcome.lane:
         return False
     request = request_after(outcome)
-    text = pack_request(request, outcome.lease.entry.host)
-    return raw_bytes(text_bytes(request.lane)), raw_bytes(text.encode()), request.band
+    text, head = pack_request(request, outcome.lease.entry.host), _packed_head(request.rank, 0.0)
+    return raw_bytes(text_bytes(request.lane)), raw_bytes(text.encode()), request.band, raw_bytes(head)
 
 
 def packed_release(lease: Lease, signal: HostSignal, token: int) -> tuple[Any, ...]:
@@ -193,12 +205,17 @@ def _packed_signal(signal: HostSignal) -> tuple[Any, ...]:
 def stored_of(element: bytes) -> StoredRequest:
     """A request from a queue."""
     number, fingerprint = int.from_bytes(element[:6]), int.from_bytes(element[6:14], signed=True)
-    if not element[14]:
-        return StoredRequest(number, fingerprint, 0.0, 0, 0, 0, 0, "", _decode_text(element[15:]))
-    due_at, attempts, failures, throttled, expiries, size = _TRIES.unpack_from(element, 15)
-    at = 15 + _TRIES.size
+    form, at, place = element[14], 15, number
+    if form & _RANKED:
+        rank, at = int(_RANK.unpack_from(element, at)[0]), at + _RANK.size
+        place = rank if rank < 0 else _AFTER_IDS + rank
+    if not form & _TRIED:
+        return StoredRequest(number, fingerprint, 0.0, 0, 0, 0, 0, "", _decode_text(element[at:]), place)
+    due_at, attempts, failures, throttled, expiries, size = _TRIES.unpack_from(element, at)
+    at += _TRIES.size
     reason, text = text_of(element[at : at + size]), _decode_text(element[at + size :])
-    return StoredRequest(number, fingerprint, due_at, attempts, failures, throttled, expiries, reason, text)
+    counts = attempts, failures, throttled, expiries
+    return StoredRequest(number, fingerprint, due_at, *counts, reason, text, place)
 
 
 def _decode_text(stored: bytes) -> str:

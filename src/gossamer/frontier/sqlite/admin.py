@@ -180,8 +180,8 @@ def bury_letters(s: FrontierTransaction, letters: Sequence[DeadLetter], *, were_
     else:
         rows = s.conn.execute(SQL["take_out"], (s.id, listed)).fetchall()
         s.hosts.load_by_id(s.conn, {row[0] for row in rows})
-        for host, lane, band, _ in rows:
-            s.hosts.touch_host(host).count_waiting(lane, band, -1)
+        for host, lane, rank, _ in rows:
+            s.hosts.touch_host(host).count_waiting(lane, rank, -1)
         numbers, before = [row[3] for row in rows], RequestState.PENDING
     buried = [named[number] for number in numbers]
     s.execute_many("try", [(one.id, one.entry.due_at, one.attempts, 0, 0, 0, one.reason) for one in buried])
@@ -198,7 +198,7 @@ def _restore_entries(s: FrontierTransaction, letters: Sequence[DeadLetter]) -> N
             one.id,
             hosts[one.entry.host].id,
             lane_key(one.entry.request.lane),
-            one.entry.request.band,
+            one.entry.request.rank,
             one.entry.fingerprint,
             pack_request(one.entry.request, one.entry.host),
         )

@@ -6,7 +6,7 @@ SELECT
         WHEN entry.id IS NULL THEN NULL
         WHEN EXISTS (
             SELECT 1 FROM queue
-            WHERE (queue.host, queue.lane, queue.band) = (entry.host, entry.lane, entry.band)
+            WHERE (queue.host, queue.lane, queue.rank) = (entry.host, entry.lane, entry.rank)
                 AND queue.request = entry.id
         ) THEN 0
         WHEN EXISTS (
@@ -34,7 +34,7 @@ SELECT died_at FROM dead WHERE request = ?;
 
 -- name: place_pending
 SELECT count(*) FROM entry JOIN queue
-    ON queue.host = entry.host AND queue.lane = entry.lane AND (queue.band, queue.request) < (entry.band, entry.id)
+    ON queue.host = entry.host AND queue.lane = entry.lane AND (queue.rank, queue.request) < (entry.rank, entry.id)
 WHERE entry.id = ?;
 
 -- name: hosts
@@ -106,7 +106,7 @@ WHERE true :which
 GROUP BY trial.reason;
 
 -- name: chosen
-SELECT entry.host, entry.lane, entry.band, dead.request
+SELECT entry.host, entry.lane, entry.rank, dead.request
 FROM dead JOIN entry ON entry.id = dead.request JOIN host ON host.id = entry.host
     JOIN trial ON trial.request = dead.request
 WHERE dead.frontier = (SELECT id FROM frontier WHERE job = ?) :which;
@@ -120,12 +120,12 @@ WHERE request IN (SELECT value FROM json_each(?));
 
 -- name: take_out
 -- Those that wait, and were not tried since their counts began anew.
-DELETE FROM queue WHERE (host, lane, band, request) IN (
-    SELECT entry.host, entry.lane, entry.band, entry.id
+DELETE FROM queue WHERE (host, lane, rank, request) IN (
+    SELECT entry.host, entry.lane, entry.rank, entry.id
     FROM entry JOIN host ON host.id = entry.host LEFT JOIN trial ON trial.request = entry.id
     WHERE host.frontier = ? AND entry.id IN (SELECT value FROM json_each(?)) AND coalesce(trial.attempts, 0) = 0
 )
-RETURNING host, lane, band, request;
+RETURNING host, lane, rank, request;
 
 -- name: forgotten
 -- Requests that are done, and the latest with their fingerprint.

@@ -32,13 +32,13 @@ INSERT INTO seen (frontier, fingerprint, request) VALUES :rows
 ON CONFLICT (frontier, fingerprint) DO UPDATE SET request = excluded.request;
 
 -- name: admit
-INSERT INTO entry (id, host, lane, band, fingerprint, record) VALUES :rows;
+INSERT INTO entry (id, host, lane, rank, fingerprint, record) VALUES :rows;
 
 -- name: enqueue
-INSERT INTO queue (host, lane, band, request) VALUES :rows;
+INSERT INTO queue (host, lane, rank, request) VALUES :rows;
 
 -- name: delay
-INSERT INTO delayed (frontier, lane, due_at, request, host, band) VALUES :rows;
+INSERT INTO delayed (frontier, lane, due_at, request, host, rank) VALUES :rows;
 
 -- name: due
 INSERT INTO trial (request, due_at) VALUES :rows;
@@ -58,21 +58,21 @@ SELECT group_concat(host, char(10)) FROM (
 -- name: heads
 -- The first requests of each of some hosts.
 SELECT group_concat(format(
-    '%d	%d	%d	%d	%d	%s', entry.host, entry.band, entry.id, entry.fingerprint,
+    '%d	%d	%d	%d	%d	%s', entry.host, entry.rank, entry.id, entry.fingerprint,
     EXISTS (SELECT 1 FROM trial WHERE request = entry.id), entry.record
 ), char(10))
 FROM json_each(?1) AS wanted CROSS JOIN entry ON entry.id IN (
-    SELECT request FROM queue WHERE host = wanted.value AND lane = ?2 ORDER BY band, request LIMIT ?3
+    SELECT request FROM queue WHERE host = wanted.value AND lane = ?2 ORDER BY rank, request LIMIT ?3
 );
 
 -- name: next_heads
 SELECT group_concat(format(
-    '%d	%d	%d	%d	%d	%s', entry.host, entry.band, entry.id, entry.fingerprint,
+    '%d	%d	%d	%d	%d	%s', entry.host, entry.rank, entry.id, entry.fingerprint,
     EXISTS (SELECT 1 FROM trial WHERE request = entry.id), entry.record
 ), char(10))
 FROM entry WHERE id IN (
-    SELECT request FROM queue WHERE host = ? AND lane = ? AND (band, request) > (?, ?)
-    ORDER BY band, request LIMIT ?
+    SELECT request FROM queue WHERE host = ? AND lane = ? AND (rank, request) > (?, ?)
+    ORDER BY rank, request LIMIT ?
 );
 
 -- name: trials
@@ -82,7 +82,7 @@ WHERE request IN (SELECT value FROM json_each(?));
 -- name: grant
 -- A trigger takes them from the queue.
 INSERT INTO lease (
-    frontier, token, request, host, lane, band, fingerprint, granted_at, start_by, deadline,
+    frontier, token, request, host, lane, rank, fingerprint, granted_at, start_by, deadline,
     attempts, failures, throttled, expiries, owner
 ) VALUES :rows;
 
@@ -98,7 +98,7 @@ SELECT
 
 -- name: overdue
 -- Of one owner, or (NULL) of all.
-SELECT lease.request, lease.host, lease.lane, lease.band, token, lease.fingerprint, granted_at, start_by,
+SELECT lease.request, lease.host, lease.lane, lease.rank, token, lease.fingerprint, granted_at, start_by,
     deadline, lease.attempts, lease.failures, lease.throttled, lease.expiries, coalesce(trial.due_at, 0.0),
     entry.record
 FROM lease JOIN entry ON entry.id = lease.request LEFT JOIN trial ON trial.request = lease.request
@@ -109,7 +109,7 @@ ORDER BY deadline, token LIMIT ?3;
 DELETE FROM lease WHERE frontier = ? AND token IN (SELECT value FROM json_each(?));
 
 -- name: come_due
-SELECT request, host, band, due_at FROM delayed WHERE frontier = ? AND lane = ? AND due_at <= ?
+SELECT request, host, rank, due_at FROM delayed WHERE frontier = ? AND lane = ? AND due_at <= ?
 ORDER BY due_at, request LIMIT ?;
 
 -- name: undelay
@@ -141,7 +141,7 @@ DELETE FROM lease
 WHERE frontier = ? AND token IN (SELECT value FROM json_each(?)) AND (token, fingerprint) IN (
     SELECT value ->> 0, value ->> 1 FROM json_each(?)
 )
-RETURNING token, request, host, lane, band, attempts, failures, throttled, expiries;
+RETURNING token, request, host, lane, rank, attempts, failures, throttled, expiries;
 
 -- name: held
 SELECT token, host FROM lease
@@ -153,7 +153,7 @@ WHERE frontier = ? AND token IN (SELECT value FROM json_each(?)) AND (token, fin
 UPDATE lease SET deadline = ? WHERE frontier = ? AND token IN (SELECT value FROM json_each(?));
 
 -- name: reroute
-UPDATE entry SET lane = ?, band = ?, record = ? WHERE id = ?;
+UPDATE entry SET lane = ?, rank = ?, record = ? WHERE id = ?;
 
 -- name: forget
 DELETE FROM entry WHERE id IN (SELECT value FROM json_each(?));

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from gossamer.core.hosts import FrontierRules, HostState, SharedPace
+from gossamer.core.requests import band_of
 from gossamer.drivers.sql import load_statements, write_rows
 from gossamer.frontier.paced_hosts import PacedHost, PaceTable
 from gossamer.policy import politeness
@@ -46,11 +47,11 @@ class SqliteHost(PacedHost):
 
     def next_band(self) -> int | None:
         """The band of the next request that was loaded."""
-        return self.heads[-1][0] if self.heads else None
+        return band_of(self.heads[-1][0]) if self.heads else None
 
-    def count_waiting(self, lane: str, band: int, change: int) -> None:
+    def count_waiting(self, lane: str, rank: int, change: int) -> None:
         """Requests that began to wait for this host, or do not any more."""
-        bands = self.waiting.setdefault(lane, {})
+        band, bands = band_of(rank), self.waiting.setdefault(lane, {})
         left = bands.get(band, 0) + change
         if left:
             bands[band] = left

@@ -33,7 +33,7 @@ HEAD_COLUMNS = 6
 """Of a line of the statement ``heads``, at least."""
 
 Head = tuple[int, int, int, Sequence[Any], Sequence[str]]
-"""A request that may be handed out: band, id, fingerprint, earlier tries, parts of its record."""
+"""A request that may be handed out: rank, id, fingerprint, earlier tries, parts of its record."""
 
 # --------------------------------------------------------------------------- handing out
 
@@ -75,8 +75,8 @@ def left_in(s: FrontierTransaction, lane: str) -> int | None:
 
 def _store_grants(s: FrontierTransaction, rows: Sequence[tuple[Any, ...]], ttl_s: float) -> None:
     s.execute_many("grant", rows)
-    for _, _, _, number, lane, band, *_ in rows:
-        s.hosts.touch_host(number).count_waiting(lane, band, -1)
+    for _, _, _, number, lane, rank, *_ in rows:
+        s.hosts.touch_host(number).count_waiting(lane, rank, -1)
     s.count_move(len(rows), RequestState.PENDING, next_state(RequestState.PENDING, RequestTransition.LEASE))
     s.first_deadline = min(s.first_deadline, s.now + ttl_s)
 
@@ -116,9 +116,9 @@ def _read_heads(s: FrontierTransaction, statement: str, *values: Any) -> dict[in
     tried = [int(line[2]) for line in lines if line[4] == "1"]
     trials = {row[0]: row[1:] for row in s.fetch_all("trials", as_json(tried))} if tried else {}
     found: dict[int, list[Head]] = {}
-    for host, band, number, fingerprint, _, *parts in lines:
+    for host, rank, number, fingerprint, _, *parts in lines:
         request = int(number)
-        head = (int(band), request, int(fingerprint), trials.get(request, Untried), parts)
+        head = (int(rank), request, int(fingerprint), trials.get(request, Untried), parts)
         found.setdefault(int(host), []).append(head)
     for heads in found.values():
         heads.sort(reverse=True)
@@ -184,7 +184,7 @@ def promote_due(s: FrontierTransaction, lane: str) -> None:
     s.fetch_all("undelay", s.id, lane, rows[-1][3], as_json([row[0] for row in rows]))
     s.hosts.load_by_id(s.conn, {row[1] for row in rows})
     s.begin_waiting({host: due_at for _, host, _, due_at in reversed(rows)}.items())
-    s.enqueue_requests([(host, lane, band, number) for number, host, band, _ in rows])
+    s.enqueue_requests([(host, lane, rank, number) for number, host, rank, _ in rows])
     s.count_move(
         len(rows), RequestState.DELAYED, next_state(RequestState.DELAYED, RequestTransition.COME_DUE)
     )
@@ -201,7 +201,7 @@ def take_back(
     s.fetch_all("expire", s.id, as_json([row[4] for row in rows]))
     leases, tried, delayed, dead = [], [], [], []
     for row in rows:
-        number, host, lane, band = row[:4]
+        number, host, lane, rank = row[:4]
         lease = _lease_of(s, row)
         leases.append(lease)
         expiries = lease.expiries + 1
@@ -211,7 +211,7 @@ def take_back(
         if state is RequestState.DEAD:
             dead.append((number, s.id, s.now))
         else:
-            delayed.append((lane, due_at, number, host, band))
+            delayed.append((lane, due_at, number, host, rank))
         s.count_move(1, RequestState.LEASED, state)
         known = s.hosts.touch_host(host)
         known.state = politeness.expire_lease(known.state)
@@ -271,7 +271,7 @@ def settle_outcomes(
         accepted.append(row is not None)
         if row is None:
             continue
-        _, number, host, lane, band, attempts, failures, throttled, expiries = row
+        _, number, host, lane, rank, attempts, failures, throttled, expiries = row
         mark = politeness.mark_of(outcome.lease.entry.fingerprint, attempts)
         _apply_signal(s, host, outcome.signal, jitter(), mark, is_page=outcome.is_page)
         s.pages += outcome.is_page
@@ -281,7 +281,7 @@ def settle_outcomes(
             is_later = not (outcome.charged or outcome.is_excused)
             counts = (attempts + 1, failures + outcome.charged, throttled + is_later, expiries)
             tried.append((number, outcome.due_at, *counts, outcome.reason))
-            delayed.append((lane, outcome.due_at, number, host, band))
+            delayed.append((lane, outcome.due_at, number, host, rank))
         elif outcome.verdict is Verdict.REROUTED:
             rerouted.append((outcome, row))
         elif state is RequestState.DEAD:
@@ -303,10 +303,10 @@ def _reroute_requests(s: FrontierTransaction, rerouted: Sequence[tuple[Outcome, 
     tried, waiting = [], []
     for outcome, (_, number, host, _, _, attempts, failures, throttled, expiries) in rerouted:
         entry, request = outcome.lease.entry, request_after(outcome)
-        lane, band = lane_key(request.lane), request.band
-        s.fetch_all("reroute", lane, band, pack_request(request, s.hosts[host].name), number)
+        lane, rank = lane_key(request.lane), request.rank
+        s.fetch_all("reroute", lane, rank, pack_request(request, s.hosts[host].name), number)
         tried.append((number, entry.due_at, attempts + 1, failures, throttled, expiries, outcome.reason))
-        waiting.append((host, lane, band, number))
+        waiting.append((host, lane, rank, number))
     s.execute_many("try", tried)
     s.enqueue_requests(waiting)
 
@@ -331,8 +331,8 @@ def release_leases(
     for lease, signal in zip(leases, signals, strict=True):
         row = rows.pop(lease.token, None)
         if row is not None:
-            _, number, host, lane, band, attempts = row[:6]
-            back.append((host, lane, band, number))
+            _, number, host, lane, rank, attempts = row[:6]
+            back.append((host, lane, rank, number))
             mark = politeness.mark_of(lease.entry.fingerprint, attempts)
             _apply_signal(s, host, signal, jitter(), mark, is_page=False)
     s.enqueue_requests(back)

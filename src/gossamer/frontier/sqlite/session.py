@@ -101,10 +101,10 @@ class FrontierTransaction:
         self.counts[to] += count
 
     def enqueue_requests(self, rows: Sequence[tuple[int, str, int, int]]) -> None:
-        """Requests (host, lane, band, id) begin to wait for their hosts' turns. The hosts are loaded."""
+        """Requests (host, lane, rank, id) begin to wait for their hosts' turns. The hosts are loaded."""
         self.execute_many("enqueue", rows)
-        for host, lane, band, _ in rows:
-            self.hosts.touch_host(host).count_waiting(lane, band, 1)
+        for host, lane, rank, _ in rows:
+            self.hosts.touch_host(host).count_waiting(lane, rank, 1)
 
     def begin_waiting(self, waiting: Iterable[tuple[int, float]]) -> None:
         """Requests (host, time) are about to wait for a turn: hosts for which none did remember when."""
@@ -114,7 +114,7 @@ class FrontierTransaction:
                 host.state = politeness.begin_waiting(host.state, at)
 
     def delay_requests(self, rows: Sequence[tuple[str, float, int, int, int]]) -> None:
-        """Requests (lane, due_at, id, host, band) begin to wait for a time of their own."""
+        """Requests (lane, due_at, id, host, rank) begin to wait for a time of their own."""
         self.execute_many("delay", [(self.id, *row) for row in rows])
         for lane, due_at, *_ in rows:
             if due_at < self.first_due.get(lane, -inf):
@@ -177,12 +177,12 @@ class FrontierTransaction:
         rows, waiting, later, due = [], [], [], []
         for number, entry in enumerate(entries, first):
             request = entry.request
-            host, lane, band = hosts[entry.host].id, lane_key(request.lane), request.band
-            rows.append((number, host, lane, band, entry.fingerprint, pack_request(request, entry.host)))
+            host, lane, rank = hosts[entry.host].id, lane_key(request.lane), request.rank
+            rows.append((number, host, lane, rank, entry.fingerprint, pack_request(request, entry.host)))
             if entry.due_at > self.now:
-                later.append((lane, entry.due_at, number, host, band))
+                later.append((lane, entry.due_at, number, host, rank))
             else:
-                waiting.append((host, lane, band, number))
+                waiting.append((host, lane, rank, number))
             if entry.due_at:
                 due.append((number, entry.due_at))
         self.execute_many("admit", rows)

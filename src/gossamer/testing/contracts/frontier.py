@@ -19,12 +19,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gossamer.ports.job_frontier import AdminFrontier
-from gossamer.testing.contracts.frontier_checks import due, jobs, leases, places, queue, sharing, steering
+from gossamer.testing.contracts.frontier_checks import (
+    due,
+    jobs,
+    leases,
+    places,
+    queue,
+    ranks,
+    sharing,
+    steering,
+)
 from gossamer.testing.contracts.frontier_harness import CHECKS, Check, FrontierSubject, Make
 
 __all__ = ["AdminFrontier", "Check", "FrontierSubject", "Make", "check_frontier", "frontier_checks"]
 
-MODULES = (queue, leases, jobs, places, steering, due, sharing)
+MODULES = (queue, ranks, leases, jobs, places, steering, due, sharing)
 """Where the checks are; they register themselves."""
 
 

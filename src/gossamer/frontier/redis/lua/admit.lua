@@ -83,7 +83,7 @@ end
 local function admit(batch, wanted)
   local flat, accepted, duplicates, too_deep = batch[3], 0, 0, 0
   local known, lane_numbers = read_batch(batch)
-  local pushes, later, fresh, new_hosts = {}, {}, {}, {}
+  local pushes, ranked, later, fresh, new_hosts = {}, {}, {}, {}, {}
   for at = 1, #flat, FIELDS do
     local n = (at - 1) / FIELDS + 1
     if wanted and not wanted(n) then
@@ -105,15 +105,21 @@ local function admit(batch, wanted)
           new_hosts[#new_hosts + 1] = h
         end
         local element = pack('>I6', count.next_id) .. stored
+        if is_ranked(element) then layout.need(layout.looks_and_ranks) end
         count.next_id = count.next_id + 1
         if due_at > now then
           add_pair(later, P .. ':d:' .. lane, due_at, placed_at(element, h, lane, band))
           move(nil, 'delayed', 1)
         else
-          add_to(pushes, key_of('q', h, lane, band), element)
           if not has_waiting(h) then begin_waiting(h, now) end
           local slot = slot_of(touch(h), lane, band)
-          slot[3] = slot[3] + 1
+          if is_ranked(element) then
+            add_pair(ranked, key_of('b', h, lane, band), place_of(element), element)
+            slot[4] = slot[4] + 1
+          else
+            add_to(pushes, key_of('q', h, lane, band), element)
+            slot[3] = slot[3] + 1
+          end
           move(nil, 'pending', 1)
         end
       end
@@ -124,6 +130,7 @@ local function admit(batch, wanted)
     sharing.join_hosts(new_hosts, rules, now)
   end
   call_each('RPUSH', pushes)
+  call_each('ZADD', ranked)
   call_each('ZADD', later)
   count.duplicates = count.duplicates + duplicates
   count.too_deep = count.too_deep + too_deep

@@ -8,11 +8,7 @@ local number = {}
 if start < first + size then
   for _, member in ipairs(call('ZREVRANGE', DEAD, start, first + size - 1)) do
     if not host or sub(member, 7, 10) == host then
-      local reason = ''
-      if string.byte(member, 21) ~= 0 then
-        local _, _, _, _, _, length, at = read(TRIES, member, 22)
-        reason = sub(member, at, at + length - 1)
-      end
+      local _, _, _, _, _, reason = tries_of(member, 6)
       number[reason] = (number[reason] or 0) + 1
     end
   end

@@ -25,7 +25,7 @@ else
     local host, lane, band, element = unplaced(member)
     local due_at, _, _, _, _, _, text_at = tries_of(element)
     forgive(hosts[host])
-    back[i] = {hosts[host], lane, band, with_tries(element, text_at, due_at, 0, 0, 0, 0, ''), now}
+    back[i] = {hosts[host], lane, band, with_tries(element, sub(element, text_at), due_at, 0, 0, 0, 0, ''), now}
   end
   come_back(back)
   move('dead', 'pending', #found)

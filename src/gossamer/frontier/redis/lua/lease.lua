@@ -125,14 +125,14 @@ local function choose(wanted)
   return picks
 end
 
--- The first requests of a host's band, where some have come back: the oldest of both.
+-- The first requests of a host's band, where some are not in the list, by their places.
 local function merge(listed_key, back_key, slot)
   local listed = call('LRANGE', listed_key, 0, slot.size - 1)
   local back = call('ZRANGE', back_key, 0, slot.size - 1)
   local taken, from_list, from_back = {}, 0, {}
   for i = 1, slot.size do
     local one, other = listed[from_list + 1], back[#from_back + 1]
-    if other and (not one or id_of(other) < id_of(one)) then
+    if other and (not one or place_of(other) < id_of(one)) then
       from_back[#from_back + 1], taken[i] = other, other
     else
       from_list, taken[i] = from_list + 1, one

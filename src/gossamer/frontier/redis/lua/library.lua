@@ -3,16 +3,16 @@
 -- One shard of a job has these keys. P is KEYS[1], "gossamer:{JOB-DIGEST:SHARD}": the braces put all keys of a shard
 -- into one slot of a Redis Cluster, so that declaring P is enough.
 --
---   P:meta       HASH    the job: state, rules and lane_names (msgpack), how it dedups, counters. Its absence means
---                        that the requests are gone. The former version had the names of lanes in the field `lanes`,
---                        and its scripts stop before they change anything where that is missing.
+--   P:meta       HASH    the job: state, rules and the names of lanes (msgpack), how it dedups, counters. Its absence means
+--                        that the requests are gone. In which field the lanes are says what may be written here (`layout`).
 --   P:going      HASH    only while the job is being forgotten: how many shards it has
 --   P:s:BUCKET   SET     fingerprints as decimal numbers, few enough to stay a small intset (about 9 bytes each);
 --                        or STRING, the bits of a Bloom filter. With seen_ttl_s P:sGENERATION:BUCKET.
 --   P:names      HASH    name of a host -> its key: its number as 4 bytes, so that keys sort as numbers do
 --   P:hosts      HASH    key -> the host's pace and what waits for it (HOST), then its name
 --   P:q:L:B:HOST LIST    pending requests of lane L, band B, and a host, in the order of their ids
---   P:b:L:B:HOST ZSET    those that came back (released, retried, revived), by id: mostly absent
+--   P:b:L:B:HOST ZSET    those that are not in that order: they came back (released, retried, revived), or have another
+--                        priority than the band's; by their place in it (place_of). Mostly absent
 --   P:t:L:B      ZSET    hosts whose best request in lane L is of band B, by the time of their next turn; only
 --                        hosts with work and a free slot. It follows from P:hosts (`turns_of`).
 --   P:d:L        ZSET    delayed requests by the time they are due
@@ -24,8 +24,9 @@
 --                        append-only file than this shard's: by the time they were settled. Should that life end, its
 --                        last second may be lost, and they are done again (redo.lua). After KEPT_S they need it no more.
 --
--- Forms of a request. In a queue: id (6 bytes), fingerprint (8), 0 or 1 and TRIES with the latest reason, then the
--- text of frontier/codec.py. In P:d and P:dead the same, with host, lane and band (PLACE) after the id.
+-- Forms of a request. In a queue: id (6 bytes), fingerprint (8), the sum of 1 (TRIES and the latest reason follow) and 2 (before
+-- them its rank follows, which is not its band's), then the text of frontier/codec.py. In P:d and P:dead the same, with host,
+-- lane and band (PLACE) after the id.
 --
 -- A script validates and reads before its first write, because Lua does not roll back; the first write is
 -- one that a Redis without memory refuses if the script takes something in, and one that it allows if not.
@@ -49,7 +50,6 @@ local WHOLE, SKIPPED, PACED, HELD, DATED, LOOKING = 2, 4, 8, 16, 32, 64
 local LEASE = '<c4BBddBB' -- host, lane, band, granted_at, start_by, STANDING, length of the owner's name after it
 local DOWN, ANSWERED, SUSPECT, SILENT = 1, 2, 4, 8 -- STANDING: of a host when the lease was granted, added up
 local PLACE = '>c4BB'
-local TRIES = '<dIIIIH' -- due_at, attempts, failures, throttled, expiries, length of the reason after it
 
 local now = tonumber(ARGV[1])
 if not now then
@@ -64,17 +64,21 @@ local COUNTERS = {
   'pending', 'delayed', 'leased', 'done', 'dead', 'pages', 'duplicates', 'too_deep', 'hosts', 'next_id', 'next_token',
 }
 local job, rules, lanes, count, counted = nil, nil, nil, {}, {}
-local is_former = false -- no host was written by this version yet: the former one can still read them all
+-- The field of META that has the lanes' names says what this job's keys may hold: from the second one on hosts that are
+-- WHOLE, from the third one on hosts that are LOOKING, and requests with a rank. A version that does not know the field stops
+-- before it changes anything, since it would misread these and write them back wrong. So long as there are none, workers
+-- of both versions may work on a job.
+local layout = {fields = {'lanes', 'lane_names', 'lane_list'}, whole_hosts = 2, looks_and_ranks = 3, now = 1, needed = 1}
 do
   local row = call(
-    'HMGET', META, 'state', 'dedup', 'buckets', 'generation_s', 'rules', 'lane_names', unpack(COUNTERS))
+    'HMGET', META, 'state', 'dedup', 'buckets', 'generation_s', 'rules', 'lane_list', 'lane_names', unpack(COUNTERS))
   if not row[1] then return redis.error_reply('GOSSAMER_GONE no such job') end
   job = {state = row[1], dedup = row[2], buckets = tonumber(row[3]), generation_s = tonumber(row[4])}
-  is_former = not row[6]
-  rules, lanes = cmsgpack.unpack(row[5]), cmsgpack.unpack(row[6] or call('HGET', META, 'lanes'))
+  layout.now = row[6] and 3 or row[7] and 2 or 1
+  rules, lanes = cmsgpack.unpack(row[5]), cmsgpack.unpack(row[6] or row[7] or call('HGET', META, 'lanes'))
   rules.host_patience_s = rules.host_patience_s or 21600 -- a job of the former version, as by default
   for i, name in ipairs(COUNTERS) do
-    count[name] = tonumber(row[i + 6])
+    count[name] = tonumber(row[i + 7])
     counted[name] = count[name]
   end
 end
@@ -140,7 +144,17 @@ local function move(from, to, by)
   count[to] = count[to] + by
 end
 
+function layout.need(number) layout.needed = max(layout.needed, number) end
+
+function layout.raise()
+  if layout.now >= layout.needed then return end
+  call('HSET', META, layout.fields[layout.needed], cmsgpack.pack(lanes))
+  call('HDEL', META, layout.fields[layout.now])
+  layout.now = layout.needed
+end
+
 local function save_job()
+  layout.raise()
   local changed = {}
   for _, name in ipairs(COUNTERS) do
     if count[name] ~= counted[name] then
@@ -149,7 +163,7 @@ local function save_job()
     end
   end
   if new_lanes then
-    changed[#changed + 1], changed[#changed + 2] = 'lane_names', cmsgpack.pack(lanes)
+    changed[#changed + 1], changed[#changed + 2] = layout.fields[layout.now], cmsgpack.pack(lanes)
     new_lanes = false
   end
   if #changed > 0 then call('HSET', META, unpack(changed)) end
@@ -197,7 +211,7 @@ local function is_free(name) return string.find(name, '/', 1, true) ~= nil end
 
 local function has_flag(form, flag) return form % (2 * flag) >= flag end
 
-local function read_host(key, raw)
+local function parse_host(key, raw)
   local is_whole = has_flag(string.byte(raw, FORM_AT), WHOLE)
   local next_at, delay_s, crawl_delay_s, incident_at, last_at, hold_until, in_flight, incidents, silences, pages,
     form, size, answered_at, troubled_since, pace_s, limit_s, troubled_by, at = read(is_whole and HOST or HOST_BEFORE, raw)
@@ -225,10 +239,9 @@ local function read_host(key, raw)
     waiting_since = waiting_since, is_skipped = has_flag(form, SKIPPED), is_paced = has_flag(form, PACED), is_held = has_flag(form, HELD),
     waiting = waiting, turns = false, turn_at = max(next_at, look_at), is_touched = false, look_at = look_at, taken = 0,
     is_changed = false, turn_began = false, mine = false, claims = NO_CLAIMS, last_turn_at = 0, last_turn_by = sharing.nobody,
-    known_next_at = 0, known_delay_s = 0, known_hold_until = 0,
+    known_next_at = 0, known_delay_s = 0, known_hold_until = 0, has_pace = false,
   }
   h.turns = form % 2 == 1 and turns_of(h) or {}
-  hosts[key] = h
   return h
 end
 
@@ -244,7 +257,10 @@ local function load_hosts(keys)
   if #missing == 0 then return end
   local rows = call('HMGET', HOSTS, unpack(missing))
   local found = {}
-  for i = 1, #missing do found[i] = read_host(missing[i], rows[i]) end
+  for i, key in ipairs(missing) do
+    found[i] = parse_host(key, rows[i])
+    hosts[key] = found[i]
+  end
   sharing.join_hosts(found, rules, now)
 end
 
@@ -258,7 +274,7 @@ local function new_host(name)
     is_skipped = false, is_paced = false, is_held = false, waiting_since = 0,
     waiting = {}, turns = {}, turn_at = 0, is_touched = false, look_at = 0, taken = 0,
     is_changed = false, turn_began = false, mine = false, claims = NO_CLAIMS, last_turn_at = 0, last_turn_by = sharing.nobody,
-    known_next_at = 0, known_delay_s = 0, known_hold_until = 0,
+    known_next_at = 0, known_delay_s = 0, known_hold_until = 0, has_pace = false,
   }
   hosts[h.key] = h
   return h
@@ -291,6 +307,7 @@ local function packed_host(h, placed)
       size, slots = size + 1, slots .. pack(WAITING, slot[1], slot[2], slot[3], slot[4])
     end
   end
+  if h.look_at > 0 then layout.need(layout.looks_and_ranks) end
   local form = (placed and 3 or 2) + (h.is_skipped and SKIPPED or 0) + (h.is_paced and PACED or 0)
     + (h.is_held and HELD or 0) + (h.waiting_since > 0 and DATED or 0) + (h.look_at > 0 and LOOKING or 0)
   return pack(
@@ -325,11 +342,8 @@ local function save_hosts()
   call_each('ZREM', gone)
   for key, list in pairs(come) do call('ZADD', key, 'inf', PAD, unpack(list)) end
   call('HSET', HOSTS, unpack(rows))
-  if is_former then -- from now on the former version would misread these hosts, and write them back wrong
-    call('HSET', META, 'lane_names', cmsgpack.pack(lanes))
-    call('HDEL', META, 'lanes')
-    is_former = false
-  end
+  layout.need(layout.whole_hosts)
+  layout.raise()
 end
 
 -- ------------------------------------------------------------------------------------------ requests
@@ -347,12 +361,37 @@ end
 
 local function id_of(element) return (read('>I6', element)) end
 
+local is_ranked, place_of, tries_of, with_tries
+do
+  local RANK, AFTER_IDS = '<d', 2 ^ 48
+  local TRIES = '<dIIIIH' -- due_at, attempts, failures, throttled, expiries, length of the reason after it
 
--- due_at, attempts, failures, throttled, expiries, reason, and where the text begins
-local function tries_of(element)
-  if string.byte(element, 15) == 0 then return 0, 0, 0, 0, 0, '', 16 end
-  local due_at, attempts, failures, throttled, expiries, size, at = read(TRIES, element, 16)
-  return due_at, attempts, failures, throttled, expiries, sub(element, at, at + size - 1), at + size
+  function is_ranked(element) return string.byte(element, 15) >= 2 end
+
+  -- A request's place among those of its host and band: its id. Those of a better priority than the band's go before all
+  -- ids, those of a worse one after them; among equals the ids decide, since an element begins with it.
+  function place_of(element)
+    if not is_ranked(element) then return id_of(element) end
+    local rank = read(RANK, element, 16)
+    return rank < 0 and rank or AFTER_IDS + rank
+  end
+
+  -- due_at, attempts, failures, throttled, expiries, reason, and where the text begins. `shift`: of a member with PLACE.
+  function tries_of(element, shift)
+    local at = 15 + (shift or 0)
+    local form = string.byte(element, at)
+    at = at + (form >= 2 and 9 or 1)
+    if form % 2 == 0 then return 0, 0, 0, 0, 0, '', at end
+    local due_at, attempts, failures, throttled, expiries, size
+    due_at, attempts, failures, throttled, expiries, size, at = read(TRIES, element, at)
+    return due_at, attempts, failures, throttled, expiries, sub(element, at, at + size - 1), at + size
+  end
+
+  function with_tries(element, text, due_at, attempts, failures, throttled, expiries, reason)
+    return sub(element, 1, 14) .. (is_ranked(element) and '\3' .. sub(element, 16, 23) or '\1')
+      .. pack(TRIES, due_at, attempts, failures, throttled, expiries, #reason)
+      .. reason .. text
+  end
 end
 
 -- politeness.mark_of, from the lower half of the fingerprint.
@@ -360,12 +399,6 @@ local function mark_of(element)
   local _, attempts = tries_of(element)
   if attempts > 1 then return NO_WITNESS end
   return max((read('>I4', element, 11)), NO_WITNESS + 1)
-end
-
-local function with_tries(element, text_at, due_at, attempts, failures, throttled, expiries, reason)
-  return sub(element, 1, 14) .. '\1'
-    .. pack(TRIES, due_at, attempts, failures, throttled, expiries, #reason)
-    .. reason .. sub(element, text_at)
 end
 
 local function placed_at(element, h, lane, band)
@@ -392,7 +425,7 @@ local function come_back(rows)
   for _, row in ipairs(rows) do
     local h, lane, band, element, at = unpack(row)
     if at and not has_waiting(h) then begin_waiting(h, at) end
-    add_pair(lists, key_of('b', h, lane, band), id_of(element), element)
+    add_pair(lists, key_of('b', h, lane, band), place_of(element), element)
     local slot = slot_of(touch(h), lane, band)
     slot[4] = slot[4] + 1
   end
@@ -462,7 +495,7 @@ local function expire(rows)
     local spread = string.byte(lease.element, 13) * 256 + string.byte(lease.element, 14)
     local due_at = now + backoff_s(expiries, rules, spread / 65536)
     local element = with_tries(
-      lease.element, text_at, due_at, attempts + 1, failures, throttled, expiries, 'expired')
+      lease.element, sub(lease.element, text_at), due_at, attempts + 1, failures, throttled, expiries, 'expired')
     local member = placed_at(element, h, lease.lane, lease.band)
     if expiries > rules.max_expiries then
       add_pair(dead, DEAD, now, member)

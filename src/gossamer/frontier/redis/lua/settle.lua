@@ -5,8 +5,8 @@
 -- refuses the call as a whole; pages without outlinks still get settled by it.
 
 local OUTCOME = 16 -- token, fingerprint, verdict, reason, due_at, charged, is_page, kind, started_at, latency_s,
--- retry_after_s, robots_read, crawl_delay_s, false or {another lane, the request's text with it, its band}, number of outlinks
--- in the batch, whether others were added before
+-- retry_after_s, robots_read, crawl_delay_s, false or {another lane, the request's text with it, its band there, what
+-- is before the text}, number of outlinks in the batch, whether others were added before
 local DONE, RETRY, GIVE_UP, REROUTE = 0, 1, 2, 3
 local CHARGED, LATER = 1, 2 -- and 3: excused
 local KEPT_S = 10 -- a server syncs its file every second, or is delayed by two
@@ -70,10 +70,13 @@ for i, answer in ipairs(answers) do
         if flat[at + 6] == CHARGED then failures = failures + 1 end
         if flat[at + 6] == LATER then throttled = throttled + 1 end
       end
-      local stored = lease.element
-      if verdict == REROUTE then stored, text_at = sub(stored, 1, 14) .. flat[at + 14][2], 15 end
+      local stored, text = lease.element, sub(lease.element, text_at)
+      if verdict == REROUTE then
+        stored, text = sub(stored, 1, 14) .. flat[at + 14][4], flat[at + 14][2]
+        if is_ranked(stored) then layout.need(layout.looks_and_ranks) end
+      end
       local element = with_tries(
-        stored, text_at, due_at, attempts + 1, failures, throttled, expiries, reason)
+        stored, text, due_at, attempts + 1, failures, throttled, expiries, reason)
       local member = placed_at(element, h, lease.lane, lease.band)
       if verdict == REROUTE then
         rerouted[#rerouted + 1] = {h, numbered_lane(flat[at + 14][1]), flat[at + 14][3], element}

@@ -133,7 +133,7 @@ async def oldest_first_within_a_host(w: FrontierHarness) -> None:
 
 @register_check()
 async def urgent_work_overtakes_across_hosts(w: FrontierHarness) -> None:
-    """A lower band goes first, whichever host it is at; far priorities are clamped."""
+    """A lower band goes first, whichever host it is at; far priorities are of the first and the last."""
     await w.add_entries(
         make_entry(1), make_entry(2, "b.example", priority=-99), make_entry(3, "c.example", priority=1)
     )

@@ -1,0 +1,109 @@
+"""Priorities beyond the nine bands: within a host, any two are told apart."""
+
+from __future__ import annotations
+
+from gossamer.core.hosts import HostSignal
+from gossamer.core.jobs import DeadLetterFilter
+from gossamer.core.lifecycle import JobCommand
+from gossamer.core.requests import FARTHEST
+from gossamer.core.results import Verdict
+from gossamer.testing.contracts.frontier_harness import (
+    TTL_S,
+    FrontierHarness,
+    fingerprints_of,
+    make_entry,
+    register_check,
+)
+from gossamer.testing.contracts.suite import assert_equal
+
+HOST = "a.example"
+WIDE = (0, 1000, -7, 999, 4, -1000, 5, -4, -5, 1000, 4, 0, -(10**9), FARTHEST + 9, -FARTHEST - 9)
+"""One for each request, whose number is its place in here."""
+ORDER = [13, 1, 9, 3, 6, 4, 10, 0, 11, 7, 8, 2, 5, 12, 14]
+
+
+async def _add_wide(w: FrontierHarness) -> None:
+    await w.add_entries(*(make_entry(number, priority=priority) for number, priority in enumerate(WIDE)))
+
+
+@register_check()
+async def any_two_priorities_are_told_apart_within_a_host(w: FrontierHarness) -> None:
+    """Equal ones go in the order of their arrival, over calls and restarts."""
+    await _add_wide(w)
+    first = await w.lease_fingerprints(2)
+    w.frontier = await w.subject.reopen() or w.frontier
+    assert_equal(first + await w.lease_fingerprints(), ORDER, "the highest first")
+
+
+@register_check()
+async def what_comes_back_keeps_its_rank(w: FrontierHarness) -> None:
+    """Released, tried again, expired, rerouted, revived, and revived and buried again."""
+    await _add_wide(w)
+    leases = (await w.lease_requests()).leases
+    now = w.clock.now()
+    for at, lease in enumerate(leases[:12]):
+        if at % 4 == 0:
+            await w.frontier.release([lease], [HostSignal()])
+        elif at % 4 == 1:
+            await w.settle_lease(lease, Verdict.RETRY, due_at=now + 1.0, reason="server")
+        elif at % 4 == 2:
+            await w.settle_lease(lease, Verdict.REROUTED, lane="other")
+        else:
+            await w.settle_lease(lease, Verdict.DEAD, reason="client")
+    letters = await w.frontier.dead_letters(DeadLetterFilter())
+    assert_equal({letter.reason for letter in letters}, {"client"}, "with its reason")
+    assert_equal((await w.frontier.count_letters(DeadLetterFilter())).by_reason, {"client": 3}, "and counted")
+    assert_equal(await w.frontier.revive_letters(DeadLetterFilter()), 3, "they wait again")
+    assert_equal(await w.frontier.bury_letters(letters, were_dropped=False), 3, "and are dead again")
+    assert_equal(await w.frontier.revive_letters(DeadLetterFilter()), 3, "and wait again")
+    await w.frontier.apply_change(JobCommand.RECOVER)
+    w.clock.advance(10 * TTL_S)
+    assert_equal(await w.lease_fingerprints(lane="other"), ORDER[2:12:4], "in the other lane, too")
+    rest = [number for at, number in enumerate(ORDER) if at >= 12 or at % 4 != 2]
+    assert_equal(await w.lease_fingerprints(), rest, "as if they had never gone")
+
+
+@register_check()
+async def what_was_dropped_comes_back_at_its_rank(w: FrontierHarness) -> None:
+    """As a dead letter that is revived."""
+    await _add_wide(w)
+    (best,) = (await w.lease_requests(1)).leases
+    await w.settle_lease(best, Verdict.DEAD, reason="client")
+    letters = await w.frontier.dead_letters(DeadLetterFilter())
+    assert_equal(await w.frontier.drop_letters(DeadLetterFilter()), 1, "it is dropped")
+    assert_equal(await w.frontier.bury_letters(letters, were_dropped=True), 1, "and there again")
+    await w.frontier.revive_letters(DeadLetterFilter())
+    assert_equal(await w.lease_fingerprints(), ORDER, "the first of all")
+
+
+@register_check()
+async def a_request_says_how_many_of_a_better_rank_go_first(w: FrontierHarness) -> None:
+    """Also among those that came back."""
+    await _add_wide(w)
+    leases = (await w.lease_requests(6)).leases
+    await w.frontier.release(leases, [HostSignal()] * len(leases))
+    found = [await w.frontier.find_request(number, HOST) for number in ORDER]
+    assert_equal([one and one.place.ahead for one in found], [*range(len(ORDER))], "one after the other")
+
+
+@register_check()
+async def across_hosts_bands_decide(w: FrontierHarness) -> None:
+    """A far priority does not shut out another host's requests of the first band."""
+    entries = [make_entry(number, priority=1000 - number) for number in range(4)]
+    entries += [make_entry(4 + number, "b.example", priority=4) for number in range(4)]
+    await w.add_entries(*entries, make_entry(8, "c.example", priority=3))
+    leases = (await w.lease_requests(2)).leases
+    assert_equal({lease.entry.host for lease in leases}, {"a.example", "b.example"}, "both have turns")
+    rest = (await w.lease_requests()).leases
+    ours = [lease for lease in (*leases, *rest) if lease.entry.host == HOST]
+    assert_equal(fingerprints_of(ours), [0, 1, 2, 3], "by priority within the host")
+    assert_equal(rest[-1].entry.host, "c.example", "another band goes later")
+
+
+@register_check()
+async def a_rank_may_wait_for_a_time(w: FrontierHarness) -> None:
+    """Then it goes where it belongs."""
+    due_at = w.clock.now() + 5.0
+    await w.add_entries(make_entry(1, priority=10), make_entry(2, priority=20, due_at=due_at), make_entry(3))
+    w.clock.advance(6.0)
+    assert_equal(await w.lease_fingerprints(), [2, 1, 3], "by priority")
