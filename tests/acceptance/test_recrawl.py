@@ -16,6 +16,8 @@ from gossamer.testing.shop import Shop, answer_condition
 from gossamer.testing.site import serve, serve_in_thread
 from gossamer.wiring.backends import open_backends
 from kit.command_line import FAST, asked, gossamer
+from kit.fleet.steps import until
+from kit.programs import run, start
 
 
 class Product(Item):
@@ -450,3 +452,51 @@ def test_the_commands_say_what_is_known(tmp_path):
         assert "pages-4" in why["lines"][0]
         assert "It is due in" in " ".join(why["lines"])
         assert asked("explain", f"{site.url}/b", cwd=tmp_path)["gone_at"] is not None
+
+
+SHOP = """
+from gossamer import Item, Spider, key
+
+
+class Product(Item):
+    sku: str = key()
+    price: str
+
+
+class ShopSpider(Spider):
+    name = "shop"
+    start_urls = ["{url}/catalog"]
+    allowed_domains = ["127.0.0.1"]
+
+    def parse(self, response):
+        yield from response.follow_all(css="a.product", callback="parse_product")
+        yield from response.follow_all(css="a.next")
+
+    def parse_product(self, response):
+        yield Product(sku=response.css(".sku::text").get(), price=response.css(".price::text").get())
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("layout", [(), ("-s", "store.url=sqlite:///items.db")])
+def test_a_crawl_that_comes_back_is_killed_and_continued_and_no_change_is_lost(tmp_path, layout):
+    shop = Shop(200, per_page=20, page_bytes=2_000, related=0, validators=True)
+    with serve_in_thread(shop) as site:
+        (tmp_path / "shop.py").write_text(SHOP.replace("{url}", site.url))
+        gossamer("crawl shop.py -q", *FAST, *layout, "-s", "freshness.on=true", cwd=tmp_path)
+        changed = shop.change_products(0.2)
+        again = ("crawl", "shop.py", "-q", "--delay", "0.02", *layout, "-s", "freshness.recrawl=all")
+        for visited in (40, 90):
+            site.hits.clear()
+            crawling = start(*again, cwd=tmp_path)
+            until(lambda visited=visited: len(site.hits) >= visited, 60, "pages to be asked for")
+            crawling.kill()
+            crawling.wait()
+        result = json.loads(run(*again, "--json", cwd=tmp_path).stdout)
+        assert (result["job"], result["finish_reason"], result["dead"]) == ("shop-2", "finished", 0)
+        exported = gossamer("export shop-2", *layout, cwd=tmp_path).stdout.splitlines()
+    prices = {item["sku"]: item["price"] for item in map(json.loads, exported)}
+    expected = {shop.sku(number): shop.product(number)["price"] for number in changed}
+    assert {sku: prices.get(sku) for sku in expected} == expected
+    if not layout:
+        assert prices == expected, "one file has a page and its lease, or neither"
