@@ -22,8 +22,8 @@ from gossamer.jobs.process_runs import variables_of
 from gossamer.ports.job_store import JobStore
 from gossamer.targets.launch import LaunchPlan
 
-TAKES_S = 120.0
-"""So long a submission may take, in seconds."""
+TAKES_S = 90.0
+"""So long a submission may take, in seconds: other schedules wait for it, and must not be missed by it."""
 WORDS = 600
 """Characters of what a submission that failed said, at most."""
 

@@ -171,6 +171,8 @@ class ScheduleRunner:
             await self._keep(replace(run, starts=run.starts - 1))
             raise
         except OperatorError as error:
+            if await self._book.find_by_key(run.key_bytes) is not None:
+                return run  # it was started, and only the answer is missing
             return await self._end(run, RunDecision(RunStep.END, RunOutcome.FAILED, str(error), now))
         log.info("schedule %s: %s", run.schedule, f"{job} is started" if job else "its crawl is started")
         return await self._keep(replace(run, job=job)) if job else run

@@ -48,6 +48,7 @@ class Site:
         self.begun: list[str] = []  # a key for each time a crawl really began or went on
         self.rival = ""
         self.errors: list[Exception] = []
+        self.lost_answers: list[Exception] = []  # raised when the crawl has been started
         self.failure = ""
 
     def runner(self, fuse: Fuse | None = None, place: str = "here") -> ScheduleRunner:
@@ -83,6 +84,8 @@ class Starter:
         if run.key not in self.site.at_work and job.finished_at is None:
             self.site.at_work.add(run.key)
             self.site.begun.append(run.key)
+        if self.site.lost_answers:
+            raise self.site.lost_answers.pop(0)
         return ""
 
     async def is_at_work(self, schedule, run, job):
@@ -266,6 +269,21 @@ async def test_what_cannot_be_started_is_said_and_the_next_due_time_goes_on(capl
     assert "schedule shop: failed: there is no file shop.py" in caplog.text
     await runner.look(T0 + 2 * HOUR)
     assert len(site.begun) == 1
+
+
+async def test_a_crawl_that_was_started_before_its_submission_failed_is_followed():
+    """It took too long to answer, and was ended, when the job was there already."""
+    site = await make_site()
+    runner = site.runner()
+    site.lost_answers = [UsageError("the submission took longer than 90 s, and was ended")]
+    await runner.look(T0 + HOUR)
+    (run,) = await site.runs()
+    assert (run.is_open, site.begun) == (True, [run.key])
+    await runner.look(T0 + HOUR + 1)
+    await site.finish(run.key)
+    await runner.look(T0 + HOUR + 60)
+    (run,) = await site.runs()
+    assert (run.outcome, run.job) == (RunOutcome.FINISHED, "shop-1")
 
 
 async def test_a_process_that_ends_before_it_has_a_job_has_failed():
