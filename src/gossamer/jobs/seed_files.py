@@ -88,7 +88,9 @@ class SeedFile:
             except (zlib.error, gzip.BadGzipFile, zstd.ZstdError, EOFError) as error:
                 raise UsageError(f"{self.place} is damaged: {error}; what came before was added") from None
             except OSError as error:
-                raise UsageError(f"{self.place} cannot be read to its end: {error.strerror}") from None
+                raise UsageError(
+                    f"{self.place} cannot be read to its end: {error.strerror or error}"
+                ) from None
 
 
 def _size_of(place: str) -> int | None:
@@ -119,7 +121,7 @@ def _open_plain(place: str) -> Iterator[tuple[BinaryIO, BinaryIO]]:
     try:
         raw = _open_stdin() if place == STDIN else cast("BinaryIO", open(place, "rb"))  # noqa: SIM115, PTH123
     except OSError as error:
-        raise UsageError(f"{place} cannot be read: {error.strerror}") from None
+        raise UsageError(f"{place} cannot be read: {error.strerror or error}") from None
     with raw:
         head = raw.peek(len(_ZSTD))[: len(_ZSTD)] if isinstance(raw, io.BufferedReader) else b""
         if head.startswith(_GZIP):

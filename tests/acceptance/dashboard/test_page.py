@@ -141,6 +141,13 @@ def test_nothing_moves_under_the_pointer(visitor: Visitor, canned: CannedServer)
     expect(page.locator("tbody tr").first).to_have_attribute("data-id", "new-0.example")
 
 
+def test_what_the_site_announces_stands_beside_what_is_there(visitor: Visitor) -> None:
+    listed = visitor.go("/jobs/shops-7").locator("section[aria-labelledby=h-listed] li")
+    expect(listed).to_contain_text("products")
+    expect(listed).to_contain_text("640,632 of 912,400")
+    expect(visitor.go("/jobs/docs-31").locator("#h-listed")).to_have_count(0)
+
+
 def test_what_the_stream_tells_is_shown_and_can_be_held(visitor: Visitor, canned: CannedServer) -> None:
     page = visitor.go("/jobs/docs-31")
     pending, topic = page.locator(".states .n").first, "job:docs-31"
