@@ -80,6 +80,38 @@ async def test_workers_spend_one_budget_and_all_hear_that_it_is_spent(open_worke
         assert idle.refuse_url("http://h.test/b/1", VIA) is None
 
 
+async def test_what_workers_spend_all_of_them_know_before_a_second_has_passed(open_workers: Any) -> None:
+    async with open_workers() as workers:
+        meters = [workers.start(number) for number in range(4)]
+        pages = 0
+        while not all(meter.refuse_url("http://h.test/a/1", VIA) for meter in meters):
+            for meter in meters:
+                visit(meter, f"http://h.test/a/{pages}")
+                pages += 1
+                await meter.save_if_due()
+            assert pages <= 50 + len(meters) * (2 + RULES.batch + 1)
+
+
+async def test_good_pages_cost_no_round_trip() -> None:
+    clock, calls = ManualClock(), 0
+
+    class Counted(MemorySharedState):
+        async def update(self, *args: Any) -> bytes:
+            nonlocal calls
+            calls += 1
+            return await super().update(*args)
+
+    meter = Workers((Counted(clock),), clock).start()
+    for number in range(500):
+        item = ItemRecord(type="item", key=str(number), data=b"{}", hash=0)
+        visit(meter, f"http://h.test/a/{number}", b"page %d" % number, (item,))
+        await meter.save_if_due()
+    assert calls == 0
+    clock.advance(1)
+    await meter.save_if_due()
+    assert calls == 3, "pattern, family and host"
+
+
 async def test_the_count_is_kept_over_restarts(open_workers: Any) -> None:
     async with open_workers() as workers:
         for run in range(4):
