@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +15,11 @@ from gossamer.crawl.run import crawl
 from gossamer.testing.answers import SiteResponse
 from gossamer.testing.site import serve, serve_in_thread
 from kit.hostile.inside import QUICK, SILENT
+from kit.programs import rows, start
 from kit.programs import run as run_program
 
 PRODUCTS, HELP = 60, 20
+PATIENCE_S = 60.0
 SPIDER = """
 from gossamer import Spider
 
@@ -76,6 +80,38 @@ async def test_a_pattern_has_exactly_the_pages_of_its_budget_over_all_runs(
         assert budget.refused > 0
         again = await crawl(spider, sinks=SILENT, **settings)
         assert (again.pages, len(products_at(site))) == (result.pages, 25)
+
+
+@pytest.mark.slow
+def test_a_crawl_that_is_killed_keeps_to_its_budget(tmp_path: Path) -> None:
+    asked: list[str] = []
+    is_half_done = threading.Event()
+
+    def slow_app(path: str, headers: Any) -> SiteResponse:
+        asked.append(path)
+        if len(asked) == 20:
+            is_half_done.set()
+        return replace(site_app(path, headers), delay_s=0.05)
+
+    data = tmp_path / "data"
+    with serve_in_thread(slow_app) as site:
+        spider = written(tmp_path, site.url)
+        given = [part for key, value in of_products(pages=25).items() for part in ("-s", f"{key}={value}")]
+        line = ("crawl", spider, "--delay", "0", "--no-robots", "--per-host", "4", "--data", data, *given)
+        first = start(*line)
+        try:
+            assert is_half_done.wait(PATIENCE_S)
+        finally:
+            first.kill()
+            first.wait()
+        done = run_program(*line, "--json")
+        assert done.returncode == ExitCode.OK, done.stderr
+        result = json.loads(done.stdout)
+        query = "select count(*) from attempt where url like '%/product/%' and status = 200"
+        ((stored,),) = rows(data, query)
+        assert result["finish_reason"] == "finished"
+        assert 25 - 2 * 4 <= stored <= 25, "what was in flight when it was killed may count twice"
+        assert len(set(products_at(site))) <= 25 + 4
 
 
 async def test_what_goes_last_is_fetched_when_nothing_else_waits(tmp_path: Path) -> None:
