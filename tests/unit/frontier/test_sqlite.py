@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from gossamer.core.hosts import FrontierRules, HostSignal
+from gossamer.core.hosts import FrontierRules, HostCommand, HostOrder, HostSignal, HostSignalKind
 from gossamer.core.jobs import DeadLetterFilter
 from gossamer.core.lifecycle import JobCommand, RequestState
 from gossamer.core.requests import Entry, Request
@@ -96,6 +96,37 @@ def test_no_statement_scans_a_table(db, name):
         "SCAN (subquery",
     )
     assert [scan for scan in scans if not scan.startswith(harmless)] == []
+
+
+async def test_of_jobs_that_were_alone_at_a_host_the_latest_counts(db):
+    """Each met a hold when nobody else was there; what a person ordered of one job is not for others."""
+    clock, rules = ManualClock(), FrontierRules(delay_s=1.0, per_host=1)
+    waits = {"held": None, "first": 60.0, "longest": 90.0, "last": 30.0}
+    for name, wait_s in waits.items():
+        job = SqliteFrontier(db, name, rules, clock)
+        _set_alone(db, "job = ?", name)
+        await job.add([make_entry(1), make_entry(2)])
+        if wait_s is None:
+            await job.steer_host("a.example", HostOrder(command=HostCommand.HOLD, until=clock.now() + 900.0))
+            continue
+        (lease,) = (await job.lease("http", 9, 60)).leases
+        asked_for = HostSignal(
+            kind=HostSignalKind.THROTTLED, started_at=clock.now(), latency_s=0.1, retry_after_s=wait_s
+        )
+        await job.settle([make_outcome(lease, Verdict.SUCCESS, clock.now(), signal=asked_for)])
+    _set_alone(db, "? IS NOT NULL", "all of them")
+    new = SqliteFrontier(db, "new", rules, clock)
+    await new.add([make_entry(1)])
+    grant = await new.lease("http", 9, 60)
+    assert (grant.leases, grant.next_at) == ((), clock.now() + 90.0)
+
+
+def _set_alone(db, which, value):
+    """Only these jobs are at work, and nothing is known to all."""
+    states = f"UPDATE frontier SET state = CASE WHEN {which} THEN 'running' ELSE 'finished' END"
+    db.run_sync(lambda conn: conn.execute(states, (value,)))
+    db.run_sync(lambda conn: conn.execute("DELETE FROM host_pace"))
+    db.memory.clear()
 
 
 async def test_two_users_of_one_file_never_get_the_same_request(tmp_path):

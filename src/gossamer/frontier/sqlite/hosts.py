@@ -173,10 +173,12 @@ class HostCache:
 
     def _ask_others(self, conn: Connection, lonely: Mapping[str, SqliteHost]) -> None:
         """What other jobs know of hosts that they did not share until now; the latest counts."""
-        paces = self._paces.paces
-        for name, frontier, stored in conn.execute(
-            SQL["beside"], (as_json(self._others), as_json([*lonely]))
-        ):
-            theirs, ours = state_of(stored), lonely[name].state
-            if paces is not None and name not in paces and theirs.next_at > ours.next_at:
-                paces[name] = first_pace(theirs, str(frontier), self._paces.now())
+        rows = conn.execute(SQL["beside"], (as_json(self._others), as_json([*lonely])))
+        latest: dict[str, SharedPace] = {}
+        for name, frontier, stored in rows:
+            pace = first_pace(state_of(stored), str(frontier), self._paces.now())
+            if pace.next_at > (latest.get(name) or lonely[name].state).next_at:
+                latest[name] = pace
+        for name, pace in latest.items():
+            if self._paces.paces is not None:
+                self._paces.paces.setdefault(name, pace)

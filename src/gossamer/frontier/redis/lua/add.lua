@@ -8,5 +8,5 @@ if is_another(life, args[4]) then return {0, 0, 0, life} end
 local accepted, duplicates, too_deep = admit(args[1])
 save_hosts()
 save_job()
-sharing.register_job(now)
+if job.state == 'running' then sharing.register_job(now) end
 return {accepted, duplicates, too_deep, life}

@@ -41,6 +41,7 @@ local function ready(wanted)
       local key, missing = turn_key(lane, band), wanted - #found
       local keys = call('ZRANGEBYSCORE', key, '-inf', exact(now), 'LIMIT', offset, missing)
       load_hosts(keys)
+      sharing.ask_others(keys, hosts, rules, now, parse_host)
       for _, host in ipairs(keys) do
         local h = hosts[host]
         if may_start(h, rules, now) then
@@ -200,5 +201,5 @@ if lane then
 end
 save_hosts()
 save_job()
-if lane then sharing.register_job(now) end
+if lane and job.state == 'running' then sharing.register_job(now) end
 return {exact(now), next_at(lane or 1, lane or 0), expired, leases, life}

@@ -5,21 +5,23 @@
 --
 --   PACES:NUMBER  HASH   name of a host -> what all jobs know of it (PACE), then a CLAIM for each job. A host is
 --                        written into the hash of the present hours and looked for in that of those before, too; what
---                        nobody has asked for so long is forgotten, and then what its job knows of it counts.
+--                        nobody has asked for so long is forgotten, and then what each job has stored of it counts.
 --
---   PACES:jobs    ZSET   the shards of jobs that are worked on, by the time of their latest call. A job that is alone
---                        publishes nothing, so one job costs what it would cost without all this.
+--   PACES:jobs    ZSET   jobs that are worked on (KEYS[1] of their shards without the number), by the time of their latest
+--                        call. A job that is alone publishes nothing, so one job costs what it would cost without all
+--                        this. The next one asks it, host by host, when it is to ask there itself (ask_others).
 --
--- Of a host h: mine is this job's claim, claims those of the others; is_alone says that there was none lately; known_...
--- is what all jobs know where a person has asked this one for something else.
+-- Of a host h: mine is this job's claim, claims those of the others; has_pace says that all jobs know something of it;
+-- known_... is what they know where a person has asked this one for something else.
 
 local sharing = {} -- what scripts use of all this: one may have two hundred local names
 do
   local PACES, ME = ARGV[3] or '', ARGV[4]
   local HOURS_S = 21600
   local PACE, CLAIM = '<dddddddddddIIIc8B', '<c8dddII'
-  local SHORTEST_LOOK_S, LONGEST_LOOK_S, LOOK_SHARE, LATE_S, REMEMBERED_S = 0.02, 0.2, 0.125, 0.03, 60
+  local SHORTEST_LOOK_S, LONGEST_LOOK_S, LOOK_SHARE, LATE_S, REMEMBERED_S, UNTOLD_S = 0.02, 0.2, 0.125, 0.03, 60, 60
   local NOBODY = string.rep('\0', 8)
+  local JOBS, OURS = PACES .. ':jobs', string.match(KEYS[1], '^(.*):%d+}$') or KEYS[1]
 
   local function paces_key(now, before) return PACES .. ':' .. (math.floor(now / HOURS_S) - before) end
 
@@ -69,7 +71,15 @@ do
     h.taken = slots - room
   end
 
-  local function join_pace(h, raw, rules, now)
+  local function join_pace(h, p, claims, is_alone, rules, now)
+    h.claims, h.last_turn_at, h.last_turn_by, h.has_pace = claims, p.turn_at, p.turn_by, true
+    h.known_next_at, h.known_delay_s, h.known_hold_until = p.next_at, p.delay_s, p.hold_until
+    if is_alone then return end
+    merge_pace(h, p, now)
+    join_others(h, p, rules, now)
+  end
+
+  local function join_row(h, raw, rules, now)
     local p = {}
     local size, at
     p.next_at, p.delay_s, p.crawl_delay_s, p.incident_at, p.last_at, p.hold_until, p.answered_at, p.troubled_since,
@@ -86,24 +96,15 @@ do
         claims[#claims + 1], is_alone = claim, false
       end
     end
-    h.claims, h.last_turn_at, h.last_turn_by = claims, p.turn_at, p.turn_by
-    h.known_next_at, h.known_delay_s, h.known_hold_until = p.next_at, p.delay_s, p.hold_until
-    if is_alone then return end
-    merge_pace(h, p, now)
-    join_others(h, p, rules, now)
+    join_pace(h, p, claims, is_alone, rules, now)
   end
-
-  local function job_of(shard) return string.match(shard, '^(.*):%d+}$') or shard end
 
   -- Whether other jobs were at work in these hours. What is known of hosts is of no use without them: it grows old.
   local has_others = nil
   local function is_shared(now)
     if has_others == nil then
-      has_others = false
-      local ours = PACES ~= '' and job_of(KEYS[1])
-      for _, shard in ipairs(ours and redis.call('ZRANGEBYSCORE', PACES .. ':jobs', now - HOURS_S, '+inf') or {}) do
-        has_others = has_others or job_of(shard) ~= ours
-      end
+      local latest = PACES ~= '' and redis.call('ZREVRANGEBYSCORE', JOBS, '+inf', now - HOURS_S, 'LIMIT', 0, 2) or {}
+      has_others = (latest[1] or OURS) ~= OURS or (latest[2] or OURS) ~= OURS
     end
     return has_others
   end
@@ -111,11 +112,12 @@ do
   -- This job is at work. At the end of a script, whose first write says what a server without memory may refuse.
   local function register_job(now)
     if PACES == '' then return end
-    redis.pcall('ZADD', PACES .. ':jobs', now, KEYS[1])
+    if redis.pcall('ZADD', JOBS, now, OURS) == 1 then redis.call('ZREMRANGEBYSCORE', JOBS, '-inf', now - HOURS_S) end
+    redis.call('EXPIRE', JOBS, HOURS_S)
     if not is_shared(now) then redis.pcall('UNLINK', paces_key(now, 0), paces_key(now, 1)) end
   end
 
-  local function leave() if PACES ~= '' then redis.call('ZREM', PACES .. ':jobs', KEYS[1]) end end
+  local function leave() if PACES ~= '' then redis.call('ZREM', JOBS, OURS) end end
 
   -- What all jobs know of hosts that were read.
   local function join_hosts(list, rules, now)
@@ -129,13 +131,64 @@ do
       local rows, missing, lacking = redis.call('HMGET', paces_key(now, before), unpack(names)), {}, {}
       for i, raw in ipairs(rows) do
         if raw then
-          join_pace(found[i], raw, rules, now)
+          join_row(found[i], raw, rules, now)
         else
           missing[#missing + 1], lacking[#lacking + 1] = names[i], found[i]
         end
       end
       names, found = missing, lacking
     end
+  end
+
+  -- What all jobs are to know of a host by what one of them has stored of it.
+  local function pace_beside(o, shard, now)
+    local is_held, job = is_ordered_hold(o, now), string.sub(redis.sha1hex(shard), 1, 8)
+    local claim = {
+      job = job, till = o.in_flight > 0 and now + UNTOLD_S or 0, started_at = o.last_at, waits_until = 0,
+      in_flight = o.in_flight, slots = UNBOUNDED,
+    }
+    return {
+      next_at = is_held and 0 or o.next_at, hold_until = is_held and 0 or o.hold_until,
+      delay_s = o.is_paced and 0 or o.delay_s, crawl_delay_s = o.crawl_delay_s,
+      incidents = o.incidents, silences = o.silences, incident_at = o.incident_at, last_at = o.last_at,
+      answered_at = o.answered_at, troubled_since = o.troubled_since, troubled_by = o.troubled_by,
+      pace_s = o.pace_s, limit_s = o.limit_s, turn_at = o.last_at, turn_by = o.last_at ~= 0 and job or NOBODY,
+      claims = {claim},
+    }
+  end
+
+  -- What one shard of another job has stored of some hosts: `found(host, pace)` for each that it has.
+  local function read_beside(shard, list, names, now, parse_host, found)
+    local keys, asked = {}, {}
+    for i, key in ipairs(redis.call('HMGET', shard .. ':names', unpack(names))) do
+      if key then keys[#keys + 1], asked[#asked + 1] = key, list[i] end
+    end
+    if #keys == 0 then return end
+    for i, raw in ipairs(redis.call('HMGET', shard .. ':hosts', unpack(keys))) do
+      if raw then found(asked[i], pace_beside(parse_host(keys[i], raw), shard, now)) end
+    end
+  end
+
+  -- Before hosts are asked of which nothing is known to all: other jobs may have been alone there until now. What the
+  -- latest of them has stored counts. It is published with the turn that is taken now, or missed, so it is read once.
+  local function ask_others(keys, hosts, rules, now, parse_host)
+    if not is_shared(now) then return end
+    local list, names, latest = {}, {}, {}
+    for _, key in ipairs(keys) do
+      local h = hosts[key]
+      if not (h.is_free or h.has_pace) then list[#list + 1], names[#names + 1] = h, h.name end
+    end
+    if #list == 0 then return end
+    local function choose_latest(h, pace)
+      if pace.next_at > (latest[h] or h).next_at then latest[h] = pace end
+    end
+    for _, job in ipairs(redis.call('ZRANGEBYSCORE', JOBS, now - HOURS_S, '+inf')) do
+      local shards = job ~= OURS and tonumber(redis.call('HGET', job .. ':0}:meta', 'shards') or 0) or 0
+      for number = 0, shards - 1 do
+        read_beside(job .. ':' .. number .. '}', list, names, now, parse_host, choose_latest)
+      end
+    end
+    for h, pace in pairs(latest) do join_pace(h, pace, pace.claims, false, rules, now) end
   end
 
   -- A request is handed out: grant() has been called.
@@ -204,7 +257,7 @@ do
   end
 
   sharing.is_shared, sharing.nobody = is_shared, NOBODY
-  sharing.join_hosts, sharing.publish_hosts = join_hosts, publish_hosts
+  sharing.join_hosts, sharing.ask_others, sharing.publish_hosts = join_hosts, ask_others, publish_hosts
   sharing.register_job, sharing.leave = register_job, leave
   sharing.take_turn, sharing.miss_turn, sharing.keep_lease = take_turn, miss_turn, keep_lease
 end

@@ -143,6 +143,45 @@ async def what_one_job_reads_in_robots_the_other_keeps(w: FrontierHarness) -> No
     assert_equal(len(await _lease(other)), 1, "now they are")
 
 
+async def _next_job(w: FrontierHarness, signal: HostSignal) -> AdminFrontier | None:
+    """Another job, which begins after the first one has learnt this of its host, alone."""
+    if w.subject.beside is None:
+        return None
+    await w.add_entries(make_entry(1), make_entry(2))
+    lease = await w.lease_one()
+    await _settle(w, w.frontier, lease, signal=signal)
+    other = await w.subject.beside(await w.frontier.read_rules())
+    await other.add([make_entry(number) for number in range(3)])
+    return other
+
+
+@register_check(SPACED)
+async def a_hold_that_one_job_met_alone_the_next_one_keeps(w: FrontierHarness) -> None:
+    """The first one does not ask the host again meanwhile, so it tells nobody."""
+    now = w.clock.now()
+    signal = HostSignal(kind=HostSignalKind.THROTTLED, started_at=now, latency_s=0.1, retry_after_s=30.0)
+    if (other := await _next_job(w, signal)) is None:
+        return
+    w.clock.advance(29.0)
+    assert_equal(len(await _lease(other)), 0, "the host asked for time")
+    w.clock.advance(1.2)
+    assert_equal(len(await _lease(other)), 1, "the time is over")
+
+
+@register_check(SPACED)
+async def a_crawl_delay_that_one_job_read_alone_the_next_one_keeps(w: FrontierHarness) -> None:
+    """The next one has its robots.txt from others, and learns nothing of it itself."""
+    now = w.clock.now()
+    signal = HostSignal(kind=HostSignalKind.OK, started_at=now, robots_read=True, crawl_delay_s=5.0)
+    if (other := await _next_job(w, signal)) is None:
+        return
+    starts = await _run(w, [other], 320)
+    times = [now, *(at for at, _ in starts)]
+    gaps = [later - sooner for sooner, later in pairwise(times)]
+    assert_equal(len(starts), 3, f"all are asked: {starts}")
+    assert_holds(min(gaps) >= 5.0 - 1e-6, f"as far apart as the host wants: {gaps}")
+
+
 @register_check(SPACED)
 async def jobs_with_different_delays_keep_the_longer_one(w: FrontierHarness) -> None:
     """Each start keeps the distance that its own job asks for, and that which the latest one asked for."""
@@ -179,6 +218,27 @@ async def requests_of_a_job_that_is_gone_count_until_their_deadlines(w: Frontier
     assert_equal(len(await _lease(jobs[1])), 0, "until its new deadline")
     w.clock.advance(3.0)
     assert_equal(len(await _lease(jobs[1])), 1, "nobody came back")
+
+
+@register_check(SLOTS)
+async def the_share_of_a_job_that_is_gone_is_free_again(w: FrontierHarness) -> None:
+    """When its leases have run out; of one that is paused, when its last request has ended."""
+    if (jobs := await _two_jobs(w, (30, 30))) is None:
+        return
+    gone, left = jobs
+    first = await _lease(gone, 2)
+    w.clock.advance(STEP_S)
+    ours = await _lease(left)
+    assert_equal((len(first), len(ours)), (2, 2), "each has its half")
+    for lease in ours:
+        await _settle(w, left, lease)
+    assert_equal(
+        len(await _lease(left, ttl_s=9 * TTL_S)), 2, "its half, while the other's may be on their way"
+    )
+    w.clock.advance(TTL_S + 1.0)
+    assert_equal(len(await _lease(left, ttl_s=9 * TTL_S)), 2, "nobody came back: all slots")
+    (again,) = (await gone.lease("http", 1, TTL_S)).leases or (None,)
+    assert_equal(again, None, "and no more than those")
 
 
 @register_check(SPACED)
