@@ -46,13 +46,19 @@ def vm_steps(db, work):
     return count[0]
 
 
+@pytest.mark.parametrize("priority", [0, 1000])
 @pytest.mark.parametrize("hosts", [1, 50])
-def test_a_lease_costs_the_same_however_much_waits(tmp_path, hosts):
+def test_a_lease_costs_the_same_however_much_waits(tmp_path, hosts, priority):
+    """Also where each request has a priority of its own."""
     costs = []
     for waiting in (200, 6000):
         db = Database(tmp_path / f"{waiting}.db")
         frontier = SqliteFrontier(db, "j", FREE, ManualClock())
-        asyncio.run(frontier.add([make_entry(n, f"h{n % hosts}") for n in range(waiting)]))
+        asyncio.run(
+            frontier.add(
+                [make_entry(n, f"h{n % hosts}", priority=priority and priority + n) for n in range(waiting)]
+            )
+        )
         costs.append(vm_steps(db, lambda frontier=frontier: frontier.lease("http", 32, 60)))
         db.close()
     assert costs[1] < costs[0] * 1.2
