@@ -1,7 +1,8 @@
 """Small pictures of pictures, made in a thread. A picture may be broken, or small and unfold to gigabytes.
 
 Only formats are opened that are read by code for pictures alone, and the size that a picture announces is
-checked before it is unfolded.
+checked before it is unfolded. It is in memory once, with four bytes for each pixel at most: what is made of
+it is made strip by strip, and smaller.
 """
 
 from __future__ import annotations
@@ -10,19 +11,24 @@ import asyncio
 import io
 from collections.abc import Mapping
 from functools import cache
+from threading import Lock
 
 from PIL import Image, ImageOps
 
 FORMATS = ("AVIF", "BMP", "GIF", "JPEG", "PNG", "TIFF", "WEBP")
 QUALITY = 85
+GAP = 2
+"""How much larger than its thumbnails a picture is made by the quick way, so that it does not show."""
+STRIP_PIXELS = 1_000_000
+_TURN = Lock()
 
 
 class ThumbnailMaker:
-    """Makes thumbnails, one picture at a time: each may take the memory of ``max_pixels``."""
+    """Makes thumbnails, one picture at a time in the whole process: each may be of ``max_pixels``."""
 
     def __init__(self, max_pixels: int) -> None:
         self._max_pixels = max_pixels
-        self._turn = asyncio.Lock()
+        self._turn = asyncio.Lock()  # of its own loop, so that a thread at most waits for others
 
     async def make_thumbnails(self, path: str, sizes: Mapping[str, tuple[int, int]]) -> dict[str, bytes]:
         """JPEG pictures by the names of their sizes, none larger than the picture itself.
@@ -34,15 +40,17 @@ class ThumbnailMaker:
 
 
 def _make_all(path: str, sizes: dict[str, tuple[int, int]], max_pixels: int) -> dict[str, bytes]:
+    largest = max(max(size) for size in sizes.values())  # it may have to be turned
     try:
-        with Image.open(path, formats=_known_formats()) as opened:
+        with _TURN, Image.open(path, formats=_known_formats()) as opened:
             if opened.width * opened.height > max_pixels:
                 raise ValueError(
                     f"a picture of {opened.width} x {opened.height} pixels: see files.max_pixels"
                 )
-            largest = max(width for width, _ in sizes.values()), max(height for _, height in sizes.values())
-            opened.draft("RGB", largest)  # of JPEG, no more is unfolded than is needed
-            picture = _as_rgb(ImageOps.exif_transpose(opened))
+            opened.draft("RGB", (largest, largest))  # of JPEG, no more is unfolded than is needed
+            picture = _reduce(opened, largest)
+            picture.getexif().update(opened.getexif())
+            ImageOps.exif_transpose(picture, in_place=True)
     except ValueError:
         raise
     except Exception as error:  # the codecs raise whatever the bytes make them
@@ -55,6 +63,19 @@ def _known_formats() -> tuple[str, ...]:
     """Those that this Pillow reads."""
     Image.init()
     return tuple(name for name in FORMATS if name in Image.OPEN)
+
+
+def _reduce(opened: Image.Image, largest: int) -> Image.Image:
+    """The picture without transparency, whole times smaller, but still larger than its thumbnails."""
+    opened.load()
+    width, height = opened.size
+    times = max(1, max(width, height) // (largest * GAP))
+    reduced = Image.new("RGB", (-(-width // times), -(-height // times)))
+    rows = max(1, STRIP_PIXELS // (width * times)) * times
+    for top in range(0, height, rows):
+        strip = _as_rgb(opened.crop((0, top, width, min(top + rows, height))))
+        reduced.paste(strip.reduce(times) if times > 1 else strip, (0, top // times))
+    return reduced
 
 
 def _as_rgb(picture: Image.Image) -> Image.Image:
