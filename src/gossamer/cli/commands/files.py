@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Annotated
 
@@ -12,15 +13,15 @@ from gossamer.cli import completion
 from gossamer.cli.errors import print_message
 from gossamer.cli.options import AsJson, Data, Set
 from gossamer.cli.terminal.backends import run_with_backends, run_with_store
-from gossamer.cli.terminal.output import plain_url, print_json
+from gossamer.cli.terminal.output import plain_url, print_json, print_json_rows
 from gossamer.cli.terminal.tables import print_table
 from gossamer.config.command_settings import settings_of
 from gossamer.config.overrides import parse_seconds
 from gossamer.core.files import StoredFile
 from gossamer.core.text import format_count
 from gossamer.observe.units import format_size
+from gossamer.queries import files as queries
 from gossamer.queries.documents import to_document
-from gossamer.queries.files import list_files as read_files
 from gossamer.queries.jobs import find_job
 from gossamer.wiring.backends import Backends
 
@@ -31,12 +32,13 @@ EXAMPLES = """
 """
 LIST_EXAMPLES = """
   gossamer files list                       those of all crawls
-  gossamer files list shop --json           for programs: where the file of each URL is
+  gossamer files list shop --json           for programs: where the file of each URL is, all
 """
 SWEEP_EXAMPLES = """
   gossamer files sweep --dry-run            say what would be deleted
   gossamer files sweep
 """
+SHOWN = 1000
 NONE = "there are no files; a spider asks for one with: yield response.file(url)"
 
 
@@ -47,30 +49,44 @@ def list_files(
             metavar="JOB", help="Only those of this job.", autocompletion=completion.complete_jobs
         ),
     ] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option(
+            "--limit", "-n", metavar="N", min=1, help="Show the N newest [default: 1000; with --json: all]."
+        ),
+    ] = None,
     data: Data = None,
     settings: Set = None,
     as_json: AsJson = False,
 ) -> None:
     """List the files that crawls have saved, with where they are.
 
-    Paths are below files.url, which is the folder files of the data directory by default.
+    Paths are below files.url, which is the folder files of the data directory by default. The newest stand
+    last. All files, with --json, are written as they are read, job by job.
     """
 
-    async def work(backends: Backends) -> list[StoredFile]:
+    async def work(backends: Backends) -> None:
         job = None if name is None else await find_job(backends, name)
-        return await read_files(backends.files, job)
+        if as_json and limit is None:
+            await print_json_rows(to_document(file) async for file in queries.read_files(backends.files, job))
+            return
+        found = await queries.list_files(backends.files, job, limit or SHOWN)
+        if as_json:
+            print_json(to_document(found))
+        else:
+            _print_files(found)
 
-    found = run_with_backends(settings_of(data, settings), work)
-    if as_json:
-        print_json(to_document(found))
-    elif not found:
+    run_with_backends(settings_of(data, settings), work)
+
+
+def _print_files(found: Sequence[StoredFile]) -> None:
+    if not found:
         print_message(NONE)
-    else:
-        rows = (
-            (file.job, format_size(file.size_bytes), file.type, file.blob, plain_url(file.url))
-            for file in found
-        )
-        print_table(("job", "size", "type", "path", "url"), rows, right=("size",), wide="url")
+        return
+    rows = (
+        (file.job, format_size(file.size_bytes), file.type, file.blob, plain_url(file.url)) for file in found
+    )
+    print_table(("job", "size", "type", "path", "url"), rows, right=("size",), wide="url")
 
 
 def sweep_files(

@@ -7,6 +7,7 @@ before it reaches a terminal.
 from __future__ import annotations
 
 import sys
+from collections.abc import AsyncIterable
 from datetime import datetime
 from typing import Any
 
@@ -25,6 +26,15 @@ LONG = 1000
 def print_json(value: Any) -> None:
     """One JSON value on one line of stdout. Control characters are escaped, so a terminal is safe too."""
     sys.stdout.write(f"{json_line(value)}\n")
+
+
+async def print_json_rows(rows: AsyncIterable[Any]) -> None:
+    """The same of an array, row by row: of any length, with the memory of one row."""
+    opening = "["
+    async for row in rows:
+        sys.stdout.write(opening + json_line(row))
+        opening = ","
+    sys.stdout.write("[]\n" if opening == "[" else "]\n")
 
 
 def local_time(at: float | None) -> str:
