@@ -15,6 +15,8 @@ from gossamer.ports.pipeline import Pipeline
 
 ADMITTED_AT_ONCE = 5000
 """Requests of a page that are admitted without a pause: some 50 ms."""
+MAX_FILES = 50_000
+"""Files that the items of one page may name: as many as a callback may ask for by itself."""
 
 
 async def admit_links(
@@ -75,9 +77,11 @@ async def keep_items(
 
 
 def _request_files(urls: tuple[str, ...], dropped: dict[str, int]) -> list[Request]:
-    """The requests for files that items name; what is no URL is counted into ``dropped``."""
+    """The requests for files that items name; what is no URL or too many is counted into ``dropped``."""
     requests = []
-    for url in urls:
+    if len(urls) > MAX_FILES:
+        dropped[DropKind.LINK.key_of("too_many")] = len(urls) - MAX_FILES
+    for url in urls[:MAX_FILES]:
         try:
             requests.append(Request(url, saves=Saving()))
         except UsageError:

@@ -90,3 +90,16 @@ async def test_files_of_items_become_requests_once_and_what_is_no_url_is_counted
         ("http://a.example/next", True, ""), ("http://a.example/x.png", False, "http"),
     ]  # fmt: skip
     assert len(result.requests) + sum(dropped.values()) == 3
+
+
+async def test_the_items_of_a_page_name_so_many_files_and_no_more(monkeypatch):
+    """One page made to be long filled the frontier: a callback has a limit, and lists in items had none."""
+    monkeypatch.setattr("gossamer.engine.page_results.MAX_FILES", 3)
+    items = tuple(Product(name=name, more=[f"/{name}{n}.png" for n in range(4)]) for name in "ab")
+    dropped = {}
+    kept, result = await keep_items(
+        DefaultPipeline(), ExtractResult(items=items, response=response()), PAGE, dropped
+    )
+    assert [len(record.files) for record in kept] == [4, 4], "the items say what the page says"
+    assert [request.url[-6:] for request in result.requests] == ["a0.png", "a1.png", "a2.png"]
+    assert dropped == {"link:too_many": 5}
