@@ -80,7 +80,8 @@ def _request_files(urls: tuple[str, ...], dropped: dict[str, int]) -> list[Reque
     """The requests for files that items name; what is no URL or too many is counted into ``dropped``."""
     requests = []
     if len(urls) > MAX_FILES:
-        dropped[DropKind.LINK.key_of("too_many")] = len(urls) - MAX_FILES
+        key = DropKind.LINK.key_of("too_many")
+        dropped[key] = dropped.get(key, 0) + len(urls) - MAX_FILES
     for url in urls[:MAX_FILES]:
         try:
             requests.append(Request(url, saves=Saving()))
