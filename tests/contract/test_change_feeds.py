@@ -50,8 +50,8 @@ def mongodb_at(url):
     async def make(clock):
         server = mongodb.make_server(url)
         try:
-            store = MongoStore(server, changes_clock=clock)
-            yield FeedSubject(MongoChangeFeed(server, clock), store, MongoJobStore(server, clock))
+            store = MongoStore(server, follows_changes=True)
+            yield FeedSubject(MongoChangeFeed(server), store, MongoJobStore(server, clock))
         finally:
             await server.close()
 

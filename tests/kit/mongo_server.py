@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import struct
 import sys
+from datetime import UTC, datetime
 from typing import Any
 
 import bson
@@ -146,6 +147,8 @@ def change(document: Document, update: Document, *, is_new: bool) -> None:
                 place[name] = place.get(name, 0) + value
             elif operator == "$max":
                 place[name] = max(place.get(name, value), value)
+            elif operator == "$currentDate" and value is True:
+                place[name] = datetime.now(UTC)
             elif operator == "$unset":
                 place.pop(name, None)
             else:
@@ -232,6 +235,7 @@ class Server:
             "helloOk": True,
             "ismaster": True,
             "isWritablePrimary": True,
+            "localTime": datetime.now(UTC),
             "readOnly": False,
             "maxBsonObjectSize": 16 * 2**20,
             "maxMessageSizeBytes": 48_000_000,

@@ -38,11 +38,11 @@ class MongoStoreBackend:
             history=ours.history,
             seen_resolution_s=ours.seen_resolution,
             ledger_days=ours.ledger_days,
-            changes_clock=clock if settings.outputs else None,
+            follows_changes=bool(settings.outputs),
         )
         self.ledger = MongoLedgerReader(server)
         self.series = MongoSeries(server)
-        self.changes = MongoChangeFeed(server, clock)
+        self.changes = MongoChangeFeed(server)
         self.items = MongoItemReader(server)
         self.tokens = MongoTokenStore(server)
         self.actions = MongoActionLog(server)

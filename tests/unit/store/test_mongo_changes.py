@@ -2,20 +2,22 @@
 
 import asyncio
 from contextlib import asynccontextmanager, suppress
+from datetime import datetime, timedelta
 
 import pytest
 
 from gossamer.core.errors import StorageError
 from gossamer.core.jobs import Job
-from gossamer.store.mongodb import values
-from gossamer.store.mongodb.change_numbers import STALE_S, settle_numbers
+from gossamer.store.mongodb import change_numbers, values
+from gossamer.store.mongodb.change_numbers import PLACE, settle_numbers
 from gossamer.store.mongodb.changes import MongoChangeFeed
 from gossamer.store.mongodb.schema import make_server
 from gossamer.store.mongodb.store import MongoStore
-from gossamer.testing.clock import ManualClock
 from gossamer.testing.contracts.store_harness import make_item, make_visit_result
 from kit.lossy_way import LossyWay
 
+STALE_S = 36_000.0
+"""Nobody is late on a machine that stands still for a while."""
 JOB = Job(id="shop-1", name="shop", target="t", created_at=0.0)
 
 
@@ -35,17 +37,36 @@ class Reader:
 
 
 @asynccontextmanager
-async def opened(url, clock, patience_s=30.0):
+async def opened(url, *, follows_changes=True, patience_s=30.0):
     server = make_server(url, patience_s=patience_s)
     try:
-        yield MongoStore(server, changes_clock=clock), Reader(MongoChangeFeed(server, clock))
+        yield MongoStore(server, follows_changes=follows_changes), Reader(MongoChangeFeed(server))
     finally:
         await server.close()
+
+
+async def age_writers(reader):
+    """What is open was begun so much earlier, by the clock of the server."""
+
+    async def age(db):
+        found = (await db["feed"].find_one(PLACE))["open"]
+        older = {
+            f"open.{name}.at": taken["at"] - timedelta(seconds=STALE_S + 1) for name, taken in found.items()
+        }
+        if older:
+            await db["feed"].update_one(PLACE, {"$set": older})
+
+    await reader.feed._server.run(age)
 
 
 async def see(store, at, **found):
     items = [make_item(key, b'{"n":%d}' % value) for key, value in found.items()]
     await store.write(JOB, [make_visit_result(*items, at=at)])
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch):
+    monkeypatch.setattr(change_numbers, "STALE_S", STALE_S)
 
 
 @pytest.fixture
@@ -66,7 +87,7 @@ def gate(monkeypatch):
 
 async def test_who_writes_is_waited_for_and_nothing_comes_before_what_was_read(mongo_url, gate):
     """A bug it would catch: of two writers the later one is read, and the place of the other is passed."""
-    async with opened(mongo_url, ManualClock()) as (store, reader):
+    async with opened(mongo_url) as (store, reader):
         reached, opens = gate
         first = asyncio.create_task(see(store, 1.0, a=1, b=1))
         await reached.wait()
@@ -80,14 +101,13 @@ async def test_who_writes_is_waited_for_and_nothing_comes_before_what_was_read(m
 
 async def test_who_is_late_holds_up_nobody_and_is_told_later(mongo_url, gate):
     """Bugs it would catch: a worker that was suspended ends all outputs, or what it writes then is lost."""
-    clock = ManualClock()
-    async with opened(mongo_url, clock) as (store, reader):
+    async with opened(mongo_url) as (store, reader):
         reached, opens = gate
         late = asyncio.create_task(see(store, 3.0, a=3, b=3))
         await reached.wait()
         await see(store, 2.0, b=2, c=2)
         assert await reader.read() == []
-        clock.advance(STALE_S + 1)
+        await age_writers(reader)
         assert await reader.read() == [("b", 2), ("c", 2)]
         opens.set()
         await late
@@ -99,18 +119,37 @@ async def test_who_is_late_holds_up_nobody_and_is_told_later(mongo_url, gate):
             assert len(one.told) == len(set(one.told))
 
 
+async def test_how_long_somebody_writes_is_told_by_the_servers_clock(mongo_url, gate):
+    """A writer whose machine was an hour ahead held up all outputs for an hour when it was killed."""
+    async with opened(mongo_url) as (store, reader):
+        reached, opens = gate
+        server = reader.feed._server
+
+        async def read_time(db):
+            return (await db.command("hello"))["localTime"]
+
+        before = await server.run(read_time)
+        writing = asyncio.create_task(see(store, 1.0, a=1))
+        await reached.wait()
+        feed = await server.run(lambda db: db["feed"].find_one(PLACE))
+        (taken,) = feed["open"].values()
+        assert isinstance(taken["at"], datetime)
+        assert before <= taken["at"] <= await server.run(read_time)
+        opens.set()
+        await writing
+
+
 async def test_what_is_late_and_comes_just_while_it_is_read_is_told_once(mongo_url, gate, monkeypatch):
     """A bug it would catch: it is told with its old number, and with its new one again."""
-    clock = ManualClock()
-    async with opened(mongo_url, clock) as (store, reader):
+    async with opened(mongo_url) as (store, reader):
         reached, opens = gate
         late = asyncio.create_task(see(store, 3.0, a=3, b=3))
         await reached.wait()
         await see(store, 2.0, b=2, c=2)
-        clock.advance(STALE_S + 1)
+        await age_writers(reader)
 
-        async def settle_and_let_in(db, now):
-            state = await settle_numbers(db, now)
+        async def settle_and_let_in(db):
+            state = await settle_numbers(db)
             opens.set()
             await late
             return state
@@ -122,11 +161,11 @@ async def test_what_is_late_and_comes_just_while_it_is_read_is_told_once(mongo_u
 @pytest.mark.parametrize("step", [3, pytest.param(1, marks=pytest.mark.thorough)])
 async def test_a_batch_that_is_killed_anywhere_is_told_once_when_another_has_written_it(mongo_url, step):
     """Bugs it would catch: what a killed worker had stored is never told, or is told again."""
-    clock, way = ManualClock(), LossyWay(mongo_url)
+    way = LossyWay(mongo_url)
     async with (
         way.opened() as url,
-        opened(url, clock, patience_s=0.0) as (killed, _),
-        opened(mongo_url, clock) as (store, reader),
+        opened(url, patience_s=0.0) as (killed, _),
+        opened(mongo_url) as (store, reader),
     ):
         await see(store, 0.0, a=0)
         told = list(await reader.read())
@@ -137,14 +176,14 @@ async def test_a_batch_that_is_killed_anywhere_is_told_once_when_another_has_wri
             await see(store, float(number), c=number)
             await reader.read()
             await see(store, float(number), a=number, b=number)
-            clock.advance(STALE_S + 1)
+            await age_writers(reader)
             told += [(key, number) for key in "abc"]
             assert sorted(await reader.read()) == sorted(told), f"killed after {number} commands"
 
 
 async def test_nothing_is_numbered_where_nobody_asks_for_changes(mongo_url):
     """It would cost every batch three commands."""
-    async with opened(mongo_url, None) as (store, _):
+    async with opened(mongo_url, follows_changes=False) as (store, _):
         await see(store, 1.0, a=1)
         assert await store._server.run(lambda db: db["feed"].find().to_list()) == []
         (item,) = await store._server.run(lambda db: db["item"].find().to_list())

@@ -4,7 +4,8 @@ A change gets its number before it is written, so one with a later number may be
 takes numbers is noted as long as it writes, in the document that also says how far the numbers have come:
 before the first number that is being written, nothing comes any more. Who was killed would hold up all others
 for ever: after ``STALE_S`` its numbers are given up, and what is or will be found with one of them gets a new
-number, however late it was written.
+number, however late it was written. How long somebody writes is told by the server's clock alone: the clocks
+of two machines, one that writes and one that reads, may be minutes apart.
 
 The document: ``value``, the highest number; ``open`` and ``late``, by writer, the numbers that are being
 written and those that were given up; ``floor``: up to here, changes are forgotten.
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 from msgspec.structs import replace
@@ -35,7 +37,7 @@ class NumberRange(Record, frozen=True):
 
     first: int
     last: int
-    at: float  # when they were taken, or given up: seconds since the epoch
+    at: float  # when they were taken, or given up, by the server's clock: seconds since the epoch
 
 
 class FeedState(Record, frozen=True, kw_only=True):
@@ -56,7 +58,7 @@ class FeedState(Record, frozen=True, kw_only=True):
         return any(taken.first <= number <= taken.last for taken in self.late.values())
 
 
-async def open_numbers(db: MongoDatabase, writer: str, count: int, now: float) -> int:
+async def open_numbers(db: MongoDatabase, writer: str, count: int) -> int:
     """The first of ``count`` new numbers, which are open until :func:`close_numbers`.
 
     Who asks again for as many, since the answer was lost, gets the same ones if they are still open.
@@ -71,9 +73,9 @@ async def open_numbers(db: MongoDatabase, writer: str, count: int, now: float) -
         if writer in state.open:
             return state.open[writer].first
         first, last = state.value + 1, state.value + count
-        taken = {"first": first, "last": last, "at": now}
+        taken = {"value": last, f"open.{writer}.first": first, f"open.{writer}.last": last}
         done = await feed.update_one(
-            {**PLACE, "value": state.value}, {"$set": {"value": last, f"open.{writer}": taken}}
+            {**PLACE, "value": state.value}, {"$set": taken, "$currentDate": {f"open.{writer}.at": True}}
         )
         if done.matched_count:
             return first
@@ -84,20 +86,23 @@ async def close_numbers(db: MongoDatabase, writer: str) -> None:
     await db["feed"].update_one(PLACE, {"$unset": {f"open.{writer}": ""}})
 
 
-async def settle_numbers(db: MongoDatabase, now: float) -> FeedState:
+async def settle_numbers(db: MongoDatabase) -> FeedState:
     """Give up what was not finished, give new numbers to what is late; how far all is settled then."""
     state = await _read_state(db)
+    if not (state.open or state.late):
+        return state
+    now = _seconds_of((await db.command("hello"))["localTime"])
     if stale := {name: taken for name, taken in state.open.items() if taken.at < now - STALE_S}:
-        late = await _give_up(db, stale, now)
+        late = await _give_up(db, stale)
         still_open = {name: taken for name, taken in state.open.items() if name not in late}
         state = replace(state, open=still_open, late={**state.late, **late})
     if state.late:
-        await _renumber(db, list(state.late.values()), now)
+        await _renumber(db, list(state.late.values()))
         await _forget_late(db, state, now)
     return state
 
 
-async def _give_up(db: MongoDatabase, stale: Mapping[str, NumberRange], now: float) -> dict[str, NumberRange]:
+async def _give_up(db: MongoDatabase, stale: Mapping[str, NumberRange]) -> dict[str, NumberRange]:
     """Those that were still open, and now are late."""
     feed = db["feed"].with_options(write_concern=QUICK)
     late = {}
@@ -106,15 +111,16 @@ async def _give_up(db: MongoDatabase, stale: Mapping[str, NumberRange], now: flo
             {**PLACE, f"open.{name}.first": taken.first},
             {
                 "$unset": {f"open.{name}": ""},
-                "$set": {f"late.{name}": {"first": taken.first, "last": taken.last, "at": now}},
+                "$set": {f"late.{name}.first": taken.first, f"late.{name}.last": taken.last},
+                "$currentDate": {f"late.{name}.at": True},
             },
         )
         if done.matched_count:
-            late[name] = replace(taken, at=now)
+            late[name] = taken
     return late
 
 
-async def _renumber(db: MongoDatabase, late: Sequence[NumberRange], now: float) -> None:
+async def _renumber(db: MongoDatabase, late: Sequence[NumberRange]) -> None:
     """Give new numbers to what was written with these, if anything was since the last time."""
     items = db["item"].with_options(write_concern=QUICK)
     ranges = [{"change": {"$gte": taken.first, "$lte": taken.last}} for taken in late]
@@ -122,7 +128,7 @@ async def _renumber(db: MongoDatabase, late: Sequence[NumberRange], now: float) 
     if not found:
         return
     writer = secrets.token_hex(12)
-    first = await open_numbers(db, writer, len(found), now)
+    first = await open_numbers(db, writer, len(found))
     changes: list[UpdateOne] = [
         UpdateOne({"_id": one["_id"], "change": one["change"]}, {"$set": {"change": first + number}})
         for number, one in enumerate(found)
@@ -145,7 +151,14 @@ async def _read_state(db: MongoDatabase) -> FeedState:
 
 def _state_of(document: Mapping[str, Any]) -> FeedState:
     ranges = {
-        name: {writer: NumberRange(**taken) for writer, taken in document.get(name, {}).items()}
+        name: {
+            writer: NumberRange(taken["first"], taken["last"], _seconds_of(taken["at"]))
+            for writer, taken in document.get(name, {}).items()
+        }
         for name in ("open", "late")
     }
     return FeedState(value=document.get("value", 0), floor=document.get("floor", 0), **ranges)
+
+
+def _seconds_of(at: datetime) -> float:
+    return at.replace(tzinfo=UTC).timestamp()

@@ -10,7 +10,6 @@ from msgspec.structs import asdict
 from gossamer.core.changes import ChangedItem, ItemChanges, OutputPosition
 from gossamer.drivers.mongodb.packages import driver
 from gossamer.drivers.mongodb.server import Document, MongoDatabase, MongoServer
-from gossamer.ports.clock import Clock
 from gossamer.store.mongodb.change_numbers import PLACE, settle_numbers
 from gossamer.store.mongodb.documents import item_of
 
@@ -18,9 +17,8 @@ from gossamer.store.mongodb.documents import item_of
 class MongoChangeFeed:
     """A ``ChangeFeed`` on a server."""
 
-    def __init__(self, server: MongoServer, clock: Clock) -> None:
+    def __init__(self, server: MongoServer) -> None:
         self._server = server
-        self._clock = clock
 
     async def read_changes(self, after: str, limit: int, until: str = "") -> ItemChanges:
         """See :class:`~gossamer.ports.change_feed.ChangeFeed`.
@@ -29,7 +27,7 @@ class MongoChangeFeed:
         """
 
         async def read(db: MongoDatabase) -> ItemChanges:
-            state = await settle_numbers(db, self._clock.now())
+            state = await settle_numbers(db)
             last = min(state.settled, int(until)) if until else state.settled
             query = {"change": {"$gt": max(int(after or 0), state.floor), "$lte": last}}
             rows = [row async for row in db["item"].find(query).sort("change", 1).limit(limit)]

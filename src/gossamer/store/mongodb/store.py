@@ -23,7 +23,6 @@ from gossamer.drivers.mongodb.errors import is_only_duplicates
 from gossamer.drivers.mongodb.packages import AsyncCollection, UpdateOne, driver
 from gossamer.drivers.mongodb.server import QUICK, Document, MongoDatabase, MongoServer
 from gossamer.policy.item_filter import fits_filter
-from gossamer.ports.clock import Clock
 from gossamer.store.counters import count_stale
 from gossamer.store.mongodb.batch import SEEN, MongoBatch, batch_of, batch_of_attempts
 from gossamer.store.mongodb.change_numbers import close_numbers
@@ -47,7 +46,7 @@ class MongoStore:
     ``min_interval_s``: an item that changed less than this ago is not changed again. ``history``: all former
     versions of items are kept, not only those that another job saw. ``seen_resolution_s``: an item that is
     found as it was is written only if it was last seen longer ago than this. ``ledger_days``: days that the
-    ledger keeps; ``None`` is all. ``changes_clock``: changes of items are noted for outputs, at its times.
+    ledger keeps; ``None`` is all. ``follows_changes``: changes of items are noted for outputs.
     """
 
     def __init__(
@@ -58,12 +57,12 @@ class MongoStore:
         history: bool = False,
         seen_resolution_s: float = 3600.0,
         ledger_days: int | None = None,
-        changes_clock: Clock | None = None,
+        follows_changes: bool = False,
     ) -> None:
         self._server = server
         self._rules = ItemRules(min_interval_s, seen_resolution_s, history)
         self._ledger_days = ledger_days
-        self._changes_clock = changes_clock
+        self._follows_changes = follows_changes
         self._writers: list[BatchWriter] = []  # that are not writing now
 
     def __repr__(self) -> str:
@@ -92,9 +91,7 @@ class MongoStore:
         await self._write_counted(write)
 
     async def _store_items(self, db: MongoDatabase, batch: MongoBatch) -> list[SeenVersion]:
-        if self._changes_clock is None:
-            return await upsert_items(db, batch, self._rules)
-        seen = await upsert_items(db, batch, self._rules, self._changes_clock.now())
+        seen = await upsert_items(db, batch, self._rules, notes_changes=self._follows_changes)
         if batch.first_change is not None:
             await close_numbers(db, batch.token)
         return seen

@@ -42,11 +42,11 @@ class SeenVersion(NamedTuple):
 
 
 async def upsert_items(
-    db: MongoDatabase, batch: MongoBatch, rules: ItemRules, noted_at: float | None = None
+    db: MongoDatabase, batch: MongoBatch, rules: ItemRules, *, notes_changes: bool = False
 ) -> list[SeenVersion]:
     """Store the items of a batch; the versions that its job saw.
 
-    ``noted_at``: changes are noted for outputs, now. Their numbers are the caller's to close.
+    ``notes_changes``: for outputs. Their numbers are the caller's to close.
     """
     items = db["item"].with_options(write_concern=QUICK)
     numbers: dict[bytes, int] = {}
@@ -61,8 +61,8 @@ async def upsert_items(
             one: _plan_change(known.get(one), found, numbers.get(one, 0), batch, rules)
             for one, found in batch.items.items()
         }
-        if noted_at is not None:
-            await _number_changes(db, batch, wanted, noted_at)
+        if notes_changes:
+            await _number_changes(db, batch, wanted)
         replaced = [
             one
             for one, plan in wanted.items()
@@ -98,13 +98,11 @@ def _plan_change(
     return plan
 
 
-async def _number_changes(
-    db: MongoDatabase, batch: MongoBatch, wanted: Mapping[bytes, Document], now: float
-) -> None:
+async def _number_changes(db: MongoDatabase, batch: MongoBatch, wanted: Mapping[bytes, Document]) -> None:
     """Give each new value the number of its change: one that is open, also at another try of the batch."""
     changed = [(place, plan) for place, plan in enumerate(wanted.values()) if "version" in plan]
     if changed:
-        batch.first_change = first = await open_numbers(db, batch.token, len(batch.items), now)
+        batch.first_change = first = await open_numbers(db, batch.token, len(batch.items))
         for place, plan in changed:
             plan["change"] = first + place
 
