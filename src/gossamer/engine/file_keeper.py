@@ -7,6 +7,7 @@ is done again. Bytes that a row names are not put again, and none that were seen
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from gossamer.core.record import Record
 from gossamer.core.requests import Request
 from gossamer.core.results import FetchResult, ItemRecord
 from gossamer.core.routes import DIRECT, Route
-from gossamer.policy.file_names import is_raster, is_wanted, name_blob, name_thumbnail, read_type
+from gossamer.policy.file_names import is_raster, is_wanted, name_blob, name_owner, name_thumbnail, read_type
 from gossamer.policy.retry import fault_of_status
 from gossamer.policy.validators import NOT_MODIFIED, is_conditional, question_of, validator_of
 from gossamer.ports.blob_store import BlobStore
@@ -50,7 +51,8 @@ class FileOptions(Record, frozen=True, kw_only=True):
 class FileKeeper:
     """Fetches files for one worker of a job, and keeps them.
 
-    ``spool_bytes`` makes a file of an answer that a fetcher gave in memory.
+    ``spool_bytes`` makes a file of an answer that a fetcher gave in memory. ``store`` is what people call the
+    store of ``files``: the place of ``blobs`` is told that its files are there.
     """
 
     def __init__(
@@ -61,6 +63,7 @@ class FileKeeper:
         blobs: BlobStore,
         options: FileOptions,
         *,
+        store: str,
         clock: Clock,
         make_record: MakeRecord,
         make_thumbnails: MakeThumbnails,
@@ -70,6 +73,9 @@ class FileKeeper:
         self._fetcher = fetcher
         self._files = files
         self._blobs = blobs
+        self._store_name = store
+        self._telling = asyncio.Lock()
+        self._is_told = False  # the place, whose files are there
         self._clock = clock
         self._options = options
         self._make_record = make_record
@@ -138,6 +144,7 @@ class FileKeeper:
         known = await self._files.see_body(saved.sha256, now)
         blob = name_blob(saved.sha256, kind) if known is None else known.blob
         if known is None or await self._blobs.stat_blob(blob) is None:
+            await self._tell_place()
             await self._blobs.put_file(blob, Path(saved.path))
         return StoredFile(
             job=self._job,
@@ -152,6 +159,12 @@ class FileKeeper:
             stored_at=now,
             last_seen=now,
         )
+
+    async def _tell_place(self) -> None:
+        async with self._telling:
+            if not self._is_told:
+                await self._blobs.put_bytes(name_owner(self._store_name), f"{self._store_name}\n".encode())
+                self._is_told = True
 
     async def _keep_thumbnails(self, kind: str, saved: SavedFile, dropped: dict[str, int]) -> tuple[str, ...]:
         """The names of the sizes that the picture is kept in, too; a broken picture has none."""

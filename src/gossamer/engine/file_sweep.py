@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from gossamer.core.blobs import BlobInfo
+from gossamer.core.errors import UsageError
 from gossamer.core.record import Record
-from gossamer.policy.file_names import read_digest
+from gossamer.policy.file_names import STORES, name_owner, read_digest
 from gossamer.ports.blob_store import BlobStore
 from gossamer.ports.file_store import FileStore
 
@@ -25,12 +26,14 @@ class SweepResult(Record, frozen=True, kw_only=True):
 
 
 async def sweep_files(
-    files: FileStore, blobs: BlobStore, before: float, *, is_dry: bool = False
+    files: FileStore, blobs: BlobStore, before: float, *, store: str, is_dry: bool = False
 ) -> SweepResult:
     """Delete what no row names and what was put before then; ``is_dry``: only count.
 
-    Whatever else is in the same place stays. Raises ``StorageError``.
+    Whatever else is in the same place stays. Raises ``StorageError``, and ``UsageError`` where another store
+    than ``store`` has files there, too: what only its rows name would be deleted.
     """
+    await _check_owners(blobs, store)
     result = SweepResult()
     part: list[BlobInfo] = []
     async for info in blobs.list_blobs(""):
@@ -41,6 +44,17 @@ async def sweep_files(
             part = []
     result = await _sweep_part(result, part, files, blobs, before, is_dry=is_dry)
     return result if is_dry else _added(result, unfinished=await blobs.delete_unfinished(before))
+
+
+async def _check_owners(blobs: BlobStore, store: str) -> None:
+    async for info in blobs.list_blobs(f"{STORES}/"):
+        if info.name != name_owner(store):
+            other = (await blobs.read_range(info.name, 0, 300)).decode(errors="replace").strip()
+            raise UsageError(
+                f"nothing was swept: the files of another store are in the same place ({other}), and would "
+                f"be deleted; give each store a files.url of its own, or delete {info.name} there if that "
+                "store is gone"
+            )
 
 
 async def _sweep_part(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
+from hashlib import blake2b
 
 EXTENSIONS = {
     "application/epub+zip": "epub",
@@ -67,6 +68,9 @@ EXTENSIONS = {
 UNKNOWN_TYPE, UNKNOWN_EXTENSION = "application/octet-stream", "bin"
 THUMBNAILS = "thumbs"
 """The folder of thumbnails; each size has one of its own in there."""
+
+STORES = "stores"
+"""The folder of what says whose files are in a place."""
 
 _SAME = {
     "application/x-gzip": "application/gzip",
@@ -133,6 +137,11 @@ def name_blob(sha256: str, kind: str) -> str:
 def name_thumbnail(sha256: str, size: str) -> str:
     """The name of a thumbnail by the bytes of its picture and by what its size is called."""
     return f"{THUMBNAILS}/{size}/{sha256[:2]}/{sha256}.jpg"
+
+
+def name_owner(store: str) -> str:
+    """The name of what says that files of a store are in a place."""
+    return f"{STORES}/{blake2b(store.encode(), digest_size=16).hexdigest()}.txt"
 
 
 def read_digest(name: str) -> str:

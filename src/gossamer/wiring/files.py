@@ -11,9 +11,10 @@ from importlib import import_module
 from pathlib import Path
 
 from gossamer.config.settings import Settings
-from gossamer.core.errors import MissingServiceError, StorageError
+from gossamer.core.errors import MissingServiceError, StorageError, UsageError
 from gossamer.core.files import SavedFile, StoredFile
 from gossamer.core.jobs import Job
+from gossamer.core.redaction import shown_server
 from gossamer.core.results import ItemRecord
 from gossamer.engine.file_keeper import FileKeeper, FileOptions, MakeThumbnails, Sizes
 from gossamer.engine.file_sweep import GRACE_S, SweepResult, sweep_files
@@ -26,6 +27,7 @@ from gossamer.ports.file_store import FileStore
 from gossamer.runtime.spool import SpooledFile
 from gossamer.wiring.backends import Backends
 from gossamer.wiring.blobs import open_blobs
+from gossamer.wiring.databases import database_path
 from gossamer.wiring.fetchers import SPOOL
 
 log = logging.getLogger("gossamer.crawl")
@@ -43,6 +45,7 @@ def open_keeper(settings: Settings, backends: Backends, job: Job, fetcher: Fetch
             types=said.types,
             thumbnails={name: (width, height) for name, (width, height) in said.thumbnails.items()},
         ),
+        store=_store_of(settings),
         clock=backends.clock,
         make_record=partial(_make_record, DefaultPipeline()),
         make_thumbnails=_thumbnail_maker(settings),
@@ -57,7 +60,7 @@ def open_files(settings: Settings) -> BlobStore:
 
 async def sweep(settings: Settings, files: FileStore, before: float, *, is_dry: bool = False) -> SweepResult:
     """Delete what no row names and what is older. Raises ``OperatorError``."""
-    return await sweep_files(files, open_files(settings), before, is_dry=is_dry)
+    return await sweep_files(files, open_files(settings), before, store=_store_of(settings), is_dry=is_dry)
 
 
 async def prune_files(
@@ -70,8 +73,20 @@ async def prune_files(
     days = settings.files.days
     if days is None or not (await files.forget_files(now - days * 86_400.0) or always_sweeps):
         return
-    swept = await sweep(settings, files, now - GRACE_S)
+    try:
+        swept = await sweep(settings, files, now - GRACE_S)
+    except UsageError as error:
+        log.warning("files older than files.days are left in their place: %s", error)
+        return
     log.info("files not seen for longer than files.days that were deleted: %d", swept.blobs)
+
+
+def _store_of(settings: Settings) -> str:
+    """What people call the store whose rows name the files."""
+    url = settings.store.url
+    if url is None or url.startswith("sqlite:"):
+        return str(database_path(settings, url).resolve())
+    return shown_server(url)
 
 
 def place_of(settings: Settings) -> str:

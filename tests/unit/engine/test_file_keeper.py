@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from gossamer.blobs.folder import FolderBlobStore
-from gossamer.core.errors import Fault, FetchError, StorageError
+from gossamer.core.errors import Fault, FetchError, StorageError, UsageError
 from gossamer.core.files import Saving
 from gossamer.core.requests import Request
 from gossamer.core.results import FetchResult
@@ -47,7 +47,7 @@ def count_calls(of, name):
 class Shelf:
     """A keeper with what it works with; the site answers what ``answer`` says."""
 
-    def __init__(self, folder, job="shop-1", files=None, **options):
+    def __init__(self, folder, job="shop-1", files=None, store="one", **options):
         self.clock = ManualClock(1000.0)
         self.files = files or MemoryFileStore()
         self.blobs = FolderBlobStore(folder / "files")
@@ -69,6 +69,7 @@ class Shelf:
             self.files,
             self.blobs,
             FileOptions(**options),
+            store=store,
             clock=self.clock,
             make_record=lambda file, name, page: record(make_file_item(file, name), page),
             make_thumbnails=ThumbnailMaker(10_000).make_thumbnails,
@@ -89,9 +90,8 @@ class Shelf:
         return await self.keeper.keep_file(request, await self.keeper.fetch(request))
 
     def names(self):
-        return sorted(
-            path.relative_to(self.folder).as_posix() for path in self.folder.rglob("*") if path.is_file()
-        )
+        found = [path.relative_to(self.folder).as_posix() for path in self.folder.rglob("*.*")]
+        return sorted(name for name in found if not name.startswith("stores/"))
 
 
 async def test_equal_bytes_are_stored_once_whatever_they_are_called(tmp_path):
@@ -247,7 +247,7 @@ async def test_a_sweep_deletes_what_nobody_names_and_nothing_else(tmp_path):
     await shelf.blobs.put_bytes(orphans[1], b"put again just now")
 
     async def sweep(before, **options):
-        found = await sweep_files(shelf.files, shelf.blobs, before, **options)
+        found = await sweep_files(shelf.files, shelf.blobs, before, store="one", **options)
         return found.blobs, found.size_bytes, found.kept, found.young, found.unfinished
 
     assert await sweep(499.0) == (0, 0, 3, 2, 0), "all is too young"
@@ -258,3 +258,18 @@ async def test_a_sweep_deletes_what_nobody_names_and_nothing_else(tmp_path):
     await shelf.files.forget_files(2000.0)
     await sweep(float("inf"))
     assert shelf.names() == ["mine/own.txt"], "what no row names any longer is an orphan, too"
+
+
+async def test_a_sweep_leaves_the_files_of_another_store_in_the_same_place(tmp_path):
+    """Its rows are not ours to read: all of its files were taken for left over."""
+    ours, theirs = Shelf(tmp_path), Shelf(tmp_path, store="postgresql://db/other")
+    await ours.keep()
+    theirs.answer = (200, b"%PDF-2", {})
+    await theirs.keep()
+    for shelf, other in ((ours, "postgresql://db/other"), (theirs, "one")):
+        with pytest.raises(UsageError, match=rf"same place \({other}\).* delete stores/"):
+            await sweep_files(shelf.files, shelf.blobs, float("inf"), store=shelf.keeper._store_name)
+    assert len(ours.names()) == 2
+    (gone,) = (path for path in (tmp_path / "files" / "stores").iterdir() if "other" in path.read_text())
+    gone.unlink()
+    assert (await sweep_files(ours.files, ours.blobs, float("inf"), store="one")).blobs == 1
