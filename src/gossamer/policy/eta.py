@@ -37,7 +37,7 @@ def estimate_time_left(samples: Sequence[JobSample], *, max_pages: int | None = 
     budget_s = None if max_pages is None or not pace else max(0, max_pages - last.pages) / pace
     shrinking = (first.waiting - last.waiting) / took_s
     emptied_s = last.waiting / shrinking if shrinking > 0 else None
-    listed_s = _listed_time(first, last, pace)
+    listed_s = _listed_time(samples, pace)
     end_s = emptied_s if listed_s is None else listed_s
     if budget_s is not None and (end_s is None or budget_s < end_s):
         return TimeEstimate(pages_per_s=pace, seconds=budget_s, reason="until the budget of pages is spent")
@@ -47,12 +47,17 @@ def estimate_time_left(samples: Sequence[JobSample], *, max_pages: int | None = 
     return TimeEstimate(pages_per_s=pace, reason=reason)
 
 
-def _listed_time(first: JobSample, last: JobSample, pages_per_s: float) -> float | None:
+def _listed_time(samples: Sequence[JobSample], pages_per_s: float) -> float | None:
     """The time until all that is announced is there; ``None``: it is, or nothing says when it will be.
 
-    What waits takes its time, too, whatever it leads to.
+    A crawl that has seen all listings finds things faster than before: the later half of the samples tells
+    sooner. What waits takes its time, too, whatever it leads to.
     """
-    left, come = last.listed - last.listed_done, last.listed_done - first.listed_done
-    if left <= 0 or come <= 0 or not pages_per_s:
+    last = samples[-1]
+    left, rate = last.listed - last.listed_done, 0.0
+    for first in (samples[0], samples[len(samples) // 2]):
+        if last.at - first.at >= LEAST_S:
+            rate = max(rate, (last.listed_done - first.listed_done) / (last.at - first.at))
+    if left <= 0 or rate <= 0 or not pages_per_s:
         return None
-    return max(left * (last.at - first.at) / come, last.waiting / pages_per_s)
+    return max(left / rate, last.waiting / pages_per_s)

@@ -471,6 +471,8 @@ def test_eta_by_what_the_site_announces():
     found = estimate_time_left(listing(0, 50, 100))
     assert (found.seconds, "announces" in found.reason) == (60.0, True), "300 more, 5 a second"
     assert estimate_time_left(listing(0, 50, 100), max_pages=210).seconds == 1.0, "a budget ends it before"
+    lists_first = [replace(row, waiting=100) for row in listing(0, 0, 5, 105)]
+    assert estimate_time_left(lists_first).seconds == 29.5, "295 more, and lately 10 a second"
     hardly_any_left = estimate_time_left(listing(100, 200, 399))
     assert hardly_any_left.seconds == 40.0, "what waits takes its time, too: 400 requests, 10 a second"
 
