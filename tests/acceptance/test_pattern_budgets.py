@@ -184,6 +184,7 @@ def test_every_command_names_the_budget(tmp_path: Path) -> None:
         assert report["refused"] == budget["refused"] > PRODUCTS
         shown = run_program("report", "budgets", *data)
         assert "5 of 5 pages" in shown.stdout, shown.stdout
+        assert f"1 budget spent; {budget['refused']} requests refused or put last" in shown.stderr
         assert f"products: 5 of 5 pages, {budget['refused']} requests refused" in (
             run_program("status", "shop", *data).stdout
         )

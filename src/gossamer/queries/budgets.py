@@ -35,7 +35,7 @@ def describe_report(found: BudgetReport) -> str:
     if not found.budgets:
         return "there is no budget of a URL pattern, and no host is over its budget"
     spent = format_count(sum(bool(status.spent) for status in found.budgets), "budget")
-    return f"{spent} spent; {format_count(found.refused, 'request')} refused"
+    return f"{spent} spent; {format_count(found.refused, 'request')} refused or put last"
 
 
 async def find_spent_budget(backends: Backends, job: Job, url: str) -> BudgetStatus | None:
