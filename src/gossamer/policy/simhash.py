@@ -12,8 +12,6 @@ from collections import OrderedDict
 from hashlib import blake2b
 from itertools import islice
 
-MOST_DISTANCE = 3
-"""Bits: with more, two fingerprints may have no part in common."""
 MAX_WORDS = 20_000
 """Of one page; those behind them do not count."""
 MAX_PAGES = 50_000
@@ -27,9 +25,9 @@ _BIT = [bytes(value >> bit & 1 for value in range(256)) for bit in range(8)]
 """For each bit a table from a byte to that bit of it."""
 
 
-def simhash_of(text: str, min_words: int, max_words: int = MAX_WORDS) -> int | None:
+def simhash_of(text: str, min_words: int) -> int | None:
     """64 bits for the first words of a text; ``None``: it has too few to be compared."""
-    words = [found[0] for found in zip(_WORD.findall(text.lower()), range(max_words), strict=False)]
+    words = [found[0] for found in zip(_WORD.findall(text.lower()), range(MAX_WORDS), strict=False)]
     if len(words) < max(min_words, SHINGLE):
         return None
     shingles = zip(words, words[1:], words[2:], strict=False)
@@ -46,7 +44,10 @@ def simhash_of(text: str, min_words: int, max_words: int = MAX_WORDS) -> int | N
 
 
 class PageIndex:
-    """The fingerprints of pages in many groups, the latest of them; pages of one group are compared."""
+    """The fingerprints of pages in many groups, the latest of them; pages of one group are compared.
+
+    With a ``distance`` of more than 3 bits two of them may have no part in common, and are not compared.
+    """
 
     def __init__(self, distance: int, most: int = MAX_PAGES) -> None:
         self._distance = distance

@@ -78,4 +78,4 @@ def _compare(one: TextSketch, other: TextSketch) -> float:
         return inf
     size = one[0] + other[0]
     words = (1 - alike) / (1 + alike) * size / (2 * SHINGLE)  # one that differs changes three on each side
-    return words / max(FEW_WORDS, size / 2 / MANY_WORDS)
+    return round(words / max(FEW_WORDS, size / 2 / MANY_WORDS), 6)
