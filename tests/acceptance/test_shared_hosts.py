@@ -58,22 +58,26 @@ class {name}(Spider):
 """
 
 
-def test_two_crawls_of_different_size_keep_one_pace_and_both_progress(tmp_path: Path) -> None:
-    """The host's own log, of two processes on one file: no more than one of them may ask, by turns."""
-    page = SiteResponse(200, b"<!doctype html><title>Page</title>")
+def crawl_both(tmp_path: Path, page: SiteResponse, *options: str) -> list[Hit]:
+    """The host's own log of two crawls by two processes on one file, until the smaller one is done."""
     with serve_in_thread(lambda path, headers: page) as site:
         crawls = {}
         for name, pages in (("large", 2_000), ("small", 12)):
             spider = tmp_path / f"{name}.py"
             spider.write_text(LISTED.format(name=name, url=site.url, pages=pages))
-            more = ("--delay", "0.1", "--no-robots", "--data", tmp_path / "data")
-            crawls[name] = start("crawl", spider, *more)
+            crawls[name] = start("crawl", spider, *options, "--no-robots", "--data", tmp_path / "data")
             while not any(hit.path.startswith(f"/{name}/") for hit in site.hits):
                 assert crawls[name].poll() is None, f"{name} ended before its first page"
         assert crawls["small"].wait(60) == 0
         hits = list(site.hits)
         crawls["large"].kill()
         crawls["large"].wait()
+    return hits
+
+
+def test_two_crawls_of_different_size_keep_one_pace_and_both_progress(tmp_path: Path) -> None:
+    """No more than one of them may ask, by turns."""
+    hits = crawl_both(tmp_path, SiteResponse(200, b"<!doctype html><title>Page</title>"), "--delay", "0.1")
     both = [hit for hit in hits if hit.at >= max(first_of(hits, "large"), first_of(hits, "small"))]
     gaps = [later.at - sooner.at for sooner, later in pairwise(both)]
     close = [gap for gap in gaps if gap < 0.06]  # a gap is measured where it arrives, late as that may be
@@ -81,6 +85,15 @@ def test_two_crawls_of_different_size_keep_one_pace_and_both_progress(tmp_path: 
     assert sum(gaps) >= 0.09 * len(gaps), "one delay for both"
     taken = [hit.path.split("/")[1] for hit in both]
     assert 8 <= taken.count("large") <= 20, f"by turns: {taken}"
+
+
+def test_two_crawls_without_a_delay_have_one_slot_together(tmp_path: Path) -> None:
+    """The host takes its time for each answer: no request comes before the answer to the one before it."""
+    page = SiteResponse(200, b"<!doctype html><title>Page</title>", delay_s=0.1)
+    hits = crawl_both(tmp_path, page, "--delay", "0", "--per-host", "1")
+    gaps = [later.at - sooner.at for sooner, later in pairwise(hits)]
+    assert min(gaps) >= 0.095, gaps
+    assert {hit.path.split("/")[1] for hit in hits} == {"large", "small"}
 
 
 def first_of(hits: Sequence[Hit], name: str) -> float:
