@@ -77,7 +77,7 @@ HOMES: dict[str, dict[str, str]] = {
     "settings": {"settings": "Show the settings and which layer set each."},
     "doctor": {"doctor": "Check that nothing is missing."},
     "version": {"version": "Show the version."},
-    "report": {"report": "Report how good items are, what fails, what is fresh, traps and budgets."},
+    "report": {"report": "Report quality, failures, freshness, traps and budgets."},
     "dead": {"dead": "Dead letters: requests that were given up."},
     "schedule": {"schedule": "Schedules: crawls that begin by themselves."},
     "token": {"token": "Tokens: who may use the dashboard and the HTTP API."},

@@ -17,7 +17,7 @@ from gossamer.core.exits import ExitCode
 COMMANDS = [
     ["crawl"], ["demo"], ["new"], ["shell"], ["jobs"], ["status"], ["export"], ["sql"], ["replay"], ["merge"],
     ["top"], ["alerts"], ["report"], ["report", "quality"], ["report", "failures"],
-    ["report", "freshness"], ["report", "traps"], ["sitemap"],
+    ["report", "freshness"], ["report", "traps"], ["report", "budgets"], ["sitemap"],
     ["files"], ["files", "list"], ["files", "sweep"],
     ["outputs"], ["outputs", "list"], ["outputs", "write"], ["outputs", "forget"],
     ["submit"], ["wait"], ["seeds"], ["pause"], ["resume"], ["cancel"], ["fleet"], ["set"], ["host"],

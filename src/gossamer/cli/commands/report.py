@@ -26,7 +26,7 @@ from gossamer.queries.quality import FieldReport, QualityReport
 from gossamer.queries.traps import TrapReport, TrapView
 from gossamer.wiring.backends import Backends
 
-HELP = "Report how good items are, what fails, what is fresh, traps and budgets."
+HELP = "Report quality, failures, freshness, traps and budgets."
 EXAMPLES = """
   gossamer report quality shop
   gossamer report failures shop --by host,reason
