@@ -400,8 +400,8 @@ def test_a_new_declarative_project_runs(tmp_path):
     with serve_in_thread(books) as site:
         given = ("-a", f"start_urls={site.url}/", "-a", "allowed_domains=127.0.0.1")
         gossamer("crawl", "example", *given, "--json", "-O", "b.jsonl", *FAST, cwd=project)
-        guessed = gossamer("guess", f"{site.url}/book1", cwd=project, code=2)
-    assert "repeats" in guessed.stderr
+        guessed = gossamer("guess", f"{site.url}/book1", cwd=project)
+    assert "the spider finds 1 item" in guessed.stderr
     found = [json.loads(row) for row in (project / "b.jsonl").read_text().splitlines()]
     assert sorted((book["title"], book["price"]) for book in found) == [
         ("Book 1", "11.50"),

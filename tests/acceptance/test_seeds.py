@@ -178,11 +178,16 @@ def test_a_list_comes_through_a_pipe(tmp_path):
     assert json.loads(done.stdout)["added"] == 5_000, done.stderr
 
 
+def heed_interrupts():
+    """What a shell starts in the background ignores Ctrl-C, and so do its children."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_a_pipe_that_stands_still_holds_up_neither_its_rows_nor_the_end(tmp_path):
     arguments = command("seeds", "-", "--data", tmp_path / "data")
-    with subprocess.Popen(
-        arguments, stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(), text=True, bufsize=1
-    ) as reading:
+    pipes = {"stdin": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "bufsize": 1}
+    given = {"env": environment(), "preexec_fn": heed_interrupts}
+    with subprocess.Popen(arguments, **pipes, **given) as reading:
         reading.stdin.write("https://shop.example/1\n")
         while not waiting_in(tmp_path / "data"):
             assert reading.poll() is None
