@@ -126,7 +126,7 @@ class FirefoxGate:
         if navigation is None or not self._is_page(response.request):
             return
         headers = _read_headers(response)
-        if not headers:  # Firefox shows as HTTP/0.9 whatever is no HTTP at all
+        if not headers and response.status == 200:  # so Firefox shows what is no HTTP at all, as HTTP/0.9
             navigation.conclude(FetchError(Fault.PROTOCOL, "the answer has no header"))
             return
         fate = navigation.take_answer(response.status, headers)
