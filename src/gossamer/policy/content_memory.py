@@ -9,7 +9,7 @@ numbers do not count: the empty months of a calendar differ in nothing else.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import inf
 from zlib import crc32
 
@@ -27,11 +27,17 @@ MIDDLE_BYTES = 64
 """Of a page's middle, which tells most pages of one size apart."""
 SAMPLE_BYTES = 256 * 1024
 """Of a page's beginning, in which its text is looked for."""
+MAX_HEADING = 500
+"""Characters of a title with its headings that are told apart."""
 
-_HIDDEN = re.compile(rb"<(script|style|head)\b.*?</\1\s*>|<!--.*?-->", re.IGNORECASE | re.DOTALL)
 _TAG = re.compile(rb"<[^>]*>")
 _NUMBER = re.compile(r"\d+")
-_HEADING = re.compile(rb"<(title|h1)\b[^>]*>(.*?)</\1\s*>", re.IGNORECASE | re.DOTALL)
+_HIDDEN = re.compile(rb"<(script\b|style\b|head\b|!--)", re.IGNORECASE)
+_HEADING = re.compile(rb"<(title|h1)\b[^>]*>", re.IGNORECASE)
+_ENDS = {b"!--": re.compile(rb"-->")} | {
+    name: re.compile(rb"</%b\s*>" % name, re.IGNORECASE)
+    for name in (b"script", b"style", b"head", b"title", b"h1")
+}
 
 
 class ContentMemory:
@@ -91,11 +97,39 @@ class ContentMemory:
 
 
 def read_text(body: bytes) -> tuple[str, str]:
-    """The text of an HTML page, roughly; and its title with its first headings."""
+    """The text of an HTML page, roughly; and its title with its first headings.
+
+    In a time that grows with the page and no faster, whatever it has.
+    """
     some = body[:SAMPLE_BYTES]
-    headings = b" ".join(_TAG.sub(b" ", found[2]) for found in _HEADING.finditer(some))
-    text = _TAG.sub(b" ", _HIDDEN.sub(b" ", some))
-    return _join_words(text), _join_words(headings)
+    last = some.rfind(b">") + 1
+    headings = (some[begin:end] for _, begin, end, _ in _find_elements(some[:last], _HEADING))
+    heading = _join_words(_cut_tags(b" ".join(headings)))[:MAX_HEADING]
+    parts, at = [], 0
+    for start, _, _, end in _find_elements(some, _HIDDEN):
+        parts.append(some[at:start])
+        at = end
+    return _join_words(_cut_tags(b" ".join((*parts, some[at:])))), heading
+
+
+def _find_elements(page: bytes, opening: re.Pattern[bytes]) -> Iterator[tuple[int, int, int, int]]:
+    """Where elements start, what is in them begins and ends, and they end; those without an end are none."""
+    at, endless = 0, set()
+    for found in opening.finditer(page):
+        name = found[1].lower()
+        if found.start() < at or name in endless:
+            continue
+        end = _ENDS[name].search(page, found.end())
+        if end is None:
+            endless.add(name)
+            continue
+        at = end.end()
+        yield found.start(), found.end(), end.start(), at
+
+
+def _cut_tags(page: bytes) -> bytes:
+    last = page.rfind(b">") + 1
+    return _TAG.sub(b" ", page[:last]) + page[last:]
 
 
 def witness_of(path: str, host: str, body: bytes) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from time import thread_time
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gossamer.core.results import ItemRecord
-from gossamer.policy.content_memory import ContentMemory, read_text, witness_of
+from gossamer.policy.content_memory import MAX_HEADING, ContentMemory, read_text, witness_of
 from gossamer.policy.trap_budgets import (
     ITEM_PAGE,
     PageWorth,
@@ -256,6 +257,27 @@ def test_pages_with_other_headings_are_never_nearly_the_same() -> None:
     own, near = PageWorth(texts=1), PageWorth(near=1)
     assert ends == [own, own, near, own, own, near, own]
     assert read_text(b"<h1>A <b>b</b></h1><!-- no --><p>c") == ("A b c", "A b")
+
+
+@pytest.mark.parametrize("part", ["<script ", "<STYLE>", "<!--", "<h1>", "<h1 ", "<title>", "<head>", "<"])
+def test_reading_a_page_takes_a_time_that_grows_with_it_and_no_faster(part: str) -> None:
+    """In time of the processor: a page of what never ends would take minutes, and hold up all others."""
+    page = part.encode() * (128 * 1024 // len(part)) + b"text"
+    began = thread_time()
+    text, _ = read_text(page)
+    assert thread_time() - began < 3
+    assert text.endswith("text")
+
+
+def test_what_has_no_end_hides_nothing() -> None:
+    page = b"<head><title>A <b>b</b></title><h1>c</h1>one<!-- no --> <style>no</style>two<script>three<p"
+    assert read_text(page) == ("A b c one two three<p", "A b c")
+    whole = b"<head>no<title>T</title></HEAD ><body>one<!-- <script> -->two<script>'<!--'</script>three"
+    assert read_text(whole) == ("one two three", "T")
+
+
+def test_of_a_long_heading_the_beginning_is_remembered() -> None:
+    assert len(read_text(b"<title>" + b"much " * 10_000 + b"</title>")[1]) == MAX_HEADING
 
 
 def test_numbers_do_not_tell_the_months_of_a_calendar_apart() -> None:
