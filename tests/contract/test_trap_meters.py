@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from gossamer.core.errors import StorageError
 from gossamer.core.requests import Request
@@ -15,7 +16,7 @@ from gossamer.engine import trap_counts, trap_meter
 from gossamer.engine.trap_counts import TrapCountStore, read_counts
 from gossamer.engine.trap_meter import TrapMeter
 from gossamer.policy.content_memory import ContentMemory
-from gossamer.policy.trap_budgets import TrapBudgetRules, TrapCounts
+from gossamer.policy.trap_budgets import MANY_QUERIES, TrapBudgetRules, TrapCounts
 from gossamer.ports.shared_state import SharedState
 from gossamer.shared.memory import MemorySharedState
 from gossamer.testing.clock import ManualClock
@@ -131,6 +132,45 @@ async def test_the_count_is_kept_over_restarts(open_workers: Any) -> None:
         assert (known[PATTERN].pages, known[PATTERN].copies, known[PATTERN].refused) == (64, copies, 1)
         assert known[PATTERN].size_bytes == 64 * 4
         assert await read_counts(workers.states[0], "job-2") == {}
+
+
+async def test_a_set_of_parameters_that_many_workers_meet_is_one(open_workers: Any) -> None:
+    """Else the last pages of an archive, which lead nowhere new, would be combinations without an end."""
+    async with open_workers() as workers:
+        meters = [workers.start(number) for number in range(2 * MANY_QUERIES)]
+        for number in range(20):
+            for place, meter in enumerate(meters):
+                text = " ".join(f"word{number}{place}{word}" for word in range(40))
+                visit(meter, f"http://h.test/article?id={number}{place}", text.encode())
+                await meter.save_if_due()
+            workers.clock.advance(1)
+        assert not any(meter.has_traps for meter in meters)
+        later = workers.start()
+        await later.load()
+        for name in "abcdefghijklmnopqrst":
+            visit(later, f"http://h.test/article?id=1&{name}=1", b"same")
+        counts = [await read_counts(workers.states[0], "job-1")]
+        await later.save()
+        counts += [await read_counts(workers.states[0], "job-1")]
+        family = "http://h.test/article?*"
+        assert [known[family].has_many_queries for known in counts] == [False, True]
+
+
+async def test_who_has_made_up_for_what_it_spent_does_not_narrow_the_budget_of_others() -> None:
+    clock = ManualClock()
+    meter = Workers((MemorySharedState(clock),), clock).start()
+    item = ItemRecord(type="item", key="", data=b"{}", hash=0)
+    for name in "abc":
+        for number in range(22):
+            visit(meter, f"http://h.test/{name}/p{number}/x", name.encode() * 9)
+        for number in range(5):
+            visit(meter, f"http://h.test/{name}/p9{number}/x", b"", (replace(item, key=f"{name}{number}"),))
+    for number in range(40):
+        visit(meter, f"http://h.test/d/p{number}/x", b"d")
+    assert not meter.has_traps
+    for number in range(40, 60):
+        visit(meter, f"http://h.test/d/p{number}/x", b"d")
+    assert meter.has_traps
 
 
 async def test_small_patterns_are_not_saved_while_a_worker_works(open_workers: Any) -> None:

@@ -22,7 +22,6 @@ from gossamer.policy.content_memory import ContentMemory, witness_of
 from gossamer.policy.trap_budgets import (
     COPIED_PAGE,
     ITEM_PAGE,
-    MANY_QUERIES,
     MAX_EXAMPLE,
     UNKNOWN_PAGE,
     WITNESS_EVERY,
@@ -145,6 +144,9 @@ class TrapMeter:
             self._unsaved[group.name] = group
         if page.wasted or self._has_limits:
             self._close_spent(groups)
+        elif page.gained and self._spending:
+            for group in groups:
+                self._note_spending(group)
         if self._rules.max_worthless is not None:
             self._note_witness(url, groups[2], fetched.body)
 
@@ -155,10 +157,9 @@ class TrapMeter:
         names = (pattern, *wider_groups_of(pattern))
         if self._rules.max_per_domain is not None:
             names = (*names, domain_group_of(pattern))
-        is_new = pattern not in self._groups
         groups = self._around[pattern] = tuple(map(self._group_of, names))
-        if is_new and groups[1].name.endswith("?*"):
-            groups[1].known.queries += 1
+        if groups[1].name.endswith("?*"):
+            groups[1].known.add_query(pattern)
         for group in groups:
             if not group.known.since:
                 group.known.since, group.known.example = self._clock.now(), url[:MAX_EXAMPLE]
@@ -190,7 +191,7 @@ class TrapMeter:
     ) -> PageWorth:
         """What a page brought that stands for so many."""
         family, host = groups[1], groups[2]
-        if family.known.queries >= MANY_QUERIES:
+        if family.known.has_many_queries:
             leads_out = any(family_of(entry.request.url) != family.name for entry in entries)
             return UNKNOWN_PAGE if leads_out else PageWorth(barren=weight)
         if is_far_date(url, self._clock.now()):
@@ -264,6 +265,7 @@ class TrapMeter:
                 break
             least *= 4
         self._unsaved = {name: group for name, group in self._unsaved.items() if name in self._groups}
+        self._spending = {name: counts for name, counts in self._spending.items() if name in self._groups}
         self._around.clear()
 
     # ------------------------------------------------------------------ sharing

@@ -20,6 +20,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from zlib import crc32
 
 import msgspec
 
@@ -43,6 +44,8 @@ TEXT_GAIN = 2
 """... and one page with a text of its own."""
 MANY_QUERIES = 12
 """Sets of parameters of one path from which on combining them may have no end."""
+QUERY_BITS = 48
+"""Bits for sets of parameters, one for each; of a dozen sets one or two share theirs with another."""
 WITNESS_EVERY = 8
 """One path of so many is compared with the same path of other hosts."""
 FEWEST_FOREIGN = 4
@@ -162,7 +165,7 @@ class TrapCounts(_Worth, msgspec.Struct, array_like=True, kw_only=True):
     barren: int = 0
     witnesses: int = 0  # of a host: pages that were compared with those of other hosts
     foreign: int = 0  # those of them that an older host has, too
-    queries: int = 0  # of a family: sets of parameters
+    queries: int = 0  # of a family: bits of its sets of parameters, which are the same for all workers
     size_bytes: int = 0  # of their bodies, as they came
     refused: int = 0  # URLs that were not taken since it was closed
     spent: int = 0  # of the budget
@@ -187,14 +190,26 @@ class TrapCounts(_Worth, msgspec.Struct, array_like=True, kw_only=True):
         if self.spent or page is not ITEM_PAGE:
             self.spent = max(self.spent + page.wasted - page.gained, 0)
 
+    def add_query(self, pattern: str) -> None:
+        """It has URLs of this pattern: whoever else has seen that changes nothing."""
+        self.queries |= 1 << crc32(pattern.encode()) % QUERY_BITS
 
-_SUMS = tuple(name for name in TrapCounts.__struct_fields__ if name not in ("since", "example", "rule"))
+    @property
+    def has_many_queries(self) -> bool:
+        """Whether combining the parameters of a family may have no end."""
+        return self.queries.bit_count() >= MANY_QUERIES
+
+
+_NO_SUMS = ("queries", "since", "example", "rule")
+_SUMS = tuple(name for name in TrapCounts.__struct_fields__ if name not in _NO_SUMS)
 
 
 def count_since(known: TrapCounts, saved: TrapCounts) -> TrapCounts:
     """What was counted after something was saved. What was spent may have become less."""
     sums = {name: getattr(known, name) - getattr(saved, name) for name in _SUMS}
-    return TrapCounts(**sums, since=known.since, example=known.example, rule=known.rule)
+    return TrapCounts(
+        **sums, queries=known.queries, since=known.since, example=known.example, rule=known.rule
+    )
 
 
 def add_counts(known: TrapCounts, more: TrapCounts) -> TrapCounts:
@@ -203,6 +218,7 @@ def add_counts(known: TrapCounts, more: TrapCounts) -> TrapCounts:
     sums["spent"] = max(sums["spent"], 0)
     return TrapCounts(
         **sums,
+        queries=known.queries | more.queries,
         since=min((since for since in (known.since, more.since) if since), default=0.0),
         example=known.example or more.example,
         rule=known.rule or more.rule,
