@@ -19,7 +19,7 @@ from gossamer.core.drops import DropKind
 from gossamer.core.errors import Fault, StorageError
 from gossamer.core.freshness import NOT_DUE, UNCHANGED, KnownPage
 from gossamer.core.jobs import Job
-from gossamer.core.requests import Entry, Lease, Request
+from gossamer.core.requests import LAST, Entry, Lease, Request
 from gossamer.core.results import DEFERRED, FetchResult, Verdict, VisitResult
 from gossamer.core.rungs import way_of
 from gossamer.engine.attempt import OpenAttempt
@@ -270,10 +270,15 @@ class PageMemory:
         )
 
     def _pack_entry(self, entry: Entry) -> str:
-        """A request as later crawls make it; empty for one that has secrets, or is too large, to be kept."""
+        """A request as later crawls make it; empty for one that has secrets, or is too large, to be kept.
+
+        That a budget of this crawl was spent is nothing to them.
+        """
         if secret_values_of(entry.request):
             return ""
         request = entry.request.replace(redirects=(), trace="", archived="", dont_filter=False)
+        if request.priority == LAST:
+            request = request.replace(priority=0)
         packed = self._pack_request(request, entry.host)
         return packed if len(packed) <= MAX_REQUEST else ""
 

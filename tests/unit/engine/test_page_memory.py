@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from gossamer.core.freshness import KnownPage
 from gossamer.core.jobs import Job
-from gossamer.core.requests import Entry, Lease, Request
+from gossamer.core.requests import LAST, Entry, Lease, Request
 from gossamer.core.results import DEFERRED, FetchResult, Verdict
 from gossamer.core.routes import Route
 from gossamer.engine.attempt import OpenAttempt
@@ -188,3 +188,12 @@ async def test_a_page_that_one_crawl_fetches_twice_was_checked_once():
     assert (twice.rate, twice.interval_s) == (once.rate, once.interval_s)
     assert twice.body_hash != once.body_hash
     assert (twice.checked_at, twice.due_at) == (1003.0, 1003.0 + once.interval_s)
+
+
+async def test_that_a_budget_was_spent_is_nothing_to_later_crawls():
+    """What this crawl has put behind everything else is not there from the beginning of the next one."""
+    for priority, kept in ((LAST, 0), (-7, -7)):
+        pages = ReadPages()
+        entry = replace(pages.entry, request=Request(URL, priority=priority))
+        page = await pages.visit(entry, _answer(b"new"))
+        assert unpack_request(page.request, page.host).priority == kept
