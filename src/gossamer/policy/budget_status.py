@@ -32,10 +32,14 @@ class BudgetStatus(Record, frozen=True, kw_only=True):
     @property
     def uses(self) -> str:
         """``20 of 20 pages, at most 3 links deep``."""
-        uses = [f"{used:,.10g} of {self.limits[kind]:,.10g} {kind}" for kind, used in self.used.items()]
+        uses = [f"{_show(used)} of {_show(self.limits[kind])} {kind}" for kind, used in self.used.items()]
         if "depth" in self.limits:
             uses.append(f"at most {format_count(int(self.limits['depth']), 'link')} deep")
         return ", ".join(uses).replace("_", " ")
+
+
+def _show(amount: float) -> str:
+    return f"{amount:,.6f}".rstrip("0").removesuffix(".")
 
 
 def place_of(budget: PatternBudget) -> str:

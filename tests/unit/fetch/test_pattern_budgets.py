@@ -47,6 +47,7 @@ class OneWorker:
     """A worker within budgets, whose visits end when the test says so."""
 
     def __init__(self, shared: SharedState, clock: ManualClock, budgets: BudgetRules, name: str) -> None:
+        self.shared = shared
         self.meter = SpendingMeter(shared, clock, "job", budgets, name)
         self.router = BudgetRouter(FixedRouter(), self.meter)
         self.stored = Committed()
@@ -245,6 +246,16 @@ async def test_links_that_are_too_deep_or_over_a_budget_are_refused_and_counted(
     assert (products.refused, products.spent, products.used) == (3, ("pages",), {"pages": 1})
     assert deep.to_text() == "deep: at most 2 links deep, 2 requests refused"
     assert products.to_text() == "products: 1 of 1 pages, 3 requests refused"
+
+
+async def test_large_numbers_are_shown_as_they_are() -> None:
+    clock = ManualClock()
+    worker = OneWorker(MemorySharedState(clock), clock, rules(bytes=20_000_000_000, busy_s=0.5), "one")
+    await worker.meter.begin(is_alone=True)
+    worker.meter.add_spending(HOST, Spending(bytes=12_345_678_901, busy_s=0.25), f"http://{HOST}/product/")
+    await worker.router.close()
+    (status,) = await read_statuses(worker.shared, "job")
+    assert status.uses == "12,345,678,901 of 20,000,000,000 bytes, 0.25 of 0.5 seconds"
 
 
 async def test_what_could_not_be_committed_counts_once_when_it_is() -> None:
