@@ -308,3 +308,29 @@ async def test_a_ladder_comes_down_to_what_may_still_be_spent():
     named = REQUEST.replace(fetch="gateway:zyte")
     with pytest.raises(FetchError, match=r"the budget of shop.example is spent: budgets.cost_per_host"):
         await router.choose_route(named, HOST)
+
+
+async def test_a_choice_costs_the_same_however_many_hosts_have_spent_something(monkeypatch):
+    calls = 0
+
+    def count(limits, unsaved, look=BudgetLimits.fills_a_batch):
+        nonlocal calls
+        calls += 1
+        return look(limits, unsaved)
+
+    monkeypatch.setattr(BudgetLimits, "fills_a_batch", count)
+    clock = ManualClock()
+    state = MemorySharedState(clock)
+    worker = OneWorker(state, clock, BudgetRules(host=BudgetLimits(cost=100.0)))
+    await worker.visit()
+    costs = []
+    for number in range(200):
+        before = calls
+        await worker.visit(f"h{number}.example")
+        costs.append(calls - before)
+    assert len(set(costs)) == 1
+    worker.meter.add_spending("h7.example", Spending(cost=2.0))
+    await worker.visit()
+    assert (await read_spending(state, "job", "h7.example")).cost == 3.0, (
+        "what fills a batch is saved at once"
+    )

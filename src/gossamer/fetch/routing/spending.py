@@ -90,6 +90,7 @@ class SpendingMeter:
         self._under_way: Counter[str] = Counter()  # how many of them, by place
         self._refused: set[int] = set()
         self._saved_at = float("-inf")
+        self._has_batch = False  # so much of a place is unsaved that others should know it
         self._saving = asyncio.Lock()
 
     def __repr__(self) -> str:
@@ -103,7 +104,8 @@ class SpendingMeter:
             return
         places = ("", host) if self.rules.limits_hosts else ("",)
         for place in (*places, *self._patterns_of(url)):
-            self._unsaved[place] = self._unsaved.get(place, NOTHING) + spent
+            unsaved = self._unsaved[place] = self._unsaved.get(place, NOTHING) + spent
+            self._has_batch = self._has_batch or self._limits_of(place).fills_a_batch(unsaved)
 
     def count_result(self, result: VisitResult) -> None:
         """Count what a visit came to, besides what its fetch has cost; never waits."""
@@ -231,18 +233,20 @@ class SpendingMeter:
     def _is_due(self) -> bool:
         return (
             self.clock.now() - self._saved_at >= SAVED_EVERY_S
-            or any(self._limits_of(place).fills_a_batch(spent) for place, spent in self._unsaved.items())
+            or self._has_batch
             or any(map(self._withholds_pages, self._patterns))
         )
 
     async def _save_and_read(self) -> None:
         batch = [*self._unsaved, *(place for place in self._patterns if place not in self._unsaved)]
+        self._has_batch = False
         for start in range(0, len(batch), SAVED_AT_ONCE):
             saving = map(self._save_place, batch[start : start + SAVED_AT_ONCE])
             for end in await asyncio.gather(
                 *saving, return_exceptions=True
             ):  # all ended: none is saved twice
                 if end is not None:
+                    self._has_batch = True
                     raise end
         if "" not in batch:
             self._saved[""] = await read_spending(self._shared, self._job)
