@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from gossamer.core.hosts import FrontierRules
+from gossamer.core.jobs import DeadLetterFilter
 from gossamer.core.results import Verdict
 from gossamer.drivers.redis.server import RedisServer
 from gossamer.frontier.redis.frontier import RedisFrontier
@@ -17,6 +18,7 @@ from gossamer.testing.contracts.frontier_harness import make_entry, make_outcome
 
 NEW_FIELDS = struct.calcsize("<4dI")
 FORM_AT, FIXED = 64, 66
+RANKED_AT = 20
 TIME, DATED = 8, 32
 
 
@@ -96,3 +98,24 @@ async def test_what_the_version_before_misreads_stops_it(server: RedisServer, wh
     )
     for frontier in jobs:
         await frontier.delete_requests()
+
+
+async def test_a_dead_letter_of_the_former_version_is_revived_and_buried(server: RedisServer) -> None:
+    """That one knew bands only: what had a far priority stands among the band's own."""
+    clock = ManualClock()
+    frontier = RedisFrontier(server, "former-5", FrontierRules(delay_s=0.0), clock, uses_server_time=False)
+    await frontier.create_shards()
+    await frontier.add([make_entry(1, priority=1000)])
+    (lease,) = (await frontier.lease("http", 1, 60.0)).leases
+    await frontier.settle([make_outcome(lease, Verdict.DEAD, clock.now(), reason="client")])
+    key = f"{server.key_for('former-5:0')}:dead"
+    (member,) = await server.run_command("ZRANGE", key, 0, -1)
+    assert member[RANKED_AT] == 3
+    await server.run_command("DEL", key)
+    former = member[:RANKED_AT] + b"\1" + member[RANKED_AT + 9 :]
+    await server.run_command("ZADD", key, clock.now(), former)
+    letters = await frontier.dead_letters(DeadLetterFilter())
+    assert await frontier.revive_letters(DeadLetterFilter()) == 1
+    assert await frontier.bury_letters(letters, were_dropped=False) == 1
+    assert len(await frontier.dead_letters(DeadLetterFilter())) == 1
+    await frontier.delete_requests()

@@ -31,6 +31,7 @@ for at = 1, #flat, FIELDS do
   elseif h then
     local key = key_of('b', h, lane, band)
     local found = find_back(key, place_of(pack('>I6', id) .. flat[at + 7]), id)
+      or find_back(key, id, id) -- the former version knew no ranks
     local _, tried = 0, 1
     if found and sub(found, 7, 14) == sub(flat[at + 7], 1, 8) then _, tried = tries_of(found) end
     if tried == 0 then
