@@ -6,6 +6,7 @@ from gossamer.core.jobs import Job
 from gossamer.core.record import Record
 from gossamer.core.text import format_count
 from gossamer.policy.budget_status import BudgetStatus
+from gossamer.policy.budgets import OverrunRule
 from gossamer.policy.patterns import compile_pattern
 from gossamer.wiring.backends import Backends
 from gossamer.wiring.budgets import read_budget_statuses
@@ -45,6 +46,7 @@ async def find_spent_budget(backends: Backends, job: Job, url: str) -> BudgetSta
         for status in await read_budgets(backends, job)
         if status.pattern and compile_pattern(status.pattern).search(url)
     ]
+    covering.sort(key=lambda status: status.over == OverrunRule.LAST)  # what stops it decides
     return next(
         (status for status in covering if status.spent),
         next((status for status in covering if "depth" in status.limits and status.refused), None),

@@ -7,15 +7,17 @@ import pytest
 from gossamer.cluster.running import make_supervisor
 from gossamer.config.layers import load_settings
 from gossamer.core.errors import FetchError
-from gossamer.core.jobs import FrontierStats
+from gossamer.core.jobs import FrontierStats, tag_of
 from gossamer.core.lifecycle import FinishReason, JobState
 from gossamer.core.requests import Entry, Lease, Request
 from gossamer.core.results import Outcome, Verdict, VisitResult
 from gossamer.core.routes import DIRECT, Detour
 from gossamer.engine.fixed_router import FixedRouter
 from gossamer.fetch.routing.budgeted import BudgetFetcher, BudgetRouter
+from gossamer.fetch.routing.spending import SpendingMeter
 from gossamer.jobs.control import prepare_submission, submit_job
-from gossamer.queries.budgets import read_budgets
+from gossamer.policy.budgets import BudgetLimits, BudgetRules, OverrunRule, PatternBudget, Spending
+from gossamer.queries.budgets import find_spent_budget, read_budgets
 from gossamer.targets.discovery import find_target
 from gossamer.targets.plan import plan_from, settings_under
 from gossamer.testing.answers import SiteResponse
@@ -102,6 +104,24 @@ async def test_the_workers_of_a_fleet_share_the_pages_of_a_pattern(redis_url, tm
         await worker.close()
     (budget,) = await read_budgets(backends, job)
     assert (budget.used, budget.spent, budget.refused) == ({"pages": 7}, ("pages",), 3)
+    await backends.close()
+
+
+async def test_of_two_budgets_of_a_url_the_one_that_refuses_it_explains_that(tmp_path):
+    settings = load_settings(env={}, overrides={"data": str(tmp_path)}).settings
+    backends = await open_backends(settings, create=True)
+    job = await backends.book.create("shop", "http://shop.example/")
+    limits = BudgetLimits(items=1)
+    last = PatternBudget(name="a", pattern=".", limits=limits, over=OverrunRule.LAST)
+    stop = PatternBudget(name="b", pattern="/product/", limits=limits)
+    rules = BudgetRules(patterns=(last, stop))
+    meter = SpendingMeter(backends.requests.shared, backends.clock, tag_of(job), rules)
+    await meter.begin(is_alone=True)
+    meter.add_spending("shop.example", Spending(items=1), "http://shop.example/product/1")
+    await meter.save()
+    urls = [f"http://shop.example/{place}/2" for place in ("product", "other")]
+    found = [await find_spent_budget(backends, job, url) for url in urls]
+    assert [budget and budget.budget for budget in found] == ["b", "a"]
     await backends.close()
 
 
