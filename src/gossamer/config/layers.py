@@ -244,6 +244,9 @@ def _resolve_name(key: str, source: str, value: Any) -> tuple[str, FieldInfo]:
 
 # --------------------------------------------------------------------------- validation
 
+NAME_ITSELF = "[key]"
+"""What pydantic adds to the place of a name that is wrong itself."""
+
 
 def _validate_settings(flat: Mapping[str, SettingValue]) -> Settings:
     nested: dict[str, Any] = {}
@@ -261,7 +264,7 @@ def _validate_settings(flat: Mapping[str, SettingValue]) -> Settings:
 
 
 def _describe_problem(problem: Any, flat: Mapping[str, SettingValue]) -> str:
-    place = [str(part) for part in problem["loc"]]
+    place = [str(part) for part in problem["loc"] if part != NAME_ITSELF]
     name = next((key for n in (4, 3, 2, 1) if (key := ".".join(place[:n])) in flat), None)
     message = problem["msg"].removeprefix("Value error, ").removeprefix("Input ")
     pattern = message.removeprefix("String should match pattern ").strip("'")

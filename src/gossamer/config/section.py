@@ -17,15 +17,17 @@ Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=1)]
 Pattern = str
 Name = Annotated[str, Field(pattern=r"^[^,&=\s]+$")]
-SectionName = Annotated[str, Field(pattern=r"^[a-z0-9](?:_?[a-z0-9-]+)*$")]  # also said in the environment
 HeaderName = Annotated[str, Field(pattern=r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")]  # RFC 9110, 5.6.2
 HeaderText = Annotated[str, Field(pattern=r"^[\x20-\x7e]*$")]
 
+SECTION = r"^[a-z0-9](?:_?[a-z0-9-]+)*$"  # also said in the environment
 VARIABLE = r"^(?:[A-Z_][A-Z0-9_]*)?$"
 HTTP_URL = r"^https?://"
 ANSWER_PART = r"^$|^(?:header|json|base64):\S+$"
 COUNTRY = r"^(?:[a-z]{2})?$"
+SectionName = Annotated[str, Field(pattern=SECTION)]
 MEANT_BY = {
+    SECTION: "named with small letters, digits, hyphens and single underscores",
     VARIABLE: "the name of an environment variable, in capitals; the secret is the variable's value",
     HTTP_URL: "a URL that begins with http:// or https://",
     ANSWER_PART: "header:NAME, json:PATH, base64:PATH or empty",

@@ -362,7 +362,11 @@ def test_sections_that_users_name(tmp_path):
         ("[gateways.mine]\nurl = 'http://x'\nbody = '{'", "not JSON"),
         ("[gateways.mine]\nurl = 'http://x'\ncost = 'x'", "gateways.mine.cost = 'x'"),
         ("[gateways.mine]\nurl = 'http://x'\ncost = 'x'", "should be header:NAME, json:PATH, base64:PATH or"),
-        ("gateways.Mine.url = 'http://x'", "gateways.Mine"),
+        ("gateways.Mine.url = 'http://x'", "gateways.Mine: should be named with small letters, digits,"),
+        (
+            "[budgets.patterns.Shop]\npattern = '/x/'\npages = 3",
+            "budgets.patterns.Shop: should be named with",
+        ),
     ],
 )
 def test_errors_in_sections_that_users_name(tmp_path, text, message):
