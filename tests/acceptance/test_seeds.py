@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import signal
@@ -199,3 +200,12 @@ def test_a_pipe_that_stands_still_holds_up_neither_its_rows_nor_the_end(tmp_path
 def test_a_file_that_is_not_there_makes_no_job(tmp_path):
     assert "no such file" in gossamer("seeds nothing.txt", cwd=tmp_path, code=2).stderr
     assert not (tmp_path / ".gossamer").exists()
+
+
+def test_what_came_before_the_damage_of_a_list_is_added(tmp_path):
+    """A bug it would catch: the rows that were read last are dropped when reading fails behind them."""
+    packed = gzip.compress("".join(f"https://shop.example/{n}\n" for n in range(3)).encode())
+    (tmp_path / "urls.txt.gz").write_bytes(packed[:-4])
+    done = gossamer("seeds urls.txt.gz", cwd=tmp_path, code=2)
+    assert "is damaged: " in done.stderr
+    assert waiting_in(tmp_path / ".gossamer") == 3

@@ -145,7 +145,8 @@ class SeedWriter:
     ) -> SeedReport:
         """Add all rows; ``tell`` is called after each chunk.
 
-        Raises ``JobBusyError`` when the job is cancelled meanwhile.
+        Raises ``JobBusyError`` when the job is cancelled meanwhile, and what reading raises: after a
+        ``UsageError`` all is added that came before it.
         """
         adding: asyncio.Task[None] | None = None
         number = 0
@@ -163,6 +164,11 @@ class SeedWriter:
                     await self._open_again()
             if adding is not None:
                 await adding
+        except UsageError:
+            if adding is not None:
+                await adding
+            await self._open_again()
+            raise
         finally:
             if adding is not None and not adding.done():
                 adding.cancel()
