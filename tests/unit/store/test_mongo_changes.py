@@ -139,6 +139,19 @@ async def test_how_long_somebody_writes_is_told_by_the_servers_clock(mongo_url, 
         await writing
 
 
+async def test_numbers_that_an_earlier_version_noted_in_seconds_are_read(mongo_url):
+    """A bug it would catch: nothing is written or told after an update, since somebody was killed before."""
+    async with opened(mongo_url) as (store, reader):
+        await see(store, 1.0, a=1)
+        noted = {
+            "open.killed": {"first": 2, "last": 3, "at": 1.0e9},
+            "late.older": {"first": 0, "last": 0, "at": 1.0e9},
+        }
+        await store._server.run(lambda db: db["feed"].update_one(PLACE, {"$set": {"value": 3, **noted}}))
+        await see(store, 2.0, a=2)
+        assert await reader.read() == [("a", 2)]
+
+
 async def test_what_is_late_and_comes_just_while_it_is_read_is_told_once(mongo_url, gate, monkeypatch):
     """A bug it would catch: it is told with its old number, and with its new one again."""
     async with opened(mongo_url) as (store, reader):

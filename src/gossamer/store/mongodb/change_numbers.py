@@ -160,5 +160,6 @@ def _state_of(document: Mapping[str, Any]) -> FeedState:
     return FeedState(value=document.get("value", 0), floor=document.get("floor", 0), **ranges)
 
 
-def _seconds_of(at: datetime) -> float:
-    return at.replace(tzinfo=UTC).timestamp()
+def _seconds_of(at: datetime | float) -> float:
+    """A time of the server; earlier versions noted the seconds of a writer's clock."""
+    return at.replace(tzinfo=UTC).timestamp() if isinstance(at, datetime) else at
