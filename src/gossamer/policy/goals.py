@@ -6,12 +6,13 @@ reads which page when. Of a site that says it in parts, category by category, th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from hashlib import blake2b
 
 from gossamer.core.errors import UsageError
 from gossamer.core.jobs import JobTotals
 from gossamer.core.record import Record
+from gossamer.policy.freshness import is_partial
 
 EXPECTED = "expected:"
 """How the names of the counters begin that hold the largest number that was said, and no sum."""
@@ -31,11 +32,6 @@ class ListingGoal(Record, frozen=True, kw_only=True):
     def to_text(self) -> str:
         """``3,120 of 4,213 products``."""
         return f"{self.done:,} of {self.total:,} {self.what}"
-
-    @property
-    def left(self) -> int:
-        """How many are not there yet."""
-        return max(self.total - self.done, 0)
 
 
 def expectation_key(what: str, callback: str = "", part: str = "") -> str:
@@ -84,6 +80,10 @@ def read_goals(totals: JobTotals) -> tuple[ListingGoal, ...]:
     )
 
 
-def sum_goals(goals: Sequence[ListingGoal]) -> tuple[int, int]:
-    """How many things are announced altogether, and how many of them are there."""
+def sum_goals(totals: JobTotals) -> tuple[int, int]:
+    """How many things are announced altogether that a job is to find, and how many of them are there.
+
+    Of a job that leaves out what has not changed nobody knows that.
+    """
+    goals = () if is_partial(totals) else read_goals(totals)
     return sum(goal.total for goal in goals), sum(min(goal.done, goal.total) for goal in goals)

@@ -8,7 +8,7 @@ from typing import Annotated
 from gossamer.core.errors import LostRequestsError, StorageError, UnknownJobError
 from gossamer.core.jobs import FrontierStats, Job, JobTotals
 from gossamer.core.record import FieldMeaning, Record, Time
-from gossamer.policy.goals import ListingGoal, read_goals
+from gossamer.policy.goals import ListingGoal, read_goals, sum_goals
 from gossamer.policy.job_life import mark_interrupted, shown_state
 from gossamer.ports.backends import StoreBackend
 from gossamer.wiring.backends import Backends
@@ -40,7 +40,7 @@ class GoalSummary(Record, frozen=True, kw_only=True):
     """What the site announces of a job, altogether."""
 
     text: str  # for people: ``3,120 of 4,213 products``; empty: nothing
-    left: int  # how many things are not there yet
+    left: int  # how many things the job has yet to find; 0: none, or nobody knows
 
 
 class JobPage(Record, frozen=True, kw_only=True):
@@ -148,10 +148,10 @@ def summarise_job(
 
 async def summarise_goals(backends: Backends, job: Job) -> GoalSummary:
     """What the site announces of a job."""
-    goals = read_goals(await backends.store.read_totals(job))
-    return GoalSummary(
-        text=", ".join(goal.to_text() for goal in goals), left=sum(goal.left for goal in goals)
-    )
+    totals = await backends.store.read_totals(job)
+    listed, listed_done = sum_goals(totals)
+    text = ", ".join(goal.to_text() for goal in read_goals(totals))
+    return GoalSummary(text=text, left=listed - listed_done)
 
 
 async def refresh_job(backends: Backends, job: Job) -> Job:

@@ -13,7 +13,7 @@ from gossamer.core.jobs import DueCounts, FrontierStats, ItemFilter, Job
 from gossamer.core.series import ALLOWED, ATTEMPTS, BUCKET_S, HOUR_S, HourlyKind
 from gossamer.core.shifts import JobSample, RosterView, ShiftState, WorkerState
 from gossamer.policy.alert_readings import FailingHost, JobLook
-from gossamer.policy.goals import read_goals, sum_goals
+from gossamer.policy.goals import sum_goals
 from gossamer.policy.host_sums import HostSums, sum_hosts
 from gossamer.policy.job_memory import JobMemory, fill_look, remember_items, remember_sample, wants_items
 from gossamer.policy.job_samples import mean_latency_s, rate_of
@@ -42,7 +42,7 @@ async def look_at_job(
     is_noted = now // BUCKET_S == memory.at // BUCKET_S
     stats = await watched.frontier.read_stats()
     totals = await parts.store.read_totals(job)
-    listed, listed_done = sum_goals(read_goals(totals))
+    listed, listed_done = sum_goals(totals)
     sample = JobSample(
         at=now,
         pages=stats.pages,

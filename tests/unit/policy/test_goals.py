@@ -1,10 +1,11 @@
 """How far a crawl is on its way to what a site announces."""
 
 import pytest
+from msgspec.structs import replace
 
 from gossamer.core.errors import UsageError
 from gossamer.core.jobs import JobTotals
-from gossamer.policy.goals import expectation_key, keep_largest, merge_counts, read_goals
+from gossamer.policy.goals import expectation_key, keep_largest, merge_counts, read_goals, sum_goals
 
 
 def test_parts_are_added_up_and_each_word_counts_what_it_is_about() -> None:
@@ -19,6 +20,14 @@ def test_parts_are_added_up_and_each_word_counts_what_it_is_about() -> None:
     )
     assert [goal.to_text() for goal in read_goals(totals)] == ["12 of 25 offers", "7 of 4,213 products"]
     assert read_goals(JobTotals(items=3)) == ()
+
+
+def test_a_crawl_that_comes_back_does_not_wait_for_what_has_not_changed() -> None:
+    """A bug it would catch: its time left is that of a crawl that finds everything anew, and never ends."""
+    totals = JobTotals(items=42, expected={expectation_key("products"): 4213})
+    assert sum_goals(totals) == (4213, 42)
+    for left_out in ({"by_status": {"304": 4000}}, {"dropped": {"link:not_due": 4000}}):
+        assert sum_goals(replace(totals, **left_out)) == (0, 0)
 
 
 def test_long_parts_stay_apart() -> None:
