@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 from gossamer.archive.reader import has_answers
 from gossamer.config.settings import Settings
+from gossamer.core.errors import StorageError
 from gossamer.core.jobs import Job, tag_of
 from gossamer.core.requests import Request
 from gossamer.fetch.archived import ArchivedFetcher
@@ -15,6 +17,8 @@ from gossamer.policy.freshness import known_fingerprint_of
 from gossamer.wiring.archives import open_place, open_reader, place_of
 from gossamer.wiring.backends import Backends
 from gossamer.wiring.blobs import folder_of
+
+log = logging.getLogger("gossamer.crawl")
 
 PART = 500
 """Pages that are looked up at once."""
@@ -52,8 +56,13 @@ async def read_visited(settings: Settings, backends: Backends, job: Job) -> Asyn
 
 
 async def _read_known(backends: Backends, job: Job, fingerprints: list[int]) -> list[Request]:
-    pages = (await backends.known_pages.find_pages(job.name, fingerprints)).values()
-    return [unpack_request(page.request, page.host) for page in pages]
+    found = []
+    for page in (await backends.known_pages.find_pages(job.name, fingerprints)).values():
+        try:
+            found.append(unpack_request(page.request, page.host))
+        except StorageError as error:
+            log.warning("%s is not parsed again: %s", page.url, error)
+    return found
 
 
 async def has_pages(settings: Settings, archive: str, job: str) -> bool:
