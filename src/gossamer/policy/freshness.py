@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from math import expm1, inf, log, log1p, log2
 
+import msgspec
 from msgspec.structs import replace
 
 from gossamer.core.drops import DropKind
@@ -91,12 +92,18 @@ def _callback_of(request: Request) -> str:
 
 
 def _differs(request: Request, former: Request, own_meta: Collection[str]) -> bool:
-    return _brought_by(request, own_meta) != _brought_by(former, own_meta)
+    brought, known = _brought_by(request, own_meta), _brought_by(former, own_meta)
+    return brought != known and _as_kept(brought) != _as_kept(known)
 
 
 def _brought_by(request: Request, own_meta: Collection[str]) -> tuple[object, ...]:
     meta = {name: value for name, value in request.meta.items() if name not in own_meta}
     return request.cb_kwargs, meta, request.headers, request.session
+
+
+def _as_kept(brought: object) -> bytes:
+    """As it is stored, where a tuple is a list."""
+    return msgspec.json.encode(brought, order="deterministic")
 
 
 # --------------------------------------------------------------------------- the rate of one page

@@ -10,12 +10,16 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from gossamer.core.freshness import KnownPage, RateEstimate
+from gossamer.core.requests import Request
+from gossamer.frontier.codec import pack_request, unpack_request
 from gossamer.policy.freshness import (
     BOUND_SHARE,
     DAY_S,
     GONE_S,
     CheckedPage,
     FreshnessRules,
+    asks_same,
+    brings_news,
     checks_per_day,
     choose_interval,
     choose_tempo,
@@ -126,6 +130,16 @@ def test_a_page_that_is_gone_is_asked_for_ever_more_rarely_and_may_come_back():
     assert back.gone_at is None
     assert back.has_changed
     assert back.interval_s <= RULES.max_interval_s
+
+
+@pytest.mark.parametrize("value", [("a", "b"), {"b": (1,), "a": [{}]}, ["a"], "a"])
+def test_what_a_link_brings_is_compared_as_it_is_kept(value):
+    """A bug it would catch: a tuple is never the list that it was stored as, and its page is always due."""
+    link = Request("http://a.example/p", "parse_it", cb_kwargs={"one": value}, meta={"two": value})
+    kept = unpack_request(pack_request(link, "a.example"), "a.example")
+    assert asks_same(link, kept)
+    assert not brings_news(link, kept)
+    assert brings_news(link.replace(cb_kwargs={"one": "other"}), kept)
 
 
 def test_a_page_is_due_by_its_time_or_by_what_a_sitemap_says():
