@@ -175,7 +175,7 @@ class PageMemory:
             return note_unchanged(page, found, self._rules)
         is_gone = fault_of_status(fetched.status) is Fault.GONE  # also where the spider wants such answers
         if is_gone and (verdict is Verdict.SUCCESS or result.outcome.reason == Fault.GONE):
-            return note_gone(page, found, self._rules)
+            return self._note_gone(page, found)
         if verdict is Verdict.SUCCESS:
             page = self._note_check(page, replace(found, body_hash=_hash_of(fetched.body)))
             return note_unread(page) if DEFERRED in attempt.flags else page
@@ -187,6 +187,11 @@ class PageMemory:
     def _note_check(self, page: KnownPage, found: CheckedPage) -> KnownPage:
         is_again = page.job == self._job.id and page.gone_at is None
         return note_again(page, found) if is_again else note_check(page, found, self._rules)
+
+    def _note_gone(self, page: KnownPage, found: CheckedPage) -> KnownPage:
+        if page.job == self._job.id and page.gone_at is not None:
+            return note_again(page, replace(found, body_hash=page.body_hash, etag="", modified=""))
+        return note_gone(page, found, self._rules)
 
     def _note_extraction(
         self, attempt: OpenAttempt, result: VisitResult, fetched: FetchResult

@@ -197,3 +197,11 @@ async def test_that_a_budget_was_spent_is_nothing_to_later_crawls():
         entry = replace(pages.entry, request=Request(URL, priority=priority))
         page = await pages.visit(entry, _answer(b"new"))
         assert unpack_request(page.request, page.host).priority == kept
+
+
+async def test_a_page_that_one_crawl_finds_gone_twice_was_checked_once():
+    pages = ReadPages()
+    once = await pages.visit(pages.entry, replace(_answer(b""), status=404), at=1000.0)
+    twice = await pages.visit(pages.entry, replace(_answer(b""), status=404), at=1003.0)
+    assert (once.checks, once.gone_at, once.etag) == (2, 1000.0, "")
+    assert twice == replace(once, checked_at=1003.0, due_at=1003.0 + once.interval_s)
