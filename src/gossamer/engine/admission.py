@@ -33,7 +33,8 @@ class Admission:
     ``key`` keys its fingerprints; ``lanes`` are the kinds of worker the job has, since a request that no
     worker takes would wait forever; ``max_depth`` is the frontier's own bound. ``lane_for`` chooses among the
     lanes by a request and its host. Without ``takes_files`` requests for files are refused. ``find_overrun``
-    names the spent budget for which a link, by its URL and depth, is not taken, or goes last.
+    names the spent budget for which a link is not taken, or goes last, by its URL, its depth, and whether it
+    is to a file.
     """
 
     def __init__(
@@ -46,7 +47,7 @@ class Admission:
         max_depth: int | None = None,
         traps: TrapCounter | None = None,
         meter: TrapMeter | None = None,
-        find_overrun: Callable[[str, int], BudgetOverrun | None] | None = None,
+        find_overrun: Callable[[str, int, bool], BudgetOverrun | None] | None = None,
         lane_for: Callable[[Request, str], str] | None = None,
         takes_files: bool = True,
     ) -> None:
@@ -116,8 +117,9 @@ class Admission:
             if meter is not None and (trap := meter.refuse_url(url, via)) is not None:
                 _count_drop(dropped, trap.counts.rule)
                 continue
-            own_depth = depth if request.saves is None else parent.depth  # a file is a part of its page
-            overrun = None if self._find_overrun is None else self._find_overrun(url, own_depth)
+            is_file = request.saves is not None
+            own_depth = parent.depth if is_file else depth  # a file is a part of its page
+            overrun = None if self._find_overrun is None else self._find_overrun(url, own_depth, is_file)
             if overrun is not None and not overrun.is_last:
                 _count_drop(dropped, f"budget_{overrun.name}")
                 continue

@@ -175,11 +175,15 @@ class PatternBudget(Record, frozen=True, kw_only=True):
         """Whether a URL spends of it."""
         return bool(compile_pattern(self.pattern).search(url))
 
-    def explain_overrun(self, depth: int, spent: Spending) -> str:
-        """What of it is spent, for one of its URLs at this depth; empty: nothing is."""
+    def explain_overrun(self, depth: int, spent: Spending, *, is_file: bool = False) -> str:
+        """What of it is spent, for one of its URLs at this depth; empty: nothing is.
+
+        A file is no page: the last pages of a budget have theirs, too.
+        """
         if self.depth is not None and depth > self.depth:
             return f"depth ({depth} of {self.depth} hops from a start URL)"
-        return ", ".join(sorted(self.limits.find_reached(spent)))
+        reached = self.limits.find_reached(spent)
+        return ", ".join(sorted(reached - {BudgetKind.PAGES} if is_file else reached))
 
 
 class BudgetOverrun(NamedTuple):

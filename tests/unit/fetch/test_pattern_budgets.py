@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from gossamer.core.errors import Fault, FetchError, StorageError
+from gossamer.core.files import Saving
 from gossamer.core.requests import LAST, Entry, Lease, Request
 from gossamer.core.results import ItemRecord, Outcome, Verdict, VisitResult
-from gossamer.core.routes import Detour
+from gossamer.core.routes import DIRECT, Detour
 from gossamer.engine.fixed_router import FixedRouter
 from gossamer.fetch.routing.budgeted import BudgetCommitter, BudgetRouter
 from gossamer.fetch.routing.spending import SpendingMeter, read_spending, read_statuses
@@ -246,6 +247,25 @@ async def test_links_that_are_too_deep_or_over_a_budget_are_refused_and_counted(
     assert (products.refused, products.spent, products.used) == (3, ("pages",), {"pages": 1})
     assert deep.to_text() == "deep: at most 2 links deep, 2 requests refused"
     assert products.to_text() == "products: 1 of 1 pages, 3 requests refused"
+
+
+async def test_the_last_pages_of_a_budget_have_their_files_too() -> None:
+    clock = ManualClock()
+    worker = OneWorker(MemorySharedState(clock), clock, rules(pages=1, bytes=100), "one")
+    picture = Request(f"http://{HOST}/product/1.jpg", saves=Saving())
+    assert await worker.begin() == "begun"
+    assert await worker.router.choose_route(picture, HOST) == DIRECT, "it is no page"
+    assert await worker.begin() == "waits"
+    await worker.end()
+    assert await worker.begin() == "the budget products is spent: pages"
+    assert await worker.router.choose_route(picture, HOST) == DIRECT
+    assert worker.meter.find_overrun(picture.url, 1, True) is None
+    worker.meter.add_spending(HOST, Spending(bytes=100), picture.url)
+    with pytest.raises(FetchError, match="is spent: bytes"):
+        await worker.router.choose_route(picture, HOST)
+    found = worker.meter.find_overrun(picture.url, 1, True)
+    assert found is not None
+    assert found.why == "bytes"
 
 
 async def test_large_numbers_are_shown_as_they_are() -> None:

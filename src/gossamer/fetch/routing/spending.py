@@ -153,7 +153,7 @@ class SpendingMeter:
 
         Raises ``FetchError`` for one that is not fetched any more.
         """
-        found = self._find_spent(request.url, request.depth, host)
+        found = self._find_spent(request.url, request.depth, host, is_file=request.saves is not None)
         if found is None or (found.is_last and request.priority <= LAST):
             return None
         self._count_refusal(found.place)
@@ -162,10 +162,10 @@ class SpendingMeter:
             raise FetchError(Fault.BUDGET, why)
         return Detour(is_last=True, why=f"it goes last, since {why}")
 
-    def find_overrun(self, url: str, depth: int) -> BudgetOverrun | None:
+    def find_overrun(self, url: str, depth: int, is_file: bool = False) -> BudgetOverrun | None:
         """The spent budget that holds back a link, and count that; ``None``: there is none. Never waits."""
         host = host_key(url) if self.rules.goes_last else ""
-        found = self._find_spent(url, depth, host)
+        found = self._find_spent(url, depth, host, is_file=is_file)
         if found is not None and (link := hash(url)) not in self._refused:
             if len(self._refused) >= MAX_REFUSED:
                 self._refused.clear()
@@ -180,7 +180,7 @@ class SpendingMeter:
         ``StorageError``.
         """
         places = [place for place in self._patterns_of(request.url) if self._limit_of(place) is not None]
-        if not places:
+        if not places or request.saves is not None:  # a file is no page
             return True
         async with self._saving:  # what is being saved just now says how many are under way
             for place in places:
@@ -285,13 +285,13 @@ class SpendingMeter:
         """The places of the patterns that cover a URL."""
         return [place for place, budget in self._patterns.items() if budget.covers_url(url)]
 
-    def _find_spent(self, url: str, depth: int, host: str) -> BudgetOverrun | None:
+    def _find_spent(self, url: str, depth: int, host: str, *, is_file: bool) -> BudgetOverrun | None:
         """The budget that holds a URL back: one that stops it before one for which it goes last."""
         found = [
             BudgetOverrun(place, budget.name, why, is_last=budget.over is OverrunRule.LAST)
             for place in self._patterns_of(url)
             for budget in (self._patterns[place],)
-            if (why := budget.explain_overrun(depth, self._known(place)))
+            if (why := budget.explain_overrun(depth, self._known(place), is_file=is_file))
         ]
         if self.rules.goes_last and (reached := self.rules.host.find_reached(self._known(host))):
             found.append(BudgetOverrun(host, f"of {host}", ", ".join(sorted(reached)), is_last=True))
