@@ -61,8 +61,8 @@ class SeedFile:
     """
 
     def __init__(self, place: str, text_format: str | None = None, column: str = "url") -> None:
-        if place != STDIN and not Path(place).exists():
-            raise UsageError(f"{place} cannot be read: there is no such file")
+        if place != STDIN:
+            _check_place(place)
         self.place = place
         self.size_bytes = _size_of(place)  # None: nobody knows
         self.read_bytes = 0  # of the file as it is on disk
@@ -91,6 +91,16 @@ class SeedFile:
                 raise UsageError(
                     f"{self.place} cannot be read to its end: {error.strerror or error}"
                 ) from None
+
+
+def _check_place(place: str) -> None:
+    """Raise ``UsageError`` where nothing can be, before a job is made for it."""
+    try:
+        Path(place).stat()
+    except FileNotFoundError:
+        raise UsageError(f"{place} cannot be read: there is no such file") from None
+    except OSError as error:
+        raise UsageError(f"{place} cannot be read: {error.strerror}") from None
 
 
 def _size_of(place: str) -> int | None:

@@ -152,6 +152,8 @@ async def test_a_file_that_is_not_there(tmp_path):
         await rows_of(tmp_path / "nothing.txt")
     with pytest.raises(UsageError, match="cannot be read: Is a directory"):
         await rows_of(tmp_path)
+    with pytest.raises(UsageError, match="cannot be read: File name too long"):
+        SeedFile("a" * 300)
     with pytest.raises(UsageError, match="none of lines, csv, tsv, jsonl"):
         SeedFile("-", "yaml")
 
