@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -20,7 +21,7 @@ from gossamer.policy.trap_budgets import MANY_QUERIES, TrapBudgetRules, TrapCoun
 from gossamer.ports.shared_state import SharedState
 from gossamer.shared.memory import MemorySharedState
 from gossamer.testing.clock import ManualClock
-from kit.shared_states import KINDS, find_states
+from kit.shared_states import KINDS, GatedState, find_states
 
 RULES = TrapBudgetRules(max_worthless=100)
 PATTERN = "http://h.test/a/#?"
@@ -267,6 +268,22 @@ async def test_what_could_not_be_saved_is_saved_later() -> None:
     shared.is_away = False
     await meter.save()
     assert (await read_counts(shared, "job-1"))[PATTERN].pages == 51
+
+
+async def test_a_save_that_is_broken_off_counts_once() -> None:
+    clock = ManualClock()
+    shared = GatedState(clock)
+    meter = Workers((shared,), clock).start()
+    for number in range(50):
+        visit(meter, f"http://h.test/a/{number}")
+    shared.close()
+    task = asyncio.create_task(meter.save())
+    await shared.is_reached.wait()
+    task.cancel()
+    shared.is_open.set()
+    await asyncio.gather(task, return_exceptions=True)
+    await meter.save()
+    assert (await read_counts(shared, "job-1"))[PATTERN].pages == 50
 
 
 async def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

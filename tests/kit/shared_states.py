@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, closing
 from pathlib import Path
 from typing import Any, Protocol
@@ -26,6 +27,28 @@ class OpenStates(Protocol):
     """Opens the state that two workers share, as the one and as the other sees it."""
 
     def __call__(self, clock: Clock) -> AbstractAsyncContextManager[tuple[SharedState, SharedState]]: ...
+
+
+class GatedState(MemorySharedState):
+    """A state whose answer to an update is on its way for as long as the test says."""
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__(clock)
+        self.is_reached, self.is_open = asyncio.Event(), asyncio.Event()
+        self.is_open.set()
+
+    def close(self) -> None:
+        """What is answered from now on waits until it is open again."""
+        self.is_reached.clear()
+        self.is_open.clear()
+
+    async def update(
+        self, space: str, key: str, change: Callable[[bytes | None], bytes], ttl_s: float
+    ) -> bytes:
+        changed = await super().update(space, key, change, ttl_s)
+        self.is_reached.set()
+        await self.is_open.wait()
+        return changed
 
 
 def find_states(request: pytest.FixtureRequest, folder: Path) -> OpenStates:

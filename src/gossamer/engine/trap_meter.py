@@ -38,6 +38,7 @@ from gossamer.policy.url_groups import domain_group_of, family_of, pattern_of, w
 from gossamer.policy.urls import hostname_of
 from gossamer.ports.clock import Clock
 from gossamer.ports.committer import Committer
+from gossamer.runtime.unbroken import finish_work
 
 SAVED_EVERY_S = 1.0
 MAX_GROUPS = 20_000
@@ -291,7 +292,7 @@ class TrapMeter:
     async def _save_groups(self, groups: list[CountedGroup]) -> None:
         self._urgent.clear()
         if groups:
-            await self._save_counts(groups)
+            await finish_work(self._save_counts(groups))  # else they would be counted twice
         if self._new_witnesses and len({*self._witnesses.values()}) > 1:
             await self._save_witnesses()
         news = {name: counts for name, counts in self._closed.items() if name not in self._announced}

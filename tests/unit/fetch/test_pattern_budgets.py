@@ -19,7 +19,7 @@ from gossamer.policy.budgets import HOLD_S, BudgetLimits, BudgetRules, OverrunRu
 from gossamer.ports.shared_state import SharedState
 from gossamer.shared.memory import MemorySharedState
 from gossamer.testing.clock import ManualClock
-from kit.shared_states import KINDS, find_states
+from kit.shared_states import KINDS, GatedState, find_states
 
 HOST = "shop.example"
 ITEM = ItemRecord(type="item", key="1", data=b"{}", hash=1)
@@ -185,6 +185,25 @@ async def test_a_visit_that_is_broken_off_leaves_its_page_to_others() -> None:
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
     assert await worker.begin() == "begun"
+
+
+@pytest.mark.parametrize("path", ["product", "other"])
+async def test_a_save_that_is_broken_off_counts_once(path: str) -> None:
+    """One claims a page, the other one saves what was spent."""
+    clock = ManualClock()
+    shared = GatedState(clock)
+    worker = OneWorker(shared, clock, rules(pages=9, bytes=9_000), "one")
+    if path == "other":
+        worker.meter.add_spending(HOST, Spending(bytes=500), f"http://{HOST}/product/1")
+    shared.close()
+    task = asyncio.create_task(worker.begin(path))
+    await shared.is_reached.wait()
+    task.cancel()
+    shared.is_open.set()
+    assert isinstance((await asyncio.gather(task, return_exceptions=True))[0], asyncio.CancelledError)
+    await worker.router.close()
+    spent = await read_spending(shared, "job", "*products")
+    assert (spent.bytes, spent.pages, spent.holds) == (500 * (path == "other"), 0, {})
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,7 @@ from gossamer.policy.budgets import (
 from gossamer.policy.urls import host_key
 from gossamer.ports.clock import Clock
 from gossamer.ports.shared_state import SharedState
+from gossamer.runtime.unbroken import finish_work
 
 SPACE = "spending"
 KEPT_S = 400 * 86_400.0
@@ -242,9 +243,7 @@ class SpendingMeter:
         self._has_batch = False
         for start in range(0, len(batch), SAVED_AT_ONCE):
             saving = map(self._save_place, batch[start : start + SAVED_AT_ONCE])
-            for end in await asyncio.gather(
-                *saving, return_exceptions=True
-            ):  # all ended: none is saved twice
+            for end in await asyncio.gather(*saving, return_exceptions=True):  # all ended
                 if end is not None:
                     self._has_batch = True
                     raise end
@@ -256,6 +255,10 @@ class SpendingMeter:
             self._saved = {place: spent for place, spent in self._saved.items() if place in kept}
 
     async def _save_place(self, place: str, *, claims_more: bool = False) -> None:
+        """Also if a visit or a commit is broken off meanwhile: else it would be saved twice."""
+        await finish_work(self._change_place(place, claims_more=claims_more))
+
+    async def _change_place(self, place: str, *, claims_more: bool) -> None:
         spent, holds = self._unsaved.get(place, NOTHING), self._holds_in(place)
         if spent == NOTHING and not holds and not claims_more:
             self._saved[place] = await read_spending(self._shared, self._job, place)
