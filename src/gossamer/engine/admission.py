@@ -114,10 +114,10 @@ class Admission:
                 if fingerprint in taken or fingerprint in self._inside:
                     continue
                 taken.add(fingerprint)
-            if meter is not None and (trap := meter.refuse_url(url, via)) is not None:
+            is_file = request.saves is not None
+            if meter is not None and not is_file and (trap := meter.refuse_url(url, via)) is not None:
                 _count_drop(dropped, trap.counts.rule)
                 continue
-            is_file = request.saves is not None
             own_depth = parent.depth if is_file else depth  # a file is a part of its page
             overrun = None if self._find_overrun is None else self._find_overrun(url, own_depth, is_file)
             if overrun is not None and not overrun.is_last:

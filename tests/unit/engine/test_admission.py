@@ -8,8 +8,14 @@ from gossamer.core.files import Saving
 from gossamer.core.requests import Entry, Request
 from gossamer.engine import admission
 from gossamer.engine.admission import Admission
+from gossamer.engine.trap_counts import TrapCountStore
+from gossamer.engine.trap_meter import TrapMeter
+from gossamer.policy.content_memory import ContentMemory
 from gossamer.policy.scope import Scope
+from gossamer.policy.trap_budgets import TrapBudgetRules, TrapCounts
 from gossamer.policy.urls import UrlOptions
+from gossamer.shared.memory import MemorySharedState
+from gossamer.testing.clock import ManualClock
 
 PAGE = Request("http://a.example/", depth=2)
 
@@ -82,3 +88,17 @@ def test_a_file_belongs_to_the_page_that_names_it_wherever_it_is(gate: Admission
     assert dropped["link:bad_url"] == 1
     closed = Admission(Scope(["a.example"]), UrlOptions(), b"key", takes_files=False)
     assert closed.admit_request(file) == "file", "as for a replay: an archive has none"
+
+
+async def test_a_trap_refuses_pages_and_not_the_files_of_good_ones() -> None:
+    clock = ManualClock()
+    store = TrapCountStore(MemorySharedState(clock), "job")
+    await store.add_closed({"http://a.example/product/*": TrapCounts(rule="trap_soft_404")})
+    meter = TrapMeter(store, clock, TrapBudgetRules(), ContentMemory())
+    await meter.load()
+    gate = Admission(Scope(["a.example"]), UrlOptions(), b"key", meter=meter)
+    dropped: dict[str, int] = {}
+    picture = Request("http://a.example/product/oak.jpg", saves=Saving())
+    (entry,) = gate.admit_links(PAGE, [Request("http://a.example/product/oak"), picture], dropped)
+    assert entry.request.saves is not None
+    assert dropped == {"link:trap_soft_404": 1}
