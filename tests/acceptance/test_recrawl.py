@@ -301,6 +301,88 @@ async def test_what_a_link_brings_is_taken_although_its_page_has_not_changed(ope
         assert third.items == 0, "it was noted what the link brings now"
 
 
+async def test_what_a_link_brings_is_taken_also_where_its_page_is_due_itself(open_crawls):
+    """It was asked for as before, and was as it was, and the list was not read again: the price was lost."""
+    prices = {"a": 1, "b": 2}
+    lines = "<li><a href=/{0}>x</a><b>{1}</b></li>"
+
+    def app(path, headers):
+        pages = {"/": "".join(lines.format(*pair) for pair in prices.items()), "/a": "a", "/b": "b"}
+        return answer_condition(answer_of(pages, path), headers)
+
+    async with serve(app) as site:
+        crawls = open_crawls(site)
+        await crawls.run(PricedSpider, "/", **KEEPS)
+        prices["b"] = 3
+        second = await crawls.run(PricedSpider, "/", **{"freshness.recrawl": "all"})
+        items = await crawls.items(second.job)
+        assert {sku: item.data["price"] for sku, item in items.items()} == {"b": "3"}
+        assert crawls.statuses() == {200: 2, 304: 2}
+        third = await crawls.run(PricedSpider, "/", **{"freshness.recrawl": "all"})
+        assert (third.items, crawls.statuses()) == (0, {304: 3})
+
+
+class OddSpider(PricedSpider):
+    name = "odd"
+    is_broken = False
+
+    def parse_product(self, response, price):
+        if self.is_broken:
+            raise ValueError("this one is odd")
+        yield from super().parse_product(response, price)
+
+
+async def test_what_a_link_brings_is_taken_the_next_time_where_its_callback_failed(open_crawls):
+    """The page that has the link is not read again; what is due next is the page that it leads to."""
+    prices = {"a": 1, "b": 2}
+    lines = "<li><a href=/{0}>x</a><b>{1}</b></li>"
+
+    def app(path, headers):
+        pages = {"/": "".join(lines.format(*pair) for pair in prices.items()), "/a": "a", "/b": "b"}
+        return answer_condition(answer_of(pages, path), headers)
+
+    class Broken(OddSpider):
+        is_broken = True
+
+    async with serve(app) as site:
+        crawls = open_crawls(site)
+        await crawls.run(OddSpider, "/", **KEEPS)
+        prices["b"] = 3
+        assert (await crawls.run(Broken, "/", **{"freshness.recrawl": "due"})).dead == 1
+        third = await crawls.run(OddSpider, "/", **{"freshness.recrawl": "due"})
+        items = await crawls.items(third.job)
+        assert {sku: item.data["price"] for sku, item in items.items()} == {"b": "3"}
+        assert crawls.statuses() == {304: 1, 200: 1}
+        assert (await crawls.run(OddSpider, "/", **{"freshness.recrawl": "due"})).attempts == 1
+
+
+async def test_a_link_that_was_left_out_once_is_followed_where_it_brings_something_new(open_crawls):
+    """A bug it would catch: what was left out is taken for something that the crawl has already."""
+    said = {"/": "1", "/list": "1"}
+
+    class Listing(PricedSpider):
+        name = "listing"
+
+        def parse(self, response):
+            yield from super().parse(response)
+            yield from response.follow_all(css="a.list", dont_filter=True)
+
+    def app(path, headers):
+        more = {"/": f"<a class=list href=/list>l</a>{said['/list']}", "/list": ""}.get(path)
+        if more is not None:
+            more += f"<li><a href=/b>x</a><b>{said[path]}</b></li>"
+        return answer_condition(SiteResponse(body=(more or "b").encode()), headers)
+
+    async with serve(app) as site:
+        crawls = open_crawls(site)
+        await crawls.run(Listing, "/", **KEEPS)
+        said["/list"] = "2"
+        second = await crawls.run(Listing, "/", **{"freshness.recrawl": "due"})
+        assert second.left_out["link:not_due"] == 1
+        items = await crawls.items(second.job)
+        assert {sku: item.data["price"] for sku, item in items.items()} == {"b": "2"}
+
+
 async def test_a_page_whose_status_the_spider_wants_is_gone_all_the_same(open_crawls):
     class Noting(ListSpider):
         name = "noting"

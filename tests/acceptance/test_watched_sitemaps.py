@@ -101,6 +101,27 @@ async def test_of_a_large_index_what_is_new_and_what_has_changed_is_visited(tmp_
         assert answers == {200: set(), 304: {"/index.xml", *maps}}
 
 
+async def test_an_entry_that_has_changed_is_visited_until_it_was_read(tmp_path):
+    """A bug it would catch: its page was dead when the sitemap was read, and is not due for weeks then."""
+    listed = ListedSite(1, 3)
+    is_broken = False
+
+    def app(path, headers):
+        return SiteResponse(500) if is_broken and path == "/page/1" else listed(path, headers)
+
+    async with serve(app) as site:
+        await visit(site, tmp_path, "/index.xml", **KEEPS)
+        listed.change("1")
+        is_broken = True
+        broken, _ = await visit(site, tmp_path, "/index.xml", max_retries=0, **COMES_BACK)
+        assert broken.dead == 1
+        is_broken = False
+        _, answers = await visit(site, tmp_path, "/index.xml", **COMES_BACK)
+        assert answers == {200: {"/page/1"}, 304: {"/index.xml", "/map/0"}}
+        _, answers = await visit(site, tmp_path, "/index.xml", **COMES_BACK)
+        assert answers == {200: set(), 304: {"/index.xml", "/map/0"}}
+
+
 class Newspaper:
     """A feed of articles in one of two formats, with a logo and an enclosure, as feeds have them."""
 

@@ -26,6 +26,7 @@ from gossamer.engine.attempt import OpenAttempt
 from gossamer.policy.freshness import (
     CheckedPage,
     FreshnessRules,
+    again_of,
     asks_same,
     brings_news,
     is_due,
@@ -233,15 +234,15 @@ class PageMemory:
             page = None if fingerprint is None else found.get(fingerprint)
             if page is not None and self._is_left_out(page, result, entry, now):
                 continue
+            noted = None
+            if page is not None and result.outcome.verdict is not Verdict.REDIRECT:
+                entry, noted = self._follow_known(page, entry, now)  # noqa: PLW2901 - the same link
+            elif page is None and fingerprint is not None:
+                noted = self._first_page(entry, now)
             kept.append(entry)
-            if fingerprint is not None and page is None and (new := self._first_page(entry, now)) is not None:
-                heard_of.append(new)
-        left_out = len(result.outcome.outlinks) - len(kept)
-        if left_out:
-            key = DropKind.LINK.key_of(NOT_DUE)
-            dropped = {**result.dropped, key: result.dropped.get(key, 0) + left_out}
-            result = replace(result, outcome=replace(result.outcome, outlinks=tuple(kept)), dropped=dropped)
-        return replace(result, known=(*result.known, *heard_of)) if heard_of else result
+            if noted is not None:
+                heard_of.append(noted)
+        return _with_links(result, tuple(kept), heard_of)
 
     def _is_left_out(self, page: KnownPage, result: VisitResult, entry: Entry, now: float) -> bool:
         """Whether a link is not followed. One to a page of this job is the frontier's to recognise.
@@ -257,6 +258,26 @@ class PageMemory:
             and (former := self._former_request(page)) is not None
             and not brings_news(entry.request, former, self._own_meta)
         )
+
+    def _follow_known(self, page: KnownPage, entry: Entry, now: float) -> tuple[Entry, KnownPage | None]:
+        """A link to a known page that is followed, and its page where that is to be noted.
+
+        A page that is due is asked for as before. Where the link brings something new, it is asked for once
+        more, with that. One that is not due by its own time stays due until it was read: what leads to it
+        now may not have changed, and not be read, the next time.
+        """
+        is_ours = page.job == self._job.id
+        was_known = page.checks > (1 if is_ours else 0)
+        if not (self._asks_conditionally and was_known) or entry.request.dont_filter:
+            return entry, None
+        former = self._former_request(page)
+        has_news = former is not None and brings_news(entry.request, former, self._own_meta)
+        if is_ours or page.due_at <= now or not self._leaves_out:
+            is_start = former is not None and not former.depth
+            return again_of(entry) if has_news and not is_start else entry, None
+        if has_news and (request := self._pack_entry(entry)):
+            page = replace(page, request=request, etag="", modified="")
+        return entry, replace(page, due_at=now)
 
     # ------------------------------------------------------------------ pages
 
@@ -301,6 +322,16 @@ def _pages_among(results: Sequence[VisitResult]) -> Iterable[tuple[tuple[int, in
         for place, entry in enumerate(result.outcome.outlinks):
             if entry.request.saves is None and not entry.request.archived:
                 yield (number, place), entry
+
+
+def _with_links(result: VisitResult, kept: tuple[Entry, ...], heard_of: Sequence[KnownPage]) -> VisitResult:
+    """The result with the links that are followed; those that are left out are counted."""
+    dropped = result.dropped
+    if left_out := len(result.outcome.outlinks) - len(kept):
+        key = DropKind.LINK.key_of(NOT_DUE)
+        dropped = {**dropped, key: dropped.get(key, 0) + left_out}
+    outcome = replace(result.outcome, outlinks=kept)
+    return replace(result, outcome=outcome, dropped=dropped, known=(*result.known, *heard_of))
 
 
 def _flag_unchanged(result: VisitResult, page: KnownPage | None) -> VisitResult:

@@ -6,6 +6,7 @@ import logging
 import traceback
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -25,20 +26,31 @@ from gossamer.ports.sink import Sink
 from gossamer.ports.store import Store
 from gossamer.runtime.known_secrets import hide_secrets
 
+if TYPE_CHECKING:
+    from gossamer.engine.page_memory import PageMemory
+
 log = logging.getLogger("gossamer.crawl")
 
 
 class ResultRecorder:
-    """The way from a worker to its committer."""
+    """The way from a worker to its committer. ``memory`` looks at the links of results before each commit."""
 
     def __init__(
-        self, job: Job, committer: Committer, store: Store, admission: Admission, sink: Sink
+        self,
+        job: Job,
+        committer: Committer,
+        store: Store,
+        admission: Admission,
+        sink: Sink,
+        *,
+        memory: PageMemory | None = None,
     ) -> None:
         self._job = job
         self._committer = committer
         self._store = store
         self._admission = admission
         self._sink = sink
+        self._memory = memory
 
     async def record_results(self, results: Sequence[VisitResult]) -> None:
         """Return when these results are durable (or their outcome was refused because the lease is lost).
@@ -48,7 +60,7 @@ class ResultRecorder:
         """
         results = [without_secrets(result) for result in results]
         try:
-            kept = await self._committer.commit(results)
+            noted, kept = await self._commit(results)
         except OperatorError:
             raise
         except Exception:  # noqa: BLE001 - what a page gave: one request, not the crawl
@@ -56,12 +68,16 @@ class ResultRecorder:
                 for result in results:
                     await self.record_results([result])
                 return
-            results = [_to_dead_letter(results[0])]
-            kept = await self._committer.commit(results)
-        for result, is_kept in zip(results, kept, strict=True):
+            noted, kept = await self._commit([_to_dead_letter(results[0])])
+        for result, is_kept in zip(noted, kept, strict=True):
             if is_kept:
                 self._admission.remember_entries(result.outcome.outlinks)
             self._emit_events(result, is_kept=is_kept)
+
+    async def _commit(self, results: Sequence[VisitResult]) -> tuple[Sequence[VisitResult], list[bool]]:
+        """The results as they were committed, and which of them count."""
+        noted = results if self._memory is None else await self._memory.note_links(results)
+        return noted, await self._committer.commit(noted)
 
     def _emit_events(self, result: VisitResult, *, is_kept: bool) -> None:
         for attempt in result.attempts:

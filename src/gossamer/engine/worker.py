@@ -53,7 +53,9 @@ class Worker:
         self._visitor = Visitor(parts, options)
         visit = self._visitor.visit
         self._visit = visit if parts.visits is None else parts.visits.watch_visits(visit)
-        self._recorder = ResultRecorder(parts.job, parts.committer, parts.store, parts.admission, parts.sink)
+        self._recorder = ResultRecorder(
+            parts.job, parts.committer, parts.store, parts.admission, parts.sink, memory=parts.memory
+        )
         self._held: dict[int, tuple[OpenAttempt, asyncio.Task[None]]] = {}  # until recorded or given back
         self._ripe: list[Ripe] = []
         self._recording: frozenset[int] = frozenset()  # the tokens of what is on its way to the store

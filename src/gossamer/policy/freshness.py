@@ -27,7 +27,7 @@ from gossamer.core.drops import DropKind
 from gossamer.core.freshness import NOT_DUE, KnownPage, RateEstimate
 from gossamer.core.jobs import JobTotals
 from gossamer.core.record import Record
-from gossamer.core.requests import Request
+from gossamer.core.requests import Entry, Request
 from gossamer.policy.urls import fingerprint_of
 
 TEMPO = log(2.0)
@@ -44,6 +44,7 @@ BOUND_SHARE = 0.15
 GONE_S = 365 * DAY_S
 """The longest time between two looks at a page that is gone."""
 _STEPS = 60
+_AGAIN = 0x1F83D9ABFB41BD6B
 
 
 class FreshnessRules(Record, frozen=True, kw_only=True):
@@ -72,6 +73,11 @@ class CheckedPage(Record, frozen=True, kw_only=True):
 def known_fingerprint_of(request: Request) -> int:
     """What tells known pages apart: the same in all jobs, for a request with a canonical URL."""
     return fingerprint_of(request.method, request.url, request.body, b"")
+
+
+def again_of(entry: Entry) -> Entry:
+    """Another request for the page of an entry, which a job makes once, besides the usual one."""
+    return replace(entry, fingerprint=entry.fingerprint ^ _AGAIN)
 
 
 def asks_same(request: Request, former: Request, own_meta: Collection[str] = ()) -> bool:

@@ -14,7 +14,6 @@ from gossamer.core.errors import StorageError
 from gossamer.core.freshness import FIRST_PLACE
 from gossamer.core.requests import Request
 from gossamer.core.text import format_count
-from gossamer.engine.noting_committer import NotingCommitter
 from gossamer.engine.page_memory import PageMemory
 from gossamer.engine.parts import EngineParts
 from gossamer.frontier.codec import pack_request, unpack_request
@@ -52,7 +51,7 @@ async def add_memory(
         asks_conditionally=recrawl != "off",
         leaves_out=recrawl == "due",
     )
-    return replace(parts, memory=memory, committer=NotingCommitter(parts.committer, memory))
+    return replace(parts, memory=memory)
 
 
 def _has_callback(spider: Spider, request: Request) -> bool:
