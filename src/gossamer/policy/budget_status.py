@@ -6,10 +6,7 @@ from collections.abc import Mapping
 
 from gossamer.core.record import Record
 from gossamer.core.text import format_count
-from gossamer.policy.budgets import BudgetLimits, BudgetRules, OverrunRule, PatternBudget, Spending
-
-PATTERN = "*"
-"""What the place of a pattern's budget begins with, as no host's name does."""
+from gossamer.policy.budgets import PATTERN, BudgetLimits, BudgetRules, OverrunRule, PatternBudget, Spending
 
 
 class BudgetStatus(Record, frozen=True, kw_only=True):

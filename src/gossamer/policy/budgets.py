@@ -27,7 +27,10 @@ BATCHES = 50
 HOLD_S = 60.0
 """So long others leave a worker the pages that it has claimed, in seconds; it renews them."""
 MAX_REFUSING = 200
-"""Budgets of a job of which is known how many requests they refused, those that refused most."""
+"""Budgets of a job of which is known how many requests they refused: those of patterns, and those of hosts
+that refused most."""
+PATTERN = "*"
+"""What the place of a pattern's budget begins with, as no host's name does."""
 
 
 class BudgetKind(StrEnum):
@@ -120,11 +123,14 @@ NOTHING = Spending()
 
 
 def _add_counts(counts: dict[str, int], more: dict[str, int]) -> dict[str, int]:
-    """Both together, without what is nothing; of very many those that count most."""
+    """Both together, without what is nothing; of very many those of patterns, and that count most."""
     if not more:
         return counts
     summed = {place: counts.get(place, 0) + more.get(place, 0) for place in {**counts, **more}}
-    kept = sorted((place for place in summed if summed[place]), key=lambda place: (-summed[place], place))
+    kept = sorted(
+        (place for place in summed if summed[place]),
+        key=lambda place: (not place.startswith(PATTERN), -summed[place], place),
+    )
     return {place: summed[place] for place in kept[:MAX_REFUSING]}
 
 

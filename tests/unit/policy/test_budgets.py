@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gossamer.policy.budgets import (
+    MAX_REFUSING,
     NOTHING,
     BudgetKind,
     BudgetLimits,
@@ -145,3 +146,11 @@ def test_workers_never_claim_more_pages_than_are_left(limit, steps):
 def test_a_worker_claims_less_the_nearer_the_end_is():
     batches = [batch_of_pages(Spending(pages=pages), 1000) for pages in (0, 500, 950, 999, 1000)]
     assert batches == [20, 10, 1, 1, 1]
+
+
+def test_what_patterns_refuse_is_counted_beside_any_number_of_hosts():
+    spent = Spending(refused={f"h{number}.example": 9 for number in range(MAX_REFUSING)})
+    for _ in range(5):
+        spent += Spending(refused={"*products": 1})
+    assert spent.refused["*products"] == 5
+    assert len(spent.refused) == MAX_REFUSING

@@ -23,9 +23,10 @@ from gossamer.core.errors import Fault, FetchError
 from gossamer.core.requests import LAST, Request
 from gossamer.core.results import Verdict, VisitResult
 from gossamer.core.routes import Detour
-from gossamer.policy.budget_status import PATTERN, BudgetStatus, list_statuses, place_of
+from gossamer.policy.budget_status import BudgetStatus, list_statuses, place_of
 from gossamer.policy.budgets import (
     NOTHING,
+    PATTERN,
     BudgetKind,
     BudgetLimits,
     BudgetOverrun,
