@@ -35,7 +35,7 @@ class RequestTransition(StrEnum):
     LEASE = "lease"  # handed out
     FINISH = "finish"  # settled as success, or as skipped for a reason that will not change
     RETRY = "retry"  # settled, to be tried again at a certain time
-    REROUTE = "reroute"  # settled as to be fetched by another kind of worker: waits in that lane, at no cost
+    REROUTE = "reroute"  # settled as to wait in another lane, or behind everything else, at no cost
     GIVE_UP = "give_up"  # settled as hopeless, or as tried often enough
     RELEASE = "release"  # given back unstarted: costs no attempt
     EXPIRE = "expire"  # the deadline passed without news from the worker: costs an attempt, and time

@@ -31,7 +31,7 @@ class Verdict(StrEnum):
     REDIRECT = "redirect"  # the target becomes a request of its own
     SKIPPED = "skipped"  # settled for a reason that will not change: robots, out of scope, gone
     RETRY = "retry"  # it failed and is tried again later
-    REROUTED = "rerouted"  # it waits for another kind of worker, at no cost
+    REROUTED = "rerouted"  # it waits for another kind of worker, or behind everything else, at no cost
     DEAD = "dead"  # given up: a dead letter
     EXPIRED = "expired"  # the worker never came back
 
