@@ -190,6 +190,7 @@ class JobTotals(Record, frozen=True, kw_only=True):
     by_status: dict[str, int] = {}
     by_reason: dict[str, int] = {}
     successes: int = 0  # requests that were answered and handled without a fault
+    unchanged: int = 0  # pages that were not sent again, since they had not changed
     by_rung: dict[str, int] = {}  # attempts by another rung than plain HTTP
     cost_by_rung: dict[str, float] = {}  # what they cost, where somebody charges for it
     callback_pages: dict[str, int] = {}  # pages that a callback was given and did not fail on, by its name

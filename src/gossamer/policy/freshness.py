@@ -315,7 +315,7 @@ def is_due(page: KnownPage, now: float, lastmod: float = 0.0) -> bool:
 
 def is_partial(totals: JobTotals) -> bool:
     """Whether a job left out pages that had not changed, or were not due."""
-    return "304" in totals.by_status or DropKind.LINK.key_of(NOT_DUE) in totals.dropped
+    return totals.unchanged > 0 or DropKind.LINK.key_of(NOT_DUE) in totals.dropped
 
 
 def due_before(now: float, *, visits_all: bool) -> float:

@@ -33,6 +33,8 @@ def count_results(results: Sequence[VisitResult]) -> BatchCounts:
         if result.expected:
             for name, number in result.expected.items():
                 keep_largest(total, EXPECTED + name, number)
+        if unchanged := sum(map(_is_unchanged, result.attempts)):
+            total["unchanged"] += unchanged
         if any(map(_has_run, result.attempts)):
             _count_callback(total, result)
     return changes
@@ -41,7 +43,12 @@ def count_results(results: Sequence[VisitResult]) -> BatchCounts:
 def _has_run(attempt: Attempt) -> bool:
     """Whether its callback has run; the attempt of a lost lease has a reason."""
     is_whole = attempt.verdict is Verdict.SUCCESS and not attempt.reason and DEFERRED not in attempt.flags
-    return is_whole and not (attempt.status == NOT_MODIFIED and UNCHANGED in attempt.flags)
+    return is_whole and not _is_unchanged(attempt)
+
+
+def _is_unchanged(attempt: Attempt) -> bool:
+    """Whether a page was not sent again; of a file that is as it was, nothing is left out."""
+    return attempt.status == NOT_MODIFIED and UNCHANGED in attempt.flags
 
 
 def _count_callback(total: defaultdict[str, int], result: VisitResult) -> None:
@@ -67,6 +74,7 @@ def totals_of(total: Mapping[str, int]) -> JobTotals:
         items=total.get("items", 0),
         attempts=total.get("attempts", 0),
         successes=total.get("successes", 0),
+        unchanged=total.get("unchanged", 0),
         retries=total.get("retries", 0),
         duplicates=total.get("duplicates", 0),
         bytes=total.get("bytes", 0),
