@@ -19,7 +19,7 @@ from gossamer.core.errors import JobBusyError, UsageError
 from gossamer.core.jobs import AddResult, Job
 from gossamer.core.lifecycle import JobState
 from gossamer.core.record import Record
-from gossamer.core.requests import Entry, Request
+from gossamer.core.requests import FARTHEST, Entry, Request
 from gossamer.engine.admission import Admission
 from gossamer.jobs.control import prepare_submission, reopen_job, submit_job
 from gossamer.jobs.seed_files import CHUNK, FIELDS, SeedRow, named_fields
@@ -41,8 +41,6 @@ SHOWN = 20
 REOPEN_EVERY = 25
 """Chunks after which a job of a fleet that has ended meanwhile is opened again."""
 REMEMBERED_HOSTS = 10_000
-MOST_PRIORITY = 2**31
-"""Of a row: more than any crawl tells apart, and less than cannot be stored."""
 _NO_TRAPS = TrapRules(max_segments=None, max_repeats=None, max_same_body=None)
 
 
@@ -260,7 +258,7 @@ def _whole_number(value: Any) -> int:
         number = int(value)
     except (TypeError, ValueError, OverflowError):
         raise UsageError(f"priority {value!r} is not a whole number") from None
-    return max(-MOST_PRIORITY, min(number, MOST_PRIORITY))
+    return max(-FARTHEST, min(number, FARTHEST))
 
 
 def _json_object(text: str, name: str) -> Any:

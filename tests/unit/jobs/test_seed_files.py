@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gossamer.core.errors import UsageError
+from gossamer.core.requests import FARTHEST
 from gossamer.jobs.row_reader import RowReader
 from gossamer.jobs.seed_files import LONGEST, SeedFile, zstd
 from gossamer.jobs.seeding import request_of
@@ -187,9 +188,10 @@ def test_what_is_wrong_with_a_row_is_said(fields, problem):
         request_of(fields)
 
 
-def test_priorities_that_cannot_be_stored_are_the_largest_that_can():
-    assert request_of({"url": "https://a.example/", "priority": "9" * 40}).priority == 2**31
-    assert request_of({"url": "https://a.example/", "priority": -(10**30)}).priority == -(2**31)
+def test_priorities_that_no_crawl_tells_apart_are_the_farthest():
+    assert request_of({"url": "https://a.example/", "priority": "9" * 40}).priority == FARTHEST
+    assert request_of({"url": "https://a.example/", "priority": -(10**30)}).priority == -FARTHEST
+    assert request_of({"url": "https://a.example/", "priority": 10**12}).priority == 10**12
 
 
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
