@@ -43,8 +43,8 @@ _SENT = (200, 300)
 MOST_TRIES = 5
 """Rows of one request in a ledger, as a rule."""
 _UNLIMITED = (
-    "delay", "max_pages", "max_pages_per_host", "max_time", "metrics.port", "frontier.url", "store.url",
-    "replay.folder",
+    "delay", "max_pages", "max_pages_per_host", "max_time", "max_items", "max_errors", "metrics.port",
+    "frontier.url", "store.url", "replay.folder",
 )  # fmt: skip
 """What a replay has none of: limits of what is asked of others, and places for others."""
 

@@ -11,7 +11,7 @@ from gossamer.config.layers import load_settings
 from gossamer.config.option import SettingOption
 from gossamer.core.errors import UsageError
 from gossamer.core.jobs import Job
-from gossamer.crawl.replay import _options_of, plan_replay, prepare_replay
+from gossamer.crawl.replay import ReplayPlan, _options_of, plan_replay, prepare_replay
 from gossamer.targets.discovery import find_target
 from gossamer.targets.plan import plan_of
 from gossamer.testing.shop import Shop
@@ -124,3 +124,12 @@ async def test_a_job_of_a_fleet_is_replayed_as_it_was_submitted(tmp_path: Path) 
     assert "delay" not in options, "what nobody said follows the project of today"
     taken = {option.key: option.value for option in _options_of(found, "shop-1", tmp_path)}
     assert taken["extract.deferred"] is False, "else it would be refused: it is not a fleet that replays"
+
+
+def test_what_ends_a_crawl_ends_no_replay(tmp_path: Path) -> None:
+    """A bug it would catch: requests that the archive has no answer to are errors, and too many of them."""
+    ends = [SettingOption(f"max_{what}", 5, "-s") for what in ("pages", "items", "errors", "time")]
+    plan = ReplayPlan(target="t", folder=tmp_path, arguments={}, options=ends, archive="/archive")
+    settings = load_settings(overrides=_options_of(plan, "shop-1", tmp_path), env={}).settings
+    found = (settings.max_pages, settings.max_items, settings.max_errors, settings.max_time)
+    assert found == (None,) * 4
