@@ -5,7 +5,7 @@ from __future__ import annotations
 from gossamer.core.blobs import BlobInfo
 from gossamer.core.errors import UsageError
 from gossamer.core.record import Record
-from gossamer.policy.file_names import STORES, name_owner, read_digest
+from gossamer.policy.file_names import STORES, is_owner, name_owner, read_digest
 from gossamer.ports.blob_store import BlobStore
 from gossamer.ports.file_store import FileStore
 
@@ -48,7 +48,7 @@ async def sweep_files(
 
 async def _check_owners(blobs: BlobStore, store: str) -> None:
     async for info in blobs.list_blobs(f"{STORES}/"):
-        if info.name != name_owner(store):
+        if is_owner(info.name) and info.name != name_owner(store):
             other = (await blobs.read_range(info.name, 0, 300)).decode(errors="replace").strip()
             raise UsageError(
                 f"nothing was swept: the files of another store are in the same place ({other}), and would "

@@ -106,6 +106,7 @@ _DIGEST = "[0-9a-f]{64}"
 _BLOB = re.compile(
     rf"(?:{THUMBNAILS}/[a-z0-9_-]+/)?(?P<start>[0-9a-f]{{2}})/(?P<digest>{_DIGEST})\.[a-z0-9]+"
 )
+_OWNER = re.compile(rf"{STORES}/[0-9a-f]{{32}}\.txt")
 
 
 def read_type(content_type: str, head: bytes) -> str:
@@ -142,6 +143,11 @@ def name_thumbnail(sha256: str, size: str) -> str:
 def name_owner(store: str) -> str:
     """The name of what says that files of a store are in a place."""
     return f"{STORES}/{blake2b(store.encode(), digest_size=16).hexdigest()}.txt"
+
+
+def is_owner(name: str) -> bool:
+    """Whether a name is one of :func:`name_owner`; what else is in that folder is somebody else's."""
+    return _OWNER.fullmatch(name) is not None
 
 
 def read_digest(name: str) -> str:

@@ -264,6 +264,8 @@ async def test_a_sweep_leaves_the_files_of_another_store_in_the_same_place(tmp_p
     """Its rows are not ours to read: all of its files were taken for left over."""
     ours, theirs = Shelf(tmp_path), Shelf(tmp_path, store="postgresql://db/other")
     await ours.keep()
+    await ours.blobs.put_bytes("stores/berlin.html", b"our shops")
+    assert (await sweep_files(ours.files, ours.blobs, 0.0, store="one")).kept == 1, "it is somebody's own"
     theirs.answer = (200, b"%PDF-2", {})
     await theirs.keep()
     for shelf, other in ((ours, "postgresql://db/other"), (theirs, "one")):
