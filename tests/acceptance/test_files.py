@@ -154,6 +154,18 @@ def test_a_kill_leaves_no_broken_file_and_after_a_sweep_no_orphan(tmp_path):
     assert not [*(tmp_path / ".gossamer" / "files-spool").iterdir()]
 
 
+def test_a_data_directory_that_has_moved_is_swept(tmp_path):
+    """A bug it would catch: where it was before is taken for another store whose files are there, too."""
+    site, _ = make_site()
+    with serve_in_thread(site) as served:
+        (tmp_path / "shop.py").write_text(SPIDER.replace("{url}", served.url))
+        gossamer("crawl shop.py --max-depth 0 --data before", *FAST, cwd=tmp_path)
+        (tmp_path / "before").rename(tmp_path / "after")
+        gossamer("crawl shop.py --fresh --data after", *FAST, cwd=tmp_path)
+    assert asked("files sweep --older-than 0 --data after", cwd=tmp_path)["kept"] > 3
+    assert check_bodies(tmp_path / "after" / "files")
+
+
 def test_files_in_a_bucket_expire_when_no_crawl_sees_them(tmp_path, s3_url):
     site, _ = make_site()
     with serve_in_thread(site) as served:

@@ -82,11 +82,13 @@ async def prune_files(
 
 
 def _store_of(settings: Settings) -> str:
-    """What people call the store whose rows name the files."""
+    """What people call the store whose rows name the files; one that moves with them stays the same."""
     url = settings.store.url
-    if url is None or url.startswith("sqlite:"):
-        return str(database_path(settings, url).resolve())
-    return shown_server(url)
+    if url is not None and not url.startswith("sqlite:"):
+        return shown_server(url)
+    path, data = database_path(settings, url).resolve(), Path(settings.data).resolve()
+    moves_along = settings.files.url is None and path.is_relative_to(data)
+    return str(path.relative_to(data) if moves_along else path)
 
 
 def place_of(settings: Settings) -> str:
