@@ -69,7 +69,7 @@ class ScheduledRun(Record, frozen=True, kw_only=True):
     job: str = ""  # the id of its job, once that is known
     ended_at: Time | None = None
     outcome: RunOutcome | None = None
-    detail: str = ""  # why, in words, where the outcome does not say it all
+    detail: str = ""  # why, in words, where the outcome does not say it all; of an open run: why it waits
 
     @property
     def is_open(self) -> bool:

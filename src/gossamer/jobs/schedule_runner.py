@@ -34,6 +34,8 @@ log = logging.getLogger("gossamer.schedules")
 
 AT_ONCE = 4
 """Crawls that are started at the same time."""
+WORDS = 1000
+"""Characters of what kept a run from beginning or ended it, at most."""
 LOOK_S = 0.1
 """How often whoever asked for a run looks whether its job is there, in seconds."""
 
@@ -160,15 +162,15 @@ class ScheduleRunner:
             if schedule.overlap is OverlapRule.SKIP and is_new:
                 return await self._end(run, RunDecision(RunStep.END, RunOutcome.SKIPPED, rival, now))
             return run
-        run = await self._keep(replace(run, started_at=now, starts=run.starts + 1))
+        run = await self._keep(replace(run, started_at=now, starts=run.starts + 1, detail=""))
         if not run.is_open:
             return run
         self._known.add(run.key)
         try:
             async with self._slots:
                 job = await self._starter.start_run(schedule, run)
-        except StorageError:  # a server is away for a while: that is no try
-            await self._keep(replace(run, starts=run.starts - 1))
+        except StorageError as error:  # a server is away for a while: that is no try
+            await self._keep(replace(run, starts=run.starts - 1, detail=str(error)[:WORDS]))
             raise
         except OperatorError as error:
             if await self._book.find_by_key(run.key_bytes) is not None:
@@ -179,7 +181,7 @@ class ScheduleRunner:
 
     async def _end(self, run: ScheduledRun, decision: RunDecision) -> ScheduledRun:
         ended = replace(
-            run, outcome=decision.outcome, detail=decision.detail[:1000], ended_at=decision.ended_at
+            run, outcome=decision.outcome, detail=decision.detail[:WORDS], ended_at=decision.ended_at
         )
         if await self._schedules.save_run(ended):
             self._tell(ended)

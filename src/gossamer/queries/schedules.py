@@ -122,7 +122,7 @@ async def _summarise_run(backends: Backends, run: ScheduledRun, now: float) -> R
 
 
 def _name_open(run: ScheduledRun, job: Job | None) -> str:
-    if run.started_at is None:
+    if run.started_at is None or (job is None and run.detail):  # why it could not begin yet
         return WAITS
     if job is None or job.is_running:
         return RUNS

@@ -302,9 +302,11 @@ async def test_a_server_that_is_away_is_tried_again():
     site.errors = [StorageError("Redis is away")]
     with pytest.raises(StorageError):
         await runner.look(T0 + HOUR)
+    (run,) = await site.runs()
+    assert (run.is_open, run.detail) == (True, "Redis is away"), "who asks why nothing runs is told"
     await runner.look(T0 + HOUR + BEGIN_S + 1)
     (run,) = await site.runs()
-    assert (run.starts, run.is_open, site.begun) == (1, True, [run.key])
+    assert (run.starts, run.is_open, run.detail, site.begun) == (1, True, "", [run.key])
 
 
 async def test_a_server_that_is_away_for_hours_costs_no_run():
