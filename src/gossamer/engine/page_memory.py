@@ -262,22 +262,27 @@ class PageMemory:
     def _follow_known(self, page: KnownPage, entry: Entry, now: float) -> tuple[Entry, KnownPage | None]:
         """A link to a known page that is followed, and its page where that is to be noted.
 
-        A page that is due is asked for as before. Where the link brings something new, it is asked for once
-        more, with that. One that is not due by its own time stays due until it was read: what leads to it
-        now may not have changed, and not be read, the next time.
+        A page that is due may be on its way as it was asked for before: where the link brings something new,
+        it is asked for once more, with that. One that is not due by its own time stays due until it was read:
+        what leads to it now may not have changed, and not be read, the next time.
         """
         is_ours = page.job == self._job.id
         was_known = page.checks > (1 if is_ours else 0)
         if not (self._asks_conditionally and was_known) or entry.request.dont_filter:
             return entry, None
         former = self._former_request(page)
-        has_news = former is not None and brings_news(entry.request, former, self._own_meta)
-        if is_ours or page.due_at <= now or not self._leaves_out:
-            is_start = former is not None and not former.depth
-            return again_of(entry) if has_news and not is_start else entry, None
-        if has_news and (request := self._pack_entry(entry)):
-            page = replace(page, request=request, etag="", modified="")
-        return entry, replace(page, due_at=now)
+        has_news = (
+            former is not None
+            and former.depth > 0  # how a crawl begins, the spider says itself
+            and brings_news(entry.request, former, self._own_meta)
+        )
+        is_on_its_way = is_ours or page.due_at <= now or not self._leaves_out
+        noted = None
+        if has_news and not is_ours and (request := self._pack_entry(entry)):
+            noted = replace(page, request=request, etag="", modified="", due_at=min(page.due_at, now))
+        elif not is_on_its_way:
+            noted = replace(page, due_at=now)
+        return again_of(entry) if has_news and is_on_its_way else entry, noted
 
     # ------------------------------------------------------------------ pages
 

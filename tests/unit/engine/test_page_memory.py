@@ -117,6 +117,7 @@ class ReadPages:
             pack_request=pack_request,
             unpack_request=unpack_request,
             asks_conditionally=True,
+            leaves_out=True,
         )
         self.entry = Entry(request=Request(URL), fingerprint=5, host="a.example")
 
@@ -205,3 +206,34 @@ async def test_a_page_that_one_crawl_finds_gone_twice_was_checked_once():
     twice = await pages.visit(pages.entry, replace(_answer(b""), status=404), at=1003.0)
     assert (once.checks, once.gone_at, once.etag) == (2, 1000.0, "")
     assert twice == replace(once, checked_at=1003.0, due_at=1003.0 + once.interval_s)
+
+
+def _linked(price, url=URL, depth=1):
+    return Request(url, cb_kwargs={"price": price}, depth=depth)
+
+
+@pytest.mark.parametrize(
+    ("changes", "brought", "is_again", "is_noted"),
+    [
+        ({"due_at": 5.0}, 2, True, True),  # it may be on its way as it was asked for before
+        ({"due_at": 5.0}, 1, False, False),
+        ({"due_at": 1e12}, 2, False, True),
+        ({"due_at": 5.0, "job": "shop-2", "checks": 2}, 2, True, False),  # it was read as before
+        ({"due_at": 5.0, "job": "shop-2", "checks": 1}, 2, False, False),  # this crawl has found it
+        ({"due_at": 5.0, "request": pack_request(_linked(1, depth=0), PAGE.host)}, 2, False, False),
+    ],
+)
+async def test_what_a_link_brings_to_a_known_page_is_asked_for(changes, brought, is_again, is_noted):
+    """Also if another worker has the page, or it becomes a seed only afterwards: as the link has it."""
+    page = replace(PAGE, **{"request": pack_request(_linked(1), PAGE.host), **changes})
+    pages = ReadPages(page)
+    entry = Entry(request=_linked(brought), fingerprint=7, host=PAGE.host)
+    lease = Lease(entry=pages.entry, token=7, granted_at=0.0, start_by=9.0, deadline=9.0, attempt=1)
+    result = OpenAttempt(lease, pages.entry, 9.0, "w1").make_result(Verdict.SUCCESS)
+    result = replace(result, outcome=replace(result.outcome, outlinks=(entry,)))
+    (found,) = await pages.memory.note_links([result])
+    (followed,) = found.outcome.outlinks
+    assert (followed.fingerprint != entry.fingerprint) == is_again
+    assert followed.request == entry.request
+    noted = [(unpack_request(one.request, one.host), one.etag, one.modified) for one in found.known]
+    assert noted == ([(entry.request, "", "")] if is_noted else [])
