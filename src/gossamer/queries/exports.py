@@ -108,6 +108,7 @@ async def export_items(
 
     Each file appears whole or not at all. Raises ``UsageError``, ``MissingServiceError``, ``StorageError``.
     """
+    await _check_type(keeping, job, plan.choice.type)
     run = _ExportRun(settings, plan, tell)
     if not isinstance(plan.target, str):
         reader = PartReader(run.count_items(plan.choice.read_items(keeping, job)))
@@ -125,6 +126,16 @@ async def export_items(
         if plan.split:
             await run.remove_rest(names)
     return run.make_result(job)
+
+
+async def _check_type(keeping: StoreBackend, job: Job, asked: str) -> None:
+    """Raises ``UsageError`` for a type that the spider never had, where it had others: a slip."""
+    known = await keeping.items.list_types(job) if asked else []
+    if known and asked not in known:
+        raise UsageError(
+            f"no item of {job.name} has the type {asked!r} that --type asks for; "
+            f"there are: {', '.join(known)[:200]}"
+        )
 
 
 class PartReader:

@@ -137,6 +137,17 @@ async def test_fields_that_no_item_has_leave_the_file_as_it_was(tmp_path):
     assert empty.items == 0
 
 
+async def test_a_type_that_no_item_ever_had_leaves_the_file_as_it_was(tmp_path):
+    """A bug it would catch: a slip in --type replaces a file by an empty one."""
+    path = tmp_path / "x.jsonl"
+    path.write_text("yesterday")
+    with pytest.raises(UsageError, match=r"'Prodct' that --type asks for; there are: OfAnotherJob, Product$"):
+        await exported(tmp_path, {"choice": ItemChoice(type="Prodct")}, item(1))
+    assert path.read_text() == "yesterday"
+    result = await exported(tmp_path, {"choice": ItemChoice(type="OfAnotherJob")}, item(1))
+    assert (result.items, path.read_text()) == (0, "")
+
+
 def test_fields_to_leave_out():
     whole = item(1, a={"b": 1, "c": {"d": 2}}, **{"a.b": 3})
     assert FieldChoice.from_text("-a.c.d,-n,-gone").pick(whole) == {"a": {"b": 1, "c": {}}, "a.b": 3}
