@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from gossamer.testing.shop import Shop
+from gossamer.testing.site import serve_in_thread
 from gossamer.testing.traps import TRAPS
 from kit.programs import crawl, rows, run
 from kit.trap_sites import check_costs, serve_all, write_spider
@@ -22,6 +24,13 @@ def reported(data: Path) -> list[dict[str, Any]]:
     assert done.returncode == 0, done.stderr
     traps: list[dict[str, Any]] = json.loads(done.stdout)["traps"]
     return traps
+
+
+def crawl_left_out(data: Path) -> int:
+    """Links that the latest crawl has left out for a trap."""
+    done = run("status", "follow", "--data", data, "--json")
+    dropped: dict[str, int] = json.loads(done.stdout)["dropped"]
+    return sum(count for reason, count in dropped.items() if reason.startswith("link:trap_"))
 
 
 @pytest.mark.slow
@@ -64,3 +73,24 @@ def test_traps_cost_less_than_their_budget_and_the_good_site_is_complete(tmp_pat
         done = run("explain", link, "--data", data, "--spider", spider)
         assert "It is in a trap" in done.stdout
         assert {name: len(site.hits) for name, site in sites.items()} == before
+
+
+@pytest.mark.parametrize(("limit", "urls"), [("max_per_pattern", "/product/#"), ("max_per_domain", "*.")])
+def test_links_over_a_limit_are_counted_in_the_report_as_in_the_summary(
+    limit: str, urls: str, tmp_path: Path
+) -> None:
+    """A bug it would catch: the summary has 80 links that were left out, the report none."""
+    data = tmp_path / "data"
+    with serve_in_thread(Shop(60, page_bytes=2_000)) as site:
+        spider = tmp_path / "follow.py"
+        spider.write_text(
+            "from gossamer import Spider\n\n\n"
+            f"class Follow(Spider):\n    name = 'follow'\n    start_urls = ['{site.url}/catalog']\n\n"
+            "    def parse(self, response):\n"
+            "        yield from response.follow_all(css='a.product, a.next')\n"
+        )
+        result = crawl(spider, "--data", data, *QUICK, "-s", f"traps.{limit}=10")
+        left_out = crawl_left_out(data)
+    (trap,) = [trap for trap in reported(data) if urls in trap["urls"]]
+    assert (result["pages"], trap["pages"]) == (13 if limit == "max_per_pattern" else 10, 10)
+    assert trap["refused"] == left_out > 0

@@ -106,8 +106,9 @@ class Admission:
         for request in requests:
             place = self.place_of(request)
             if isinstance(place, str):
-                reason = DropKind.LINK.key_of(place)
-                dropped[reason] = dropped.get(reason, 0) + 1
+                _count_drop(dropped, place)
+                if self.meter is not None and place.startswith("trap_"):
+                    self.meter.note_refusal(urls.canonicalise_url(request.url, self._options) or "", place)
                 continue
             url, fingerprint, host = place
             if not request.dont_filter:

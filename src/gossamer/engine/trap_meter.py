@@ -49,6 +49,7 @@ MAX_NEW_WITNESSES = 5_000
 """Pages by which mirrors are known, between two saves."""
 SMALL = 4
 """Pages of a group that is forgotten first."""
+_GROUPS_WITH_LIMITS = {"trap_pattern": pattern_of, "trap_domain": domain_group_of}
 
 
 class TrapGroup(NamedTuple):
@@ -125,6 +126,14 @@ class TrapMeter:
         group = self._unsaved[name] = self._group_of(name)
         group.known.refused += 1
         return TrapGroup(name, group.known)
+
+    def note_refusal(self, url: str, rule: str) -> None:
+        """Count a URL that a limit of its pattern or its domain has refused before its group was closed."""
+        group_of = _GROUPS_WITH_LIMITS.get(rule)
+        if group_of is not None:
+            name = group_of(url)
+            group = self._unsaved[name] = self._group_of(name)
+            group.known.refused += 1
 
     def _find_counts(self, name: str) -> TrapCounts | None:
         group = self._groups.get(name)

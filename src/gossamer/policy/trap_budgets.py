@@ -167,7 +167,7 @@ class TrapCounts(_Worth, msgspec.Struct, array_like=True, kw_only=True):
     foreign: int = 0  # those of them that an older host has, too
     queries: int = 0  # of a family: bits of its sets of parameters, which are the same for all workers
     size_bytes: int = 0  # of their bodies, as they came
-    refused: int = 0  # URLs that were not taken since it was closed
+    refused: int = 0  # URLs of it that were not taken
     spent: int = 0  # of the budget
     since: float = 0.0  # when its first page came
     example: str = ""  # a URL of it
