@@ -559,6 +559,19 @@ class ShopSpider(Spider):
 """
 
 
+def test_a_page_to_which_only_unchanged_pages_lead_is_told_as_not_due(tmp_path):
+    """A bug it would catch: it was `never seen`, since the listing with its link was not sent again."""
+    with serve_in_thread(Shop(3, page_bytes=2_000, validators=True)) as site:
+        spider = tmp_path / "shop.py"
+        spider.write_text(SHOP.replace("{url}", site.url))
+        gossamer("crawl", spider, *FAST, "-q", "-s", "freshness.on=true", cwd=tmp_path)
+        gossamer("crawl", spider, *FAST, "-q", "--recrawl", cwd=tmp_path)
+        why = asked("explain --job shop-2", f"{site.url}/product/G0-000001.html", cwd=tmp_path)
+        assert (why["answer"], "shop-2" in why["lines"][0]) == ("not_due", True)
+        unknown = asked("explain --job shop-2", f"{site.url}/product/G0-000009.html", cwd=tmp_path)
+        assert unknown["answer"] == "never_seen"
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("layout", [(), ("-s", "store.url=sqlite:///items.db")])
 def test_a_crawl_that_comes_back_is_killed_and_continued_and_no_change_is_lost(tmp_path, layout):

@@ -6,7 +6,6 @@ scope. Sentences are for people; :class:`UrlState` is for programs.
 
 from __future__ import annotations
 
-from gossamer.core.freshness import NOT_DUE
 from gossamer.core.lifecycle import JobState, RequestState
 from gossamer.core.text import format_count
 from gossamer.policy import urls
@@ -165,7 +164,7 @@ def _explain_unknown(facts: UrlFacts) -> tuple[UrlState, list[str]]:
         if facts.scoping.refused.startswith("trap_"):
             return UrlState.TRAP, [f"It looks like a trap: {rule}. Links to it are not followed."]
         return UrlState.OUT_OF_SCOPE, [f"It is out of scope: {rule}. Links to it are not followed."]
-    if facts.known is not None and facts.known.checks and NOT_DUE in facts.left_out:
+    if facts.known is not None and facts.known.checks and facts.is_recrawl:
         return UrlState.NOT_DUE, [
             f"It was not asked for by {facts.job.id}, which visits known pages when they are due."
         ]

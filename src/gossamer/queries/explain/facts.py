@@ -70,6 +70,7 @@ class UrlFacts(Record, frozen=True, kw_only=True):
     drops: tuple[DroppedItem, ...] = ()  # examples of what was dropped, of this page
     via: tuple[ViaStep, ...] = ()  # the pages that led to it, and itself
     left_out: dict[str, int] = {}  # links that the job did not take, by reason
+    is_recrawl: bool = False  # the job left out pages that had not changed, or were not due
     is_forgotten: bool = False  # the job is over, and its requests are no longer kept
     is_denied: bool = False  # by robots.txt, as remembered
     known: KnownPage | None = None  # what crawls of the spider have kept of the page

@@ -16,6 +16,7 @@ from gossamer.core.requests import Request
 from gossamer.core.results import DEFERRED, Attempt, AttemptFilter, Verdict
 from gossamer.policy import urls
 from gossamer.policy.deferral import extraction_host, twin_of
+from gossamer.policy.freshness import is_partial
 from gossamer.policy.request_preview import preview_of
 from gossamer.queries.budgets import find_spent_budget
 from gossamer.queries.drops import find_drops
@@ -114,6 +115,7 @@ async def _read_job(backends: Backends, job: Job, scope: JobScope, request: Requ
         is_at_work=holder is not None,
         process=holder or "",
         left_out=left_out,
+        is_recrawl=is_partial(totals),
     )
 
 
