@@ -57,11 +57,38 @@ def test_pages_of_an_index_are_listed_once_with_what_is_said_of_them(tmp_path):
         }
 
 
+def test_a_robots_txt_stands_for_the_sitemaps_that_it_names(tmp_path):
+    listing = index_of(2, 3)
+
+    def app(path, headers):
+        if path == "/robots.txt":
+            base = f"http://{headers['host']}"
+            named = "".join(f"Sitemap: {base}/{number}.xml\n" for number in (1, 0))
+            return SiteResponse(body=named.encode(), content_type="text/plain")
+        return listing(path, headers)
+
+    with serve_in_thread(app) as site:
+        done = gossamer("sitemap", f"{site.url}/robots.txt", *QUICK, cwd=tmp_path)
+        assert done.stdout.splitlines() == [f"{site.url}/p/{number}" for number in (3, 4, 5, 0, 1, 2)]
+
+
+def test_what_is_no_sitemap_is_said_and_told_from_one_without_pages(tmp_path):
+    with serve_in_thread(lambda path, _: SiteResponse(404)) as site:
+        done = gossamer("sitemap", f"{site.url}/sitmap.xml", *QUICK, cwd=tmp_path, code=1)
+        assert "sitmap.xml: status 404" in done.stderr
+    with serve_in_thread(lambda path, _: SiteResponse(body=b"<html><a href=/x>x</a></html>")) as site:
+        done = gossamer("sitemap", f"{site.url}/shop", *QUICK, cwd=tmp_path, code=1)
+        assert (done.stdout, "a page, not a sitemap" in done.stderr) == ("", True)
+        assert f"`gossamer sitemap {site.url}/robots.txt`" in done.stderr
+    with serve_in_thread(lambda path, _: SiteResponse(body=b"<urlset></urlset>")) as site:
+        assert gossamer("sitemap", f"{site.url}/new.xml", *QUICK, cwd=tmp_path).stdout == ""
+
+
 def test_a_bomb_costs_nothing_and_is_told(tmp_path):
     entities = '<!DOCTYPE x [<!ENTITY a "aaaaaaaa"><!ENTITY b "&a;&a;&a;">]>'
     bomb = f"{entities}<urlset><url><loc>&b;</loc></url></urlset>".encode()
     with serve_in_thread(lambda path, _: SiteResponse(body=bomb)) as site:
-        done = gossamer("sitemap", f"{site.url}/bomb.xml", *QUICK, cwd=tmp_path)
+        done = gossamer("sitemap", f"{site.url}/bomb.xml", *QUICK, cwd=tmp_path, code=1)
         assert done.stdout == ""
         assert "entities" in done.stderr
 

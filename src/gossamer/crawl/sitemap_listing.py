@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from typing import Annotated
+from urllib.parse import urljoin
 
 from gossamer.core.errors import FetchError, UsageError
 from gossamer.core.record import FieldMeaning, Record
@@ -12,7 +13,7 @@ from gossamer.observe.text import shown_url
 from gossamer.parse.sitemap import SitemapReader
 from gossamer.policy import urls
 from gossamer.policy.lastmod import read_lastmod
-from gossamer.spiders.sitemap import SitemapSpider
+from gossamer.spiders.sitemap import SitemapSpider, is_robots_file, sitemaps_named_by
 
 LEVELS = SitemapSpider.sitemap_levels
 
@@ -29,8 +30,8 @@ class ListedPage(Record, frozen=True, kw_only=True):
 def list_pages(pages: PageFetcher, url: str, tell: Callable[[str], None]) -> Iterator[ListedPage]:
     """The pages of a sitemap of any kind, those of listed ones too, each sitemap once, three levels deep.
 
-    ``tell`` takes what was left out, and sitemaps that cannot be fetched; of the first one that is an error.
-    Raises ``FetchError`` and ``UsageError``.
+    Of a robots.txt those of the sitemaps that it names. ``tell`` takes what was left out, and sitemaps that
+    cannot be fetched; of the first one that is an error. Raises ``FetchError`` and ``UsageError``.
     """
     seen: set[str] = set()
     waiting = [(url, 1)]
@@ -43,27 +44,40 @@ def list_pages(pages: PageFetcher, url: str, tell: Callable[[str], None]) -> Ite
         try:
             response = pages.fetch(place)
         except (FetchError, UsageError) as error:
-            if level == 1:
+            if not waiting and len(seen) == 1:
                 raise
             tell(f"{shown_url(place)}: {error}")
             continue
         if response.status >= 400:
             tell(f"{shown_url(place)}: status {response.status}")
+        elif is_robots_file(place):
+            waiting += [(named, level) for named in reversed(sitemaps_named_by(response))]
+            continue
         reader = SitemapReader(response.body, response.url, response.content_type)
-        listed: list[tuple[str, int]] = []
-        for batch in reader.read_batches():
-            for entry in batch:
-                if entry.is_sitemap:
-                    listed.append((entry.url, level + 1))
-                else:
-                    at = read_lastmod(entry.lastmod) or None
-                    yield ListedPage(
-                        url=entry.url, lastmod=entry.lastmod, changed_at=at, priority=entry.priority
-                    )
-        if reader.trouble:
-            reasons = ", ".join(f"{count:,} {reason}" for reason, count in reader.trouble.items())
-            tell(f"{shown_url(place)}: left out: {reasons}")
+        listed: list[str] = []
+        yield from _read_entries(reader, listed)
+        if reader.trouble and response.status < 400:
+            tell(f"{shown_url(place)}: {_describe_trouble(reader, place)}")
         if listed and level >= LEVELS:
             tell(f"{shown_url(place)}: {len(listed):,} sitemaps are listed too deep")
         elif listed:
-            waiting += reversed(listed)
+            waiting += [(sitemap, level + 1) for sitemap in reversed(listed)]
+
+
+def _read_entries(reader: SitemapReader, listed: list[str]) -> Iterator[ListedPage]:
+    """The pages of one sitemap; ``listed`` takes the sitemaps that it lists."""
+    for batch in reader.read_batches():
+        for entry in batch:
+            if entry.is_sitemap:
+                listed.append(entry.url)
+                continue
+            at = read_lastmod(entry.lastmod) or None
+            yield ListedPage(url=entry.url, lastmod=entry.lastmod, changed_at=at, priority=entry.priority)
+
+
+def _describe_trouble(reader: SitemapReader, place: str) -> str:
+    if "html" in reader.trouble:
+        robots = shown_url(urljoin(place, "/robots.txt"))
+        return f"a page, not a sitemap; `gossamer sitemap {robots}` lists what the host names"
+    reasons = ", ".join(f"{count:,} {reason}" for reason, count in reader.trouble.items())
+    return f"left out: {reasons}"

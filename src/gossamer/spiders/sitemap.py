@@ -50,7 +50,7 @@ class SitemapSpider(Spider):
     async def start(self) -> AsyncIterator[Request]:
         """The sitemaps, and then the ordinary first requests."""
         for url in self.sitemap_urls:
-            if re.search(r"^[^?#]*/robots\.txt$", url):
+            if is_robots_file(url):
                 yield Request(url, "parse_sitemap_robots")
             else:
                 yield self._sitemap_request(url, 1, [])
@@ -93,8 +93,7 @@ class SitemapSpider(Spider):
 
     def parse_sitemap_robots(self, response: Response) -> Iterable[Request]:
         """The callback of robots.txt files: the sitemaps that they name."""
-        record = interpret_response(response.status, response.body, response.content_type)
-        for url in RobotsRules(replace(record, url=response.url)).sitemap_urls:
+        for url in sitemaps_named_by(response):
             yield self._sitemap_request(url, 1, [_site_of(response.url)])
 
     def _request_for(
@@ -131,6 +130,17 @@ class SitemapSpider(Spider):
     @cached_property
     def _named_scope(self) -> Scope:
         return Scope(self.allowed_domains)
+
+
+def is_robots_file(url: str) -> bool:
+    """Whether a URL is that of a robots.txt, which names sitemaps and is none."""
+    return re.search(r"^[^?#]*/robots\.txt$", url) is not None
+
+
+def sitemaps_named_by(response: Response) -> Sequence[str]:
+    """The sitemaps that a robots.txt names."""
+    record = interpret_response(response.status, response.body, response.content_type)
+    return RobotsRules(replace(record, url=response.url)).sitemap_urls
 
 
 def _site_of(url: str) -> str:

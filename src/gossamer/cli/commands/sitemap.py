@@ -14,6 +14,7 @@ from gossamer.cli.terminal.output import plain_url
 from gossamer.cli.terminal.process_log import write_lines
 from gossamer.config.overrides import page_overrides
 from gossamer.core.errors import FetchError, MissingServiceError
+from gossamer.core.exits import ExitCode
 from gossamer.core.text import format_count
 from gossamer.crawl.single_page import PageCommand, PageFetcher
 from gossamer.crawl.sitemap_listing import ListedPage, list_pages
@@ -22,6 +23,7 @@ from gossamer.queries.documents import to_document
 
 EXAMPLES = """
   gossamer sitemap https://example.com/sitemap.xml
+  gossamer sitemap https://example.com/robots.txt           of all sitemaps that it names
   gossamer sitemap https://example.com/feed.atom --json
   gossamer sitemap https://example.com/sitemap.xml > urls.txt
 """
@@ -30,7 +32,9 @@ WHOLE = 20_000
 
 
 def list_sitemap(
-    url: Annotated[str, typer.Argument(metavar="URL", help="A sitemap, an index of some, RSS or Atom.")],
+    url: Annotated[
+        str, typer.Argument(metavar="URL", help="A sitemap, an index of some, RSS or Atom, or a robots.txt.")
+    ],
     *,
     settings: Set = None,
     no_robots: NoRobots = False,
@@ -40,15 +44,24 @@ def list_sitemap(
 
     Sitemaps that an index lists are fetched too, at the pace of their hosts. Pages are written as they are
     read, however many there are. With --json: one array, with the times and priorities of the entries.
+    Exits with 1 if there are none, and what was fetched is no sitemap, or only a part of one.
     """
+    troubles: list[str] = []
+
+    def tell(line: str) -> None:
+        troubles.append(line)
+        print_message(line)
+
     command = PageCommand.of(url, None, {}, page_overrides(settings, no_robots=no_robots))
     try:
         with write_lines(command.settings), PageFetcher(command, print_progress) as pages:
-            listed = list_pages(pages, url, print_message)
+            listed = list_pages(pages, url, tell)
             count = _print_array(listed) if as_json else _print_urls(listed)
     except FetchError as error:
         raise MissingServiceError(f"{shown_url(url)} was not fetched: {error}") from None
     print_progress(f"{format_count(count, 'page')} listed")
+    if troubles and not count:
+        raise typer.Exit(ExitCode.DEAD_LETTERS)
 
 
 def _print_urls(listed: Iterator[ListedPage]) -> int:
