@@ -124,6 +124,7 @@ class BlockedSite:
         proxies = [f"http://127.0.0.1:{port}" for port in self._ports["proxies"]]
         settings = {
             "fetch": "auto",
+            "traps.max_worthless": "none",  # its pages are all alike
             "proxies.urls": sorted([*proxies, *self.dead]),
             "ladder.rungs": ["http", "impersonate"],
             "ladder.hosts": {"shop.example": ["http", "gateway:shop"]},

@@ -54,7 +54,7 @@ def test_prometheus_sees_what_store_and_frontier_have(tmp_path: Path, servers: S
             assert prometheus.ask(f"sum by (state) ({requests})") == {(s,): n for s, n in states.items()}
             assert prometheus.ask("sum by (state) (gossamer_workers) > 0") == {("working",): 2}
             slots = prometheus.ask('sum by (lane) (gossamer_worker_slots{part="fleet"})')
-            assert slots == {("http",): 2 * fleet.slots, ("seed",): 2 * fleet.slots}
+            assert slots == {(lane,): 2 * fleet.slots for lane in ("http", "extract", "seed")}
             assert prometheus.ask("sum by (why) (gossamer_shift_ends_total)")[("seeded",)] == 1
             assert prometheus.ask("min by (part) (up)") == {FLEET: 1, WORKERS: 1}
         for port in (*ports, page):
