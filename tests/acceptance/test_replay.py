@@ -197,6 +197,10 @@ def test_what_is_not_simply_a_page_is_what_it_was_and_nothing_is_waited_for(tmp_
     assert replayed["missing"] == 1, "the page that only the spider of today asks for"
     assert replayed["refused"] == 1, "the page that robots.txt did not allow"
     assert set(replayed["failed"]) == {"throttled", "server", "gone"}
+    told = gossamer("replay odd", cwd=tmp_path).stderr.splitlines()
+    assert "gone     1 request to pages that the site did not have" in told
+    (failed,) = [line for line in told if line.startswith("failed ")]
+    assert "gone" not in failed, "the command in the next line lists dead letters"
     assert replayed["seconds"] < 5
 
 
@@ -204,6 +208,9 @@ def test_what_cannot_be_replayed_says_why_and_what_to_do(tmp_path: Path) -> None
     with serve_in_thread(odd_site) as site:
         crawled = asked(f"crawl {site.url}/target", *FAST, cwd=tmp_path)
     name: Any = crawled["job"]
+    gossamer(f"merge {name} --into both", cwd=tmp_path)
+    done = gossamer("replay both", cwd=tmp_path, code=2)
+    assert f"both-1 is a merge of {name}: replay that" in done.stderr
     done = gossamer(f"replay {name}", cwd=tmp_path, code=2)
     assert f"has no page of {name}: only what was crawled with --archive can be replayed" in done.stderr
     assert not (tmp_path / ".gossamer" / "replays").exists()

@@ -27,6 +27,7 @@ from gossamer.crawl.result import CrawlResult
 from gossamer.crawl.run import CrawlRun, prepare_crawl
 from gossamer.crawl.versions import VersionFolder
 from gossamer.policy.freshness import is_partial
+from gossamer.policy.merge import MERGE_MARK
 from gossamer.ports.sink import Sink
 from gossamer.runtime.file_lock import JobLock
 from gossamer.targets.discovery import file_of
@@ -237,6 +238,9 @@ async def plan_replay(
     begun = (
         _plan_of_fleet(job) if job.is_fleet else _plan_of_launch(job, await backends.book.read_launch(job))
     )
+    if job.target.startswith(MERGE_MARK):
+        merged = ", ".join(job.target.removeprefix(MERGE_MARK).split("+"))
+        raise UsageError(f"{job.id} is a merge of {merged}: replay that, and merge again")
     if not (target or begun.target):
         raise UsageError(
             f"{job.id} was begun by a program, from a class: name its spider with --spider FILE.py"

@@ -18,6 +18,7 @@ from gossamer.core.results import ItemRecord, VisitResult
 from gossamer.items.keys import content_hash, key_text
 from gossamer.items.results import result_of_item
 from gossamer.policy.merge import (
+    MERGE_MARK,
     PROVENANCE,
     SOURCE_MARK,
     MergeRules,
@@ -77,7 +78,7 @@ async def merge_jobs(
         raise UsageError(f"{into!r} is the name of a job that is merged: its items would be overwritten")
     with closing(RecordSorter(_KeyedSource, _place_of)) as sorter:
         found = await _sort_sources(store, jobs, rules, sorter)
-        target = f"merge:{'+'.join(job.id for job in jobs)}"
+        target = f"{MERGE_MARK}{'+'.join(job.id for job in jobs)}"
         made = await book.create(into, target)
         # Nobody continues a merge that is killed: until it is done, that is what its job says.
         broken_off = replace(

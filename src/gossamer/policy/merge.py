@@ -20,6 +20,8 @@ from gossamer.policy import urls
 PROVENANCE = "_provenance"
 """The field that says of each other field which page it is from."""
 EVERY_FIELD = "*"
+MERGE_MARK = "merge:"
+"""With it begins the target of a job that is a merge of others, whose ids follow."""
 SOURCE_MARK = "@source"
 """The end of the type of items that are kept apart by the host that they are from."""
 SOURCE_FIELD = "source_host"

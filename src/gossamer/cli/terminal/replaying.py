@@ -17,6 +17,7 @@ from gossamer.cli.terminal.output import plain, print_json
 from gossamer.cli.terminal.signals import StopHandler
 from gossamer.cli.terminal.tables import print_facts, print_table
 from gossamer.config.option import SettingOption
+from gossamer.core.errors import Fault
 from gossamer.core.exits import ExitCode, exit_of
 from gossamer.core.item_diff import DiffCounts, ItemDifference
 from gossamer.core.jobs import Job
@@ -156,8 +157,11 @@ def _facts_of(result: ReplayResult, counts: DiffCounts, *, shows_diff: bool) -> 
             "left out",
             f"{format_count(result.left_out, 'request')} to pages that were not sent again",
         )
-    if result.failures:
-        yield "failed", plain(by_reason(result.failures))
+    failed = dict(result.failures)
+    if gone := failed.pop(Fault.GONE, 0):  # an answer, and no failure of the spider
+        yield "gone", f"{format_count(gone, 'request')} to pages that the site did not have"
+    if failed:
+        yield "failed", plain(by_reason(failed))
         yield "", f"gossamer attempts {crawled.job} --data {result.data} --verdict dead"
     steps = [] if shows_diff or not (counts.added or counts.changed or counts.lost) else ["--diff"]
     steps += [f"--promote {version.job}"] if counts.added or counts.changed else []
