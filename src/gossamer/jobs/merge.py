@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from itertools import groupby, islice
@@ -23,6 +24,7 @@ from gossamer.policy.merge import (
     SOURCE_MARK,
     MergeRules,
     MergeSource,
+    PreferenceCheck,
     merge_sources,
     merged_type,
     rank_sources,
@@ -45,6 +47,7 @@ class MergeResult(Record, frozen=True, kw_only=True, omit_defaults=False):
     items: int = 0  # that were made of them
     merged: int = 0  # of those: made of more than one source
     apart: int = 0  # of those: they lack a field that says which are the same, and stay by themselves
+    unmet: tuple[str, ...] = ()  # preferred fields, hosts and jobs that no item has, or is from
 
 
 class _KeyedSource(Record, frozen=True, kw_only=True):
@@ -77,7 +80,8 @@ async def merge_jobs(
     if into in {job.name for job in jobs}:
         raise UsageError(f"{into!r} is the name of a job that is merged: its items would be overwritten")
     with closing(RecordSorter(_KeyedSource, _place_of)) as sorter:
-        found = await _sort_sources(store, jobs, rules, sorter)
+        check = PreferenceCheck(rules.prefer)
+        found = await _sort_sources(store, jobs, rules, sorter, check)
         target = f"{MERGE_MARK}{'+'.join(job.id for job in jobs)}"
         made = await book.create(into, target)
         # Nobody continues a merge that is killed: until it is done, that is what its job says.
@@ -92,7 +96,7 @@ async def merge_jobs(
             await book.update(replace(broken_off, end_reason=FinishReason.ERROR, end_error=said))
             raise
     await book.update(replace(broken_off, state=JobState.FINISHED, end_reason=FinishReason.FINISHED))
-    return result
+    return replace(result, unmet=check.unmet)
 
 
 class _ItemMaker(Record, frozen=True):
@@ -122,15 +126,16 @@ class _ItemMaker(Record, frozen=True):
 async def _write_merged(
     store: Store, job: Job, found: Iterator[_KeyedSource], maker: _ItemMaker
 ) -> MergeResult:
-    counts = {"sources": 0, "items": 0, "merged": 0, "apart": 0}
+    counts = Counter[str]()
     groups = groupby(found, key=lambda keyed: keyed.place)
     made = (_merge_group(list(group), maker, counts) for _, group in groups)
     while batch := list(islice(made, BATCH)):
         await store.write(job, batch)
-    return MergeResult(job=job.id, **counts)
+    sources, items, merged, apart = (counts[name] for name in ("sources", "items", "merged", "apart"))
+    return MergeResult(job=job.id, sources=sources, items=items, merged=merged, apart=apart)
 
 
-def _merge_group(group: Sequence[_KeyedSource], maker: _ItemMaker, counts: dict[str, int]) -> VisitResult:
+def _merge_group(group: Sequence[_KeyedSource], maker: _ItemMaker, counts: Counter[str]) -> VisitResult:
     counts["sources"] += len(group)
     counts["items"] += 1
     counts["merged"] += len(group) > 1
@@ -139,13 +144,19 @@ def _merge_group(group: Sequence[_KeyedSource], maker: _ItemMaker, counts: dict[
 
 
 async def _sort_sources(
-    store: Store, jobs: Sequence[Job], rules: MergeRules, sorter: RecordSorter[_KeyedSource]
+    store: Store,
+    jobs: Sequence[Job],
+    rules: MergeRules,
+    sorter: RecordSorter[_KeyedSource],
+    check: PreferenceCheck,
 ) -> Iterator[_KeyedSource]:
     """The items of all jobs, those that are the same beside each other."""
     is_apart: set[bool] = set()
     for job in jobs:
         async for item in store.read_items(job):
-            keyed = _key_of(MergeSource(item=item, job=job.id), rules)
+            source = MergeSource(item=item, job=job.id)
+            check.note_source(source)
+            keyed = _key_of(source, rules)
             is_apart.add(keyed.is_apart)
             sorter.add_record(keyed)
     if is_apart == {True}:

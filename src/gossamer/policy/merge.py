@@ -108,9 +108,34 @@ def _choose_value(
     return next((pair for pair in found if not is_empty(pair[1])), found[0])
 
 
-def _place_of(source: MergeSource, wanted: Sequence[str]) -> int:
+class PreferenceCheck:
+    """Looks at sources for the fields, the hosts and the jobs that preferences name."""
+
+    def __init__(self, prefer: Mapping[str, tuple[str, ...]]) -> None:
+        self._fields = dict.fromkeys(name for name in prefer if name != EVERY_FIELD)
+        self._sources = dict.fromkeys(name for names in prefer.values() for name in names)
+
+    def note_source(self, source: MergeSource) -> None:
+        """One more source."""
+        for name in self._fields.keys() & source.item.data.keys():
+            del self._fields[name]
+        if self._sources:
+            for name in self._sources.keys() & _names_of(source):
+                del self._sources[name]
+
+    @property
+    def unmet(self) -> tuple[str, ...]:
+        """What no source has, or is from, in the order in which it was said."""
+        return (*self._fields, *self._sources)
+
+
+def _names_of(source: MergeSource) -> set[str]:
     url = source.item.url
-    names = {source.job, source.job.rpartition("-")[0], urls.hostname_of(url), urls.host_key(url)}
+    return {source.job, source.job.rpartition("-")[0], urls.hostname_of(url), urls.host_key(url)}
+
+
+def _place_of(source: MergeSource, wanted: Sequence[str]) -> int:
+    names = _names_of(source)
     return next((place for place, name in enumerate(wanted) if name in names), len(wanted))
 
 

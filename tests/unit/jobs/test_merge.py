@@ -68,6 +68,18 @@ async def test_a_field_that_no_item_has_merges_nothing(place):
     assert [job.name for job in await book.list_jobs()] == ["b", "a"]
 
 
+async def test_what_preferences_name_and_no_item_has_is_told(place):
+    """A bug it would catch: a slip in --prefer changes nothing, and nobody hears of it."""
+    store, book, a, b = place
+    await store.write(a, [make_visit_result(record("P", "1", price=1), at=1.0)])
+    prefer = {"price": (b.id, a.name, "elsewhere.example"), "prise": (a.id,), "*": ("1.example",)}
+    made = await merge_jobs(store, book, [a, b], MergeRules(prefer=prefer), into="both", now=10.0)
+    assert made.unmet == ("prise", b.id, "elsewhere.example")
+    prefer = {"price": (a.id,)}
+    made = await merge_jobs(store, book, [a, b], MergeRules(prefer=prefer), into="both", now=10.0)
+    assert made.unmet == ()
+
+
 async def test_without_fields_the_type_and_key_say_what_is_the_same(place):
     store, book, a, b = place
     await store.write(a, [make_visit_result(record("P", "x", name="n"), record("Q", "x", name="q"), at=1.0)])

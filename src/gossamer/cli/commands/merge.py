@@ -11,7 +11,7 @@ import typer
 from gossamer.cli import completion
 from gossamer.cli.options import AsJson, Data, Set
 from gossamer.cli.terminal.backends import run_with_backends
-from gossamer.cli.terminal.output import print_json
+from gossamer.cli.terminal.output import plain, print_json
 from gossamer.config.command_settings import settings_of
 from gossamer.core.errors import UsageError
 from gossamer.core.text import format_count
@@ -99,6 +99,8 @@ def _lines_of(result: MergeResult, names: Sequence[str]) -> list[str]:
     ]
     if result.apart:
         lines.append(f"{result.apart:,} lack the fields of --by and stay by themselves")
+    if result.unmet:
+        lines.append(f"no item has, or is from, what --prefer names: {plain(', '.join(result.unmet))}")
     return lines
 
 
