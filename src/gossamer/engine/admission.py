@@ -96,13 +96,7 @@ class Admission:
         depth, via = parent.depth + 1, parent.url
         meter = self.meter if self.meter is not None and self.meter.has_traps else None
         if self.max_depth is not None and depth > self.max_depth:
-            # Not for the frontier to refuse: what it refuses must not be remembered as being inside.
-            requests = [*requests]
-            files = [request for request in requests if request.saves is not None]
-            if too_deep := len(requests) - len(files):
-                reason = DropKind.LINK.key_of("too_deep")
-                dropped[reason] = dropped.get(reason, 0) + too_deep
-            requests = files
+            requests = _leave_out_pages(requests, dropped)
         for request in requests:
             place = self.place_of(request)
             if isinstance(place, str):
@@ -182,6 +176,20 @@ class Admission:
             fingerprint,
             urls.host_key(canonical),
         )
+
+
+def _leave_out_pages(requests: Iterable[Request], dropped: dict[str, int]) -> list[Request]:
+    """The files among requests that are too deep, which belong to a page that is not.
+
+    Not for the frontier to refuse: what it refuses must not be remembered as being inside.
+    """
+    files = []
+    for request in requests:
+        if request.saves is None:
+            _count_drop(dropped, "too_deep")
+        else:
+            files.append(request)
+    return files
 
 
 def _count_drop(dropped: dict[str, int], reason: str) -> None:
