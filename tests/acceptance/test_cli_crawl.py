@@ -410,6 +410,15 @@ def test_a_new_declarative_project_runs(tmp_path):
     ]
 
 
+def test_nothing_is_proposed_for_an_error_page_or_written_that_cannot_be_crawled(tmp_path, shop):
+    url = shop.url.rstrip("/")
+    refused = gossamer("guess", f"{url}/nosuch", cwd=tmp_path, code=2)
+    assert "nosuch answered with status 404" in refused.stderr
+    refused = gossamer("guess", f"{url}/catalog", "-o", "shop.py", cwd=tmp_path, code=2)
+    assert "shop.py is not named like a spider in TOML" in refused.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_shell_evaluates_reads_stdin_and_asks_robots(tmp_path, shop):
     url = shop.url.rstrip("/")
     assert (

@@ -36,7 +36,11 @@ def guess_spider(command: PageCommand, tell: Callable[[str], None], name: str = 
 
 
 def guess_on(response: Response, name: str = "") -> GuessResult:
-    """The same for a page that is there."""
+    """The same for an answer that is there."""
+    if response.status >= 400:
+        raise UsageError(
+            f"{response.url} answered with status {response.status}: no spider is proposed for that"
+        )
     proposal = propose_spider(response, allowed_domain_of(response.url), name)
     if proposal is None:
         raise UsageError(

@@ -31,7 +31,9 @@ def print_guess(
     *,
     out: Annotated[
         Path | None,
-        typer.Option("-o", metavar="FILE", help="Write the spider to FILE, which must not be there yet."),
+        typer.Option(
+            "-o", metavar="FILE.toml", help="Write the spider to FILE.toml, which must not be there yet."
+        ),
     ] = None,
     name: Annotated[str, typer.Option(metavar="NAME", help="The spider's name [default: the host's].")] = "",
     settings: Set = None,
@@ -43,6 +45,8 @@ def print_guess(
     to the pages of what is listed. Of a page about one thing it proposes the fields of that: by JSON-LD,
     microdata or OpenGraph, else by its heading, price, picture and description. The spider runs as it is.
     """
+    if out is not None and out.suffix != ".toml":
+        raise UsageError(f"{out} is not named like a spider in TOML: its name has to end in .toml")
     command = PageCommand.of(url, None, {}, page_overrides(settings, no_robots=no_robots))
     try:
         with write_lines(command.settings):
