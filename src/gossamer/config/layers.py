@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
-from gossamer.config.names import canonical_name, is_section, suggest_name
+from gossamer.config.names import canonical_name, is_section, suggest_name, suggest_section
 from gossamer.config.option import SettingOption
 from gossamer.config.section import MEANT_BY
 from gossamer.config.settings import Settings, find_field, section_groups, setting_fields
@@ -236,9 +236,8 @@ def _resolve_name(key: str, source: str, value: Any) -> tuple[str, FieldInfo]:
     name = canonical_name(key)
     field = find_field(name)
     if field is None:
-        raise SettingError(
-            f"{source}: there is no setting {key!r} (= {hide_secrets(key, value)!r}){suggest_name(key)}"
-        )
+        hint = suggest_section(key) if isinstance(value, Mapping) else suggest_name(key)
+        raise SettingError(f"{source}: there is no setting {key!r} (= {hide_secrets(key, value)!r}){hint}")
     return name, field
 
 

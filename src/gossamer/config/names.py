@@ -30,6 +30,13 @@ def suggest_name(key: str) -> str:
     return f"; did you mean {close[0]!r}?" if close else ""
 
 
+def suggest_section(key: str) -> str:
+    """``; did you mean the section 'archive'?``; when none is near, what :func:`suggest_name` says."""
+    sections = {name.rpartition(".")[0] for name in setting_fields()} - {""}
+    close = difflib.get_close_matches(key.lower(), sorted(sections | set(section_groups())), n=1, cutoff=0.6)
+    return f"; did you mean the section {close[0]!r}?" if close else suggest_name(key)
+
+
 def is_section(name: str) -> bool:
     """Whether it is a section, or a table of sections that users name."""
     group, _, own = name.rpartition(".")

@@ -186,6 +186,9 @@ def test_no_hint_without_a_near_name():
         ("delay = true", "valid number"),
         ("max_pages = 1.5", "valid integer"),
         ("delay = ", "cannot be read"),
+        ("[archve]\nurl = 'a'", "no setting 'archve' (= {'url': 'a'}); did you mean the section 'archive'?"),
+        ("[budgets.pattern.p]\npages = 1", "did you mean the section 'budgets.patterns'?"),
+        ("[exlude]\na = 1", "did you mean 'exclude'?"),
     ],
 )
 def test_errors_in_the_file_name_the_file(tmp_path, text, message):
