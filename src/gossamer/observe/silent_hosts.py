@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from gossamer.core.errors import Fault
 from gossamer.core.events import PageDoneEvent
 from gossamer.core.jobs import HostReport
 from gossamer.core.record import Record
@@ -21,6 +22,8 @@ FAILURES = 3
 """Attempts in a row without an answer from which on a host is named."""
 MOST_HOSTS = 10_000
 """Silent hosts that are remembered; a crawl of more is not told of the others."""
+
+_SILENT = UNREACHABLE | {Fault.ROBOTS_UNREACHABLE}
 
 
 class _SilentHost(Record, frozen=True):
@@ -37,7 +40,7 @@ class HostMonitor:
     def describe_change(self, event: PageDoneEvent) -> str:
         """What is new about the host of this attempt, in one sentence; mostly nothing."""
         attempt = event.attempt
-        if attempt.reason in UNREACHABLE and attempt.verdict is Verdict.RETRY:
+        if attempt.reason in _SILENT and attempt.verdict is Verdict.RETRY:
             return self._note_failure(event.host, attempt)
         if attempt.status and event.host in self._silences:
             return self._note_answer(event.host, attempt)
@@ -53,9 +56,10 @@ class HostMonitor:
         if known.failures + 1 != FAILURES:
             return ""
         why = one_line(error_headline(attempt.detail) or attempt.reason)
-        return (
-            f"{host} does not answer ({why}): it is tried again after pauses that grow, and its requests wait"
-        )
+        lacks = "does not answer"
+        if attempt.reason == Fault.ROBOTS_UNREACHABLE:
+            lacks, why = "gives no robots.txt", why.removeprefix("robots.txt: ")
+        return f"{host} {lacks} ({why}): it is tried again after pauses that grow, and its requests wait"
 
     def _note_answer(self, host: str, attempt: Attempt) -> str:
         known = self._silences.pop(host)

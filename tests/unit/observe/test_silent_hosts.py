@@ -40,6 +40,15 @@ def test_an_outage_is_told_when_it_begins_and_when_it_ends() -> None:
     assert told(done(0), *outage, done(100), done(101)) == [DOWN, "a.example answers again, after 1m 30s"]
 
 
+def test_a_host_that_never_gave_its_robots_txt_is_told() -> None:
+    """A bug it would catch: of a host that was down from the start, nothing was told."""
+    detail = "robots.txt: timeout_connect: the connection took too long"
+    asked = {"verdict": Verdict.RETRY, "status": 0, "reason": "robots_unreachable", "detail": detail}
+    (said, again) = told(*[done(second, **asked) for second in range(10)], done(60))
+    assert said.startswith("a.example gives no robots.txt (timeout_connect: the connection took too long): ")
+    assert again == "a.example answers again, after 1m 00s"
+
+
 def test_a_second_outage_is_told_like_the_first() -> None:
     outage = [silent(0), silent(1), silent(2)]
     assert told(*outage, done(3), *outage).count(DOWN) == 2
