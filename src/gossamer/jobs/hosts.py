@@ -63,16 +63,19 @@ async def read_host(backends: Backends, job: Job, host: str) -> SteeredHost:
         hold_until=found.state.hold_until,
         is_paced=found.state.is_paced,
         is_skipped=found.state.is_skipped,
-        text=_sentence_of(found, delay_s, backends.clock.now()),
+        text=describe_steering(found, delay_s, backends.clock.now()),
     )
 
 
-def _sentence_of(found: HostReport, delay_s: float, now: float) -> str:
+def describe_steering(found: HostReport, delay_s: float, now: float) -> str:
+    """How a host is asked now, in a sentence, and how many of its requests wait."""
     host, state, waiting = found.host, found.state, format_count(found.pending, "request")
+    wait, stay = ("waits", "stays where it is") if found.pending == 1 else ("wait", "stay where they are")
     if state.is_skipped:
-        return f"nothing more of {host} is fetched; {waiting} of it stay where they are"
+        return f"nothing more of {host} is fetched; {waiting} of it {stay}"
     if state.hold_until > now:
-        return f"{host} is left alone for {format_duration(state.hold_until - now)}; {waiting} of it wait"
+        return f"{host} is left alone for {format_duration(state.hold_until - now)}; {waiting} of it {wait}"
     longer = " since it asks for that itself" if state.is_paced and delay_s > state.delay_s else ""
     own = ", a pace of its own" if state.is_paced and not longer else ""
-    return f"{host} is asked with {format_duration(delay_s)} between two starts{longer}{own}; {waiting} wait"
+    pace = f"{format_duration(delay_s)} between two starts{longer}{own}"
+    return f"{host} is asked with {pace}; {waiting} {wait}"

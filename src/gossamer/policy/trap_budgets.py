@@ -290,7 +290,8 @@ def describe_trap(group: str, counts: TrapCounts) -> str:
     rule = f"{counts.rule}: " if counts.rule else ""
     group = group.removesuffix("?")
     if counts.rule in ("trap_pattern", "trap_domain"):
-        return f"{rule}{format_count(counts.pages, 'page')} of {group} were fetched"
+        were = "was" if counts.pages == 1 else "were"
+        return f"{rule}{format_count(counts.pages, 'page')} of {group} {were} fetched"
     if counts.rule == "trap_mirror":
         same = f"{counts.foreign:,} of {format_count(counts.witnesses, 'page')} that were compared"
         return f"{rule}{same} of {group} are those of another host"

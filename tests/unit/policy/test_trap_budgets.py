@@ -191,6 +191,8 @@ def test_limits_of_pages_count_all_pages() -> None:
     assert find_rule("*.h.test", TrapCounts(pages=50), rules, {}) == "trap_domain"
     told = describe_trap(pattern, TrapCounts(pages=10, rule="trap_pattern"))
     assert told == "trap_pattern: 10 pages of http://h.test/list/#?page were fetched"
+    told = describe_trap(pattern, TrapCounts(pages=1, rule="trap_pattern"))
+    assert told == "trap_pattern: 1 page of http://h.test/list/#?page was fetched"
 
 
 def test_good_pages_beside_a_trap_are_not_refused() -> None:
