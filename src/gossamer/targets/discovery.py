@@ -35,7 +35,7 @@ from gossamer.runtime.known_secrets import remember_secrets
 from gossamer.spiders.generic import GenericSpider
 from gossamer.spiders.spider import Spider
 from gossamer.targets.arguments import read_arguments, target_text
-from gossamer.targets.start_url import absolute_url, allowed_domain_of
+from gossamer.targets.start_url import absolute_url, allowed_domain_of, mend_scheme
 
 ENTRY_POINTS = "gossamer.spiders"
 log = logging.getLogger("gossamer.crawl")
@@ -338,7 +338,8 @@ def _files_in(folder: Path) -> list[Path]:
 
 
 def _not_found(target: str, found: DiscoveryResult, project: Path | None) -> str:
-    close = get_close_matches(target, found.spiders, n=1)
+    meant = mend_scheme(target)
+    close = [shown_url(meant)] if meant else get_close_matches(target, found.spiders, n=1)
     hint = f"; did you mean {close[0]!r}?" if close else ""
     known = ", ".join(sorted(found.spiders)) or "none"
     where = f"in {project}" if project else "(no gossamer.toml here or above, so no project was searched)"

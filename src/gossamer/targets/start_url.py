@@ -7,11 +7,18 @@ import re
 from gossamer.policy import urls
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_SLIP = re.compile(r"(https?)(?::/?|//?)(?=[^:/])", re.IGNORECASE)
 
 
 def absolute_url(text: str) -> str:
     """``shop.example/a`` is meant as ``https://shop.example/a``."""
     return text if _SCHEME.match(text) else f"https://{text}"
+
+
+def mend_scheme(text: str) -> str | None:
+    """The URL that is meant by ``http:/shop.example`` or ``http//shop.example``; ``None``: no such slip."""
+    slip = _SLIP.match(text)
+    return f"{slip[1].lower()}://{text[slip.end() :]}" if slip else None
 
 
 def find_start_url(text: str) -> str | None:

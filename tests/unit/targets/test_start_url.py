@@ -2,7 +2,7 @@
 
 import pytest
 
-from gossamer.targets.start_url import allowed_domain_of, find_start_url
+from gossamer.targets.start_url import allowed_domain_of, find_start_url, mend_scheme
 
 
 @pytest.mark.parametrize(
@@ -25,3 +25,18 @@ def test_a_site(text, url, domain):
 @pytest.mark.parametrize("text", ["", "ftp://shop.example/", "http://[nonsense", "file:///etc/passwd", "a b"])
 def test_what_cannot_be_fetched(text):
     assert find_start_url(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("http:/shop.example/a", "http://shop.example/a"),
+        ("https:shop.example", "https://shop.example"),
+        ("HTTPS//shop.example:8080/", "https://shop.example:8080/"),
+        ("http://shop.example/", None),
+        ("httpbin", None),
+        ("shop.example/http:/a", None),
+    ],
+)
+def test_a_slip_in_the_scheme_is_known(text, meant):
+    assert mend_scheme(text) == meant
