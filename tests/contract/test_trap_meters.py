@@ -94,6 +94,24 @@ async def test_what_workers_spend_all_of_them_know_before_a_second_has_passed(op
             assert pages <= 50 + len(meters) * (2 + RULES.batch + 1)
 
 
+async def test_of_many_mirrors_each_has_a_budget_of_its_own(open_workers: Any) -> None:
+    """A bug it would catch: the youngest, met first at some paths, pays for what all others have of it."""
+    async with open_workers() as workers:
+        meters = [workers.start(number, TrapBudgetRules()) for number in range(2)]
+        visits = [(f"http://{number}.test", meters[number % 2]) for number in range(30)]
+        for path in range(40):
+            for host, meter in visits if path == 0 else reversed(visits):
+                visit(meter, f"{host}/{path}", b"page %d" % path)
+                workers.clock.advance(0.1)
+                await meter.save_if_due()
+        for meter in meters:
+            await meter.save()
+            assert [host for host, _ in visits if meter.refuse_url(f"{host}/new", f"{host}/")] == []
+        known = await read_counts(workers.states[0], "job-1")
+        foreign = [known[f"{host}/**"].foreign for host, _ in visits]
+        assert max(foreign) >= 4, "they are mirrors, which have cost little"
+
+
 async def test_good_pages_cost_no_round_trip() -> None:
     clock, calls = ManualClock(), 0
 

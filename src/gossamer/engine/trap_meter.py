@@ -217,16 +217,17 @@ class TrapMeter:
         host.known.witnesses += 1
         first = self._witnesses.setdefault(page, host.name)
         if first != host.name:
-            self._count_foreign(first, host.name)
+            self._count_foreign(page, first, host.name)
         elif len(self._new_witnesses) < MAX_NEW_WITNESSES:
             self._new_witnesses[page] = host.name
         if len(self._witnesses) > MAX_WITNESSES:
             self._witnesses.clear()
 
-    def _count_foreign(self, first: str, second: str) -> None:
-        """Two hosts have the same page: of them the younger one is the mirror."""
+    def _count_foreign(self, page: str, first: str, second: str) -> None:
+        """Two hosts have the same page: of them the younger is a mirror of the older, as others may be."""
         self._has_mirrors = True
-        mirror = max((first, second), key=lambda name: (self._group_of(name).known.since, name))
+        older, mirror = sorted((first, second), key=lambda name: (self._group_of(name).known.since, name))
+        self._witnesses[page] = older
         groups = [self._group_of(mirror)]
         domain = domain_group_of(first)
         if domain == domain_group_of(second):
@@ -333,7 +334,7 @@ class TrapMeter:
         for page, first in known.items():
             self._witnesses[page] = first
             if first != news[page]:
-                self._count_foreign(first, news[page])
+                self._count_foreign(page, first, news[page])
 
     def _note_closed(self, closed: GroupCounts) -> None:
         for name, counts in closed.items():

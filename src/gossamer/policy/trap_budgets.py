@@ -240,7 +240,8 @@ def find_rule(
     if is_domain(group) and _is_reached(counts.pages, rules.max_per_domain):
         return "trap_domain"
     is_mirrored = counts.foreign >= FEWEST_FOREIGN and counts.foreign * 2 >= counts.witnesses
-    if is_mirrored and _is_reached(2 * WITNESS_EVERY * counts.foreign, rules.closes_at):
+    compared = min(counts.foreign, counts.witnesses)  # workers may find the same page with several hosts
+    if is_mirrored and _is_reached(2 * WITNESS_EVERY * compared, rules.closes_at):
         return "trap_mirror"
     is_spent = not is_domain(group) and _has_spent_all(group, counts, rules, spending)
     return _name_trap(group, counts) if is_spent else ""
