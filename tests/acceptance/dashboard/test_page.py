@@ -182,6 +182,21 @@ def test_a_list_goes_on_and_back(visitor: Visitor) -> None:
     expect(page.locator(".pager")).to_contain_text("50 of 1,312")
 
 
+def test_a_list_shows_what_is_searched_for(visitor: Visitor) -> None:
+    """A bug it would catch: the rows of the former question are taken for the answer to the new one."""
+    page = visitor.go("/jobs/shops-7/hosts")
+    rows = page.locator("main tbody tr[data-id]")
+    expect(rows).not_to_have_count(1)
+    search = page.get_by_placeholder("Part of a host")
+    search.fill("lamps.")
+    search.press("Enter")
+    expect(rows).to_have_count(1)
+    expect(rows).to_contain_text("lamps.example")
+    search.fill("")
+    search.press("Enter")
+    expect(rows).not_to_have_count(1)
+
+
 @pytest.mark.thorough
 def test_a_part_fails_alone_and_keeps_what_it_had(visitor: Visitor, canned: CannedServer) -> None:
     canned.status["/jobs/shops-7/series"] = 503

@@ -8,8 +8,9 @@ const LATE_MS = 5000;
 class Part {
   constructor(need, former) {
     Object.assign(this, need); // name, path, topic, every (seconds between two looks, where no topic tells it)
-    this.data = former; // of the former question, until this one is answered or has taken too long
-    this.isFormer = former !== undefined;
+    this.data = former?.data; // of the former question, until this one is answered or has taken too long
+    this.answers = former?.answers; // the path that was asked for the data
+    this.isFormer = this.data !== undefined;
     this.at = null;
     this.error = null;
     this.askedAt = null;
@@ -59,7 +60,7 @@ export class Parts {
         continue;
       }
       before?.attempt?.abort();
-      next.set(need.name, new Part(need, need.keep ? before?.data : undefined));
+      next.set(need.name, new Part(need, need.keep ? before : undefined));
     }
     for (const [name, part] of this.all) if (!next.has(name)) part.attempt?.abort();
     this.all = next;
@@ -98,6 +99,7 @@ export class Parts {
 
   put(part, data) {
     part.data = data;
+    part.answers = part.path;
     part.isFormer = false;
     part.error = null;
     part.at = data?.at ?? Date.now() / 1000;

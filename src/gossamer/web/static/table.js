@@ -7,8 +7,8 @@ import { blank, button } from "./ui.js";
 /**
  * The rows as they were first shown, with the values of now.
  *
- * `question` is what they answer (the path of their part): another one is another order. A row that is gone keeps its
- * last values, new ones are counted. `frozen.again()` takes the order of now.
+ * `question` is what they answer (`answers` of their part, which while another one is asked are those of the former):
+ * another one is another order. A row that is gone keeps its last values, new ones are counted. `frozen.again()` takes the order of now.
  */
 export function freeze(ctx, id, question, rows, idOf) {
   const kept = ctx.memory[`rows-${id}`];

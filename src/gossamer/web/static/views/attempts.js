@@ -105,7 +105,7 @@ const filters = (ctx) =>
   );
 
 function list(ctx, data) {
-  const asked = question(ctx),
+  const asked = ctx.part("attempts").answers,
     { rows, newer, at, again } = freeze(ctx, "attempts", asked, data.attempts, idOf),
     isNarrowed = FILTERS.some((name) => ctx.query[name]);
   const nothing = isNarrowed
