@@ -4,7 +4,7 @@ import math
 from itertools import pairwise
 from random import Random
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gossamer.fetch.browser.human import (
@@ -34,6 +34,7 @@ def test_a_path_ends_at_its_target_in_bounded_time(start, end, seed):
 
 
 @given(seed=seeds)
+@example(seed=257645)  # both bends are all but nothing
 def test_a_path_is_bent_and_begins_and_ends_slowly(seed):
     path = plan_path((100, 100), (900, 500), Random(seed))
     lengths = [math.dist(a[:2], b[:2]) for a, b in pairwise(path)]

@@ -61,7 +61,7 @@ def _plan_sweep(start: Point, end: Point, random: Random, width: float) -> list[
     time_s = 0.1 + 0.09 * math.log2(way / max(width, 1.0) + 1) * random.lognormvariate(0, 0.15)
     time_s = min(time_s, MAX_PATH_S / 2)
     count = max(2, round(time_s / FRAME_S))
-    bends = [max(-0.2, min(random.gauss(0, 0.06), 0.2)) for _ in range(2)]
+    bends = [_choose_bend(random) for _ in range(2)]
     first, second = _shift(start, end, 0.3, bends[0]), _shift(start, end, 0.7, bends[1])
     skew = random.uniform(0.8, 1.05)  # hands are faster in the first half
     steps = []
@@ -70,6 +70,12 @@ def _plan_sweep(start: Point, end: Point, random: Random, width: float) -> list[
         x, y = (_bezier(share, *axis) for axis in zip(start, first, second, end, strict=True))
         steps.append(PointerStep(max(x, 0.0), max(y, 0.0), time_s / count * random.uniform(0.75, 1.25)))
     return [*steps[:-1], PointerStep(*end, steps[-1].pause_s)]
+
+
+def _choose_bend(random: Random) -> float:
+    """How far to one side a path goes, in shares of its length: never straight ahead."""
+    bend = random.gauss(0, 0.06)
+    return math.copysign(max(0.01, min(abs(bend), 0.2)), bend)
 
 
 def _shift(start: Point, end: Point, along: float, aside: float) -> Point:
