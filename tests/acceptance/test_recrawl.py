@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from functools import partial
 
 import pytest
 
@@ -264,6 +265,13 @@ async def test_a_request_with_a_secret_is_not_kept(open_crawls):
         assert await crawls.page("/secret", "members") is None
 
 
+def answer_priced(prices, path, headers):
+    """A list of products with their prices, and their pages without them."""
+    lines = "<li><a href=/{0}>x</a><b>{1}</b></li>"
+    pages = {"/": "".join(lines.format(*pair) for pair in prices.items()), "/a": "a", "/b": "b"}
+    return answer_condition(answer_of(pages, path), headers)
+
+
 class PricedSpider(Spider):
     """Of a product, its list says the price."""
 
@@ -283,13 +291,7 @@ class PricedSpider(Spider):
 async def test_what_a_link_brings_is_taken_although_its_page_has_not_changed(open_crawls, recrawl):
     """Its callback makes something else of the same page: neither left out nor taken for unchanged."""
     prices = {"a": 1, "b": 2}
-    lines = "<li><a href=/{0}>x</a><b>{1}</b></li>"
-
-    def app(path, headers):
-        pages = {"/": "".join(lines.format(*pair) for pair in prices.items()), "/a": "a", "/b": "b"}
-        return answer_condition(answer_of(pages, path), headers)
-
-    async with serve(app) as site:
+    async with serve(partial(answer_priced, prices)) as site:
         crawls = open_crawls(site)
         await crawls.run(PricedSpider, "/", **KEEPS)
         prices["b"] = 3
@@ -304,13 +306,7 @@ async def test_what_a_link_brings_is_taken_although_its_page_has_not_changed(ope
 async def test_what_a_link_brings_is_taken_also_where_its_page_is_due_itself(open_crawls):
     """It was asked for as before, and was as it was, and the list was not read again: the price was lost."""
     prices = {"a": 1, "b": 2}
-    lines = "<li><a href=/{0}>x</a><b>{1}</b></li>"
-
-    def app(path, headers):
-        pages = {"/": "".join(lines.format(*pair) for pair in prices.items()), "/a": "a", "/b": "b"}
-        return answer_condition(answer_of(pages, path), headers)
-
-    async with serve(app) as site:
+    async with serve(partial(answer_priced, prices)) as site:
         crawls = open_crawls(site)
         await crawls.run(PricedSpider, "/", **KEEPS)
         prices["b"] = 3
@@ -335,16 +331,11 @@ class OddSpider(PricedSpider):
 async def test_what_a_link_brings_is_taken_the_next_time_where_its_callback_failed(open_crawls):
     """The page that has the link is not read again; what is due next is the page that it leads to."""
     prices = {"a": 1, "b": 2}
-    lines = "<li><a href=/{0}>x</a><b>{1}</b></li>"
-
-    def app(path, headers):
-        pages = {"/": "".join(lines.format(*pair) for pair in prices.items()), "/a": "a", "/b": "b"}
-        return answer_condition(answer_of(pages, path), headers)
 
     class Broken(OddSpider):
         is_broken = True
 
-    async with serve(app) as site:
+    async with serve(partial(answer_priced, prices)) as site:
         crawls = open_crawls(site)
         await crawls.run(OddSpider, "/", **KEEPS)
         prices["b"] = 3

@@ -123,17 +123,18 @@ class TrapMeter:
         name = find_closed(url, via, self._closed, self._find_counts)
         if name is None:
             return None
-        group = self._unsaved[name] = self._group_of(name)
-        group.known.refused += 1
-        return TrapGroup(name, group.known)
+        return TrapGroup(name, self._count_refusal(name))
 
     def note_refusal(self, url: str, rule: str) -> None:
         """Count a URL that a limit of its pattern or its domain has refused before its group was closed."""
         group_of = _GROUPS_WITH_LIMITS.get(rule)
         if group_of is not None:
-            name = group_of(url)
-            group = self._unsaved[name] = self._group_of(name)
-            group.known.refused += 1
+            self._count_refusal(group_of(url))
+
+    def _count_refusal(self, name: str) -> TrapCounts:
+        group = self._unsaved[name] = self._group_of(name)
+        group.known.refused += 1
+        return group.known
 
     def _find_counts(self, name: str) -> TrapCounts | None:
         group = self._groups.get(name)

@@ -7,36 +7,38 @@ import { blank, button } from "./ui.js";
 /**
  * The rows as they were first shown, with the values of now.
  *
- * `question` is what they answer (`answers` of their part, which while another one is asked are those of the former):
- * another one is another order. A row that is gone keeps its last values, new ones are counted. `frozen.again()` takes the order of now.
+ * `name` is that of the part with the rows: an answer to another question is another order. While that is asked, the
+ * rows are still those of the former one. A row that is gone keeps its last values, new ones are counted.
+ * `frozen.again()` takes the order of now.
  */
-export function freeze(ctx, id, question, rows, idOf) {
-  const kept = ctx.memory[`rows-${id}`];
+export function freeze(ctx, name, rows, idOf) {
+  const kept = ctx.memory[`rows-${name}`],
+    question = ctx.part(name).answers;
   const fresh = () => ({
     question,
     at: ctx.now(),
     order: rows.map(idOf),
     last: new Map(rows.map((row) => [idOf(row), row])),
   });
-  const isThawing = Date.now() < (ctx.memory[`thaw-${id}`] ?? 0);
+  const isThawing = Date.now() < (ctx.memory[`thaw-${name}`] ?? 0);
   const state = kept?.question === question && !isThawing ? kept : fresh();
-  ctx.memory[`rows-${id}`] = state;
+  ctx.memory[`rows-${name}`] = state;
   let newer = 0;
   for (const row of rows) {
-    const name = idOf(row);
-    if (state.last.has(name)) state.last.set(name, row);
+    const id = idOf(row);
+    if (state.last.has(id)) state.last.set(id, row);
     else newer += 1;
   }
   const again = () => {
-    delete ctx.memory[`rows-${id}`];
+    delete ctx.memory[`rows-${name}`];
     ctx.again();
   };
-  return { rows: state.order.map((name) => state.last.get(name)), newer, at: state.at, again };
+  return { rows: state.order.map((id) => state.last.get(id)), newer, at: state.at, again };
 }
 
 /** Whoever has done something to rows wants to see what became of them: for a moment they are as they are. */
-export function thaw(ctx, id) {
-  ctx.memory[`thaw-${id}`] = Date.now() + THAW_MS;
+export function thaw(ctx, name) {
+  ctx.memory[`thaw-${name}`] = Date.now() + THAW_MS;
   ctx.redraw();
 }
 const THAW_MS = 4000;

@@ -105,8 +105,7 @@ const filters = (ctx) =>
   );
 
 function list(ctx, data) {
-  const asked = ctx.part("attempts").answers,
-    { rows, newer, at, again } = freeze(ctx, "attempts", asked, data.attempts, idOf),
+  const { rows, newer, at, again } = freeze(ctx, "attempts", data.attempts, idOf),
     isNarrowed = FILTERS.some((name) => ctx.query[name]);
   const nothing = isNarrowed
     ? noMatch(ctx, "No attempt is like that.", FILTERS, {

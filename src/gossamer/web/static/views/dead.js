@@ -132,7 +132,7 @@ function bulk(ctx, data, state) {
 
 function list(ctx, data) {
   const asked = question(ctx),
-    { rows, newer, at, again } = freeze(ctx, "dead", ctx.part("dead").answers, data.letters, idOf),
+    { rows, newer, at, again } = freeze(ctx, "dead", data.letters, idOf),
     state = picks(ctx, asked);
   if (!rows.length && isEmpty(ctx, data))
     return blank({

@@ -198,7 +198,7 @@ const filters = (ctx, data) =>
   );
 
 function list(ctx, data) {
-  const { rows, newer, at, again } = freeze(ctx, "hosts", ctx.part("hosts").answers, data.hosts, (one) => one.host),
+  const { rows, newer, at, again } = freeze(ctx, "hosts", data.hosts, (one) => one.host),
     { sort = "pending", order = "down" } = ctx.query;
   if (!rows.length && !FILTERS.some((name) => ctx.query[name]))
     return blank({ title: "No host with work.", text: "The first one shows with the first seed." });

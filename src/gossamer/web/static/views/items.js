@@ -94,7 +94,7 @@ function columns(ctx, rows) {
 }
 
 function browse(ctx, data) {
-  const { rows, newer, at, again } = freeze(ctx, "items", ctx.part("items").answers, data.items, idOf),
+  const { rows, newer, at, again } = freeze(ctx, "items", data.items, idOf),
     isNarrowed = FILTERS.some((name) => ctx.query[name]);
   if (!rows.length && !isNarrowed)
     return blank({

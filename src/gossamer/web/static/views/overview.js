@@ -125,8 +125,7 @@ const columns = (now) => [
 ];
 
 function jobs(ctx, data) {
-  const asked = ctx.part("overview").answers,
-    { rows, newer, at, again } = freeze(ctx, "jobs", asked, data.jobs, (job) => job.job),
+  const { rows, newer, at, again } = freeze(ctx, "overview", data.jobs, (job) => job.job),
     shown = ctx.query.show ?? "open";
   return section(
     "Jobs",

@@ -133,7 +133,7 @@ function who(ctx, data) {
         ". It shows here within a second.",
       ],
     });
-  const { rows, newer, at, again } = freeze(ctx, "workers", "fleet", data.workers, (one) => one.id),
+  const { rows, newer, at, again } = freeze(ctx, "fleet", data.workers, (one) => one.id),
     shown = columns(ctx, rows);
   const machine = (row, i) =>
     i > 0 && rows[i - 1].host === row.host
