@@ -11,11 +11,10 @@ import pytest
 from msgspec.structs import replace
 
 from gossamer.core.errors import StorageError
-from gossamer.core.requests import Request
-from gossamer.core.results import FetchResult, ItemRecord
+from gossamer.core.results import ItemRecord, PageText
 from gossamer.engine import trap_counts, trap_meter
 from gossamer.engine.trap_counts import TrapCountStore, read_counts
-from gossamer.engine.trap_meter import TrapMeter
+from gossamer.engine.trap_meter import ReadPage, TrapMeter
 from gossamer.policy.content_memory import ContentMemory
 from gossamer.policy.trap_budgets import MANY_QUERIES, TrapBudgetRules, TrapCounts
 from gossamer.ports.shared_state import SharedState
@@ -54,11 +53,7 @@ def open_workers(request: pytest.FixtureRequest, tmp_path: Any) -> Callable[[], 
 
 
 def visit(meter: TrapMeter, url: str, body: bytes = b"same", items: tuple[ItemRecord, ...] = ()) -> None:
-    fetched = FetchResult(
-        url=url, status=200, headers=(), body=body, started_at=0, latency_s=0, elapsed_s=0, rung="http",
-        wire_bytes=len(body),
-    )  # fmt: skip
-    meter.observe_page(Request(url), fetched, items, ())
+    meter.observe_page(ReadPage(url, body, len(body), items, read_text=lambda: PageText("", body.decode())))
 
 
 async def test_workers_spend_one_budget_and_all_hear_that_it_is_spent(open_workers: Any) -> None:

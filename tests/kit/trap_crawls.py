@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterator
+from functools import partial
 from urllib.parse import urljoin
 
+from gossamer.callbacks.page_text import read_html
 from gossamer.core.requests import Entry, Request
-from gossamer.core.results import FetchResult, ItemRecord
+from gossamer.core.results import ItemRecord
 from gossamer.engine.trap_counts import TrapCountStore
-from gossamer.engine.trap_meter import TrapMeter
+from gossamer.engine.trap_meter import ReadPage, TrapMeter
+from gossamer.parse.html import parse_html
 from gossamer.policy.content_memory import ContentMemory
 from gossamer.policy.trap_budgets import TrapBudgetRules
 from gossamer.policy.traps import DEFAULT_RULES, path_trap
@@ -84,10 +87,8 @@ class TrapCrawl:
             ItemRecord(type="product", key=sku.decode(), data=b"{}", hash=0)
             for sku in _SKU.findall(answer.body)
         )
-        fetched = FetchResult(
-            url=request.url, status=answer.status, headers=(), body=answer.body, started_at=0, latency_s=0,
-            elapsed_s=0, rung="http", wire_bytes=len(answer.body),
-        )  # fmt: skip
         if answer.status == 200:
-            meter.observe_page(request, fetched, items, entries)
+            read_text = partial(read_html, parse_html(answer.body, request.url))
+            size = len(answer.body)
+            meter.observe_page(ReadPage(request.url, answer.body, size, items, entries, read_text))
         self._queues[host].extend(entry.request for entry in entries)

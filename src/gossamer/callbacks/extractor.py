@@ -11,9 +11,11 @@ import asyncio
 import inspect
 import time
 from collections.abc import AsyncGenerator, Callable, Iterable, MappingView
+from functools import partial
 from types import FrameType
 from typing import Any
 
+from gossamer.callbacks.page_text import read_page
 from gossamer.core.drops import DropKind
 from gossamer.core.errors import Fault, FetchError, SelectorError
 from gossamer.core.record import Record
@@ -181,6 +183,7 @@ class SpiderExtractor:
             content_type=response.content_type if response else "",
             flags=response.flags if response else (),
             response=response,
+            read_text=partial(read_page, response) if is_page and response is not None else None,
             expected=response.expected if response is not None else {},
             stop=response.stopped if response is not None else "",
         )

@@ -6,6 +6,7 @@ from hashlib import blake2b
 
 from msgspec.structs import replace
 
+from gossamer.callbacks.page_text import read_page
 from gossamer.callbacks.passing_extractor import PassingExtractor
 from gossamer.core.drops import DropKind
 from gossamer.core.requests import Request
@@ -40,11 +41,12 @@ class CopyExtractor(PassingExtractor):
         page = result.response
         if result.fault or result.refresh_to or not isinstance(page, Response) or not page.is_html:
             return result
-        simhash = simhash_of(page.page.visible_text(), self._min_words)
+        heading, text = read_page(page)
+        simhash = simhash_of(text, self._min_words)
         url = request.url
         if simhash is None:
             return result
-        group = f"{urls.host_key(url)} {_heading_of(page)}"
+        group = f"{urls.host_key(url)} {_shorten(heading)}"
         if self._index.find_near(group, url, simhash) is None:
             return result
         dropped = {**result.dropped, DropKind.PAGE.key_of(FLAG): 1}
@@ -52,8 +54,5 @@ class CopyExtractor(PassingExtractor):
         return replace(result, items=(), requests=()) if self._skips else result
 
 
-def _heading_of(page: Response) -> str:
-    """The title of a page and what stands above its text, in short."""
-    parts = (page.page.title, *(element.text for element in page.page.document.select("h1")))
-    text = " ".join(word for part in parts for word in part.split())
-    return blake2b(text.encode("utf-8", "replace"), digest_size=16).hexdigest() if text else ""
+def _shorten(heading: str) -> str:
+    return blake2b(heading.encode("utf-8", "replace"), digest_size=16).hexdigest() if heading else ""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -227,6 +228,13 @@ class RobotsDecision(Record, frozen=True, kw_only=True):
     retry_at: float | None = None  # unreachable: ask again then
 
 
+class PageText(NamedTuple):
+    """What people read on a page."""
+
+    heading: str  # its title with its first headings
+    text: str  # all of it, the headings among it
+
+
 class ExtractResult(Record, frozen=True, kw_only=True):
     """What a spider made of one response."""
 
@@ -242,5 +250,6 @@ class ExtractResult(Record, frozen=True, kw_only=True):
     flags: tuple[str, ...] = ()  # what parsing says of the page: ``parse_truncated`` and the like
     samples: tuple[DropSample, ...] = ()  # some of the items that the pipeline has dropped
     response: Any = None  # what the callback was given, for the pipeline; ``None``: there is none
+    read_text: Callable[[], PageText] | None = None  # reads the page as people do; ``None``: it has no text
     expected: dict[str, int] = {}  # how many of something the page announces, by ``policy.goals``' keys
     stop: str = ""  # why the callback ends the job; empty: it does not

@@ -11,9 +11,9 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 
 from gossamer.core.drops import DropKind
 from gossamer.core.requests import LAST, Entry, Request
-from gossamer.core.results import FetchResult, ItemRecord
+from gossamer.core.results import FetchResult, ItemRecord, PageText
 from gossamer.core.shifts import PAGE_LANE
-from gossamer.engine.trap_meter import TrapMeter
+from gossamer.engine.trap_meter import ReadPage, TrapMeter
 from gossamer.policy import urls
 from gossamer.policy.budgets import BudgetOverrun
 from gossamer.policy.scope import Scope
@@ -126,11 +126,17 @@ class Admission:
         return tuple(entries)
 
     def count_page(
-        self, request: Request, fetched: FetchResult, items: Sequence[ItemRecord], entries: Sequence[Entry]
+        self,
+        request: Request,
+        fetched: FetchResult,
+        items: Sequence[ItemRecord],
+        entries: Sequence[Entry],
+        read_text: Callable[[], PageText] | None,
     ) -> None:
         """Learn from what a page gave which URLs are worth it."""
         if self.meter is not None and request.method == "GET":
-            self.meter.observe_page(request, fetched, items, entries)
+            page = ReadPage(request.url, fetched.body, fetched.wire_bytes, items, entries, read_text)
+            self.meter.observe_page(page)
 
     def remember_entries(self, entries: Iterable[Entry]) -> None:
         """These entries are in the frontier now, durably."""

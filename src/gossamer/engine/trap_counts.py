@@ -92,7 +92,8 @@ class TrapCountStore:
 def _add_to(more: GroupCounts, value: bytes | None) -> bytes:
     known = _decode(value)
     for group, counts in more.items():
-        known[group] = add_counts(known.get(group) or TrapCounts(), counts)
+        saved = known.get(group)
+        known[group] = counts if saved is None else add_counts(saved, counts)
     return _encode(known, MAX_GROUPS)
 
 

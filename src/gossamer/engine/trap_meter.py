@@ -9,14 +9,14 @@ worker that is killed has not saved is not counted.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 from zlib import crc32
 
 import msgspec
 
-from gossamer.core.requests import Entry, Request
-from gossamer.core.results import FetchResult, ItemRecord, VisitResult
+from gossamer.core.requests import Entry
+from gossamer.core.results import ItemRecord, PageText, VisitResult
 from gossamer.engine.trap_counts import GroupCounts, TrapCountStore
 from gossamer.policy.content_memory import ContentMemory, witness_of
 from gossamer.policy.trap_budgets import (
@@ -50,6 +50,17 @@ MAX_NEW_WITNESSES = 5_000
 SMALL = 4
 """Pages of a group that is forgotten first."""
 _GROUPS_WITH_LIMITS = {"trap_pattern": pattern_of, "trap_domain": domain_group_of}
+
+
+class ReadPage(NamedTuple):
+    """A page that a spider has read, with its items and with what of its links was taken."""
+
+    url: str
+    body: bytes
+    wire_bytes: int
+    items: Sequence[ItemRecord] = ()
+    entries: Sequence[Entry] = ()
+    read_text: Callable[[], PageText] | None = None  # ``None``: it has no text
 
 
 class TrapGroup(NamedTuple):
@@ -142,24 +153,21 @@ class TrapMeter:
 
     # ------------------------------------------------------------------ counting
 
-    def observe_page(
-        self, request: Request, fetched: FetchResult, items: Sequence[ItemRecord], entries: Sequence[Entry]
-    ) -> None:
-        """Count a page that a spider has read, with its items and with what of its links was taken."""
-        url = request.url
-        pattern = pattern_of(url)
-        groups = self._around.get(pattern) or self._meet_pattern(pattern, url)
-        page = self._judge_page(url, groups, fetched.body, items, entries)
+    def observe_page(self, page: ReadPage) -> None:
+        """Count a page that a spider has read."""
+        pattern = pattern_of(page.url)
+        groups = self._around.get(pattern) or self._meet_pattern(pattern, page.url)
+        worth = self._judge_page(page, groups)
         for group in groups:
-            group.known.add_page(page, fetched.wire_bytes)
+            group.known.add_page(worth, page.wire_bytes)
             self._unsaved[group.name] = group
-        if page.wasted or self._has_limits:
+        if worth.wasted or self._has_limits:
             self._close_spent(groups)
-        elif page.gained and self._spending:
+        elif worth.gained and self._spending:
             for group in groups:
                 self._note_spending(group)
         if self._rules.max_worthless is not None:
-            self._note_witness(url, groups[2], fetched.body)
+            self._note_witness(page.url, groups[2], page.body)
 
     def _meet_pattern(self, pattern: str, url: str) -> tuple[CountedGroup, ...]:
         """The groups of a pattern, which is new or was forgotten."""
@@ -176,38 +184,31 @@ class TrapMeter:
                 group.known.since, group.known.example = self._clock.now(), url[:MAX_EXAMPLE]
         return groups
 
-    def _judge_page(
-        self,
-        url: str,
-        groups: tuple[CountedGroup, ...],
-        body: bytes,
-        items: Sequence[ItemRecord],
-        entries: Sequence[Entry],
-    ) -> PageWorth:
+    def _judge_page(self, page: ReadPage, groups: tuple[CountedGroup, ...]) -> PageWorth:
         """What a page brought, as far as that is known."""
         if self._rules.max_worthless is None:
             return UNKNOWN_PAGE
-        times_seen = self._memory.count_items(url, items)
+        times_seen = self._memory.count_items(page.url, page.items)
         if times_seen == 0:
             return ITEM_PAGE
-        if self._memory.is_copy(url, body):
+        if self._memory.is_copy(page.url, page.body):
             return COPIED_PAGE
         pattern, family, host = groups[0].known, groups[1].known, groups[2].known
         is_suspect = pattern.spent or family.spent
         weight = 1 if is_suspect else self._rules.weigh_sample(host, family, times_seen)
-        return self._look_into(url, groups, body, entries, weight) if weight else UNKNOWN_PAGE
+        return self._look_into(page, groups, weight) if weight else UNKNOWN_PAGE
 
-    def _look_into(
-        self, url: str, groups: tuple[CountedGroup, ...], body: bytes, entries: Sequence[Entry], weight: int
-    ) -> PageWorth:
+    def _look_into(self, page: ReadPage, groups: tuple[CountedGroup, ...], weight: int) -> PageWorth:
         """What a page brought that stands for so many."""
         family, host = groups[1], groups[2]
         if family.known.has_many_queries:
-            leads_out = any(family_of(entry.request.url) != family.name for entry in entries)
+            leads_out = any(family_of(entry.request.url) != family.name for entry in page.entries)
             return UNKNOWN_PAGE if leads_out else PageWorth(barren=weight)
-        if is_far_date(url, self._clock.now()):
+        if is_far_date(page.url, self._clock.now()):
             return PageWorth(barren=weight)
-        return self._memory.judge_text(host.name, url, body, weight)
+        if page.read_text is None:
+            return UNKNOWN_PAGE
+        return self._memory.judge_text(host.name, page.url, page.read_text(), weight)
 
     def _note_witness(self, url: str, host: CountedGroup, body: bytes) -> None:
         """Compare some of the pages with the same paths of other hosts."""
@@ -316,8 +317,10 @@ class TrapMeter:
         news = {group.name: count_since(counted[group.name], group.saved) for group in groups}
         saved = await self._store.add_counts(news)
         for group in groups:
-            more = count_since(group.known, counted[group.name])  # while it was being saved
-            self._take_saved(group, saved.get(group.name) or counted[group.name], more)
+            before = counted[group.name]
+            # While it was being saved:
+            more = None if group.known == before else count_since(group.known, before)
+            self._take_saved(group, saved.get(group.name) or before, more)
             if not _has_news(group, 1):
                 self._unsaved.pop(group.name, None)
         self._close_spent(groups)
@@ -325,7 +328,7 @@ class TrapMeter:
     def _take_saved(self, group: CountedGroup, saved: TrapCounts, more: TrapCounts | None = None) -> None:
         """Know of a group what all workers have saved, and what this one has counted since."""
         group.saved = saved
-        group.known = add_counts(saved, more or TrapCounts())
+        group.known = add_counts(saved, more) if more is not None else msgspec.structs.replace(saved)
         self._note_spending(group)
 
     async def _save_witnesses(self) -> None:

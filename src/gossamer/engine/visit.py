@@ -382,7 +382,7 @@ class Visitor:
         except PipelineError as error:
             return self._handle_failure(attempt, FetchError(Fault.PIPELINE, str(error)[-MAX_DETAIL:]), signal)
         entries = await admit_links(parts, request, fetched, result, dropped)
-        parts.admission.count_page(request, fetched, items, entries)
+        parts.admission.count_page(request, fetched, items, entries, result.read_text)
         return attempt.make_result(
             Verdict.DEAD if result.fault else Verdict.SUCCESS,
             Fault(result.fault) if result.fault else None,

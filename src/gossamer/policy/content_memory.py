@@ -9,11 +9,11 @@ numbers do not count: the empty months of a calendar differ in nothing else.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from math import inf
 from zlib import crc32
 
-from gossamer.core.results import ItemRecord
+from gossamer.core.results import ItemRecord, PageText
 from gossamer.policy.text_memory import TextMemory
 from gossamer.policy.trap_budgets import UNKNOWN_PAGE, PageWorth, find_month, find_session_ids
 
@@ -25,19 +25,12 @@ MAX_SAMPLES = 5_000
 """Pages that were looked into, some 2.5 KB each: then the oldest headings are forgotten."""
 MIDDLE_BYTES = 64
 """Of a page's middle, which tells most pages of one size apart."""
-SAMPLE_BYTES = 256 * 1024
-"""Of a page's beginning, in which its text is looked for."""
+MAX_TEXT = 16 * 1024
+"""Characters of a page's text that are compared."""
 MAX_HEADING = 500
 """Characters of a title with its headings that are told apart."""
 
-_TAG = re.compile(rb"<[^>]*>")
 _NUMBER = re.compile(r"\d+")
-_HIDDEN = re.compile(rb"<(script\b|style\b|head\b|!--)", re.IGNORECASE)
-_HEADING = re.compile(rb"<(title|h1)\b[^>]*>", re.IGNORECASE)
-_ENDS = {b"!--": re.compile(rb"-->")} | {
-    name: re.compile(rb"</%b\s*>" % name, re.IGNORECASE)
-    for name in (b"script", b"style", b"head", b"title", b"h1")
-}
 
 
 class ContentMemory:
@@ -85,51 +78,15 @@ class ContentMemory:
         place = hash(url)
         return self._contents.setdefault(hash(body), place) != place
 
-    def judge_text(self, host: str, url: str, body: bytes, weight: int) -> PageWorth:
+    def judge_text(self, host: str, url: str, page: PageText, weight: int) -> PageWorth:
         """What the text of a page is worth that stands for so many pages; remembers it."""
-        text, heading = read_text(body)
+        heading, text = page.heading[:MAX_HEADING], page.text[:MAX_TEXT]
         if find_month(url) is not None:
             text, heading = _NUMBER.sub("0", text), _NUMBER.sub("0", heading)
         news = self._texts.measure_news(f"{host} {heading}", url, text)
         if news <= 1:
             return PageWorth(near=weight)
         return PageWorth(texts=weight) if news == inf else UNKNOWN_PAGE
-
-
-def read_text(body: bytes) -> tuple[str, str]:
-    """The text of an HTML page, roughly; and its title with its first headings.
-
-    In a time that grows with the page and no faster, whatever it has.
-    """
-    some = body[:SAMPLE_BYTES]
-    last = some.rfind(b">") + 1
-    headings = (some[begin:end] for _, begin, end, _ in _find_elements(some[:last], _HEADING))
-    heading = _join_words(_cut_tags(b" ".join(headings)))[:MAX_HEADING]
-    parts, at = [], 0
-    for start, _, _, end in _find_elements(some, _HIDDEN):
-        parts.append(some[at:start])
-        at = end
-    return _join_words(_cut_tags(b" ".join((*parts, some[at:])))), heading
-
-
-def _find_elements(page: bytes, opening: re.Pattern[bytes]) -> Iterator[tuple[int, int, int, int]]:
-    """Where elements start, what is in them begins and ends, and they end; those without an end are none."""
-    at, endless = 0, set()
-    for found in opening.finditer(page):
-        name = found[1].lower()
-        if found.start() < at or name in endless:
-            continue
-        end = _ENDS[name].search(page, found.end())
-        if end is None:
-            endless.add(name)
-            continue
-        at = end.end()
-        yield found.start(), found.end(), end.start(), at
-
-
-def _cut_tags(page: bytes) -> bytes:
-    last = page.rfind(b">") + 1
-    return _TAG.sub(b" ", page[:last]) + page[last:]
 
 
 def witness_of(path: str, host: str, body: bytes) -> str:
@@ -139,7 +96,3 @@ def witness_of(path: str, host: str, body: bytes) -> str:
     """
     content = body.replace(host.encode(), b"")
     return f"{crc32(path.encode()):08x}{crc32(content):08x}{len(content):x}"
-
-
-def _join_words(text: bytes) -> str:
-    return " ".join(text.decode("utf-8", "replace").split())

@@ -17,7 +17,7 @@ KEPT = 256
 """Hashes of a text, two kilobytes."""
 COMPARED = 30
 """Texts that a text is compared with: the latest under the same heading."""
-MAX_WORDS = 2_000
+MAX_WORDS = 1_000
 """Of one text; those behind them are not compared."""
 MIN_WORDS = 24
 """Of shorter texts every letter counts."""
@@ -61,10 +61,10 @@ class TextMemory:
 
 
 def _sketch_of(text: str) -> TextSketch:
-    words = text.lower().split(None, MAX_WORDS)[:MAX_WORDS]
+    words = " ".join(text.split(None, MAX_WORDS)[:MAX_WORDS]).lower().split()
     hashes = {*map(hash, zip(words, words[1:], words[2:], strict=False))}
     if len(words) < MIN_WORDS:
-        hashes = {hash(text)}
+        hashes = {hash(tuple(text.split()))}
     return len(hashes), array("q", sorted(hashes)[:KEPT])
 
 

@@ -204,8 +204,13 @@ _NO_SUMS = ("queries", "since", "example", "rule")
 _SUMS = tuple(name for name in TrapCounts.__struct_fields__ if name not in _NO_SUMS)
 
 
+_NOTHING = TrapCounts()
+
+
 def count_since(known: TrapCounts, saved: TrapCounts) -> TrapCounts:
     """What was counted after something was saved. What was spent may have become less."""
+    if saved == _NOTHING:
+        return msgspec.structs.replace(known)
     sums = {name: getattr(known, name) - getattr(saved, name) for name in _SUMS}
     return TrapCounts(
         **sums, queries=known.queries, since=known.since, example=known.example, rule=known.rule

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from time import thread_time
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.core.results import ItemRecord
-from gossamer.policy.content_memory import MAX_HEADING, ContentMemory, read_text, witness_of
+from gossamer.core.results import ItemRecord, PageText
+from gossamer.policy.content_memory import ContentMemory, witness_of
 from gossamer.policy.trap_budgets import (
     ITEM_PAGE,
     PageWorth,
@@ -250,45 +249,26 @@ def test_copies_are_told_from_pages_that_only_come_again() -> None:
 def test_pages_with_other_headings_are_never_nearly_the_same() -> None:
     memory, words = ContentMemory(), [f"word{number}" for number in range(300)]
     text, changed = " ".join(words), " ".join([*words[:150], "other", *words[151:]])
-    page = "<title>{}</title><script>x</script><p>{}</p><a href='{}'>on</a>"
     pages = [("A", text), ("B", text), ("A", changed), ("A", text[:900]), ("short", "few"), ("short", "few")]
     ends = [
-        memory.judge_text("h", f"http://h.test/{number}", page.format(title, body, number).encode(), 1)
-        for number, (title, body) in enumerate([*pages, ("short", "little")])
+        memory.judge_text("h", f"http://h.test/{number}", PageText(heading, body), 1)
+        for number, (heading, body) in enumerate([*pages, ("short", "little")])
     ]
     own, near = PageWorth(texts=1), PageWorth(near=1)
     assert ends == [own, own, near, own, own, near, own]
-    assert read_text(b"<h1>A <b>b</b></h1><!-- no --><p>c") == ("A b c", "A b")
 
 
-@pytest.mark.parametrize("part", ["<script ", "<STYLE>", "<!--", "<h1>", "<h1 ", "<title>", "<head>", "<"])
-def test_reading_a_page_takes_a_time_that_grows_with_it_and_no_faster(part: str) -> None:
-    """In time of the processor: a page of what never ends would take minutes, and hold up all others."""
-    page = part.encode() * (128 * 1024 // len(part)) + b"text"
-    began = thread_time()
-    text, _ = read_text(page)
-    assert thread_time() - began < 3
-    assert text.endswith("text")
-
-
-def test_what_has_no_end_hides_nothing() -> None:
-    page = b"<head><title>A <b>b</b></title><h1>c</h1>one<!-- no --> <style>no</style>two<script>three<p"
-    assert read_text(page) == ("A b c one two three<p", "A b c")
-    whole = b"<head>no<title>T</title></HEAD ><body>one<!-- <script> -->two<script>'<!--'</script>three"
-    assert read_text(whole) == ("one two three", "T")
-
-
-def test_of_a_long_heading_the_beginning_is_remembered() -> None:
-    assert len(read_text(b"<title>" + b"much " * 10_000 + b"</title>")[1]) == MAX_HEADING
+def _empty_month(name: str) -> PageText:
+    return PageText(f"In {name}", f"In {name} Nothing is on in {name}.")
 
 
 def test_numbers_do_not_tell_the_months_of_a_calendar_apart() -> None:
-    memory, page = ContentMemory(), "<title>In {0}</title><p>Nothing is on in {0}.</p>"
+    memory = ContentMemory()
     urls = [f"http://h.test/events/{year}/05" for year in (2019, 2020)]
-    found = [memory.judge_text("h", url, page.format(url[-7:]).encode(), 4) for url in urls]
+    found = [memory.judge_text("h", url, _empty_month(url[-7:]), 4) for url in urls]
     assert found == [PageWorth(texts=4), PageWorth(near=4)]
     urls = [f"http://h.test/part/{number}" for number in (2019, 2020)]
-    found = [memory.judge_text("h", url, page.format(url[-4:]).encode(), 4) for url in urls]
+    found = [memory.judge_text("h", url, _empty_month(url[-4:]), 4) for url in urls]
     assert found == [PageWorth(texts=4), PageWorth(texts=4)]
 
 

@@ -1,0 +1,22 @@
+"""What people read on a page that was parsed, for comparing it with others."""
+
+from __future__ import annotations
+
+from gossamer.core.results import PageText
+from gossamer.parse.html import HtmlPage
+from gossamer.spiders.response import Response
+
+MOST_HEADINGS = 3
+"""Headings of the first rank that count; a broken page has thousands, one within the other."""
+
+
+def read_page(response: Response) -> PageText:
+    """The text of a page, and what stands above it."""
+    return read_html(response.page) if response.is_html else PageText("", response.text)
+
+
+def read_html(page: HtmlPage) -> PageText:
+    """The text of a page of HTML, under its title and its first headings."""
+    headings = (element.text for element in page.document.select("h1")[:MOST_HEADINGS])
+    heading = " ".join(word for part in (page.title, *headings) for word in part.split())
+    return PageText(heading, page.visible_text())
