@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from gossamer.core.errors import StorageError
-from gossamer.core.results import ItemRecord, PageText
+from gossamer.core.results import ItemRecord, PageReading
 from gossamer.engine import trap_counts, trap_meter
 from gossamer.engine.trap_counts import TrapCountStore, read_counts
 from gossamer.engine.trap_meter import ReadPage, TrapMeter
@@ -53,7 +53,9 @@ def open_workers(request: pytest.FixtureRequest, tmp_path: Any) -> Callable[[], 
 
 
 def visit(meter: TrapMeter, url: str, body: bytes = b"same", items: tuple[ItemRecord, ...] = ()) -> None:
-    meter.observe_page(ReadPage(url, body, len(body), items, read_text=lambda: PageText("", body.decode())))
+    meter.observe_page(
+        ReadPage(url, body, len(body), items, read_text=lambda: PageReading("", body.decode()))
+    )
 
 
 async def test_workers_spend_one_budget_and_all_hear_that_it_is_spent(open_workers: Any) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gossamer.core.results import PageText
+from gossamer.core.results import PageReading
 from gossamer.parse.html import HtmlPage
 from gossamer.spiders.response import Response
 
@@ -10,13 +10,13 @@ MOST_HEADINGS = 3
 """Headings of the first rank that count; a broken page has thousands, one within the other."""
 
 
-def read_page(response: Response) -> PageText:
+def read_page(response: Response) -> PageReading:
     """The text of a page, and what stands above it."""
-    return read_html(response.page) if response.is_html else PageText("", response.text)
+    return read_html(response.page) if response.is_html else PageReading("", response.text)
 
 
-def read_html(page: HtmlPage) -> PageText:
+def read_html(page: HtmlPage) -> PageReading:
     """The text of a page of HTML, under its title and its first headings."""
     headings = (element.text for element in page.document.select("h1")[:MOST_HEADINGS])
     heading = " ".join(word for part in (page.title, *headings) for word in part.split())
-    return PageText(heading, page.visible_text())
+    return PageReading(heading, page.visible_text())

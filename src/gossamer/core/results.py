@@ -228,7 +228,7 @@ class RobotsDecision(Record, frozen=True, kw_only=True):
     retry_at: float | None = None  # unreachable: ask again then
 
 
-class PageText(NamedTuple):
+class PageReading(NamedTuple):
     """What people read on a page."""
 
     heading: str  # its title with its first headings
@@ -250,6 +250,6 @@ class ExtractResult(Record, frozen=True, kw_only=True):
     flags: tuple[str, ...] = ()  # what parsing says of the page: ``parse_truncated`` and the like
     samples: tuple[DropSample, ...] = ()  # some of the items that the pipeline has dropped
     response: Any = None  # what the callback was given, for the pipeline; ``None``: there is none
-    read_text: Callable[[], PageText] | None = None  # reads the page as people do; ``None``: it has no text
+    read_text: Callable[[], PageReading] | None = None  # as people read it; ``None``: it has no text
     expected: dict[str, int] = {}  # how many of something the page announces, by ``policy.goals``' keys
     stop: str = ""  # why the callback ends the job; empty: it does not

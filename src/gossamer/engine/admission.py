@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 
 from gossamer.core.drops import DropKind
 from gossamer.core.requests import LAST, Entry, Request
-from gossamer.core.results import FetchResult, ItemRecord, PageText
+from gossamer.core.results import FetchResult, ItemRecord, PageReading
 from gossamer.core.shifts import PAGE_LANE
 from gossamer.engine.trap_meter import ReadPage, TrapMeter
 from gossamer.policy import urls
@@ -131,7 +131,7 @@ class Admission:
         fetched: FetchResult,
         items: Sequence[ItemRecord],
         entries: Sequence[Entry],
-        read_text: Callable[[], PageText] | None,
+        read_text: Callable[[], PageReading] | None,
     ) -> None:
         """Learn from what a page gave which URLs are worth it."""
         if self.meter is not None and request.method == "GET":

@@ -16,7 +16,7 @@ from zlib import crc32
 import msgspec
 
 from gossamer.core.requests import Entry
-from gossamer.core.results import ItemRecord, PageText, VisitResult
+from gossamer.core.results import ItemRecord, PageReading, VisitResult
 from gossamer.engine.trap_counts import GroupCounts, TrapCountStore
 from gossamer.policy.content_memory import ContentMemory, witness_of
 from gossamer.policy.trap_budgets import (
@@ -60,7 +60,7 @@ class ReadPage(NamedTuple):
     wire_bytes: int
     items: Sequence[ItemRecord] = ()
     entries: Sequence[Entry] = ()
-    read_text: Callable[[], PageText] | None = None  # ``None``: it has no text
+    read_text: Callable[[], PageReading] | None = None  # ``None``: it has no text
 
 
 class TrapGroup(NamedTuple):

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from math import inf
 from zlib import crc32
 
-from gossamer.core.results import ItemRecord, PageText
+from gossamer.core.results import ItemRecord, PageReading
 from gossamer.policy.text_memory import TextMemory
 from gossamer.policy.trap_budgets import UNKNOWN_PAGE, PageWorth, find_month, find_session_ids
 
@@ -78,7 +78,7 @@ class ContentMemory:
         place = hash(url)
         return self._contents.setdefault(hash(body), place) != place
 
-    def judge_text(self, host: str, url: str, page: PageText, weight: int) -> PageWorth:
+    def judge_text(self, host: str, url: str, page: PageReading, weight: int) -> PageWorth:
         """What the text of a page is worth that stands for so many pages; remembers it."""
         heading, text = page.heading[:MAX_HEADING], page.text[:MAX_TEXT]
         if find_month(url) is not None:

@@ -6,14 +6,14 @@ from time import thread_time
 
 from gossamer.callbacks.page_text import read_html, read_page
 from gossamer.core.requests import Request
-from gossamer.core.results import FetchResult, PageText
+from gossamer.core.results import FetchResult, PageReading
 from gossamer.parse.html import parse_html
 from gossamer.spiders.response import Response
 
 
 def test_of_html_the_title_and_the_first_headings_stand_above_the_text() -> None:
     page = b"<title> A  b</title><h1>C<b>d</b></h1><!-- no --><style>no</style><p>e<script>no</script>"
-    assert read_html(parse_html(page, "http://h.test/")) == PageText("A b Cd", "Cd\n\ne")
+    assert read_html(parse_html(page, "http://h.test/")) == PageReading("A b Cd", "Cd\n\ne")
 
 
 def test_what_is_not_html_has_a_text_and_no_heading() -> None:
@@ -21,7 +21,7 @@ def test_what_is_not_html_has_a_text_and_no_heading() -> None:
         url="http://h.test/", status=200, headers=(("content-type", "text/plain"),), rung="http",
         body=b"one <h1>two</h1>", started_at=0.0, latency_s=0.0, elapsed_s=0.0,
     )  # fmt: skip
-    assert read_page(Response(Request(fetched.url), fetched)) == PageText("", "one <h1>two</h1>")
+    assert read_page(Response(Request(fetched.url), fetched)) == PageReading("", "one <h1>two</h1>")
 
 
 def test_thousands_of_headings_within_each_other_take_no_more_time_than_a_few() -> None:

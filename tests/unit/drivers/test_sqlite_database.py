@@ -7,9 +7,15 @@ import threading
 import pytest
 
 from gossamer.core.errors import SchemaVersionError, StorageError
-from gossamer.drivers.sqlite import checkpointer
+from gossamer.drivers.sqlite import checkpointer, schema
 from gossamer.drivers.sqlite.database import Database
-from gossamer.drivers.sqlite.schema import APPLICATION_ID, load_migrations, migrate_schema, split_statements
+from gossamer.drivers.sqlite.schema import (
+    APPLICATION_ID,
+    load_migrations,
+    load_whole,
+    migrate_schema,
+    split_statements,
+)
 
 
 @pytest.fixture
@@ -265,6 +271,29 @@ def test_a_migration_that_fails_leaves_the_old_version(tmp_path):
         )
     assert conn.execute("SELECT name FROM sqlite_master").fetchall() == [("a",)]
     assert conn.execute("PRAGMA user_version").fetchone() == (1,)
+    conn.close()
+
+
+def test_a_new_file_is_what_all_migrations_lead_to(tmp_path):
+    """And the script in ``scripts/`` writes nothing else."""
+    found = []
+    for steps in (None, load_migrations()):
+        conn = sqlite3.connect(tmp_path / f"{steps is None}.db", isolation_level=None)
+        migrate_schema(conn, tmp_path, steps)
+        version = conn.execute("SELECT * FROM pragma_user_version, pragma_application_id").fetchall()
+        found.append([*conn.iterdump(), version])
+        conn.close()
+    assert found[0] == found[1]
+    assert list(load_whole()) == [max(load_migrations())], "python scripts/sqlite_schema.py writes it anew"
+
+
+def test_a_new_file_gets_the_migrations_that_came_after_the_whole(tmp_path, monkeypatch):
+    monkeypatch.setattr(schema, "load_whole", lambda: {1: "CREATE TABLE a (x); INSERT INTO a VALUES (1);"})
+    steps = {1: "CREATE TABLE nowhere (x);", 2: "ALTER TABLE a ADD COLUMN y DEFAULT 2;"}
+    monkeypatch.setattr(schema, "load_migrations", lambda: steps)
+    conn = sqlite3.connect(tmp_path / "x.db", isolation_level=None)
+    migrate_schema(conn, tmp_path)
+    assert conn.execute("SELECT x, y FROM a").fetchall() == [(1, 2)]
     conn.close()
 
 

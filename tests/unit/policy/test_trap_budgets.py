@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.core.results import ItemRecord, PageText
+from gossamer.core.results import ItemRecord, PageReading
 from gossamer.policy.content_memory import ContentMemory, witness_of
 from gossamer.policy.trap_budgets import (
     ITEM_PAGE,
@@ -251,15 +251,15 @@ def test_pages_with_other_headings_are_never_nearly_the_same() -> None:
     text, changed = " ".join(words), " ".join([*words[:150], "other", *words[151:]])
     pages = [("A", text), ("B", text), ("A", changed), ("A", text[:900]), ("short", "few"), ("short", "few")]
     ends = [
-        memory.judge_text("h", f"http://h.test/{number}", PageText(heading, body), 1)
+        memory.judge_text("h", f"http://h.test/{number}", PageReading(heading, body), 1)
         for number, (heading, body) in enumerate([*pages, ("short", "little")])
     ]
     own, near = PageWorth(texts=1), PageWorth(near=1)
     assert ends == [own, own, near, own, own, near, own]
 
 
-def _empty_month(name: str) -> PageText:
-    return PageText(f"In {name}", f"In {name} Nothing is on in {name}.")
+def _empty_month(name: str) -> PageReading:
+    return PageReading(f"In {name}", f"In {name} Nothing is on in {name}.")
 
 
 def test_numbers_do_not_tell_the_months_of_a_calendar_apart() -> None:
