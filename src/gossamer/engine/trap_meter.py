@@ -157,13 +157,13 @@ class TrapMeter:
         """Count a page that a spider has read."""
         pattern = pattern_of(page.url)
         groups = self._around.get(pattern) or self._meet_pattern(pattern, page.url)
-        worth = self._judge_page(page, groups)
+        worth, unsaved = self._judge_page(page, groups), self._unsaved
         for group in groups:
             group.known.add_page(worth, page.wire_bytes)
-            self._unsaved[group.name] = group
-        if worth.wasted or self._has_limits:
+            unsaved[group.name] = group
+        if self._has_limits or (worth is not ITEM_PAGE and worth.wasted):
             self._close_spent(groups)
-        elif worth.gained and self._spending:
+        elif self._spending and worth.gained:
             for group in groups:
                 self._note_spending(group)
         if self._rules.max_worthless is not None:

@@ -181,14 +181,15 @@ class TrapCounts(_Worth, msgspec.Struct, array_like=True, kw_only=True):
             return
         if page is ITEM_PAGE:
             self.items += 1
+            if not self.spent:
+                return
         else:
             self.items += page.items
             self.texts += page.texts
             self.copies += page.copies
             self.near += page.near
             self.barren += page.barren
-        if self.spent or page is not ITEM_PAGE:
-            self.spent = max(self.spent + page.wasted - page.gained, 0)
+        self.spent = max(self.spent + page.wasted - page.gained, 0)
 
     def add_query(self, pattern: str) -> None:
         """It has URLs of this pattern: whoever else has seen that changes nothing."""

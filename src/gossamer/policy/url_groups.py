@@ -18,7 +18,7 @@ import re
 from gossamer.policy.url_parser import head_of
 from gossamer.policy.urls import hostname_of, registrable_domain
 
-_VARIABLE = re.compile(r"[^/]*\d[^/]*")
+_VARIABLE = re.compile(r"(?<![^/])[^/\d]*\d[^/]*")
 
 
 def pattern_of(url: str) -> str:

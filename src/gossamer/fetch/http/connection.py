@@ -21,6 +21,7 @@ from gossamer.fetch.http.limits import REDIRECT_BODY_BYTES, REDIRECT_BODY_S, Htt
 from gossamer.fetch.http.memory_budget import LARGE_BYTES, MemoryBudget
 from gossamer.fetch.http.repair import ChunkReader, RepairError, may_have_ended, repair_header
 from gossamer.fetch.http.wire import (
+    KNOWN_NAMES,
     MAX_INFORMATIONAL,
     BodyShortfall,
     ConnectionClosedError,
@@ -322,10 +323,9 @@ class HttpConnection(asyncio.Protocol):
         """One field of the header, or of a trailer (which nobody reads)."""
         if self._waiter is None or self._in_body:
             return
-        options = self._options
-        if len(self._headers) >= options.max_headers or len(value) > options.max_header_bytes:
+        if len(self._headers) >= self._options.max_headers or len(value) > self._options.max_header_bytes:
             raise FetchError(Fault.PROTOCOL, "a header of too many fields, or too long a one")
-        key = name.decode("latin-1").lower()
+        key = KNOWN_NAMES.get(name) or name.decode("latin-1").lower()
         self._headers.append((key, value.decode("ascii") if value.isascii() else decode_header_value(value)))
         if key == "content-length":
             self._length = int(value) if value.isdigit() else None

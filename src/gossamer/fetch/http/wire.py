@@ -70,6 +70,17 @@ def join_header(received: Sequence[bytes], informational: int) -> bytes:
     return data[:end]
 
 
+_COMMON_NAMES = """accept-ranges age alt-svc cache-control cf-ray connection content-disposition
+content-encoding content-language content-length content-security-policy content-type date etag expires
+keep-alive last-modified link location p3p permissions-policy pragma referrer-policy server server-timing
+set-cookie strict-transport-security transfer-encoding vary via x-cache x-content-type-options
+x-frame-options x-powered-by x-request-id x-xss-protection"""
+KNOWN_NAMES = {
+    written.encode(): name for name in _COMMON_NAMES.split() for written in (name, name.title())
+} | {b"ETag": "etag", b"X-XSS-Protection": "x-xss-protection", b"CF-RAY": "cf-ray"}
+"""The names of fields that most answers have, as servers write them; it is quicker to look than to decode."""
+
+
 def decode_header_value(value: bytes) -> str:
     """UTF-8 where it is, else Latin-1 (RFC 9110, 5.5)."""
     try:
