@@ -48,7 +48,7 @@ def sqlite_in(folder, *, is_other_process=False):
             # A second job in the same file must not be seen.
             other = SqliteFrontier(opened[0], "other-1", rules, clock)
             frontier = SqliteFrontier(opened[0], "job-1", rules, clock, seed=1)
-            yield FrontierSubject(frontier, reopen, beside)
+            yield FrontierSubject(frontier, reopen, beside, frontier.withdraw_claims)
             assert (await SqliteFrontier(opened[-1], "other-1", rules, clock).read_stats()).hosts == 0, other
         finally:
             opened[-1].close()

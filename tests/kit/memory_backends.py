@@ -63,6 +63,9 @@ class PluginFrontierBackend:
     async def at_work(self, job) -> None:
         return None
 
+    async def withdraw_claims(self, job, at) -> None:
+        pass  # each job has a pace of its own
+
     def blocking_writers(self) -> set[int]:
         return set()
 

@@ -99,9 +99,7 @@ class CrawlRun:
         """Crawl to the end. Raises ``OperatorError`` when storage fails; what was stored stays."""
         describe_lines(job=self.job.id)
         store, book = self._wired.backends.store, self._wired.backends.book
-        hosts = named_hosts(self.spider.allowed_domains, self.spider.start_urls)
-        for other in await self._wired.backends.jobs_sharing_hosts(self.job, hosts):
-            log.warning("%s", other.warning_for(self.job))
+        await self._look_at_others()
         await book.update(change_job_record(self.job, JobCommand.RESUME, self._wired.parts.clock.now()))
         before = await store.read_totals(self.job)
         await self._outputs.start()
@@ -140,6 +138,13 @@ class CrawlRun:
         lost = await self._wired.backends.lost_letters(self.job, tally)
         result = replace(self._make_result(ran, before, tally, lost), budgets=await self._read_budgets())
         return replace(result, known_target=target, notes=(*result.notes, *log_in_notes(target), *told))
+
+    async def _look_at_others(self) -> None:
+        """Say which other jobs ask the same hosts, and wait for none that was killed."""
+        await self._wired.backends.withdraw_claims(self.job)
+        hosts = named_hosts(self.spider.allowed_domains, self.spider.start_urls)
+        for other in await self._wired.backends.jobs_sharing_hosts(self.job, hosts):
+            log.warning("%s", other.warning_for(self.job))
 
     async def _read_budgets(self) -> tuple[BudgetStatus, ...]:
         await self._wired.parts.router.close()  # what was spent is saved

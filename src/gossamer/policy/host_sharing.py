@@ -98,6 +98,12 @@ def claim_of(pace: SharedPace, job: str) -> JobClaim:
     return next((claim for claim in pace.claims if claim.job == job), JobClaim(job=job))
 
 
+def withdraw_claim(pace: SharedPace, job: str) -> SharedPace:
+    """What all jobs know of a host when nobody works on one of them any more: that it was there, and how."""
+    ended = replace(claim_of(pace, job), in_flight=0, until=0.0, waits_until=0.0)
+    return replace(pace, claims=(*(claim for claim in pace.claims if claim.job != job), ended))
+
+
 def wait_for_turn(host: HostState, rules: FrontierRules, now: float) -> HostState:
     """The host after its turn has come for the job, and it may not be asked: when to look again."""
     at = max(host.next_at, host.look_at)

@@ -83,6 +83,14 @@ class FrontierBackend(Protocol):
         """Who crawls a job now: the number of a process, or words; ``None``: nobody."""
         ...
 
+    async def withdraw_claims(self, job: Job, at: float) -> None:
+        """Let other jobs have the slots at hosts that a job held ``at`` a time, when nobody worked on it.
+
+        Its requests stay leased until it is resumed. Nothing, where only their deadlines tell for certain
+        that nobody is at work on them: processes of other machines may be out of reach, and go on.
+        """
+        ...
+
     def blocking_writers(self) -> set[int]:
         """The processes that keep all others from writing here at the moment; a server has none."""
         ...

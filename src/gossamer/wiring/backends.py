@@ -235,6 +235,18 @@ class Backends:
                     found.append(SharedHost(job, host))
         return found
 
+    async def withdraw_claims(self, ours: Job) -> None:
+        """Let nobody wait for what other crawls had in flight when they were killed.
+
+        ``ours`` is about to begin, and its target is locked.
+        """
+        now = self.clock.now()  # whoever takes one of them up after this has claims of its own
+        for job in await self.book.list_jobs(unfinished=True):
+            if job.id == ours.id or job.is_fleet:
+                continue
+            if _is_same_crawl(job, ours) or await self.at_work(job) is None:
+                await self.requests.withdraw_claims(job, now)
+
     def blocking_writers(self) -> set[int]:
         """The processes that keep all others from writing at the moment."""
         return self.requests.blocking_writers() | self.keeping.blocking_writers()

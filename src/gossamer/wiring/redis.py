@@ -152,6 +152,9 @@ class RedisFrontierBackend:
             await RedisRoster(self.server, f"crawl:{job.target}", self.clock).read_roster()
         ).leader or None
 
+    async def withdraw_claims(self, job: Job, at: float) -> None:
+        """Nothing: a process that was not heard of for :data:`LOCK_S` may still be there, and be waiting."""
+
     async def notify_supervisor(self, job: Job) -> None:
         """See :class:`~gossamer.ports.backends.FleetBackend`."""
         fleet = plan_from(job.plan).fleet if job.is_fleet else self._settings.cluster.fleet

@@ -79,6 +79,10 @@ class SqliteFrontierBackend:
         """See :class:`~gossamer.ports.backends.FrontierBackend`."""
         return lock_holder(self._folder, job.target) or None
 
+    async def withdraw_claims(self, job: Job, at: float) -> None:
+        """See :class:`~gossamer.ports.backends.FrontierBackend`."""
+        await self.open_frontier(job, FrontierRules()).withdraw_claims(at)
+
     def blocking_writers(self) -> set[int]:
         """See :class:`~gossamer.ports.backends.FrontierBackend`."""
         return self._databases.blocking_writers()

@@ -33,7 +33,7 @@ from gossamer.core.shifts import EXTRACT_LANE
 from gossamer.drivers.sqlite.database import Database
 from gossamer.frontier.sqlite import admin, moves
 from gossamer.frontier.sqlite.due import count_due
-from gossamer.frontier.sqlite.hosts import KEPT
+from gossamer.frontier.sqlite.hosts import KEPT, withdraw_claims
 from gossamer.frontier.sqlite.session import SQL, FrontierTransaction, lane_key, pack_rules
 from gossamer.frontier.transitions import ROUND
 from gossamer.ports.clock import Clock
@@ -130,6 +130,18 @@ class SqliteFrontier:
     async def recover_leases(self, owner: str) -> tuple[Lease, ...]:
         """See :class:`~gossamer.ports.owned_frontier.OwnedFrontier`."""
         return await self._run_change(lambda s: moves.take_back(s, inf, -1, owner))
+
+    async def withdraw_claims(self, at: float) -> None:
+        """What was in flight ``at`` a time takes no slot from other jobs any more; it stays leased.
+
+        For who knows that nobody works on the job: what it has asked since then counts as ever.
+        """
+
+        def withdraw(conn: Connection) -> None:
+            withdraw_claims(conn, self._job, at)
+            self._db.memory.clear()  # it knew of them
+
+        await self._db.run(withdraw)
 
     async def read_stats(self) -> FrontierStats:
         """See :class:`~gossamer.ports.frontier.Frontier`."""

@@ -18,7 +18,7 @@ from gossamer.core.requests import band_of
 from gossamer.drivers.sql import load_statements, write_rows
 from gossamer.frontier.paced_hosts import PacedHost, PaceTable
 from gossamer.policy import politeness
-from gossamer.policy.host_sharing import first_pace, merge_pace
+from gossamer.policy.host_sharing import first_pace, merge_pace, withdraw_claim
 
 SQL = load_statements("gossamer.frontier.sqlite", "hosts.sql")
 KEPT = 8192
@@ -71,6 +71,16 @@ def report_of(state: str, pace: str | None) -> HostState:
     """A host as people are told of it, from its rows."""
     own = state_of(state)
     return own if pace is None else merge_pace(own, pace_of(pace), 0.0)
+
+
+def withdraw_claims(conn: Connection, job: str, at: float) -> None:
+    """What a job had in flight ``at`` a time counts for no other job any more."""
+    published = []
+    for frontier, name, state, known in conn.execute(SQL["claimed"], (job, at)).fetchall():
+        claimant = str(frontier)
+        pace = first_pace(state_of(state), claimant, at) if known is None else pace_of(known)
+        published.append((name, as_json(withdraw_claim(pace, claimant)).decode()))
+    write_rows(conn, SQL["publish"], published)
 
 
 class HostCache:

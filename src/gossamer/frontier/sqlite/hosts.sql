@@ -25,6 +25,15 @@ REPLACE INTO pace (host, state, waiting) VALUES :rows;
 SELECT host.name, host.frontier, pace.state FROM host JOIN pace ON pace.host = host.id
 WHERE host.frontier IN (SELECT value FROM json_each(?)) AND host.name IN (SELECT value FROM json_each(?));
 
+-- name: claimed
+-- Hosts at which a job had requests in flight at a time, but for those that it has asked since.
+SELECT host.frontier, host.name, pace.state, host_pace.state
+FROM lease JOIN frontier ON frontier.id = lease.frontier
+    JOIN host ON host.id = lease.host JOIN pace ON pace.host = host.id
+    LEFT JOIN host_pace ON host_pace.name = host.name
+WHERE frontier.job = ?
+GROUP BY host.id HAVING max(lease.granted_at) <= ?;
+
 -- name: publish
 REPLACE INTO host_pace (name, state) VALUES :rows;
 

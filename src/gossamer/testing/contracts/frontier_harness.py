@@ -19,12 +19,14 @@ class FrontierSubject:
     """What is checked: a frontier, and how a new process would open the same one.
 
     ``beside`` opens the frontier of another job in the same place, under rules of its own; ``None``: there is
-    none, or each job keeps a pace of its own there.
+    none, or each job keeps a pace of its own there. ``withdraw_claims`` lets other jobs have the slots that
+    this one held at a time, as if nobody worked on it any more; ``None``: only deadlines tell that.
     """
 
     frontier: AdminFrontier
     reopen: Callable[[], Awaitable[AdminFrontier | None]]
     beside: Callable[[FrontierRules], Awaitable[AdminFrontier]] | None = None
+    withdraw_claims: Callable[[float], Awaitable[None]] | None = None
 
 
 Make = Callable[[FrontierRules, ManualClock], AbstractAsyncContextManager[FrontierSubject]]

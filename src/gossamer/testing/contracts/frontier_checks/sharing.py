@@ -220,6 +220,51 @@ async def requests_of_a_job_that_is_gone_count_until_their_deadlines(w: Frontier
     assert_equal(len(await _lease(jobs[1])), 1, "nobody came back")
 
 
+@register_check(ONE_SLOT)
+async def what_a_killed_job_had_in_flight_can_be_withdrawn(w: FrontierHarness) -> None:
+    """Then its slot is free at once. What was leased stays so, and belongs to the job when it is resumed."""
+    if w.subject.withdraw_claims is None or (jobs := await _two_jobs(w)) is None:
+        return
+    (lease,) = await _lease(jobs[0])
+    assert_equal(len(await _lease(jobs[1])), 0, "it may be on its way")
+    await w.subject.withdraw_claims(w.clock.now())
+    w.clock.advance(STEP_S)
+    assert_equal(len(await _lease(jobs[1])), 1, "nobody works on it")
+    assert_equal((await jobs[0].read_stats()).leased, 1, "it is leased as before")
+    taken = await jobs[0].apply_change(JobCommand.RECOVER)
+    assert_equal([held.token for held in taken], [lease.token], "and taken back when the job is resumed")
+
+
+@register_check(SPACED)
+async def what_is_withdrawn_leaves_the_delay_after_it(w: FrontierHarness) -> None:
+    """That which the next job asks for, after the latest request of the killed one."""
+    if w.subject.withdraw_claims is None or w.subject.beside is None:
+        return
+    await w.add_entries(make_entry(1), make_entry(2))
+    await w.lease_one()
+    other = await w.subject.beside(FrontierRules(delay_s=3.0, per_host=1))
+    await w.subject.withdraw_claims(w.clock.now())
+    await other.add([make_entry(number) for number in range(3)])
+    w.clock.advance(3.0 * KEPT_SHARE - STEP_S)
+    assert_equal(len(await _lease(other)), 0, "the delay that its own job asks for")
+    w.clock.advance(1.0)
+    assert_equal(len(await _lease(other)), 1, "and no longer")
+
+
+@register_check(ONE_SLOT)
+async def what_a_job_asks_after_it_was_looked_at_is_not_withdrawn(w: FrontierHarness) -> None:
+    """It was resumed in the meantime: somebody works on it."""
+    if w.subject.withdraw_claims is None or (jobs := await _two_jobs(w)) is None:
+        return
+    looked_at = w.clock.now()
+    await _lease(jobs[0])
+    w.clock.advance(STEP_S)
+    await jobs[0].apply_change(JobCommand.RECOVER)
+    assert_equal(len(await _lease(jobs[0])), 1, "it goes on")
+    await w.subject.withdraw_claims(looked_at)
+    assert_equal(len(await _lease(jobs[1])), 0, "its request is on its way")
+
+
 @register_check(SLOTS)
 async def the_share_of_a_job_that_is_gone_is_free_again(w: FrontierHarness) -> None:
     """When its leases have run out; of one that is paused, when its last request has ended."""
