@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import itertools
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
@@ -24,6 +25,9 @@ BEGIN, END = "<!-- measures -->", "<!-- /measures -->"
 LAZY_PLACES = ("__init__.py", "cli/app.py", "wiring/schemes.py")
 """The files that may import inside functions, so that a command starts fast: the package's own names, the
 module of the command that was asked for, and the back end that a URL names."""
+
+MEASURED = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef, ast.Import, ast.ImportFrom)
+"""The kinds of nodes that a measure looks at."""
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z][a-z0-9]*|[a-z0-9]+")
 
@@ -54,12 +58,15 @@ class House:
     def __init__(self, source: Path = SOURCE) -> None:
         self.source = source
         self.texts = {path.relative_to(source): path.read_text() for path in sorted(source.rglob("*.py"))}
-        self.trees = {path: ast.parse(text) for path, text in self.texts.items()}
+        self._nodes: dict[type[ast.AST], list[tuple[Path, ast.AST]]] = defaultdict(list)
+        for path, text in self.texts.items():
+            for node in ast.walk(ast.parse(text)):  # once for all measures: it takes longer than to parse
+                if isinstance(node, MEASURED):
+                    self._nodes[type(node)].append((path, node))
 
     def find_nodes(self, *kinds: type[ast.AST]) -> Iterator[tuple[Path, ast.AST]]:
-        """All nodes of these kinds, with their files."""
-        for path, tree in self.trees.items():
-            yield from ((path, node) for node in ast.walk(tree) if isinstance(node, kinds))
+        """All nodes of some of the kinds that are measured, with their files."""
+        return itertools.chain.from_iterable(self._nodes[kind] for kind in kinds)
 
     @cached_property
     def class_names(self) -> Mapping[str, list[Path]]:
@@ -111,7 +118,7 @@ class House:
                 return found
 
     def _file_imports(self) -> dict[str, set[str]]:
-        modules = {module_of(path): path for path in self.trees}
+        modules = {module_of(path): path for path in self.texts}
         imports: dict[str, set[str]] = {module: set() for module in modules}
         for path, node in self.find_nodes(ast.Import, ast.ImportFrom):
             here = module_of(path)
