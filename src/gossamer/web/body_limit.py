@@ -1,10 +1,12 @@
-"""How large a request may be, and how long it may take to arrive."""
+"""How large a request may be, how deeply nested, and how long it may take to arrive."""
 
 from __future__ import annotations
 
 import asyncio
+import re
 
 from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gossamer.web.errors import error_response
@@ -13,6 +15,20 @@ MAX_BODY = 1024 * 1024
 """Bytes of a request's body."""
 BODY_S = 10.0
 """Seconds in which it has to be there: it is read before anybody knows who sends it."""
+DEEPEST = 32
+"""Lists and objects in each other: what is nested more is not parsed, since parsers and checks descend."""
+_TEXT = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
+_BRACKET = re.compile(rb"[][{}]")
+
+
+def is_nested_deeply(body: bytes) -> bool:
+    """Whether JSON has more lists and objects in each other than it may; nothing is said of other bytes."""
+    depth = 0
+    for bracket in _BRACKET.finditer(_TEXT.sub(b"", body)):
+        depth += 1 if bracket[0] in b"[{" else -1
+        if depth > DEEPEST:
+            return True
+    return False
 
 
 class BodyLimit:
@@ -38,12 +54,16 @@ class BodyLimit:
 
 
 class BodyReader:
-    """Receives a request, and raises ``TimeoutError`` where its body takes too long."""
+    """Receives a request, and raises ``TimeoutError`` where its body takes too long.
+
+    A body that is nested too deeply is refused (``HTTPException``), before anybody parses it.
+    """
 
     def __init__(self, receive: Receive) -> None:
         self._receive = receive
         self._deadline = 0.0
         self._is_whole = False
+        self._body = bytearray()
 
     async def receive(self) -> Message:
         """The next message; behind the body there may be any time until it comes."""
@@ -52,5 +72,8 @@ class BodyReader:
         self._deadline = self._deadline or asyncio.get_running_loop().time() + BODY_S
         async with asyncio.timeout_at(self._deadline):
             message = await self._receive()
+        self._body += message.get("body", b"")
         self._is_whole = not message.get("more_body", False)
+        if self._is_whole and is_nested_deeply(bytes(self._body)):
+            raise HTTPException(422, f"nothing may be nested more than {DEEPEST} deep")
         return message

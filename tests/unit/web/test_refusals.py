@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from gossamer.core.hosts import FrontierRules
 from gossamer.core.jobs import DeadLetterFilter
 from gossamer.testing.contracts.frontier_harness import make_entry
+from gossamer.web.body_limit import DEEPEST, is_nested_deeply
 from kit.web import bury, do, make_job, open_web
 
 
@@ -243,9 +244,11 @@ async def test_what_is_no_text_is_refused(alone):
         assert answer.status_code == 422, (body, answer.text)
 
 
-async def test_what_is_nested_deeply_is_refused(alone):
+@pytest.mark.parametrize("depth", [DEEPEST, 900, 100_000])
+async def test_what_is_nested_deeply_is_refused(alone, depth):
+    """Before it is parsed, so that it makes no difference how deep the parser's own stack may be."""
     job, _ = await make_job(alone)
-    deep = "[" * 900 + "]" * 900
+    deep = "[" * depth + "]" * depth
     for path, body in (
         (f"/jobs/{job.id}/actions", '{"do": "limits", "with": {"delay": %s}}'),
         (f"/jobs/{job.id}/actions", '{"do": "pause", "expect": {"state": [{"a": %s}]}}'),
@@ -256,3 +259,19 @@ async def test_what_is_nested_deeply_is_refused(alone):
         headers = {"Content-Type": "application/json"}
         answer = await alone.client.post(f"/api/v1{path}", content=body % deep, headers=headers)
         assert answer.status_code == 422, (path, answer.text)
+        assert f"nothing may be nested more than {DEEPEST} deep" in answer.text, path
+
+
+@pytest.mark.parametrize(
+    ("body", "is_deep"),
+    [
+        ("[" * DEEPEST + "]" * DEEPEST, False),
+        ('{"a":' * DEEPEST + "[" + "]" + "}" * DEEPEST, True),
+        ("[" + "[], {}, " * 99 + "[]]", False),
+        ('["' + "[" * 99 + r"\"[{" + "[" * 99 + '"]', False),
+        (r'["\\", ' + "[" * DEEPEST, True),
+        ('"' + "[" * 99, False),
+    ],
+)
+def test_texts_and_neighbours_nest_nothing(body, is_deep):
+    assert is_nested_deeply(body.encode()) is is_deep

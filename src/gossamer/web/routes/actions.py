@@ -20,8 +20,6 @@ from gossamer.web.route_group import RouteGroup
 ROUTES = RouteGroup("Actions")
 LONGEST = 2000
 """Characters of a name, and of a key."""
-DEEPEST = 32
-"""Lists and objects in each other."""
 HALF = re.compile("[\ud800-\udfff]")
 """What JSON can say, and no database can keep."""
 
@@ -33,16 +31,14 @@ SCHEDULE_KINDS = ("run", "enable", "disable")
 
 
 def _check_values(given: dict[str, Any]) -> dict[str, Any]:
-    """Raise ``ValueError`` for what no code should have to descend into, and for what is no text."""
+    """Raise ``ValueError`` for what is no text. It is not nested deeply (``BodyLimit``)."""
     level: list[Any] = [given]
-    for _ in range(DEEPEST):
+    while level:
         found = [one for outer in level for one in (outer.values() if isinstance(outer, dict) else outer)]
         names = [name for outer in level if isinstance(outer, dict) for name in outer]
         if any(isinstance(text, str) and HALF.search(text) for text in (*names, *found)):
             raise ValueError("half of a pair of surrogates is no text")
         level = [one for one in found if isinstance(one, dict | list)]
-    if level:
-        raise ValueError(f"nothing may be nested more than {DEEPEST} deep")
     return given
 
 
