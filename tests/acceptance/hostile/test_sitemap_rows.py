@@ -8,6 +8,7 @@ from __future__ import annotations
 import codecs
 import gc
 import gzip
+import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -164,7 +165,8 @@ async def test_row_36_a_sitemap_of_full_size_holds_nobody_up(tmp_path: Path) -> 
     assert rows(tmp_path, "select pending from frontier") == [(sitemap.MAX_URLS,)]
     assert result.finish_reason == "max_pages"
     print(f"{probe.worst_s:.3f} s at a time, {probe.grown_mb} MB more")
-    assert probe.worst_s < 0.35  # the aim is 0.2; a busy machine is slower, too
+    tracing = 2.0 if sys.gettrace() else 1.0  # what measures coverage looks at every line
+    assert probe.worst_s < 0.35 * tracing  # the aim is 0.2; a busy machine is slower, too
     assert probe.grown_mb < 300
 
 
