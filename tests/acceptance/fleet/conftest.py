@@ -19,7 +19,7 @@ from kit.fleet.site import Catalogue, Truth
 from kit.fleet.steps import SLOW_S
 from kit.servers import PostgresProcess, RedisProcess
 
-PAGES = 20_000 if FULL else 2_000
+PAGES = 20_000 if FULL else 1_200
 LATENCY_S = 0.01
 """How long the site takes for a page, so that there are always some in flight."""
 

@@ -141,7 +141,7 @@ async def test_a_page_that_nobody_follows_is_ended(
         pytest.param("/", "/", {}, marks=pytest.mark.thorough),
         pytest.param("/pushing", "/next", {}, marks=pytest.mark.thorough),
         ("/", "/next", {"browser": Browsing(capture=["*/poll"])}),
-        ("/pdf", "/next", {}),
+        pytest.param("/pdf", "/next", {}, marks=pytest.mark.thorough),
         pytest.param("/moved", "/next", {}, marks=pytest.mark.thorough),
         ("/", "/next", {"method": "POST"}),
     ],

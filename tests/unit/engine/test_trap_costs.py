@@ -21,7 +21,14 @@ PRODUCTS, MIRRORED = 300, 900
 
 @pytest.mark.parametrize(
     ("budget", "workers", "slots", "pace"),
-    [(100, 1, 8, 500), (500, 1, 8, 500), (300, 3, 2, 100), (500, 3, 4, 300), (1_000, 8, 2, 200)],
+    [
+        (100, 1, 8, 500),
+        (300, 3, 2, 100),
+        *(
+            pytest.param(*more, marks=pytest.mark.thorough)
+            for more in ((500, 1, 8, 500), (500, 3, 4, 300), (1_000, 8, 2, 200))
+        ),
+    ],
 )
 async def test_each_trap_costs_less_than_its_budget_and_the_good_sites_are_complete(
     budget: int, workers: int, slots: int, pace: float

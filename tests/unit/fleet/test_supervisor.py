@@ -632,8 +632,8 @@ async def test_a_server_that_is_gone_for_a_while(world, server, caplog):
     caplog.set_level(logging.INFO, "gossamer.fleet")
     world.supervisor()
     world.station(shift_s=5.0)
-    crawls = [await world.submit(2000, latency_s=0.5) for _ in range(4)]
-    await world.until(lambda: len(crawls[0].fetched) > 300)
+    crawls = [await world.submit(1000, latency_s=0.5) for _ in range(4)]
+    await world.until(lambda: len(crawls[0].fetched) > 100)
     caplog.clear()
     line = getattr(world, server)
     line.trouble = GONE

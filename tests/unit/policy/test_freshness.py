@@ -186,7 +186,11 @@ def test_what_is_thought_of_new_pages_is_the_mean_of_the_known_ones():
 
 @pytest.mark.parametrize(
     ("make_rates", "per_day", "gain"),
-    [(web_rates, 200, 1.5), (web_rates, 400, 1.7), (log_normal_rates, 200, 1.5)],
+    [
+        (web_rates, 200, 1.5),
+        pytest.param(web_rates, 400, 1.7, marks=pytest.mark.thorough),
+        pytest.param(log_normal_rates, 200, 1.5, marks=pytest.mark.thorough),
+    ],
 )
 def test_a_year_of_ten_thousand_pages_finds_more_changes_than_a_fixed_interval(make_rates, per_day, gain):
     rates_a_day = make_rates(10_000, Random(7))
