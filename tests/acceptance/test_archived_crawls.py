@@ -18,7 +18,7 @@ from kit.command_line import gossamer
 from kit.programs import crawl, rows, start
 from kit.shop_spider import SPIDER
 
-FAST = ("--delay", "0", "--per-host", "8", "--archive", "--processes", "2")
+FAST = ("--delay", "0", "--per-host", "8", "--archive", "--processes", "2", "-s", "retry_backoff=0.1")
 
 
 def archived_in(data: Path) -> dict[int, tuple[str, int, int]]:

@@ -144,7 +144,9 @@ def crawl_pages(pages: int, workers: int = 1) -> World:
     return virtually(main)
 
 
-@pytest.mark.parametrize(("pages", "workers"), [(300, 1), (600, 4), pytest.param(2000, 4, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize(
+    ("pages", "workers"), [(300, 1), (600, 4), pytest.param(2000, 4, marks=pytest.mark.thorough)]
+)
 def test_every_page_arrives_and_the_ladder_is_climbed_once(pages: int, workers: int) -> None:
     world = crawl_pages(pages, workers)
     world.check_pages()

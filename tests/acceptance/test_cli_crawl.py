@@ -24,7 +24,7 @@ from gossamer.testing.site import serve_in_thread
 from kit.environment import environment
 from kit.shop_spider import SPIDER
 
-FAST = ("--delay", "0", "--per-host", "16")
+FAST = ("--delay", "0", "--per-host", "16", "-s", "retry_backoff=0.1")
 GOSSAMER = (sys.executable, "-m", "gossamer.cli.main")
 
 

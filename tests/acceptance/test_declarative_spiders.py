@@ -89,7 +89,8 @@ def test_it_logs_in_with_what_the_environment_says(tmp_path: Path) -> None:
     with serve_in_thread(QuotesSite()) as site:
         file.write_text(MEMBERS.replace("URL", site.url))
         given = {"QUOTES_USER": USER}
-        lacking = run("crawl", file, "--data", tmp_path / "data", *FAST, env=environment(**given))
+        once = ("-s", "sessions.max_login_failures=1")
+        lacking = run("crawl", file, "--data", tmp_path / "data", *FAST, *once, env=environment(**given))
         assert "QUOTES_PASSWORD, which the log-in needs, is not set" in lacking.stderr
         given["QUOTES_PASSWORD"] = PASSWORD
         ran = run("crawl", file, "--data", tmp_path / "data", "--json", *FAST, env=environment(**given))

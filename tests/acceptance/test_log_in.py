@@ -14,7 +14,7 @@ from kit.command_line import FAST, asked, gossamer
 from kit.log_in_site import CHECK, PAGES, PASSWORD, USER, Club, spider_file
 from kit.programs import crawl, rows, run, start
 
-SLOW = ("--delay", "0", "--per-host", "4", "--concurrency", "4")
+SLOW = ("--delay", "0", "--per-host", "4", "--concurrency", "4", "-s", "retry_backoff=0.1")
 
 
 def every_page_was_had(data: Path) -> None:

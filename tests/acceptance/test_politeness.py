@@ -76,8 +76,8 @@ def test_on_virtual_time() -> None:
 @pytest.mark.slow
 async def test_once_for_real(tmp_path: Path) -> None:
     limits = [
-        RateLimit(Shop(4, per_page=4, related=0), 5, every=5, retry_after_s=RETRY_AFTER_S),
-        RateLimit(Shop(6, per_page=6, related=0, seed=1), 5, every=7, retry_after_s=RETRY_AFTER_S),
+        RateLimit(Shop(4, per_page=4, related=0), 5, every=13, retry_after_s=RETRY_AFTER_S),
+        RateLimit(Shop(6, per_page=6, related=0, seed=1), 5, every=14, retry_after_s=RETRY_AFTER_S),
     ]
     async with serve(limits[0]) as one, serve(limits[1]) as two:
         results = await asyncio.gather(

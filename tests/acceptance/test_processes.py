@@ -22,7 +22,18 @@ from kit.programs import crawl, rows, run, start
 from kit.saved_shop import PAGES, PRODUCTS, served, spider_file
 
 # One request at once in each of three processes, four at the host: no two of them have it to themselves.
-FAST = ("--delay", "0", "--per-host", "4", "--concurrency", "2", "--processes", "3")
+FAST = (
+    "--delay",
+    "0",
+    "--per-host",
+    "4",
+    "--concurrency",
+    "2",
+    "--processes",
+    "3",
+    "-s",
+    "retry_backoff=0.1",
+)
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks processes up in /proc")
 

@@ -564,7 +564,11 @@ def test_a_page_to_which_only_unchanged_pages_lead_is_told_as_not_due(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("layout", [(), ("-s", "store.url=sqlite:///items.db")])
+@pytest.mark.parametrize(
+    "layout",
+    [("-s", "store.url=sqlite:///items.db"), pytest.param((), marks=pytest.mark.thorough)],
+    ids=["two files", "one file"],
+)
 def test_a_crawl_that_comes_back_is_killed_and_continued_and_no_change_is_lost(tmp_path, layout):
     shop = Shop(200, per_page=20, page_bytes=2_000, related=0, validators=True)
     with serve_in_thread(shop) as site:

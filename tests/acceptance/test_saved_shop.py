@@ -17,7 +17,7 @@ from kit.corpora import from_corpus
 from kit.programs import crawl, rows, run, start
 from kit.saved_shop import PAGES, PRODUCTS, SavedShop, made_shop, real_shop, served, spider_file
 
-FAST = ("--delay", "0", "--per-host", "4")
+FAST = ("--delay", "0", "--per-host", "4", "-s", "retry_backoff=0.1")
 KILLS = 10
 
 

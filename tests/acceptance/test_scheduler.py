@@ -22,7 +22,7 @@ from kit.programs import rows, run, start
 
 @pytest.fixture
 def shop() -> Iterator[Site]:
-    with serve_in_thread(Shop(20, per_page=10, related=0)) as site:
+    with serve_in_thread(Shop(8, per_page=8, related=0)) as site:
         yield site
 
 
@@ -43,6 +43,16 @@ def make_due(folder: Path, *, name: str = "shop", ago_s: float = 60.0) -> None:
 
 def shown(folder: Path, name: str = "shop") -> list[dict[str, object]]:
     return asked("schedule", "show", name, cwd=folder)["runs"]
+
+
+def ended(folder: Path, runs: int = 1) -> bool:
+    """Whether so many runs were begun, and none is under way; read without a process that would ask."""
+    found = rows(folder / ".gossamer", "SELECT count(*), total(is_open) FROM schedule_run")
+    return found == [(runs, 0)]
+
+
+def outcomes_of(folder: Path, *names: str) -> list[str]:
+    return sorted(str(run["outcome"]) for name in names for run in shown(folder, name))
 
 
 def test_mistakes_are_told_when_a_schedule_is_added(shop: Site, tmp_path: Path) -> None:
@@ -76,14 +86,17 @@ def test_mistakes_are_told_when_a_schedule_is_added(shop: Site, tmp_path: Path) 
 def test_a_run_by_hand_is_a_crawl_like_any_other(shop: Site, tmp_path: Path) -> None:
     add(tmp_path, shop.url)
     job = gossamer("schedule", "run", "shop", cwd=tmp_path).stdout.strip()
-    until(lambda: shown(tmp_path)[0]["outcome"] == "finished", 30, "the end of the crawl")
+    finished = "SELECT count(*) FROM job WHERE state = 'finished'"
+    until(lambda: rows(tmp_path / ".gossamer", finished) == [(1,)], 30, "the end of the crawl")
+    assert shown(tmp_path)[0]["outcome"] == "finished"
     (listed,) = asked("jobs", cwd=tmp_path)
     assert (listed["job"], listed["state"], listed["waiting"]) == (job, "finished", 0)
     (found,) = shown(tmp_path)
     assert (found["job"], found["is_manual"]) == (job, True)
     again = gossamer("schedule", "run", "shop", cwd=tmp_path).stdout.strip()
     assert again != job, "each run is a crawl of its own"
-    until(lambda: shown(tmp_path)[0]["outcome"] == "finished", 30, "the end of the second crawl")
+    until(lambda: rows(tmp_path / ".gossamer", finished) == [(2,)], 30, "the end of the second crawl")
+    assert shown(tmp_path)[0]["outcome"] == "finished"
 
 
 @pytest.mark.slow
@@ -92,7 +105,8 @@ def test_a_scheduler_runs_what_is_due_and_ends_cleanly(shop: Site, tmp_path: Pat
     make_due(tmp_path)
     working = start("scheduler", cwd=tmp_path)
     try:
-        until(lambda: [one["outcome"] for one in shown(tmp_path)] == ["finished"], 30, "the run")
+        until(lambda: ended(tmp_path), 30, "the run")
+        assert outcomes_of(tmp_path, "shop") == ["finished"]
         refused = run("scheduler", cwd=tmp_path)
         assert refused.returncode == 4
         assert f"process {working.pid} is the scheduler of .gossamer already" in refused.stderr
@@ -115,10 +129,11 @@ def test_a_stopped_scheduler_continues_its_crawl(shop: Site, tmp_path: Path) -> 
         assert working.wait(30) == 0
         assert [one["state"] for one in asked("jobs", cwd=tmp_path)] == ["unfinished"]
         working = start("scheduler", cwd=tmp_path)
-        until(lambda: [one["outcome"] for one in shown(tmp_path)] == ["finished"], 60, "its end")
+        until(lambda: ended(tmp_path), 60, "its end")
     finally:
         working.send_signal(signal.SIGTERM)
         working.wait(30)
+    assert outcomes_of(tmp_path, "shop") == ["finished"]
     assert [one["state"] for one in asked("jobs", cwd=tmp_path)] == ["finished"]
     pages = Counter(hit.path for hit in shop.hits if hit.path != "/robots.txt")
     assert set(pages.values()) == {1}, "no page was fetched twice"
@@ -140,10 +155,11 @@ def test_a_killed_scheduler_costs_no_run_and_makes_none_twice(
         os.kill(working.pid, signal.SIGKILL)
         working.wait()
         working = start("scheduler", cwd=tmp_path)
-        until(lambda: [one["outcome"] for one in shown(tmp_path)] == ["finished"], 60, "the end of the run")
+        until(lambda: ended(tmp_path), 60, "the end of the run")
     finally:
         working.send_signal(signal.SIGTERM)
         working.wait(30)
+    assert outcomes_of(tmp_path, "shop") == ["finished"]
     assert [one["state"] for one in asked("jobs", cwd=tmp_path)] == ["finished"]
     pages = Counter(hit.path for hit in shop.hits if hit.path != "/robots.txt")
     assert set(pages.values()) == {1}, "no page was fetched twice"
@@ -162,13 +178,10 @@ def test_two_schedules_of_one_target_that_are_due_at_once(
     for name in ("hourly", "nightly"):
         make_due(tmp_path, name=name)
     working = start("scheduler", cwd=tmp_path)
-
-    def ends() -> list[object]:
-        return sorted(str(one["outcome"]) for name in ("hourly", "nightly") for one in shown(tmp_path, name))
-
     try:
-        until(lambda: ends() == outcomes, 60, "both runs")
+        until(lambda: ended(tmp_path, 2), 60, "both runs")
     finally:
         working.send_signal(signal.SIGTERM)
         working.wait(30)
+    assert outcomes_of(tmp_path, "hourly", "nightly") == outcomes
     assert len(asked("jobs", cwd=tmp_path)) == outcomes.count("finished")

@@ -12,7 +12,7 @@ from gossamer.testing.site import Site, serve_in_thread
 from kit.members_site import MOVED, PAGES, Members, spider_file
 from kit.programs import crawl, rows, start
 
-SLOW = ("--delay", "0", "--per-host", "4", "--concurrency", "4")
+SLOW = ("--delay", "0", "--per-host", "4", "--concurrency", "4", "-s", "retry_backoff=0.1")
 
 
 def wait_for_pages(app: Members, count: int) -> None:
@@ -32,8 +32,15 @@ def log_ins(site: Site) -> int:
     return sum(hit.method == "POST" for hit in site.hits)
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
-@pytest.mark.parametrize("processes", ["1", "2"])
+@pytest.mark.parametrize(
+    ("how", "processes"),
+    [
+        (signal.SIGKILL, "1"),
+        (signal.SIGINT, "2"),
+        pytest.param(signal.SIGINT, "1", marks=pytest.mark.thorough),
+        pytest.param(signal.SIGKILL, "2", marks=pytest.mark.thorough),
+    ],
+)
 def test_a_crawl_that_is_resumed_is_still_logged_in(
     how: signal.Signals, processes: str, tmp_path: Path
 ) -> None:
