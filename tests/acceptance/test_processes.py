@@ -96,14 +96,14 @@ def test_processes_share_the_slots_of_one_host(tmp_path: Path) -> None:
     """Each could take all of them; the first one had them all, and the other nothing to do."""
     data = tmp_path / "data"
     options = ("--delay", "0", "--per-host", "8", "--concurrency", "32", "--processes", "2")
-    with serve_in_thread(Shop(products=300)) as site:
+    with serve_in_thread(Shop(products=150)) as site:
         spider = tmp_path / "busy.py"
         spider.write_text(BUSY.format(url=site.url))
         crawl(spider, "--data", data, *options)
         assert max(site.log.peak.values()) <= 8
     shares = [count for (count,) in rows(data, "select count(*) from attempt group by worker")]
     assert len(shares) == 2
-    assert min(shares) >= 60, "not one of them nearly all"
+    assert min(shares) >= 30, "not one of them nearly all"
 
 
 BUSY = """

@@ -120,7 +120,7 @@ def test_a_scheduler_runs_what_is_due_and_ends_cleanly(shop: Site, tmp_path: Pat
 
 @pytest.mark.slow
 def test_a_stopped_scheduler_continues_its_crawl(shop: Site, tmp_path: Path) -> None:
-    add(tmp_path, shop.url, "--delay", "0.3")
+    add(tmp_path, shop.url, "--delay", "0.2")
     make_due(tmp_path)
     working = start("scheduler", cwd=tmp_path)
     try:

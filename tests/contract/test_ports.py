@@ -29,7 +29,8 @@ COMPOUND = {"job_frontier": {"AdminFrontier", "JobFrontier"}}
 
 def protocols_in(path):
     """The names of the protocols that a file defines."""
-    tree = ast.parse(path.read_text("utf-8"))
+    text = path.read_text("utf-8")
+    tree = ast.parse(text if "Protocol" in text else "")
     classes = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
     return {
         c.name
@@ -72,10 +73,12 @@ def test_a_protocol_that_another_room_imports_is_a_port():
         )
         defined |= {(module, name): module.split(".")[1] for name in protocols_in(path)}
     assert len(defined) > 20
+    modules = {f"from {module} import" for (module, _), room in defined.items() if room != "ports"}
     strangers = []
     for path in SOURCE.rglob("*.py"):
-        room = path.relative_to(SOURCE).parts[0]
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        room, text = path.relative_to(SOURCE).parts[0], path.read_text("utf-8")
+        # To parse all files takes long, and few of them name such a module.
+        for node in ast.walk(ast.parse(text if any(module in text for module in modules) else "")):
             if isinstance(node, ast.ImportFrom):
                 for name in node.names:
                     home = defined.get((node.module, name.name), "ports")

@@ -14,7 +14,7 @@ from kit.fleet.processes import Fleet, Servers
 from kit.trap_sites import check_costs, serve_all, write_spider
 
 WORKERS = 3
-BUDGET = 240
+BUDGET = 450
 
 pytestmark = pytest.mark.timeout(300)
 
