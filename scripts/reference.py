@@ -62,7 +62,9 @@ def record_table(kind: type, *, upto: type = Record, without: tuple[str, ...] = 
 
 
 def _annotations(base: type) -> dict[str, str]:
-    return {name: str(text) for name, text in vars(base).get("__annotations__", {}).items()}
+    """An ``ItemCount`` is a number for everybody who does not call it."""
+    found = vars(base).get("__annotations__", {})
+    return {name: str(text).replace("ItemCount", "int") for name, text in found.items()}
 
 
 # --------------------------------------------------------------------------- pages
@@ -106,7 +108,9 @@ def events_page() -> str:
         "# Events",
         "A crawl reports what happens to sinks: objects with a method `emit(event)`, passed to "
         "`crawl(..., sinks=[...])`. Each event comes once and in order. "
-        "`emit` must be quick and must not raise.",
+        "`emit` must be quick and must not raise. `async for event in crawling.events()` of a crawl that "
+        "`start_crawl()` began gives the same events ([how to](../how-to/use-as-a-library.md)). All are "
+        "imported from `gossamer`.",
     ]
     for kind in kinds:
         parts += [f"## {kind.__name__}", docstring(kind), record_table(kind, upto=msgspec.Struct)]
@@ -132,7 +136,7 @@ def errors_page() -> str:
     ]
     classes = [
         kind
-        for kind in vars(errors).values()
+        for kind in dict.fromkeys(kind for kind in vars(errors).values() if isinstance(kind, type))
         if isinstance(kind, type) and issubclass(kind, GossamerError) and kind is not GossamerError
     ]
     rows = [

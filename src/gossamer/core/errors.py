@@ -140,9 +140,13 @@ class SchemaVersionError(StorageError):
 
 
 class JobBusyError(OperatorError):
-    """Another process is working on this crawl."""
+    """Another process is working on this crawl, or this one does already."""
 
     exit_code = 4
+
+
+JobBusy = JobBusyError
+"""The same for ``except JobBusy``."""
 
 
 class AccessError(GossamerError):

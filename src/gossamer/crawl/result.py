@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from gossamer.core.exits import ExitFacts
+from gossamer.core.jobs import StoredItem
 from gossamer.core.record import Record
+from gossamer.crawl.found_items import ItemCount
 from gossamer.policy.budget_status import BudgetStatus
 from gossamer.policy.goals import ListingGoal
 
@@ -22,7 +26,7 @@ class CrawlResult(Record, frozen=True, kw_only=True, omit_defaults=False):
     spider: str  # the spider's name, or the host of a URL
     finish_reason: str  # why this run ended
     pages: int  # responses parsed
-    items: int  # distinct items
+    items: ItemCount  # distinct items; called, it gives them: ``async for item in result.items()``
     attempts: int  # requests made
     retries: int  # requests made again after a failure
     dead: int  # dead letters: requests given up
@@ -46,9 +50,13 @@ class CrawlResult(Record, frozen=True, kw_only=True, omit_defaults=False):
     failed_hooks: tuple[str, ...] = ()  # tracebacks of what failed at the end; not part of the JSON object
     ending: ExitFacts = ExitFacts()  # what decides the exit code; not part of the JSON object
 
+    def stored_items(self, kind: str = "") -> AsyncIterator[StoredItem]:
+        """The items as ``gossamer.items()`` gives them: with key, URL and times; all, or those of a type."""
+        return self.items.source.read_stored(kind)
+
     def as_json(self) -> dict[str, Any]:
         """The object that ``crawl --json`` prints."""
-        result: dict[str, Any] = msgspec.to_builtins(self)
+        result: dict[str, Any] = msgspec.to_builtins(replace(self, items=int(self.items)))
         for name in NOT_IN_JSON:
             del result[name]
         return result

@@ -8,7 +8,7 @@ import logging
 import resource
 import sys
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from gossamer.core.requests import Request
 from gossamer.core.results import AttemptFilter
 from gossamer.core.steering import WorkLimits
 from gossamer.crawl.following import ChangeMonitor
+from gossamer.crawl.found_items import ItemCount, ItemSource
 from gossamer.crawl.notes import ending_of, failed_hook_note, log_in_notes, notes_of
 from gossamer.crawl.outputs import CrawlOutputs
 from gossamer.crawl.quality import look_at_items
@@ -225,7 +226,7 @@ class CrawlRun:
             spider=self.job.name,
             finish_reason=describe_end(ran.reason, ran.detail),
             pages=tally.pages,
-            items=tally.items,
+            items=ItemCount(tally.items, ItemSource(self.settings, self.job, type(self.spider))),
             attempts=tally.attempts,
             retries=tally.retries,
             dead=ran.stats.dead,
@@ -361,11 +362,25 @@ async def crawl(
 
         result = await crawl(Shop, max_pages=100)
     """
-    crawling = await prepare_crawl(
-        target, arguments=arguments, overrides=settings, fresh=fresh, sinks=sinks or (LogSink(),)
+    return await run_and_close(
+        await prepare_crawl(
+            target, arguments=arguments, overrides=settings, fresh=fresh, sinks=sinks or (LogSink(),)
+        )
     )
+
+
+async def run_and_close(crawling: CrawlRun, tell: Callable[[JobTotals], None] | None = None) -> CrawlResult:
+    """Run a crawl to its end, let go of its files, and log what a person should know.
+
+    ``tell`` is told the totals before they can no longer be read.
+    """
     try:
-        result = await crawling.run()
+        try:
+            result = await crawling.run()
+        finally:
+            if tell is not None:
+                with contextlib.suppress(OperatorError):  # of which the run has said what is wrong
+                    tell(await crawling.read_totals())
     finally:
         await crawling.close()
     for note in result.notes:

@@ -30,6 +30,7 @@ from gossamer.policy.goals import expectation_key, keep_largest
 from gossamer.policy.urls import UrlJoiner
 from gossamer.ports.page_examiner import PARSE_TRUNCATED, TruncatedPage
 from gossamer.spiders.headers import Headers
+from gossamer.spiders.saved_response import SavedPage
 
 if TYPE_CHECKING:
     from gossamer.spiders.forms import Filling
@@ -42,8 +43,7 @@ MAX_REASON = 200
 """Characters of the reason for which a callback ends the job."""
 _CUT_TYPE = "text/html; charset=utf-8"
 _NOFOLLOW, _BAD_URL = DropKind.LINK.key_of("nofollow"), DropKind.LINK.key_of("bad_url")
-_NOTHING: dict[str, int] = {}
-"""What most pages announce."""
+_NOTHING: dict[str, int] = {}  # what most pages announce
 _CUT_FLAGS = ("truncated", PARSE_TRUNCATED)
 """Of pages that are not whole: they are counted."""
 
@@ -53,7 +53,7 @@ def is_media(content_type: str) -> bool:
     return content_type.lower().lstrip().startswith(("image/", "audio/", "video/", "font/"))
 
 
-class Response:
+class Response(SavedPage):
     """One fetched page.
 
     ``url``, ``status``, ``headers``, ``content_type`` (that header as sent, ``""`` without one), ``body``

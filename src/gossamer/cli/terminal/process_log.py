@@ -27,7 +27,7 @@ def summary_details(result: CrawlResult | JobResult) -> dict[str, Any]:
         "elapsed_s": round(result.seconds, 3),
         "size_bytes": result.bytes,
         "pages": result.pages,
-        "items": result.items,
+        "items": int(result.items),
         "attempts": result.attempts,
         "retries": result.retries,
         "dead": result.dead,

@@ -1,0 +1,75 @@
+"""The items of a crawl, for the program that ran it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+from typing import Any, TypeVar, overload
+
+from gossamer.config.settings import Settings
+from gossamer.core.jobs import ItemFilter, Job, StoredItem
+from gossamer.items.restoring import ItemClasses
+from gossamer.wiring.open import open_store
+
+ItemT = TypeVar("ItemT")
+
+
+class ItemSource:
+    """Where the items of a crawl are read, when its own files and connections are closed."""
+
+    def __init__(self, settings: Settings, job: Job, spider: type) -> None:
+        self._settings = settings
+        self._job = job
+        self._classes = ItemClasses(spider)
+
+    async def read_stored(self, kind: str) -> AsyncGenerator[StoredItem, None]:
+        """The items of a type ("": of any) as the store has them, in the order in which it got them."""
+        keeping = await open_store(self._settings)
+        try:
+            async for item in keeping.store.read_items(self._job, which=ItemFilter(type=kind)):
+                yield item
+        finally:
+            await keeping.close()
+
+    async def read_items(self, kind: str) -> AsyncGenerator[Any, None]:
+        """The same as the spider gave them."""
+        async with aclosing(self.read_stored(kind)) as stored:
+            async for item in stored:
+                yield self._classes.restore_item(item)
+
+
+class ItemCount(int):
+    """How many distinct items a crawl has: a number that, when it is called, gives the items themselves. ::
+
+    print(result.items)
+    async for product in result.items(Product):
+        print(product.name)
+    """
+
+    _source: ItemSource | None
+
+    def __new__(cls, count: int, source: ItemSource | None = None) -> ItemCount:
+        """``source`` is where the items are; without one they are not at hand."""
+        made = super().__new__(cls, count)
+        made._source = source
+        return made
+
+    @overload
+    def __call__(self, kind: type[ItemT]) -> AsyncIterator[ItemT]: ...
+
+    @overload
+    def __call__(self, kind: str = "") -> AsyncIterator[Any]: ...
+
+    def __call__(self, kind: type | str = "") -> AsyncIterator[Any]:
+        """The items as the spider gave them: objects of their classes, or dicts; all, or those of a type.
+
+        In the order in which they were first stored. Memory does not grow with their number. Raises
+        ``StorageError``, and ``UsageError`` for one that its class does not take any more.
+        """
+        return self.source.read_items(kind if isinstance(kind, str) else kind.__name__)
+
+    @property
+    def source(self) -> ItemSource:
+        """Where the items are."""
+        assert self._source is not None, "the items of a result that no crawl has made"
+        return self._source

@@ -1,0 +1,160 @@
+"""A crawl that runs beside the program which has started it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
+from types import TracebackType
+from typing import Any
+
+from gossamer.core.errors import UsageError
+from gossamer.core.jobs import JobTotals
+from gossamer.crawl.event_stream import EventStream, StreamSink
+from gossamer.crawl.result import CrawlResult
+from gossamer.crawl.run import CrawlRun, prepare_crawl, run_and_close
+from gossamer.observe.log import LogSink
+from gossamer.ports.sink import Sink
+from gossamer.spiders.spider import Spider
+
+
+class RunningCrawl:
+    """A crawl under way, made by :func:`start_crawl`: look at it, wait for it, or stop it.
+
+    As a context manager it waits for the crawl's end, and when its body raises it ends the crawl at once.
+    """
+
+    def __init__(self, run: CrawlRun, hub: StreamSink) -> None:
+        self._run = run
+        self._hub = hub
+        self._loop = asyncio.get_running_loop()
+        self._totals: JobTotals | None = None
+        self._task = asyncio.create_task(self._run_to_end(), name=f"crawl {run.job.id}")
+
+    def __repr__(self) -> str:
+        return f"<RunningCrawl {self.job} ({'over' if self.is_over else 'running'})>"
+
+    async def _run_to_end(self) -> CrawlResult:
+        try:
+            return await run_and_close(self._run, self._note_totals)
+        finally:
+            self._hub.end()
+
+    def _note_totals(self, totals: JobTotals) -> None:
+        self._totals = totals
+
+    @property
+    def job(self) -> str:
+        """The id of its job, for ``gossamer status`` and the others."""
+        return self._run.job.id
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it has ended, in whatever way."""
+        return self._task.done()
+
+    def events(self, limit: int = 1000) -> EventStream:
+        """What happens from now on, one event after the other; they end with the crawl. ::
+
+            async for event in crawling.events():
+                if isinstance(event, PageDoneEvent) and event.attempt.status == 403:
+                    crawling.stop()
+
+        Whoever reads slowly does not hold the crawl up: of what is not read yet the latest ``limit`` events
+        are kept, and a ``NoticeEvent`` says how many were dropped before them.
+        """
+        if limit < 1:
+            raise UsageError(f"events(limit={limit}) could keep no event; give 1 or more")
+        return self._hub.open_stream(limit)
+
+    def stop(self) -> None:
+        """Begin nothing new, and finish what is in hand; the same crawl can go on later. From any thread."""
+        self._call(self._run.stop)
+
+    def abort(self) -> None:
+        """End within a second: what is in hand is given back, and fetched again when the crawl goes on."""
+        self._call(self._run.abort)
+
+    def _call(self, function: Callable[[], None]) -> None:
+        if not self.is_over:
+            self._loop.call_soon_threadsafe(function)
+
+    async def read_totals(self) -> JobTotals:
+        """What the job has come to so far, over all its runs; after the end, what it came to."""
+        return await self._run.read_totals() if self._totals is None else self._totals
+
+    async def wait(self) -> CrawlResult:
+        """Wait for its end. Raises ``OperatorError`` as :func:`~gossamer.crawl.run.crawl` does.
+
+        Who is cancelled while waiting does not end the crawl.
+        """
+        return await asyncio.shield(self._task)
+
+    async def __aenter__(self) -> RunningCrawl:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None:
+            await self.wait()
+            return
+        self.abort()
+        await asyncio.wait([self._task])
+        if not self._task.cancelled():
+            self._task.exception()  # that of the body is the one to see
+
+
+class CrawlStarter:
+    """What :func:`start_crawl` returns: to be awaited, or to be used with ``async with``."""
+
+    def __init__(self, starting: Coroutine[Any, Any, RunningCrawl]) -> None:
+        self._starting = starting
+        self._crawl: RunningCrawl | None = None
+
+    def __await__(self) -> Generator[Any, Any, RunningCrawl]:
+        return self._starting.__await__()
+
+    async def __aenter__(self) -> RunningCrawl:
+        self._crawl = await self._starting
+        return self._crawl
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._crawl is not None
+        await self._crawl.__aexit__(kind, error, trace)
+
+
+def start_crawl(
+    target: str | type[Spider],
+    *,
+    arguments: Mapping[str, str] | None = None,
+    fresh: bool = False,
+    sinks: Sequence[Sink] = (),
+    **settings: Any,
+) -> CrawlStarter:
+    """Crawl beside the program, within the running event loop; it takes what ``crawl()`` takes. ::
+
+        async with start_crawl(Shop, max_pages=1000) as crawling:
+            async for event in crawling.events():
+                print(event)
+        result = await crawling.wait()
+
+    ``crawling = await start_crawl(Shop)`` leaves the end to whoever calls ``wait()`` or ``stop()``. What
+    prevents a crawl from beginning (``SettingError``, ``JobBusyError``, ...) is raised here.
+    """
+    return CrawlStarter(_start(target, arguments, settings, fresh, sinks))
+
+
+async def _start(
+    target: str | type[Spider],
+    arguments: Mapping[str, str] | None,
+    settings: Mapping[str, Any],
+    fresh: bool,
+    sinks: Sequence[Sink],
+) -> RunningCrawl:
+    hub = StreamSink()
+    run = await prepare_crawl(
+        target, arguments=arguments, overrides=settings, fresh=fresh, sinks=(*(sinks or (LogSink(),)), hub)
+    )
+    return RunningCrawl(run, hub)

@@ -1,0 +1,128 @@
+"""Responses made of pages that were saved or written by hand: to test a callback without a server."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+from gossamer.core.requests import Request
+from gossamer.core.results import FetchResult
+
+NOWHERE = "http://localhost/"
+"""Where a file is said to be whose address nobody knows."""
+_TYPES = {
+    "json": "application/json",
+    "xml": "application/xml",
+    "rss": "application/rss+xml",
+    "atom": "application/atom+xml",
+    "txt": "text/plain",
+    "md": "text/markdown",
+    "csv": "text/csv",
+}
+"""Of files, by their suffix; all others are taken for HTML."""
+_SAVED_FROM = re.compile(rb"<!--\s*saved from url=\(\d{4,}\)(https?://\S+)\s*-->")
+"""What browsers write at the top of a page that they save."""
+_TOP_BYTES = 4096
+
+
+class SavedPage:
+    """The base of responses: how to make one without fetching anything."""
+
+    def __init__(self, request: Request, fetched: FetchResult) -> None:
+        raise NotImplementedError
+
+    @classmethod
+    def from_html(
+        cls,
+        url: str,
+        html: str | bytes,
+        *,
+        status: int = 200,
+        headers: Mapping[str, str | Sequence[str]] | None = None,
+        encoding: str = "",
+        meta: Mapping[str, Any] | None = None,
+        cb_kwargs: Mapping[str, Any] | None = None,
+        request: Request | None = None,
+    ) -> Self:
+        """The response that a page would be, to try a callback on it. ::
+
+            items = list(Shop().parse_product(Response.from_html("https://shop.example/1", html)))
+
+        ``headers`` are those of the answer; with another Content-Type it is no HTML (JSON, XML). ``encoding``
+        is the charset that the Content-Type names: by default UTF-8 for text and none for bytes, whose
+        charset is then found as for any page. ``meta`` and ``cb_kwargs`` are those of the request, unless a
+        whole ``request`` is given.
+        """
+        fetched = make_fetched(url, html, "text/html", status=status, headers=headers, encoding=encoding)
+        return cls(request or _request_for(url, meta, cb_kwargs), fetched)
+
+    @classmethod
+    def from_file(
+        cls,
+        path: str | Path,
+        url: str = "",
+        *,
+        status: int = 200,
+        headers: Mapping[str, str | Sequence[str]] | None = None,
+        encoding: str = "",
+        meta: Mapping[str, Any] | None = None,
+        cb_kwargs: Mapping[str, Any] | None = None,
+        request: Request | None = None,
+    ) -> Self:
+        """The same of a file, whose suffix says what it is (``.html``, ``.json``, ``.xml``, ...).
+
+        Without ``url``, the address is the one that a browser has noted when it saved the page, else that of
+        a file of this name on ``localhost``. Raises ``OSError``.
+        """
+        path = Path(path)
+        body = path.read_bytes()
+        kind = _TYPES.get(path.suffix.lower().removeprefix("."), "text/html")
+        url = url or find_address(body, path.name)
+        fetched = make_fetched(url, body, kind, status=status, headers=headers, encoding=encoding)
+        return cls(request or _request_for(url, meta, cb_kwargs), fetched)
+
+
+def find_address(body: bytes, name: str) -> str:
+    """The address of a saved page: the one that a browser has noted, or one that leads nowhere."""
+    noted = _SAVED_FROM.search(body[:_TOP_BYTES])
+    return noted[1].decode("utf-8", "replace") if noted else f"{NOWHERE}{name}"
+
+
+def make_fetched(
+    url: str,
+    body: str | bytes,
+    kind: str,
+    *,
+    status: int = 200,
+    headers: Mapping[str, str | Sequence[str]] | None = None,
+    encoding: str = "",
+) -> FetchResult:
+    """What a fetcher would have brought; ``kind`` is the media type where the headers name none."""
+    if isinstance(body, str):
+        encoding = encoding or "utf-8"
+        body = body.encode(encoding, "surrogatepass" if encoding.lower() == "utf-8" else "strict")
+    pairs = [
+        (name.lower(), value)
+        for name, values in (headers or {}).items()
+        for value in ([values] if isinstance(values, str) else values)
+    ]
+    if all(name != "content-type" for name, _ in pairs):
+        pairs.append(("content-type", f"{kind}; charset={encoding}" if encoding else kind))
+    return FetchResult(
+        url=url,
+        status=status,
+        headers=tuple(pairs),
+        body=body,
+        started_at=time.time(),
+        latency_s=0.0,
+        elapsed_s=0.0,
+        rung="file",
+        wire_bytes=len(body),
+    )
+
+
+def _request_for(url: str, meta: Mapping[str, Any] | None, cb_kwargs: Mapping[str, Any] | None) -> Request:
+    return Request(url, meta=dict(meta or {}), cb_kwargs=dict(cb_kwargs or {}))
