@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from gossamer.queries.stored_items import read_items as items
     from gossamer.spiders.pagination import Paginate
     from gossamer.spiders.response import Response
+    from gossamer.spiders.rules import Rule
     from gossamer.spiders.sitemap import SitemapSpider
     from gossamer.spiders.spider import Spider
 
@@ -73,6 +74,7 @@ _HOMES = {
     "ProgressEvent": "gossamer.core.events",
     "Request": "gossamer.core.requests",
     "Response": "gossamer.spiders.response",
+    "Rule": "gossamer.spiders.rules",
     "RunningCrawl": "gossamer.crawl.running_crawl",
     "Screenshot": "gossamer.core.browsing",
     "Scroll": "gossamer.core.browsing",
@@ -118,6 +120,7 @@ __all__ = [
     "ProgressEvent",
     "Request",
     "Response",
+    "Rule",
     "RunningCrawl",
     "Screenshot",
     "Scroll",

@@ -31,6 +31,7 @@ from gossamer.ports.page_examiner import PageExaminer, ParseInterruptError, Pars
 from gossamer.runtime.user_code import await_endable, ends_task, traceback_text
 from gossamer.spiders.failure import Failure
 from gossamer.spiders.response import Response, is_media
+from gossamer.spiders.rules import follows_rules
 from gossamer.spiders.spider import Spider
 
 MAX_REFRESH_S = 5.0
@@ -154,6 +155,9 @@ class SpiderExtractor:
                     await await_endable(given.await_and_take(returned, limit_s))
             else:  # nothing that a timer could interrupt
                 await given.take_results(returned, limit_s)
+            if response is not None and spider.rules and follows_rules(response.request):
+                async with asyncio.timeout(limit_s) as timer:
+                    await await_endable(given.await_and_take(spider.follow_rules(response), limit_s))
         except BaseException as raised:
             if ends_task(raised):
                 raise

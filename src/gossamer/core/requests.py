@@ -53,6 +53,7 @@ _KINDS: dict[str, type] = {
     "lastmod": float,
     "body": bytes,
     "dont_filter": bool,
+    "follow_rules": bool,
 }
 """What the fields of a request must be: a stored request of other types could not be read again."""
 _FIELDS, _TYPES = attrgetter(*_KINDS), tuple(_KINDS.values())
@@ -89,6 +90,7 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True):
     archived: str = ""  # the place of its answer in the archive; set by the engine
     saves: Saving | None = None  # the answer becomes a file (``response.file``); None: a page
     lastmod: float = 0.0  # when its page changed, as a sitemap or a listing says; 0: nobody says
+    follow_rules: bool = False  # the spider's rules apply to its page, besides its callback
 
     def __post_init__(self) -> None:
         if self.callback is not None and type(self.callback) is not str:

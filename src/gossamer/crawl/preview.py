@@ -22,6 +22,7 @@ from gossamer.policy.retry import fault_of_status
 from gossamer.ports.extractor import Extractor
 from gossamer.ports.pipeline import Pipeline
 from gossamer.runtime.known_secrets import hide_secrets
+from gossamer.spiders.rules import FOLLOW_RULES, Rule, follows_rules, links_by_rule
 
 _FAULTS = {UnstorableItemError: Fault.CALLBACK, PipelineError: Fault.PIPELINE}
 _VERDICTS = {
@@ -54,6 +55,15 @@ class LinkPreview(Record, frozen=True):
     refused: str = ""
 
 
+class RulePreview(Record, frozen=True):
+    """What one of the spider's rules does on a page."""
+
+    rule: str  # which one, with what it chooses by
+    callback: str
+    follow: bool  # whether the rules apply to its pages, too
+    links: int  # that it takes
+
+
 class PagePreview(Record, frozen=True, kw_only=True):
     """What became of a page."""
 
@@ -65,6 +75,7 @@ class PagePreview(Record, frozen=True, kw_only=True):
     error: str = ""  # the traceback of a callback that raised
     items: Sequence[ItemPreview] = ()
     requests: Sequence[LinkPreview] = ()
+    rules: Sequence[RulePreview] = ()  # where they apply to the page
     left_out: dict[str, int] = {}  # links that were not followed, by reason
 
 
@@ -133,6 +144,7 @@ async def _preview_page(command: PageCommand, request: Request, tell: Callable[[
         result = extractor.result_of(visit.fetched)
         if result is None:
             return replace(seen, verdict=_verdict_without_spider(visit))
+        seen = replace(seen, rules=_preview_rules(spider.rules, result.response))
         return _with_results(seen, visit, result, pipeline.items, parts.visit.admission)
 
 
@@ -169,6 +181,23 @@ def _with_results(
         requests=_admitted_links(visit, result.requests, admission) if is_kept else (),
         left_out=dict(left_out),
     )
+
+
+def _preview_rules(rules: Sequence[Rule], response: Any) -> list[RulePreview]:
+    """What each rule does on a response; nothing where they do not apply."""
+    request: Request | None = getattr(response, "request", None)
+    if request is None or not (follows_rules(request) or request.callback == FOLLOW_RULES):
+        return []
+    return [
+        RulePreview(f"rules[{number}]{_options_of(rule)}", rule.callback_name, rule.follows, len(urls))
+        for number, (rule, urls) in enumerate(links_by_rule(rules, response))
+    ]
+
+
+def _options_of(rule: Rule) -> str:
+    """The options by which a rule chooses, as they are written."""
+    options = {name: value for name, value in rule.link_options.items() if name != "deny_extensions"}
+    return "".join(f" {name}={getattr(value, 'pattern', value)!r}" for name, value in options.items())
 
 
 def _verdict_of(items: Sequence[ItemPreview]) -> str:

@@ -103,6 +103,7 @@ def _is_usual(request: Request) -> bool:
         or request.archived
         or request.saves is not None
         or request.lastmod
+        or request.follow_rules
     )
 
 

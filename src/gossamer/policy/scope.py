@@ -140,8 +140,11 @@ def is_media_link(url: str) -> bool:
     return extension_of(url) in IGNORED_EXTENSIONS
 
 
-def domain_of(entry: str) -> tuple[str, str]:
-    """``(name, port)`` of an entry; a whole URL, a leading dot and ``*.`` are understood."""
+def domain_of(entry: str, option: str = "allowed_domains") -> tuple[str, str]:
+    """``(name, port)`` of an entry; a whole URL, a leading dot and ``*.`` are understood.
+
+    Raises ``UsageError`` that names the option for what is not a domain.
+    """
     text = entry.strip().removeprefix("*").lstrip(".")
     if "://" not in text:
         if text.count(":") > 1 and not text.startswith("["):
@@ -150,7 +153,7 @@ def domain_of(entry: str) -> tuple[str, str]:
     place = urls.parse_origin(text)
     if not place.hostname or any(mark in text for mark in " @?"):
         raise UsageError(
-            f"allowed_domains names {entry!r}, which is not a domain; write example.com or example.com:8080"
+            f"{option} names {entry!r}, which is not a domain; write example.com or example.com:8080"
         )
     has_port = place.host_key != place.hostname or text.rstrip("/").endswith(f":{place.port}")
     return place.hostname, place.port if has_port else ""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import msgspec
 
@@ -27,8 +27,10 @@ from gossamer.parse.mime import is_html, is_xml
 from gossamer.parse.selectors import Selector, SelectorList
 from gossamer.parse.xml_text import decode_xml
 from gossamer.policy.goals import expectation_key, keep_largest
+from gossamer.policy.link_filter import Texts
 from gossamer.policy.urls import UrlJoiner
 from gossamer.ports.page_examiner import PARSE_TRUNCATED, TruncatedPage
+from gossamer.spiders import page_links
 from gossamer.spiders.headers import Headers
 from gossamer.spiders.saved_response import SavedPage
 
@@ -43,6 +45,10 @@ MAX_REASON = 200
 """Characters of the reason for which a callback ends the job."""
 _CUT_TYPE = "text/html; charset=utf-8"
 _NOFOLLOW, _BAD_URL = DropKind.LINK.key_of("nofollow"), DropKind.LINK.key_of("bad_url")
+_ONE_OF = (
+    "follow_all() takes exactly one of: a list of links, css=..., xpath=...; or only options of links(), "
+    "such as allow=..."
+)
 _NOTHING: dict[str, int] = {}  # what most pages announce
 _CUT_FLAGS = ("truncated", PARSE_TRUNCATED)
 """Of pages that are not whole: they are counted."""
@@ -259,23 +265,26 @@ class Response(SavedPage):
             raise ValueError(f"{url!r} on {self.url} is not a URL")
         return joined
 
-    def links(self, *, allow: str | None = None, deny: str | None = None) -> list[str]:
+    def links(self, **options: Unpack[page_links.LinkOptions]) -> list[str]:
         """The absolute http(s) URLs that the page links to, each once, in their order.
 
-        Without those marked ``nofollow`` by ``rel`` or by the page (unless the job follows them); ``allow``
-        and ``deny`` are regular expressions searched for in the URL.
+        Without those marked ``nofollow`` by ``rel`` or by the page (unless the job follows them). Options say
+        which ones: ``allow=``, ``deny=``, ``css=`` and the like, see
+        :class:`~gossamer.spiders.page_links.LinkOptions`.
         """
         links = self._found_links
+        if not options.keys().isdisjoint(page_links.SELECTING):
+            links = page_links.select_links(self, options, self._url_joiner, self._max_links)
         found = links.urls
-        self.dropped.update({DropKind.LINK.key_of(reason): count for reason, count in links.dropped.items()})
+        for reason, count in links.dropped.items():  # of a page whose links are asked for several times
+            keep_largest(self.dropped, DropKind.LINK.key_of(reason), count)
         if not self._follow_nofollow and (links.nofollow or self.nofollow):
             followed = [] if self.nofollow else [url for url in found if url not in links.nofollow]
-            self.dropped[_NOFOLLOW] = len(found) - len(followed)
+            keep_largest(self.dropped, _NOFOLLOW, len(found) - len(followed))
             found = followed
-        if allow is not None:
-            found = [url for url in found if re.search(allow, url)]
-        if deny is not None:
-            found = [url for url in found if not re.search(deny, url)]
+        if options:
+            accepts = page_links.link_filter_of(options).accepts
+            found = [url for url in found if accepts(url)]
         return found
 
     @property
@@ -294,7 +303,7 @@ class Response(SavedPage):
 
         Options are those of :class:`Request`.
         """
-        href = None if url is None else _read_link(url)[0]
+        href = None if url is None else page_links.read_link(url)[0]
         if href is None:
             raise ValueError(f"{url!r} on {self.url} has no href to follow")
         return Request(self.urljoin(href), callback, **options)
@@ -304,24 +313,31 @@ class Response(SavedPage):
         urls: Iterable[str | Selector] | None = None,
         callback: Any = None,
         *,
-        css: str | None = None,
-        xpath: str | None = None,
+        css: Texts | None = None,
+        xpath: Texts | None = None,
         **options: Any,
     ) -> Iterator[Request]:
         """A request for each of some links: URLs or elements, or what ``css`` or ``xpath`` selects.
 
+        An element without ``href`` stands for the links in it. The options of :meth:`links` choose among the
+        links (among all of the page where nothing else is given); others are those of :class:`Request`.
+
         What cannot be a URL is counted and passed over, and so is what is marked ``nofollow``: elements by
         their ``rel``, everything on a page that asks for it as a whole.
         """
+        chosen, options = page_links.split_options(options)
         given = [argument for argument in (urls, css, xpath) if argument is not None]
+        if not given and chosen:
+            yield from (Request(url, callback, **options) for url in self.links(**chosen))
+            return
         if len(given) != 1:
-            raise UsageError("follow_all() takes exactly one of: a list of links, css=..., xpath=...")
+            raise UsageError(_ONE_OF)
         if css is not None:
-            urls = self.css(css)
+            urls = page_links.select_all("css", css, self.css)
         elif xpath is not None:
-            urls = self.xpath(xpath)
-        for link in urls or ():
-            href, is_marked = _read_link(link)
+            urls = page_links.select_all("xpath", xpath, self.xpath)
+        accepts = page_links.link_filter_of(chosen).accepts if chosen else None
+        for href, is_marked in page_links.read_links(urls or (), chosen):
             if not self._follow_nofollow and (is_marked or self.nofollow):
                 self._count_dropped(_NOFOLLOW)
                 continue
@@ -329,9 +345,12 @@ class Response(SavedPage):
                 self._count_dropped(_BAD_URL)
                 continue
             try:
-                yield self.follow(href, callback, **options)
+                request = self.follow(href, callback, **options)
             except ValueError:
                 self._count_dropped(_BAD_URL)
+                continue
+            if accepts is None or accepts(request.url):
+                yield request
 
     def file(self, url: str | Selector, name: str = "", **options: Any) -> Request:
         """A request for a file of this page: a URL as written, or an element with ``href`` or ``src``.
@@ -341,7 +360,7 @@ class Response(SavedPage):
         """
         if not isinstance(url, str):
             attributes = url.attrib if url.type != "text" else {}
-            url = attributes.get("href") or attributes.get("src") or _text_as_link(url) or ""
+            url = attributes.get("href") or attributes.get("src") or page_links.text_as_link(url) or ""
         if not url:
             raise ValueError(f"an element on {self.url} has neither href nor src: it names no file")
         return Request(self.urljoin(url), saves=Saving(name=name), **options)
@@ -372,25 +391,6 @@ class Response(SavedPage):
 
     def _count_dropped(self, reason: str) -> None:
         self.dropped[reason] = self.dropped.get(reason, 0) + 1
-
-
-def _read_link(link: str | Selector) -> tuple[str | None, bool]:
-    """The URL of a link as written, if it has one, and whether the link asks not to be followed."""
-    if isinstance(link, str):
-        return link, False
-    attributes = link.attrib  # worked out each time it is asked for
-    rel = attributes.get("rel")
-    href = attributes.get("href")
-    if href is None:
-        href = _text_as_link(link)
-    return href, rel is not None and "nofollow" in rel.lower().split()
-
-
-def _text_as_link(selector: Selector) -> str | None:
-    """The text of ``::attr(href)``, or of an element of XML, as in RSS."""
-    if isinstance(selector.root, str):
-        return selector.root.strip()
-    return selector.xpath("string()").get("").strip() or None if selector.type == "xml" else None
 
 
 def _xml_module() -> ModuleType:

@@ -10,8 +10,9 @@ from typing import Any
 from gossamer.core.browsing import Browsing, check_browsing
 from gossamer.core.errors import UsageError
 from gossamer.core.requests import Request
+from gossamer.spiders.rules import Rule, requests_by_rules
 
-RESERVED = frozenset({"name", "browser", "settings", "pipelines", "handle_httpstatus_list"})
+RESERVED = frozenset({"name", "browser", "rules", "settings", "pipelines", "handle_httpstatus_list"})
 
 
 class Spider:
@@ -28,6 +29,11 @@ class Spider:
     """Domains (with their sub-domains) that requests may go to; empty: anywhere."""
     settings: Mapping[str, Any] = {}
     """Settings of this spider, by name: ``{"delay": 1.0, "http.max_redirects": 3}``."""
+    rules: Sequence[Rule] = ()
+    """Which links are followed, and which callback gets what they lead to (:class:`~gossamer.Rule`).
+
+    They apply to pages whose request names no callback, and to those that a rule follows.
+    """
     require: Sequence[str] | Mapping[str, Sequence[str]] = ()
     """CSS selectors that a page must have to count as a success: for all callbacks, or by callback."""
     require_fields: Sequence[str] = ()
@@ -83,10 +89,27 @@ class Spider:
         """
 
     def parse(self, response: Any) -> Any:
-        """What to make of a page; the callback of requests that name none."""
+        """What to make of a page; the callback of requests that name none.
+
+        With :attr:`rules` a spider needs none: such pages go to :meth:`parse_start_url`.
+        """
+        if self.rules:
+            return self.parse_start_url(response)
         raise NotImplementedError(
             f"{type(self).__name__} has no method 'parse', the callback of requests that name no other"
         )
+
+    def parse_start_url(self, response: Any) -> Any:
+        """What a spider with :attr:`rules` makes of start pages, besides following their links: nothing."""
+        return ()
+
+    def follow_rules(self, response: Any) -> Any:
+        """The requests that :attr:`rules` make of a page's links; override it to change or leave out some.
+
+        It is called after the callback of a page to which the rules apply, and is the callback of pages for
+        which a rule names none.
+        """
+        return requests_by_rules(self.rules, response)
 
     def is_blocked(self, response: Any) -> bool | str:
         """Whether a response refuses us, by what only this spider knows; a text says why.

@@ -33,6 +33,7 @@ from gossamer.policy.credentials import authorizations_for, passwords_in
 from gossamer.policy.scope import Scope
 from gossamer.runtime.known_secrets import remember_secrets
 from gossamer.spiders.generic import GenericSpider
+from gossamer.spiders.rules import check_rules
 from gossamer.spiders.spider import Spider
 from gossamer.targets.arguments import read_arguments, target_text
 from gossamer.targets.start_url import absolute_url, allowed_domain_of, mend_scheme
@@ -178,6 +179,7 @@ def _check_spider(spider: Spider) -> None:
         )
     _check_scrapy(spider)
     _check_log_in(spider)
+    check_rules(spider)
     require = spider.require
     queries = (
         [query for group in require.values() for query in group]

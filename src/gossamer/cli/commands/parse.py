@@ -16,6 +16,7 @@ from gossamer.cli.terminal.tables import print_facts, print_table
 from gossamer.config.overrides import arguments_of, page_overrides
 from gossamer.core.errors import FetchError, MissingServiceError
 from gossamer.core.exits import ExitCode
+from gossamer.core.text import format_count
 from gossamer.crawl.preview import ItemPreview, PagePreview, preview_page
 from gossamer.crawl.single_page import PageCommand
 from gossamer.observe.text import error_headline, shown_url
@@ -77,6 +78,9 @@ def _print_page(found: PagePreview) -> None:
             ),
         ]
     )
+    for rule in found.rules:
+        then = f"{rule.callback}()" + (", and the rules" if rule.follow else "")
+        typer.echo(plain(f"rule      {rule.rule}  {format_count(rule.links, 'link')} for {then}", 4000))
     for item in found.items:
         why = "cannot be stored" if item.fault else "dropped"
         state = f"{why}: {item.dropped}" if item.dropped else item.data.decode("utf-8", "replace")
@@ -122,6 +126,10 @@ def _page_json(found: PagePreview) -> dict[str, Any]:
             {"url": request.url, "callback": request.callback, "priority": request.priority,
              "refused": request.refused}
             for request in found.requests
+        ],
+        "rules": [
+            {"rule": rule.rule, "callback": rule.callback, "follow": rule.follow, "links": rule.links}
+            for rule in found.rules
         ],
         "left_out": found.left_out,
     }  # fmt: skip

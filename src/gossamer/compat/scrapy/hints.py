@@ -93,11 +93,11 @@ ADVICE = {
 
 _FORM = "response.form(data, callback), or log_in() of the spider to log in"
 
-_FOLLOW = "`yield from response.follow_all(response.links(allow=...), self.parse_item)`"
+_RULES = "rules = [Rule(allow=..., callback=...)]"
 
 IMPORTS = {
     "CloseSpider": "max_pages and max_time end a crawl",
-    "CrawlSpider": f"use Spider, and {_FOLLOW}",
+    "CrawlSpider": f"use Spider, with {_RULES}",
     "CrawlerProcess": "use `await gossamer.crawl(Spider)`",
     "CrawlerRunner": "use `await gossamer.crawl(Spider)`",
     "CSVFeedSpider": "use Spider, and read response.text with Python's csv module",
@@ -110,8 +110,7 @@ IMPORTS = {
     "ItemLoader": "give an Item the selected values; its annotations convert and check them",
     "JsonRequest": 'use Request(url, method="POST", body=json.dumps(data), headers={"Content-Type": '
     '"application/json"})',
-    "LinkExtractor": "use response.links(allow=..., deny=...)",
-    "Rule": f"use {_FOLLOW} in a callback",
+    "LinkExtractor": f"its options are those of Rule, {_RULES}, and of response.links(allow=...)",
     "Selector": "use response.css() and response.xpath(), or parsel's own Selector",
     "TextResponse": "use Response",
     "XMLFeedSpider": "use Spider, and response.xpath(); SitemapSpider reads sitemaps and feeds",

@@ -1,0 +1,159 @@
+"""Which links of a page are followed: the options that rules, ``links()`` and ``follow_all()`` share."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, TypedDict, cast
+
+from gossamer.core.errors import UsageError
+from gossamer.parse.links import PageLinks, join_links
+from gossamer.parse.selectors import Selector
+from gossamer.policy.link_filter import LinkFilter, Patterns, Texts, make_link_filter, texts_of
+from gossamer.policy.urls import UrlJoiner
+
+
+class LinkOptions(TypedDict, total=False):
+    """Which links are taken. Every option takes one value or a list of them."""
+
+    allow: Patterns
+    """Regular expressions; one of them must be found in the absolute URL."""
+    deny: Patterns
+    """Regular expressions; none of them may be found in it."""
+    css: Texts
+    """What selects the links, or the parts of the page in which they are."""
+    xpath: Texts
+    """The same as XPath."""
+    allow_domains: Texts
+    """Domains, with their sub-domains, that links may lead to."""
+    deny_domains: Texts
+    """Domains, with their sub-domains, that they may not lead to."""
+    deny_extensions: Texts
+    """Suffixes of paths that they may not have, such as ``pdf``."""
+    tags: Texts
+    """Elements that are links; ``a`` and ``area`` if not given."""
+    attrs: Texts
+    """Attributes that hold their URLs; ``href`` if not given."""
+
+
+class RawLink(NamedTuple):
+    """A link as a page has it."""
+
+    href: str | None  # as written; ``None``: it leads nowhere
+    is_nofollow: bool  # whether it asks not to be followed
+
+
+SELECTING = frozenset({"css", "xpath", "tags", "attrs"})
+"""Options that say where links are; the others look at their URLs."""
+_TAGS, _ATTRS = ("a", "area"), ("href",)
+_NAME = re.compile(r"[^\W\d][\w.-]*")
+_NONE = LinkOptions()
+
+
+def split_options(options: dict[str, Any]) -> tuple[LinkOptions, dict[str, Any]]:
+    """Options that choose among links, and the others."""
+    names = options.keys() & LinkOptions.__annotations__.keys()
+    if not names:
+        return _NONE, options
+    chosen = {name: options[name] for name in names}
+    return cast("LinkOptions", chosen), {name: options[name] for name in options.keys() - names}
+
+
+def link_filter_of(options: LinkOptions) -> LinkFilter:
+    """What URLs must be like. Raises ``UsageError`` that names the option."""
+    return make_link_filter(
+        options.get("allow", ()),
+        options.get("deny", ()),
+        options.get("allow_domains", ()),
+        options.get("deny_domains", ()),
+        options.get("deny_extensions", ()),
+    )
+
+
+def check_link_options(options: LinkOptions) -> None:
+    """Raise ``UsageError`` that names the option for one that cannot be used on any page."""
+    link_filter_of(options)
+    _names_of(options)
+    empty = Selector(text="")
+    for option, select in (("css", empty.css), ("xpath", empty.xpath)):
+        for query in texts_of(option, options.get(option, ())):  # type: ignore[arg-type]
+            try:
+                select(query)
+            except ValueError as error:
+                raise UsageError(f"{option}: {error}") from None
+
+
+def select_all(option: str, queries: Texts, select: Callable[[str], list[Selector]]) -> list[Selector]:
+    """What one query or several give."""
+    return [found for query in texts_of(option, queries) for found in select(query)]
+
+
+def select_links(response: Any, options: LinkOptions, joiner: UrlJoiner, limit: int) -> PageLinks:
+    """The links that the options select on a response, of HTML or XML."""
+    if not (response.is_html or response.is_xml):
+        return PageLinks([], frozenset(), {})
+    selected = select_all("css", options.get("css", ()), response.css)
+    selected += select_all("xpath", options.get("xpath", ()), response.xpath)
+    if options.keys().isdisjoint(("css", "xpath")):
+        selected = [response.selector]
+    links = [link for link in read_links(selected, options) if link.href is not None]
+    urls, _, dropped = join_links([link.href or "" for link in links], joiner, limit)
+    marked, unmarked = (
+        {joiner[link.href or ""] for link in links if link.is_nofollow is said} for said in (True, False)
+    )
+    return PageLinks(urls, frozenset(url for url in marked - unmarked if url), dropped)
+
+
+def read_links(links: Iterable[str | Selector], options: LinkOptions = _NONE) -> Iterator[RawLink]:
+    """The links that texts and elements are; an element that is none stands for those in it.
+
+    Where it has none either, there is one that leads nowhere.
+    """
+    tags, attrs = _names_of(options) if options else (_TAGS, _ATTRS)
+    for link in links:
+        found = read_link(link, attrs)
+        if found.href is not None or isinstance(link, str):
+            yield found
+        else:
+            yield from _links_within(link, tags, attrs) or [found]
+
+
+def read_link(link: str | Selector, attrs: Sequence[str] = _ATTRS) -> RawLink:
+    """A link given as text, as an element, or as the text or attribute of one."""
+    if isinstance(link, str):
+        return RawLink(link, False)
+    attributes = link.attrib  # worked out each time it is asked for
+    href = next((attributes[name] for name in attrs if name in attributes), None)
+    rel = attributes.get("rel")
+    is_nofollow = rel is not None and "nofollow" in rel.lower().split()
+    return RawLink(text_as_link(link) if href is None else href, is_nofollow)
+
+
+def text_as_link(selector: Selector) -> str | None:
+    """The text of ``::attr(href)``, or of an element of XML that has nothing but text, as in RSS."""
+    if isinstance(selector.root, str):
+        return selector.root.strip()
+    if selector.type != "xml" or selector.xpath("*"):
+        return None
+    return selector.xpath("string()").get("").strip() or None
+
+
+def _links_within(part: Selector, tags: Sequence[str], attrs: Sequence[str]) -> list[RawLink]:
+    """The links in a part of a page; of XML also elements called ``link``."""
+    if part.type == "xml":
+        names = " or ".join(f"local-name() = '{name}'" for name in (*tags, "link"))
+        found = part.xpath(f".//*[{names}]")
+    else:
+        names = " or ".join(f"self::{name}" for name in tags)
+        found = part.xpath(f".//*[{names}][{' or '.join(f'@{name}' for name in attrs)}]")
+    return [link for link in (read_link(element, attrs) for element in found) if link.href is not None]
+
+
+def _names_of(options: LinkOptions) -> tuple[Sequence[str], Sequence[str]]:
+    """The names of elements and attributes. Raises ``UsageError`` for what is not a name."""
+    tags, attrs = (texts_of(option, options.get(option, ())) for option in ("tags", "attrs"))  # type: ignore[arg-type]
+    for option, names in (("tags", tags), ("attrs", attrs)):
+        wrong = next((name for name in names if not _NAME.fullmatch(name)), None)
+        if wrong is not None:
+            raise UsageError(f"{option}: {wrong!r} is not a name")
+    return tags or _TAGS, attrs or _ATTRS

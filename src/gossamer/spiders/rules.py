@@ -1,0 +1,121 @@
+"""Rules that say which links of its pages a spider follows, and which callback gets what they lead to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, cast
+
+from gossamer.core.errors import UsageError
+from gossamer.core.record import Record
+from gossamer.core.requests import Request
+from gossamer.core.storable import callback_name
+from gossamer.policy.link_filter import Patterns, Texts
+from gossamer.policy.scope import IGNORED_EXTENSIONS
+from gossamer.spiders.page_links import LinkOptions, check_link_options
+
+FOLLOW_RULES = "follow_rules"
+"""The callback of pages that are only looked at for links: a method of every spider."""
+
+
+class Rule(Record, frozen=True, kw_only=True):
+    """Links of a page, and what becomes of what they lead to: ``Rule(allow="/p/", callback="parse_item")``.
+
+    ``allow``, ``deny``, ``css``, ``xpath``, ``allow_domains``, ``deny_domains``, ``deny_extensions``,
+    ``tags`` and ``attrs`` say which links: see :class:`~gossamer.spiders.page_links.LinkOptions`.
+    ``callback`` (a method or its name) gets the pages. ``follow`` says whether the rules apply to those
+    pages, too: by default where there is no callback. The other fields are those of ``Request``.
+    """
+
+    allow: Patterns = ()
+    deny: Patterns = ()
+    css: Texts = ()
+    xpath: Texts = ()
+    allow_domains: Texts = ()
+    deny_domains: Texts = ()
+    deny_extensions: Texts = IGNORED_EXTENSIONS
+    """Pictures, archives, films and the like, unless said otherwise; ``()`` takes all links."""
+    tags: Texts = ()
+    attrs: Texts = ()
+    callback: Any = None
+    follow: bool | None = None
+    errback: Any = None
+    cb_kwargs: Mapping[str, Any] = {}
+    priority: int = 0
+    fetch: str = ""
+
+    @property
+    def link_options(self) -> LinkOptions:
+        """Which links it takes; what is empty is left out."""
+        options = {name: getattr(self, name) for name in LinkOptions.__annotations__}
+        return cast("LinkOptions", {name: value for name, value in options.items() if value})
+
+    @property
+    def follows(self) -> bool:
+        """Whether the rules apply to its pages, too."""
+        return self.callback is None if self.follow is None else self.follow
+
+    @property
+    def callback_name(self) -> str:
+        """The method that gets its pages. Raises ``UsageError`` for what is not a method."""
+        return callback_name(self.callback, "callback") or FOLLOW_RULES
+
+    def request_for(self, url: str) -> Request:
+        """The request for a link that it takes."""
+        return Request(
+            url,
+            self.callback_name,
+            follow_rules=self.follows and self.callback is not None,
+            errback=self.errback,
+            cb_kwargs=dict(self.cb_kwargs),
+            priority=self.priority,
+            fetch=self.fetch,
+        )
+
+
+def follows_rules(request: Request) -> bool:
+    """Whether the spider's rules apply to the page of a request, besides its callback."""
+    return request.callback is None or request.follow_rules
+
+
+def links_by_rule(rules: Iterable[Rule], response: Any) -> Iterator[tuple[Rule, list[str]]]:
+    """The links of a response that each rule takes: a link goes to the first rule that fits."""
+    taken: set[str] = set()
+    for rule in rules:
+        urls = [url for url in response.links(**rule.link_options) if url not in taken]
+        taken.update(urls)
+        yield rule, urls
+
+
+def requests_by_rules(rules: Iterable[Rule], response: Any) -> Iterator[Request]:
+    """The requests for links of a response that rules take."""
+    for rule, urls in links_by_rule(rules, response):
+        yield from map(rule.request_for, urls)
+
+
+def check_rules(spider: Any) -> None:
+    """Raise ``UsageError`` that names the rule and the option for one that could not work."""
+    rules = spider.rules
+    if not isinstance(rules, Sequence) or isinstance(rules, str):
+        raise UsageError(f"rules of the spider {spider.name!r} is {rules!r}, not a list of Rule(...)")
+    for number, rule in enumerate(rules):
+        try:
+            _check_rule(rule, spider)
+        except (UsageError, TypeError) as error:
+            raise UsageError(f"rules[{number}] of the spider {spider.name!r}: {error}") from None
+
+
+def _check_rule(rule: object, spider: Any) -> None:
+    if not isinstance(rule, Rule):
+        raise UsageError(f"{rule!r} is not a Rule(...)")
+    if rule.follow is not None and not isinstance(rule.follow, bool):
+        raise UsageError(f"follow: {rule.follow!r} is neither True nor False")
+    for option, method in (("callback", rule.callback), ("errback", rule.errback)):
+        name = None if method is None else callback_name(method, option)
+        if name is not None and not callable(getattr(spider, name, None)):
+            raise UsageError(f"{option}: the spider has no method {name!r}")
+    if rule.callback is None and not rule.follows:
+        raise UsageError("it has no callback and follow=False, so its pages would be fetched for nothing")
+    if rule.callback is None and rule.cb_kwargs:
+        raise UsageError("cb_kwargs: there is no callback that could take them")
+    check_link_options(rule.link_options)
+    rule.request_for("http://rule.invalid/")
