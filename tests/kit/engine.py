@@ -116,7 +116,9 @@ class Pages:
             raise found
         return found
 
-    async def give_up(self, request: Request, fault: str, detail: str) -> ExtractResult | None:
+    async def give_up(
+        self, request: Request, fault: str, detail: str, fetched: FetchResult | None = None
+    ) -> ExtractResult | None:
         self.errbacks.append((request.url, fault))
         return self.yields.get("errback")
 

@@ -70,10 +70,7 @@ class SpiderExtractor:
 
     def wants_status(self, request: Request, status: int) -> bool:
         """Whether the spider handles this status itself."""
-        if request.meta.get("handle_httpstatus_all") is True:
-            return True
-        wanted = request.meta.get("handle_httpstatus_list")
-        return status in (self._choose(request).handle_httpstatus_list if wanted is None else wanted)
+        return self._choose(request).wants_status(request, status)
 
     async def find_block(self, request: Request, fetched: FetchResult) -> Block | None:
         """What the spider's ``is_blocked`` says of the response, if it has one."""
@@ -98,7 +95,10 @@ class SpiderExtractor:
         """Run the request's callback on the response."""
         spider, name = self._choose(request), request.callback or "parse"
         try:
-            response = await self.read_response(request, fetched, is_selected=spider.selects(name))
+            if spider.reads_pages:
+                response = await self.read_response(request, fetched, is_selected=spider.selects(name))
+            else:
+                response = Response(request, fetched)
         except ParseLimitError as error:
             return ExtractResult(fault=Fault.PARSE_TIMEOUT, error=str(error), is_parsed=False)
         except ParseInterruptError as error:
@@ -129,11 +129,14 @@ class SpiderExtractor:
             await asyncio.sleep(0)  # others have their turn before the callback holds the loop again
         return response
 
-    async def give_up(self, request: Request, fault: str, detail: str) -> ExtractResult | None:
+    async def give_up(
+        self, request: Request, fault: str, detail: str, fetched: FetchResult | None = None
+    ) -> ExtractResult | None:
         """Run the request's errback with a :class:`Failure`."""
         if not request.errback:
             return None
-        failure = Failure(request, fault, detail)
+        response = None if fetched is None else Response(request, fetched)
+        failure = Failure(request, fault, detail, response)
         return await self._run(self._choose(request), request.errback, (failure,), {}, None)
 
     async def _run(
@@ -149,7 +152,7 @@ class SpiderExtractor:
         timer: asyncio.Timeout | None = None
         limit_s = self._options.callback_timeout_s
         try:
-            returned = getattr(spider, name)(*args, **kwargs)
+            returned = spider.find_callback(name)(*args, **kwargs)
             if _may_wait(returned):
                 async with asyncio.timeout(limit_s) as timer:
                     await await_endable(given.await_and_take(returned, limit_s))
@@ -165,10 +168,10 @@ class SpiderExtractor:
             fault, error = Fault.CALLBACK, _describe_error(spider, name, raised)
             if isinstance(raised, _CallbackTimeoutError) or (timer is not None and timer.expired()):
                 fault, error = Fault.CALLBACK_TIMEOUT, f"{name}() took longer than {limit_s:g} s"
-        return self._make_extraction(given, fault, error, response)
+        return self._make_extraction(given, fault, error, response, is_read=spider.reads_pages)
 
     def _make_extraction(
-        self, given: _CallbackResult, fault: str, error: str, response: Response | None
+        self, given: _CallbackResult, fault: str, error: str, response: Response | None, *, is_read: bool
     ) -> ExtractResult:
         items, requests = tuple(given.items), tuple(given.requests)
         dropped = given.dropped
@@ -183,11 +186,11 @@ class SpiderExtractor:
             fault=fault,
             error=error,
             is_parsed=bool(items or requests or is_page),
-            title=response.page.title if response is not None and is_html else "",
+            title=response.page.title if response is not None and is_html and is_read else "",
             content_type=response.content_type if response else "",
             flags=response.flags if response else (),
             response=response,
-            read_text=partial(read_page, response) if is_page and response is not None else None,
+            read_text=partial(read_page, response) if is_page and is_read and response is not None else None,
             expected=response.expected if response is not None else {},
             stop=response.stopped if response is not None else "",
         )

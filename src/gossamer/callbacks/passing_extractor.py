@@ -18,9 +18,11 @@ class PassingExtractor:
         """See :class:`~gossamer.ports.extractor.Extractor`."""
         return await self._extractor.extract(request, fetched)
 
-    async def give_up(self, request: Request, fault: str, detail: str) -> ExtractResult | None:
+    async def give_up(
+        self, request: Request, fault: str, detail: str, fetched: FetchResult | None = None
+    ) -> ExtractResult | None:
         """See :class:`~gossamer.ports.extractor.Extractor`."""
-        return await self._extractor.give_up(request, fault, detail)
+        return await self._extractor.give_up(request, fault, detail, fetched)
 
     async def find_block(self, request: Request, fetched: FetchResult) -> Block | None:
         """See :class:`~gossamer.ports.extractor.Extractor`."""

@@ -47,13 +47,16 @@ LAST = -1_000_000
 
 
 _KINDS: dict[str, type] = {
-    **dict.fromkeys(("url", "method", "lane", "session", "fetch", "via", "trace", "archived"), str),
+    **dict.fromkeys(
+        ("url", "method", "lane", "session", "fetch", "unique_key", "via", "trace", "archived"), str
+    ),
     **dict.fromkeys(("headers", "meta", "cb_kwargs"), dict),
     **dict.fromkeys(("priority", "depth"), int),
     "lastmod": float,
     "body": bytes,
     "dont_filter": bool,
     "follow_rules": bool,
+    "is_anywhere": bool,
 }
 """What the fields of a request must be: a stored request of other types could not be read again."""
 _FIELDS, _TYPES = attrgetter(*_KINDS), tuple(_KINDS.values())
@@ -66,7 +69,8 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True):
     ``meta`` and ``cb_kwargs`` must be JSON-able. ``priority`` is Scrapy's: higher goes first, 0 is
     normal; within a host any two are told apart, across hosts -4..4 are (more is clamped). ``lane`` is the
     kind of worker it needs, ``fetch`` the way to fetch it. ``browser`` says what a browser does on the page;
-    without ``fetch`` it means ``fetch="browser"``.
+    without ``fetch`` it means ``fetch="browser"``. ``unique_key`` stands for the URL where requests are told
+    apart: another URL, which is known then, or any text, by which this request is no other's duplicate.
     """
 
     url: str
@@ -83,6 +87,8 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True):
     session: str = ""  # requests of one session share cookies
     fetch: str = ""  # the rung, as ``browser``; ``auto`` climbs the ladder; empty: the spider's choice
     browser: Browsing | None = None  # what happens on its page in a browser; None: as the spider says
+    unique_key: str = ""  # stands for the URL where requests are told apart; empty: the URL itself
+    is_anywhere: bool = False  # it may go to hosts that ``allowed_domains`` do not name
     depth: int = 0  # hops from a seed; set by the engine
     via: str = ""  # the page that led here; set by the engine
     redirects: tuple[str, ...] = ()  # the URLs that redirected here, oldest first; set by the engine

@@ -50,7 +50,9 @@ class NoExtractor:
         """See :class:`~gossamer.ports.extractor.Extractor`."""
         return ExtractResult()
 
-    async def give_up(self, request: Request, fault: str, detail: str) -> ExtractResult | None:
+    async def give_up(
+        self, request: Request, fault: str, detail: str, fetched: FetchResult | None = None
+    ) -> ExtractResult | None:
         """See :class:`~gossamer.ports.extractor.Extractor`."""
         return None
 

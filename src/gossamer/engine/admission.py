@@ -16,7 +16,7 @@ from gossamer.core.shifts import PAGE_LANE
 from gossamer.engine.trap_meter import ReadPage, TrapMeter
 from gossamer.policy import urls
 from gossamer.policy.budgets import BudgetOverrun
-from gossamer.policy.scope import Scope
+from gossamer.policy.scope import OFFSITE, Scope
 from gossamer.policy.traps import TrapCounter
 from gossamer.policy.urls import UrlOptions
 
@@ -150,7 +150,7 @@ class Admission:
             return "lane"
         if request.saves is not None:
             return self._place_file(request)
-        if request.method != "GET" or request.body:
+        if request.method != "GET" or request.body or request.unique_key or request.is_anywhere:
             return self._check_request(request)
         place = self._places.get(request.url)
         if place is None:
@@ -174,9 +174,10 @@ class Admission:
         if canonical is None:
             return "bad_url"
         refused = self._scope.check_url(canonical)
-        if refused is not None:
+        if refused is not None and not (request.is_anywhere and refused == OFFSITE):
             return refused
-        fingerprint = urls.fingerprint_of(request.method, canonical, request.body, self._key)
+        known_as = request.unique_key or canonical
+        fingerprint = urls.fingerprint_of(request.method, known_as, request.body, self._key)
         return self.traps.check_url(canonical, fingerprint) or (
             canonical,
             fingerprint,

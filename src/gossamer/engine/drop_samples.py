@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from gossamer.core.drops import DropSample
+from gossamer.core.foreign import ForeignItem
 from gossamer.core.storable import without_surrogates
 from gossamer.runtime.known_secrets import hide_secrets
 
@@ -49,9 +50,15 @@ class DropCollector:
                 return ()
             self._reasons.add(reason)
         self._taken[reason] = taken + 1
-        kind = "item" if isinstance(item, dict) else type(item).__name__
+        kind = _kind_of(item)
         data = describe_item(item)
         return (DropSample(reason=reason, stage=stage, type=kind, url=url, at=at, data=data),)
+
+
+def _kind_of(item: Any) -> str:
+    if isinstance(item, ForeignItem):
+        return item.kind
+    return "item" if isinstance(item, dict) else type(item).__name__
 
 
 def describe_item(item: Any) -> bytes:
@@ -73,6 +80,8 @@ def describe_item(item: Any) -> bytes:
 def _fields_of(item: Any) -> dict[Any, Any]:
     if isinstance(item, dict):
         return item
+    if isinstance(item, ForeignItem):
+        return item.to_values()
     if dataclasses.is_dataclass(item):
         return {field.name: getattr(item, field.name, None) for field in dataclasses.fields(item)}
     return getattr(item, "__dict__", {})

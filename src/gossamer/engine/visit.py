@@ -108,7 +108,7 @@ class Visitor:
         if outcome.verdict not in (Verdict.DEAD, Verdict.SKIPPED) or outcome.reason in _SPIDERS_OWN:
             return result
         detail = result.attempts[0].detail
-        extracted = await self._parts.extractor.give_up(request, outcome.reason, detail)
+        extracted = await self._parts.extractor.give_up(request, outcome.reason, detail, attempt.fetched)
         if extracted is None:
             return result
         dropped = dict(extracted.dropped)

@@ -104,6 +104,8 @@ def _is_usual(request: Request) -> bool:
         or request.saves is not None
         or request.lastmod
         or request.follow_rules
+        or request.unique_key
+        or request.is_anywhere
     )
 
 

@@ -21,6 +21,7 @@ from pydantic import BaseModel
 from pydantic_core import PydanticSerializationError
 
 from gossamer.core.errors import DropItem, PipelineError, UnstorableItemError
+from gossamer.core.foreign import ForeignItem
 from gossamer.core.results import ItemRecord
 from gossamer.core.stages import StageOrder
 from gossamer.items.clean import ESCAPED_NUL, clean_dict, clean_json
@@ -190,6 +191,8 @@ class DefaultPipeline:
             kind, values, data = _from_model(item)
         elif isinstance(item, dict):
             kind, values, data = PLAIN_TYPE, *_from_dict(PLAIN_TYPE, item)
+        elif isinstance(item, ForeignItem):
+            kind, values, data = _from_foreign(item)
         elif _is_item(item):
             kind, values, data = _from_dataclass(item)
         else:
@@ -204,7 +207,7 @@ class DefaultPipeline:
             check_required(kind, values, self._required)
         return ItemRecord(
             type=kind,
-            key=_item_key(kind, type(item), values, data),
+            key=item.key if isinstance(item, ForeignItem) else _item_key(kind, type(item), values, data),
             data=data,
             hash=content_hash(data),
             url=url,
@@ -232,7 +235,7 @@ def _slip_of(item: Any, error: BaseException) -> BaseException:
 
 
 def _is_item(thing: Any) -> bool:
-    if isinstance(thing, BaseModel | dict):
+    if isinstance(thing, BaseModel | dict | ForeignItem):
         return True
     return dataclasses.is_dataclass(thing) and not isinstance(thing, type)
 
@@ -298,6 +301,16 @@ def _from_dataclass(item: Any) -> tuple[str, dict[str, Any], bytes]:
     except PydanticSerializationError as error:
         raise unstorable_error(kind, "", str(error)) from None
     return kind, {name: getattr(checked, name) for name in fields}, data
+
+
+def _from_foreign(item: ForeignItem) -> tuple[str, dict[str, Any], bytes]:
+    """What another framework says of its item; only what no store could take is an error."""
+    kind, values = item.kind, item.to_values()
+    check_shape(kind, values)
+    try:
+        return kind, values, _encode(values)
+    except (TypeError, ValueError, RecursionError, OverflowError) as error:
+        raise unstorable_error(kind, "", str(error)) from None
 
 
 def _from_dict(kind: str, item: dict[str, Any]) -> tuple[dict[str, Any], bytes]:

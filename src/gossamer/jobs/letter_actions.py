@@ -178,7 +178,7 @@ def _changed_entry(parts: ActionParts, job: Job, letter: DeadLetter, change: dic
             raise UsageError(f"the request has a body, which is not sent to {urls.origin_of(canonical)}")
         request = request.replace(headers=without_credentials(request.headers))
     return Entry(
-        request=request.replace(url=canonical, redirects=()),
+        request=request.replace(url=canonical, redirects=(), unique_key=""),
         fingerprint=urls.fingerprint_of(request.method, canonical, request.body, job.key),
         host=urls.host_key(canonical),
     )

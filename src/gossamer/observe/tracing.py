@@ -196,9 +196,11 @@ class TracedExtractor:
                 span.set_status(Status(StatusCode.ERROR, result.fault))
         return _with_trace(result, trace)
 
-    async def give_up(self, request: Request, fault: str, detail: str) -> ExtractResult | None:
+    async def give_up(
+        self, request: Request, fault: str, detail: str, fetched: FetchResult | None = None
+    ) -> ExtractResult | None:
         """See :class:`~gossamer.ports.extractor.Extractor`."""
-        result = await self._extractor.give_up(request, fault, detail)
+        result = await self._extractor.give_up(request, fault, detail, fetched)
         return None if result is None else _with_trace(result, trace_of(get_current_span()))
 
     async def find_block(self, request: Request, fetched: FetchResult) -> Block | None:

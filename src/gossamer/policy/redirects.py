@@ -8,6 +8,7 @@ standard ("HTTP-redirect fetch"), except that neither credentials nor a body eve
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from hashlib import sha256
 
 from msgspec.structs import replace
 
@@ -61,10 +62,18 @@ def follow_redirect(request: Request, url: str, status: int, location: str, *, l
         body=body,
         headers=headers,
         redirects=chain,
+        unique_key=_hop_key(request.unique_key, target),
         # A page that redirects to itself (to set a cookie) is not a duplicate of itself; the limit ends it.
         # A file is known by the URL that it was asked for, whatever others lead to the same place.
         dont_filter=request.dont_filter or target in chain or request.saves is not None,
     )
+
+
+def _hop_key(unique_key: str, target: str) -> str:
+    """What a hop is known by: its own URL, unless the key of the request is not just another URL."""
+    if not unique_key or unique_key.startswith(("http://", "https://")):
+        return ""
+    return sha256(f"{unique_key} {target}".encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _method_and_body(request: Request, status: int) -> tuple[str, bytes]:

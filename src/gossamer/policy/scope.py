@@ -30,6 +30,9 @@ IGNORED_EXTENSIONS = frozenset(_IGNORED.split())
 MEDIA = "media"
 """The reason by which links with such suffixes are counted where the built-in spider leaves them out."""
 
+OFFSITE = "offsite"
+"""The reason for refusing a host that ``allowed_domains`` do not name."""
+
 _REMEMBERED_HOSTS = 10_000
 
 
@@ -111,7 +114,7 @@ class Scope:
             return "scheme"
         if not place.hostname:
             return "bad_url"
-        return None if self.is_host_allowed(place.hostname, place.port) else "offsite"
+        return None if self.is_host_allowed(place.hostname, place.port) else OFFSITE
 
     def is_host_allowed(self, hostname: str, port: str = "") -> bool:
         """Whether ``allowed_domains`` name a host (lower case), asked on a port."""

@@ -20,9 +20,12 @@ class Extractor(Protocol):
         """Run the request's callback. Never raises for what the page or the callback does."""
         ...
 
-    async def give_up(self, request: Request, fault: str, detail: str) -> ExtractResult | None:
+    async def give_up(
+        self, request: Request, fault: str, detail: str, fetched: FetchResult | None = None
+    ) -> ExtractResult | None:
         """Run the request's errback when the request is given up or will not be fetched.
 
+        ``fetched`` is the answer for which it is given up, if there was one.
         ``None``: the request has no errback. Never raises for what the errback does.
         """
         ...

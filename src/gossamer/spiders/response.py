@@ -64,7 +64,8 @@ class Response(SavedPage):
 
     ``url``, ``status``, ``headers``, ``content_type`` (that header as sent, ``""`` without one), ``body``
     (decoded bytes), ``request``, ``meta`` and ``cb_kwargs`` of the request, ``flags``. Everything that needs
-    parsing is done when first asked for.
+    parsing is done when first asked for. ``address`` is the IP address that answered, as far as it is known;
+    ``header_pairs`` has the headers as they came, with names in lower case.
 
     Of a page that a browser opened: ``captured``, the responses that ``Browsing(capture=[...])`` names, and
     ``screenshot``, a PNG, where an action took one.
@@ -98,7 +99,8 @@ class Response(SavedPage):
         self.stopped = ""  # why the callback ends the job
         if self.flags:
             self.dropped.update({DropKind.PAGE.key_of(flag): 1 for flag in self.flags if flag in _CUT_FLAGS})
-        self._pairs = fetched.headers
+        self.header_pairs = fetched.headers
+        self.address = fetched.address
         self._follow_nofollow = follow_nofollow
         self._cut = cut
         self._max_links = max_links
@@ -111,7 +113,7 @@ class Response(SavedPage):
     @lazy_property
     def headers(self) -> Headers:
         """The response's headers."""
-        return Headers(self._pairs)
+        return Headers(self.header_pairs)
 
     @property
     def meta(self) -> dict[str, Any]:

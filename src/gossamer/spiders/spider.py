@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from gossamer.core.browsing import Browsing, check_browsing
 from gossamer.core.errors import UsageError
@@ -130,6 +130,24 @@ class Spider:
         A redirect to ``login_url``, or to what looks like it, and status 401 say no by themselves.
         """
         return True
+
+    reads_pages: ClassVar[bool] = True
+    """Whether its pages are read by Gossamer's own parsers; another framework's spider brings its own."""
+
+    def find_callback(self, name: str) -> Callable[..., Any]:
+        """What a request with the callback or errback of this name calls.
+
+        Raises ``AttributeError`` where there is no such method.
+        """
+        found: Callable[..., Any] = getattr(self, name)
+        return found
+
+    def wants_status(self, request: Request, status: int) -> bool:
+        """Whether the callback of a request is to see a response of this status, be it an error."""
+        if request.meta.get("handle_httpstatus_all") is True:
+            return True
+        wanted = request.meta.get("handle_httpstatus_list")
+        return status in (self.handle_httpstatus_list if wanted is None else wanted)
 
     def selects(self, callback: str) -> bool:
         """Whether ``callback`` selects elements of its pages; one that reads the bytes alone does not."""

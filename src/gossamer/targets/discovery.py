@@ -6,19 +6,14 @@ group ``gossamer.spiders``. A file that does not import is one clear message, ne
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import inspect
 import logging
 import re
 import shlex
-import sys
-import traceback
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from importlib.metadata import entry_points
 from pathlib import Path
-from types import ModuleType
 
 from gossamer.compat.scrapy import hints as scrapy
 from gossamer.config.names import suggest_name
@@ -36,6 +31,8 @@ from gossamer.spiders.generic import GenericSpider
 from gossamer.spiders.rules import check_rules
 from gossamer.spiders.spider import Spider
 from gossamer.targets.arguments import read_arguments, target_text
+from gossamer.targets.scrapy_files import adapt_class, find_project_spiders
+from gossamer.targets.spider_files import class_in_file, spiders_in_file
 from gossamer.targets.start_url import absolute_url, allowed_domain_of, mend_scheme
 
 ENTRY_POINTS = "gossamer.spiders"
@@ -65,10 +62,11 @@ def find_target(
 ) -> CrawlTarget:
     """The spider that a target means, made with its arguments. Raises :class:`UsageError`."""
     if not isinstance(target, str):
-        return _of_class(target, arguments)
+        is_ours = issubclass(target, Spider)
+        return _of_class(target if is_ours else _adapt_target(target), arguments)
     file = file_of(target)
     if file is not None:
-        return _of_class(_class_in_file(*file), arguments)
+        return _of_class(class_in_file(*file), arguments)
     if "://" in target:
         return _of_url(absolute_url(target), arguments, project)
     found = discover_spiders(project)
@@ -116,8 +114,8 @@ def spiders_in(target: str, project: Path | None) -> list[type[Spider]]:
             raise UsageError(_not_found(target, found, project))
         return [found.spiders[target]]
     path, name = file
-    every = _spiders_in(path) if path.is_file() and not name else []
-    return every or [_class_in_file(path, name)]
+    every = spiders_in_file(path) if path.is_file() and not name else []
+    return every or [class_in_file(path, name)]
 
 
 # --------------------------------------------------------------------------- by class
@@ -148,6 +146,14 @@ def _of_class(spider_class: type[Spider], arguments: Mapping[str, str]) -> Crawl
         authorizations=given,
         logs_in=spider.logs_in,
     )
+
+
+def _adapt_target(target: type) -> type[Spider]:
+    """A class that is not ours as a spider. Raises ``UsageError`` for one that is none."""
+    adapted = adapt_class(target, Path.cwd())
+    if adapted is None:
+        raise UsageError(f"{target.__name__} is not a spider: derive it from gossamer.Spider")
+    return adapted
 
 
 def _check_log_in(spider: Spider) -> None:
@@ -228,80 +234,6 @@ def one_or_more(value: str | Sequence[str]) -> Sequence[str]:
     return [value] if isinstance(value, str) else value
 
 
-def _class_in_file(path: Path, name: str | None) -> type[Spider]:
-    if not path.is_file():
-        raise UsageError(f"there is no file {path}")
-    if path.suffix == ".toml":
-        return _spiders_in(path)[0]
-    module = _import_file(path)
-    found = _spiders_of(module)
-    if name is not None:
-        spider_class = getattr(module, name, None)
-        if not (isinstance(spider_class, type) and issubclass(spider_class, Spider)):
-            raise UsageError(f"{path} has no spider class {name!r}; it has: {_names_of(found)}")
-        return spider_class
-    if not found:
-        raise UsageError(f"{path} has no spider; write a class in it that derives from gossamer.Spider")
-    if len(found) > 1:
-        raise UsageError(
-            f"{path} has {len(found)} spiders ({_names_of(found)}); name one: {path}:{found[0].__name__}"
-        )
-    return found[0]
-
-
-def _names_of(classes: list[type[Spider]]) -> str:
-    return ", ".join(spider_class.__name__ for spider_class in classes) or "none"
-
-
-def _import_file(path: Path) -> ModuleType:
-    """The module of a file, as if it had been run in its own folder."""
-    path = path.resolve()
-    name = f"gossamer_spider_{path.stem}"
-    folder = str(path.parent)
-    if folder not in sys.path:
-        sys.path.insert(0, folder)
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None and spec.loader is not None, "a .py file has a loader"  # noqa: PT018
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    try:
-        spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - users' code
-        del sys.modules[name]
-        raise UsageError(f"{path} cannot be imported: {_describe_error(error, path)}") from None
-    return module
-
-
-def _describe_error(error: BaseException, path: Path) -> str:
-    """``line 3: NameError: ...`` of the user's own file."""
-    text = f"{type(error).__name__}: {error}"
-    if isinstance(error, SyntaxError):
-        place = f"line {error.lineno}: " if error.lineno else ""
-        inside = f" (in {error.filename})" if error.filename not in (None, str(path)) else ""
-        return f"{place}{type(error).__name__}: {error.msg}{inside}"
-    lines = [
-        frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)
-    ]
-    return f"line {lines[-1]}: {text}" if lines else text
-
-
-def _spiders_in(path: Path) -> list[type[Spider]]:
-    """The spiders of a file: those that a module defines itself, or the one that is written in TOML."""
-    if path.suffix == ".toml":
-        declarative = importlib.import_module("gossamer.spiders.declarative.spider")  # most crawls have none
-        return [declarative.load_spider(path)]
-    return _spiders_of(_import_file(path))
-
-
-def _spiders_of(module: ModuleType) -> list[type[Spider]]:
-    """The spiders a module defines itself."""
-    return [
-        value
-        for value in vars(module).values()
-        if isinstance(value, type) and issubclass(value, Spider) and value.__module__ == module.__name__
-    ]
-
-
 # --------------------------------------------------------------------------- by name
 
 
@@ -326,11 +258,14 @@ def discover_spiders(project: Path | None) -> DiscoveryResult:
     folder = project / "spiders" if project else None
     for path in _files_in(folder) if folder and folder.is_dir() else ():
         try:
-            found = _spiders_in(path)
+            found = spiders_in_file(path)
         except UsageError as error:
             broken.append(str(error))
             continue
         spiders.update({spider_class.name: spider_class for spider_class in found if spider_class.name})
+    adapted, unreadable = find_project_spiders(project or Path.cwd())
+    spiders = {**adapted, **spiders}
+    broken += unreadable
     return DiscoveryResult(spiders, tuple(broken))
 
 

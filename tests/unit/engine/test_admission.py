@@ -61,6 +61,21 @@ def test_method_and_body_tell_requests_apart(gate: Admission) -> None:
     assert len({gate.fingerprint_of(request) for request in requests}) == 3
 
 
+def test_a_key_stands_for_the_url_and_scope_has_exceptions(gate: Admission) -> None:
+    """Of a key that is a URL its page is known; any other text makes a request nobody else's duplicate."""
+    plain = gate.fingerprint_of(Request("http://a.example/x?a=1&b=2"))
+    assert gate.fingerprint_of(Request("http://a.example/x?b=2&a=1")) != plain
+    swapped = Request("http://a.example/x?b=2&a=1", unique_key="http://a.example/x?a=1&b=2")
+    assert gate.fingerprint_of(swapped) == plain
+    again = [Request("http://a.example/", unique_key=key) for key in ("one", "one", "two")]
+    links = gate.admit_links(PAGE, [Request("http://a.example/"), *again], {})
+    assert [link.request.unique_key for link in links] == ["", "one", "two"]
+    elsewhere = Request("http://b.example/", is_anywhere=True)
+    assert isinstance(gate.admit_request(elsewhere), Entry)
+    assert gate.admit_request(Request("http://b.example/")) == "offsite"
+    assert gate.admit_request(Request("non:sense", is_anywhere=True)) == "bad_url"
+
+
 def test_memory_is_bounded(gate: Admission, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(admission, "REMEMBERED", 10)
     for n in range(100):

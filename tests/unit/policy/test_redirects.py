@@ -27,6 +27,15 @@ def test_the_chain_is_kept_and_ends() -> None:
     assert limit.value.fault is Fault.REDIRECT_LIMIT
 
 
+def test_a_hop_is_known_by_its_own_url_unless_the_request_has_a_key() -> None:
+    def hop_of(key: str) -> str:
+        return follow_redirect(Request(HERE, unique_key=key), HERE, 302, "/y", limit=3).unique_key
+
+    assert hop_of("") == hop_of("https://a.example/x?a=1") == ""
+    assert len({hop_of("one"), hop_of("two"), "one", "two", ""}) == 5
+    assert hop_of("one") == hop_of("one")
+
+
 def test_a_file_is_followed_wherever_others_have_led() -> None:
     file = follow_redirect(Request(HERE, saves=Saving(name="x")), HERE, 302, "/y", limit=3)
     assert (file.saves, file.dont_filter) == (Saving(name="x"), True)

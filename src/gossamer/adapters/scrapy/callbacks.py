@@ -1,0 +1,142 @@
+"""Callbacks and errbacks of Scrapy's spiders: called with Scrapy's objects, what they give made into ours."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from typing import Any
+
+from scrapy import Request as ScrapyRequest
+from scrapy import Spider
+from scrapy.exceptions import CloseSpider
+from scrapy.utils.defer import deferred_to_future
+from scrapy.utils.spider import iterate_spider_output
+from twisted.internet.defer import Deferred
+
+from gossamer.adapters.scrapy.crawler import AdaptedCrawler, AdaptedEngine
+from gossamer.adapters.scrapy.failures import fail_with, make_failure
+from gossamer.adapters.scrapy.items import AdaptedItem, is_output
+from gossamer.adapters.scrapy.requests import RequestMapper, RequestOrigin, digest_of, identity_of
+from gossamer.adapters.scrapy.responses import make_response
+from gossamer.adapters.scrapy.statuses import StatusRules
+from gossamer.core.requests import Request
+from gossamer.spiders.failure import Failure
+from gossamer.spiders.response import Response
+
+log = logging.getLogger("gossamer.crawl")
+Stop = Callable[[str], None]
+MAX_IDENTITY = 400
+"""Characters of a request's identity in the keys of its items; a longer one is a digest."""
+
+
+class CallbackRunner:
+    """Runs what the requests of one spider name as callbacks and errbacks."""
+
+    def __init__(self, crawler: AdaptedCrawler, spider: Spider, mapper: RequestMapper) -> None:
+        self._engine = crawler.adapted_engine
+        self._spider = spider
+        self._mapper = mapper
+        self.statuses = StatusRules(spider, crawler.settings)
+
+    def run_callback(self, name: str, response: Response) -> Any:
+        """What the callback of a page gives: an iterator of our requests and items, or an async one."""
+        request = self._mapper.to_scrapy(response.request)
+        made = make_response(response, request)
+        refused = self.statuses.refuse_response(made)
+        if refused is None:
+            call = request.callback or getattr(self._spider, name)
+            return self._run(lambda: call(made, **request.cb_kwargs), response.request, response.stop)
+        errback = request.errback
+        if errback is None:
+            log.info("%s", refused)
+            return ()
+        return self._run(lambda: errback(fail_with(refused, request)), response.request, response.stop)
+
+    def run_errback(self, name: str, failure: Failure) -> Any:
+        """The same for a request that will not be had."""
+        request = self._mapper.to_scrapy(failure.request)
+        made = None if failure.response is None else make_response(failure.response, request)
+        call = request.errback or getattr(self._spider, name)
+        stop = failure.response.stop if failure.response is not None else _cannot_stop
+        return self._run(lambda: call(make_failure(failure, request, made)), failure.request, stop)
+
+    def _run(self, call: Callable[[], Any], asked: Request, stop: Stop) -> Any:
+        """Call it, and hand on what it gives, in our form."""
+        outputs = _OutputMapper(self._mapper, self._engine, identity_of(asked), stop)
+        try:
+            returned = call()
+        except CloseSpider as error:
+            outputs.stop(error)
+            return ()
+        if isinstance(returned, Deferred):
+            returned = deferred_to_future(returned)
+        if inspect.isawaitable(returned) or hasattr(returned, "__aiter__"):
+            return _take_waiting(returned, outputs)
+        return _take_outputs(iterate_spider_output(returned), outputs)
+
+
+class _OutputMapper:
+    """Our form of what one page gives."""
+
+    def __init__(self, mapper: RequestMapper, engine: AdaptedEngine, identity: str, stop: Stop) -> None:
+        self._mapper = mapper
+        self._engine = engine
+        self._stop = stop
+        self._identity = identity if len(identity) <= MAX_IDENTITY else digest_of(identity)
+        self._origin = RequestOrigin(identity)
+        self._items = 0
+
+    def to_ours(self, output: Any) -> Any:
+        """A request, an item, or ``None`` for what is neither."""
+        if isinstance(output, ScrapyRequest):
+            return self._mapper.to_request(output, self._origin)
+        if is_output(output):
+            self._items += 1
+            return AdaptedItem(output, f"{self._identity}#{self._items}")
+        if output is not None:
+            log.error("a spider must yield requests, items or None, got %s", type(output).__name__)
+        return None
+
+    def stop(self, error: CloseSpider) -> None:
+        """End the crawl, as the callback asks."""
+        self._stop(error.reason or "cancelled")
+
+    def finish(self) -> None:
+        """The callback is done: the crawl ends if its code has told the engine so."""
+        if self._engine.close_reason:
+            self._stop(self._engine.close_reason)
+
+
+def _take_outputs(given: Iterable[Any], outputs: _OutputMapper) -> Iterator[Any]:
+    try:
+        for output in given:
+            yield outputs.to_ours(output)
+    except CloseSpider as error:
+        outputs.stop(error)
+    outputs.finish()
+
+
+async def _take_waiting(given: Any, outputs: _OutputMapper) -> AsyncIterator[Any]:
+    try:
+        async for output in outputs_of(given):
+            yield outputs.to_ours(output)
+    except CloseSpider as error:
+        outputs.stop(error)
+    outputs.finish()
+
+
+async def outputs_of(given: Any) -> AsyncIterator[Any]:
+    """All that a callback gives that has to be waited for."""
+    if inspect.isawaitable(given):
+        given = await given
+    if hasattr(given, "__aiter__"):
+        async for output in given:
+            yield output
+    else:
+        for output in iterate_spider_output(given):
+            yield output
+
+
+def _cannot_stop(reason: str) -> None:
+    log.warning("CloseSpider(%r) of an errback without a response does not end the crawl", reason)

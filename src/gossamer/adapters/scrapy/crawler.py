@@ -1,0 +1,96 @@
+"""What Scrapy's code finds as ``crawler``: Scrapy's own object, over an engine that is Gossamer's.
+
+The seam for everything that is built from a crawler (item pipelines, middlewares, extensions): they get this
+object in ``from_crawler``. ``settings``, ``stats``, ``signals``, ``spider``, ``spidercls``, ``addons``,
+``logformatter`` and ``request_fingerprinter`` are real, and ready before the spider is made, as older
+Scrapy had them. ``engine`` is an :class:`AdaptedEngine`; ``extensions`` are there once somebody sets them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from scrapy import Spider
+from scrapy.crawler import Crawler
+from scrapy.settings import Settings
+from scrapy.utils.misc import build_from_crawler, load_object
+
+from gossamer.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from scrapy.core.engine import ExecutionEngine
+
+
+class AdaptedEngine:
+    """What Scrapy's code finds as ``crawler.engine``.
+
+    Gossamer's own worker does what the engine of Scrapy did. What of it code may ask for is a method here;
+    all else raises ``AttributeError`` with the reason.
+    """
+
+    def __init__(self, crawler: AdaptedCrawler) -> None:
+        self.crawler = crawler
+        self.settings = crawler.settings
+        self.signals = crawler.signals
+        self.close_reason = ""
+        """Why the crawl is to end, once somebody asked for that; the next page that is done ends it."""
+
+    @property
+    def spider(self) -> Spider | None:
+        """The spider."""
+        return self.crawler.spider
+
+    def close_spider(self, spider: Spider | None = None, reason: str = "cancelled") -> None:
+        """End the crawl: what is in flight is finished, and nothing new is begun."""
+        self.close_reason = self.close_reason or reason
+
+    async def close_spider_async(self, *, reason: str = "cancelled") -> None:
+        """The same."""
+        self.close_spider(reason=reason)
+
+    def stop(self) -> None:
+        """The same, for the reason that Scrapy gives."""
+        self.close_spider(reason="shutdown")
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(
+            f"crawler.engine.{name}: Gossamer has no engine of Scrapy's to ask; requests are what callbacks "
+            "yield, and `gossamer pause` and `gossamer status` do the rest"
+        )
+
+
+class AdaptedCrawler(Crawler):
+    """The crawler of one adapted spider. It never runs by itself, and installs no reactor."""
+
+    def __init__(self, spidercls: type[Spider], settings: Settings) -> None:
+        super().__init__(spidercls, settings)
+        self.settings.set("TWISTED_REACTOR_ENABLED", False, priority="cmdline")
+        self.addons.load_settings(self.settings)
+        self.stats = load_object(self.settings["STATS_CLASS"])(self)
+        self.logformatter = build_from_crawler(load_object(self.settings["LOG_FORMATTER"]), self)
+        fingerprinter = load_object(self.settings["REQUEST_FINGERPRINTER_CLASS"])
+        self.request_fingerprinter = build_from_crawler(fingerprinter, self)
+        engine: Any = AdaptedEngine(self)
+        self.engine = engine
+
+    @property
+    def adapted_engine(self) -> AdaptedEngine:
+        """The engine, by its own type."""
+        engine: Any = self.engine
+        assert isinstance(engine, AdaptedEngine), "nobody puts another one in its place"
+        return engine
+
+    def make_spider(self, arguments: Mapping[str, Any]) -> Spider:
+        """The spider, made as Scrapy makes it. Raises what its code raises."""
+        self.spider = self._create_spider(**arguments)
+        self._apply_deprecated_spider_attr("download_delay", "DOWNLOAD_DELAY")
+        self._apply_deprecated_spider_attr("max_concurrent_requests", "CONCURRENT_REQUESTS_PER_DOMAIN")
+        self.settings.freeze()
+        return self.spider
+
+    def _create_engine(self) -> ExecutionEngine:
+        raise UsageError(
+            "a spider that Gossamer runs cannot start Scrapy's engine: "
+            "`await gossamer.crawl(Spider)` runs one"
+        )

@@ -1,0 +1,61 @@
+"""What an errback gets: Twisted's ``Failure`` around the exception that Scrapy would have raised."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scrapy.exceptions import IgnoreRequest
+from scrapy.http import Request as ScrapyRequest
+from scrapy.http import Response as ScrapyResponse
+from scrapy.spidermiddlewares.httperror import HttpError
+from twisted.internet import error as twisted
+from twisted.python.failure import Failure as TwistedFailure
+from twisted.web.client import ResponseFailed
+
+from gossamer.core.errors import Fault
+from gossamer.spiders.failure import Failure
+
+_EXCEPTIONS: dict[str, type[Exception]] = {
+    Fault.DNS: twisted.DNSLookupError,
+    Fault.DNS_TEMPORARY: twisted.DNSLookupError,
+    Fault.CONNECT: twisted.ConnectionRefusedError,
+    Fault.LOCAL: twisted.ConnectError,
+    Fault.TLS: twisted.ConnectError,
+    Fault.HOST_DOWN: twisted.ConnectError,
+    Fault.HOST_LOST: twisted.ConnectError,
+    Fault.TIMEOUT_CONNECT: twisted.TCPTimedOutError,
+    Fault.TIMEOUT_HEADERS: twisted.TimeoutError,
+    Fault.TIMEOUT_BODY: twisted.TimeoutError,
+    Fault.INCOMPLETE: twisted.ConnectionDone,
+    Fault.PROXY: twisted.ConnectError,
+}
+"""What Scrapy's downloader raises for a fault; for all that is not here it leaves a request out."""
+_BROKEN = frozenset({Fault.PROTOCOL, Fault.BAD_ENCODING})
+
+
+def make_failure(failure: Failure, request: ScrapyRequest, response: ScrapyResponse | None) -> TwistedFailure:
+    """The failure of a request: its answer, if there was one, or what went wrong instead."""
+    if response is not None and not 200 <= response.status < 300:
+        error: Exception = HttpError(response, "Ignoring non-200 response")
+    elif failure.fault in _BROKEN:
+        error = _response_failed(twisted.ConnectionDone(failure.detail))
+    else:
+        error = _EXCEPTIONS.get(failure.fault, IgnoreRequest)(failure.detail or failure.fault)
+    return fail_with(error, request)
+
+
+def fail_with(error: Exception, request: ScrapyRequest) -> TwistedFailure:
+    """The failure for an exception, with the request that it came of."""
+    failed: Any = _make_failure(error)
+    failed.request = request
+    made: TwistedFailure = failed
+    return made
+
+
+def _response_failed(error: Exception) -> Exception:
+    made: Exception = ResponseFailed([_make_failure(error)])  # type: ignore[no-untyped-call]
+    return made
+
+
+def _make_failure(error: Exception) -> Any:
+    return TwistedFailure(error)  # type: ignore[no-untyped-call]

@@ -1,0 +1,97 @@
+"""Finding Scrapy's spiders: in a file, in a project with ``scrapy.cfg``, or as a class at hand."""
+
+from __future__ import annotations
+
+import configparser
+import sys
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from scrapy import Spider as ScrapySpider
+from scrapy.settings import Settings
+from scrapy.utils.misc import walk_modules
+from scrapy.utils.spider import iter_spider_classes
+
+from gossamer.adapters.scrapy.spider import AdaptedSpider, adapt_spider, with_options
+from gossamer.core.errors import UsageError
+
+PROJECT_FILE = "scrapy.cfg"
+
+
+class ScrapyProject:
+    """A folder with a ``scrapy.cfg``, or none: then there are Scrapy's defaults alone."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self.folder = folder
+        self.settings = Settings()
+        if folder is None:
+            return
+        if str(folder) not in sys.path:
+            sys.path.insert(0, str(folder))
+        module = _settings_module(folder / PROJECT_FILE)
+        if module:
+            try:
+                self.settings.setmodule(module, priority="project")
+            except (Exception, SystemExit) as error:
+                raise UsageError(
+                    f"the settings {module!r} of {folder / PROJECT_FILE} cannot be imported: "
+                    f"{type(error).__name__}: {error}"
+                ) from error
+
+    def find_spiders(self) -> tuple[dict[str, type[AdaptedSpider]], list[str]]:
+        """The spiders of ``SPIDER_MODULES`` by name, and what could not be imported."""
+        found: dict[str, type[AdaptedSpider]] = {}
+        broken = []
+        for name in self.settings.getlist("SPIDER_MODULES"):
+            try:
+                modules = walk_modules(name)
+            except (Exception, SystemExit) as error:  # noqa: BLE001 - users' code
+                broken.append(f"the module {name!r} cannot be imported: {type(error).__name__}: {error}")
+                continue
+            for module in modules:
+                found |= {str(one.name): one for one in self.spiders_of(module) if one.name}
+        return found, broken
+
+    def spiders_of(self, module: ModuleType) -> list[type[AdaptedSpider]]:
+        """The spiders that a module defines itself."""
+        return [adapt_spider(kind, self.settings) for kind in iter_spider_classes(module)]
+
+    def adapt_class(self, kind: Any) -> type[AdaptedSpider] | None:
+        """The adapted class of a spider; ``None`` for what is none of Scrapy's."""
+        is_spider = isinstance(kind, type) and issubclass(kind, ScrapySpider)
+        return adapt_spider(kind, self.settings) if is_spider else None
+
+    def import_file(self, path: Path) -> ModuleType | None:
+        """The module of a file that belongs to a package of the project; ``None``: it stands alone."""
+        folder = self.folder
+        if folder is None or not path.is_relative_to(folder):
+            return None
+        inside = path.relative_to(folder)
+        packages = [folder.joinpath(*inside.parts[:depth]) for depth in range(1, len(inside.parts))]
+        if not packages or not all((package / "__init__.py").is_file() for package in packages):
+            return None
+        return import_module(".".join(inside.with_suffix("").parts))
+
+
+def open_project(start: Path) -> ScrapyProject:
+    """The project of this folder or of the nearest one above it. Raises ``UsageError``."""
+    start = start.absolute()
+    folders = (start, *start.parents)
+    return ScrapyProject(next((folder for folder in folders if (folder / PROJECT_FILE).is_file()), None))
+
+
+def give_options(spider_class: type[Any], options: Mapping[str, str]) -> type[Any]:
+    """A spider with settings of Scrapy's that were given by hand."""
+    return with_options(spider_class, options) if issubclass(spider_class, AdaptedSpider) else spider_class
+
+
+def _settings_module(file: Path) -> str:
+    config = configparser.ConfigParser()
+    try:
+        config.read(file, encoding="utf-8")
+        return config.get("settings", "default", fallback="")
+    except configparser.Error as error:
+        raise UsageError(f"{file} cannot be read: {error}") from None

@@ -1,0 +1,295 @@
+"""Requests: from Scrapy's to those that a frontier stores, and back for ``response.request``.
+
+What a stored request carries of Scrapy's alone stands in its ``meta`` under :data:`EXTRAS`. Requests that
+Scrapy would not filter have a key of their own here, made of the page that they came from and what they ask
+for: a page that is done again after a crash asks for them once, and they hide no other request to their URL.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from hashlib import blake2b
+from typing import Any, NamedTuple
+from urllib.parse import urldefrag
+
+from scrapy import Request as ScrapyRequest
+from scrapy import Spider
+from scrapy.http import Headers
+from scrapy.http.request import NO_CALLBACK
+from w3lib.url import canonicalize_url
+
+from gossamer.adapters.scrapy.references import HeldObjects, LostReferenceError, ReferenceTable
+from gossamer.adapters.scrapy.storage import SCALARS, NotStorableError, from_stored, to_stored
+from gossamer.core.requests import Request
+from gossamer.policy.urls import canonicalise_url
+
+EXTRAS = "scrapy"
+"""The name in ``meta`` of what only Scrapy knows of a request."""
+DEFAULT_CALLBACK = "_parse"
+"""What Scrapy calls for a request without a callback."""
+OF_THE_ENGINE = frozenset({"depth", "download_latency", "download_slot", EXTRAS})
+"""Names in ``meta`` that are written anew for every request; they are not passed on."""
+
+
+_NO_CALLBACK = "NO_CALLBACK"
+
+
+class RequestOrigin:
+    """Where requests come from: the start of a spider, or one page. It counts those that ask for the same."""
+
+    def __init__(self, identity: str) -> None:
+        self._identity = identity
+        self._seen: dict[tuple[str, str, bytes], int] = {}
+
+    def make_key(self, request: ScrapyRequest) -> str:
+        """The key of a request from here that no filter is to see."""
+        asked = (request.method, request.url, request.body)
+        count = self._seen[asked] = self._seen.get(asked, 0) + 1
+        return f"scrapy:{digest_of(self._identity, *asked[:2], str(count), body=request.body)}"
+
+
+class _Extras(NamedTuple):
+    """What a stored request carries besides, while it is put together."""
+
+    said: dict[str, Any]
+    meta: dict[str, Any]
+    cb_kwargs: dict[str, Any]
+    live: dict[str, Any]  # the objects that are held: fields of ``HeldObjects``
+
+    def split_values(self, name: str, values: Mapping[Any, Any], plain: dict[str, Any]) -> None:
+        """Put what is plain into ``plain``; all else is held, and stored as far as it can be."""
+        others = {}
+        for key, value in values.items():
+            if key in OF_THE_ENGINE and name == "meta":
+                continue
+            if type(value) in SCALARS and type(key) is str:
+                plain[key] = value
+            else:
+                others[key] = value
+        if others:
+            self.live[name] = others
+            self.said[name], lost = _store_values(others)
+            self.miss(*(f"{name}[{key!r}] ({type(others[key]).__name__})" for key in lost))
+
+    def miss(self, *what: str) -> None:
+        """Note what no file can hold."""
+        if what:
+            self.said.setdefault("held", []).extend(what)
+
+
+class RequestMapper:
+    """Both ways for the requests of one spider."""
+
+    def __init__(
+        self,
+        spider: Spider,
+        *,
+        fingerprint: Callable[[ScrapyRequest], bytes] | None = None,
+        filters: bool = True,
+    ) -> None:
+        """``fingerprint`` tells requests apart where the project has its own way; ``filters``: at all."""
+        self._spider = spider
+        self._fingerprint = fingerprint
+        self._filters = filters
+        self._has_own_parse = type(spider)._parse is not Spider._parse
+        self.references = ReferenceTable()
+
+    def to_request(self, given: ScrapyRequest, origin: RequestOrigin) -> Request:
+        """What the frontier stores of a request; what it cannot store is kept here."""
+        extras = _Extras({}, {}, {}, {})
+        key = self._make_key(given, origin)
+        canonical = canonicalise_url(given.url)
+        if canonical != given.url:
+            extras.said["url"] = given.url
+        extras.split_values("meta", given.meta, extras.meta)
+        extras.split_values("cb_kwargs", given.cb_kwargs, extras.cb_kwargs)
+        callback = self._name_callback(given.callback, "callback", extras)
+        errback = self._name_callback(given.errback, "errback", extras)
+        if callback is None and self._has_own_parse:
+            callback = DEFAULT_CALLBACK
+        if extras.live:
+            extras.said["id"] = identity = key or identify(given.method, canonical or given.url, given.body)
+            self.references.hold(identity, HeldObjects(**extras.live))
+        if given.encoding != "utf-8":
+            extras.said["encoding"] = given.encoding
+        if given.flags:
+            extras.said["flags"] = list(given.flags)
+        if extras.said:
+            extras.meta[EXTRAS] = extras.said
+        return Request(
+            given.url,
+            callback,
+            method=given.method,
+            headers=_headers_of(given),
+            body=given.body,
+            meta=extras.meta,
+            cb_kwargs=extras.cb_kwargs,
+            priority=given.priority,
+            errback=errback,
+            session=_session_of(given),
+            unique_key=key,
+            is_anywhere=given.dont_filter or bool(given.meta.get("allow_offsite")),
+        )
+
+    def _make_key(self, given: ScrapyRequest, origin: RequestOrigin) -> str:
+        """What tells a request apart, where it is not its URL as we have it."""
+        if given.dont_filter or not self._filters:
+            return origin.make_key(given)
+        if self._fingerprint is not None:
+            return f"scrapy:{self._fingerprint(given).hex()}"
+        url = given.url
+        if "&" not in url and "%" not in url and ";" not in url:
+            return ""
+        known: str = canonicalize_url(url)
+        return "" if known == canonicalise_url(url) else known
+
+    def _name_callback(self, call: Any, field: str, extras: _Extras) -> str | None:
+        """The name under which a callback is found again; what has none is held."""
+        if call is None:
+            return None
+        if call is NO_CALLBACK:
+            return _NO_CALLBACK
+        name = str(getattr(call, "__name__", "") or type(call).__name__)
+        if getattr(call, "__self__", None) is self._spider and getattr(self._spider, name, None) == call:
+            return name
+        extras.live[field] = call
+        extras.miss(f"{field} ({_describe_code(call)})")
+        return name
+
+    # ------------------------------------------------------------------ back to Scrapy's
+
+    def to_scrapy(self, request: Request) -> ScrapyRequest:
+        """The request as Scrapy's code knows it, with what is held for it.
+
+        Raises :class:`LostReferenceError` for one that needs what is gone.
+        """
+        extras: dict[str, Any] = request.meta.get(EXTRAS) or {}
+        held = self._find_held(extras) or HeldObjects()
+        meta = {name: value for name, value in request.meta.items() if name != EXTRAS}
+        meta |= held.meta or _read_values(extras.get("meta"))
+        cb_kwargs = {**request.cb_kwargs, **(held.cb_kwargs or _read_values(extras.get("cb_kwargs")))}
+        made: ScrapyRequest = _PlainRequest(
+            extras.get("url", request.url) if not request.redirects else request.url,
+            held.callback or self._find_callback(request.callback),
+            request.method,
+            request.headers or None,
+            request.body,
+            meta=meta,
+            encoding=extras.get("encoding", "utf-8"),
+            priority=request.priority,
+            dont_filter=request.is_anywhere and not meta.get("allow_offsite"),
+            errback=held.errback or self._find_callback(request.errback),
+            flags=extras.get("flags"),
+            cb_kwargs=cb_kwargs,
+        )
+        made.__class__ = ScrapyRequest  # so that its copies are checked as all are
+        return made
+
+    def _find_held(self, extras: Mapping[str, Any]) -> HeldObjects | None:
+        if "id" not in extras:
+            return None
+        held = self.references.find(extras["id"])
+        if held is None and (lost := extras.get("held")):
+            raise LostReferenceError(
+                f"{', '.join(lost)} of the request was held by the process that made the request, and that "
+                "process has ended; objects that no file can hold are not there after a restart. "
+                "Use a method of the spider as the callback, and cb_kwargs of plain values"
+            )
+        return held
+
+    def _find_callback(self, name: str | None) -> Callable[..., Any] | None:
+        if name is None or name == DEFAULT_CALLBACK:
+            return None
+        if name == _NO_CALLBACK:
+            return NO_CALLBACK
+        found: Callable[..., Any] | None = getattr(self._spider, name, None)
+        return found
+
+
+class _PlainRequest(ScrapyRequest):
+    """A request whose URL was checked when it was first made: to check it takes longer than the rest."""
+
+    __slots__ = ()
+
+    def _set_url(self, url: str) -> None:
+        self._url = url
+
+
+def identify(method: str, url: str, body: bytes) -> str:
+    """What a request without a key is known by."""
+    return url if method == "GET" and not body else f"{method}:{digest_of(url, body=body)}"
+
+
+def identity_of(request: Request) -> str:
+    """What a stored request is known by, along all redirects the URL that it has now."""
+    return request.unique_key or identify(request.method, request.url, request.body)
+
+
+def url_of(request: Request) -> str:
+    """The URL of a response to a request, spelt as Scrapy spells it."""
+    if request.redirects or EXTRAS not in request.meta:
+        return request.url
+    spelt: str = request.meta[EXTRAS].get("url", request.url)
+    return urldefrag(spelt)[0]
+
+
+def digest_of(*parts: str, body: bytes = b"") -> str:
+    """A short digest of texts and bytes."""
+    digest = blake2b(digest_size=12)
+    for part in parts:
+        digest.update(part.encode("utf-8", "surrogatepass") + b"\0")
+    digest.update(body)
+    return digest.hexdigest()
+
+
+def _store_values(values: Mapping[Any, Any]) -> tuple[Any, list[Any]]:
+    """The JSON of values by name, and the names of those that have none."""
+    kept, lost = {}, []
+    for name, value in values.items():
+        try:
+            kept[name] = value
+            to_stored({name: value})
+        except NotStorableError:
+            del kept[name]
+            lost.append(name)
+    return to_stored(kept), lost
+
+
+def _read_values(stored: Any) -> dict[Any, Any]:
+    if stored is None:
+        return {}
+    try:
+        values: dict[Any, Any] = from_stored(stored)
+    except NotStorableError as error:
+        raise LostReferenceError(f"the class {error}, of a value in the request, is not loaded") from None
+    return values
+
+
+def _headers_of(given: ScrapyRequest) -> dict[str, str]:
+    """Headers as we have them: values of one name in one line."""
+    headers: Headers = given.headers
+    if not headers:
+        return {}
+    return {
+        name.decode("latin-1"): b", ".join(values).decode("latin-1")
+        for name, values in dict.items(headers)
+        if values
+    }
+
+
+def _session_of(given: ScrapyRequest) -> str:
+    """The cookie jar of a request, by its name."""
+    jar = given.meta.get("cookiejar")
+    return "" if jar is None else str(jar)
+
+
+def _describe_code(call: Any) -> str:
+    """``lambda at shop.py:12``."""
+    inner = call
+    while isinstance(inner, functools.partial):
+        inner = inner.func
+    code = getattr(inner, "__code__", None)
+    name = getattr(inner, "__qualname__", type(inner).__name__)
+    kind = "a partial of " if inner is not call else ""
+    return f"{kind}{name}" + (f" at {code.co_filename}:{code.co_firstlineno}" if code is not None else "")

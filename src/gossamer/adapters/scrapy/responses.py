@@ -1,0 +1,84 @@
+"""Responses: Scrapy's own classes, made of what Gossamer fetched."""
+
+from __future__ import annotations
+
+from ipaddress import ip_address
+from typing import Any
+from urllib.parse import urlsplit
+
+from scrapy.http import Headers
+from scrapy.http import Request as ScrapyRequest
+from scrapy.http import Response as ScrapyResponse
+from scrapy.responsetypes import responsetypes
+
+from gossamer.adapters.scrapy.requests import url_of
+from gossamer.spiders.response import Response
+
+_DECODED = "content-encoding"
+"""The header that is left out, since the body is decoded: as Scrapy does."""
+_NAMES: dict[str, bytes] = {}
+_CLASSES: dict[str, type[ScrapyResponse]] = {}
+_MOST_REMEMBERED = 1000
+
+
+def make_response(response: Response, request: ScrapyRequest) -> ScrapyResponse:
+    """The response that Scrapy's code gets, as if Scrapy had downloaded it for a request."""
+    url, body = url_of(response.request), response.body
+    headers = _make_headers(response)
+    note_download(request, response)
+    made: ScrapyResponse = _class_of(response, headers, url)(
+        url,
+        response.status,
+        body=body,
+        flags=list(response.flags) or None,
+        request=request,
+        ip_address=ip_address(response.address) if response.address else None,
+        protocol="HTTP/1.1",
+    )
+    made.headers = headers
+    return made
+
+
+def note_download(request: ScrapyRequest, response: Response) -> None:
+    """Put into ``meta`` of a request what Scrapy's downloader puts there."""
+    meta, own = request.meta, response.request
+    meta["depth"] = own.depth
+    meta["download_latency"] = response.elapsed_s
+    meta.setdefault("download_slot", urlsplit(own.url).hostname or "")
+    if own.redirects:
+        meta["redirect_times"] = len(own.redirects)
+        meta["redirect_urls"] = list(own.redirects)
+
+
+def _make_headers(response: Response) -> Headers:
+    """The headers, with names as Scrapy spells them."""
+    headers = Headers()
+    found: dict[bytes, list[bytes]] = {}
+    for name, value in response.header_pairs:
+        if name == _DECODED:
+            continue
+        key = _NAMES.get(name)
+        if key is None:
+            key = _remember(_NAMES, name, headers.normkey(name))
+        found.setdefault(key, []).append(value.encode("latin-1", "replace"))
+    dict.update(headers, found)
+    return headers
+
+
+def _class_of(response: Response, headers: Headers, url: str) -> type[ScrapyResponse]:
+    """The class by Scrapy's own rules; for a type that says it by itself, as it was the last time."""
+    kind = response.content_type
+    known = _CLASSES.get(kind)
+    if known is not None:
+        return known
+    found = responsetypes.from_args(headers=headers, url=url, body=response.body)
+    if kind and responsetypes.from_content_type(kind) is found is not ScrapyResponse:
+        _remember(_CLASSES, kind, found)
+    return found
+
+
+def _remember(memory: dict[str, Any], name: str, value: Any) -> Any:
+    if len(memory) >= _MOST_REMEMBERED:
+        memory.clear()
+    memory[name] = value
+    return value

@@ -1,0 +1,141 @@
+"""Settings of Scrapy's projects and spiders as settings of ours, as far as there are such.
+
+Only what somebody has set is read: what Scrapy would do by default is less polite than what Gossamer does.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings
+
+from gossamer.core.errors import SettingError
+
+log = logging.getLogger("gossamer.crawl")
+
+AS_SCRAPY = {
+    "tracking_params": [],
+    "blocks.detect": False,
+    "follow_nofollow": True,
+    "traps.max_segments": None,
+    "traps.max_repeats": None,
+    "traps.max_same_body": None,
+    "traps.max_worthless": None,
+    "parse.max_inline_bytes": 2**40,
+}
+"""What an adapted spider does without, so that it sees the pages that it would see in Scrapy."""
+
+
+def make_settings(given: BaseSettings, spider: str) -> dict[str, Any]:
+    """Our settings for what a project and its spider have set; what has no meaning here is said once."""
+    made: dict[str, Any] = dict(AS_SCRAPY)
+    without: list[str] = []
+    for name in given:
+        priority = given.getpriority(name) or 0
+        if priority <= SETTINGS_PRIORITIES["default"] or name in _ELSEWHERE:
+            continue
+        read = _READERS.get(name)
+        if read is None:
+            without.append(name)
+            continue
+        try:
+            made |= read(given, name)
+        except (TypeError, ValueError) as error:
+            raise SettingError(f"{name} = {given[name]!r} of the spider {spider!r}: {error}") from None
+    if without:
+        log.warning(
+            "these settings of the spider %r have no meaning here: %s", spider, ", ".join(sorted(without))
+        )
+    return made
+
+
+Reader = Callable[[BaseSettings, str], Mapping[str, Any]]
+
+
+def _as(ours: str, convert: Callable[[BaseSettings, str], Any]) -> Reader:
+    return lambda given, name: {ours: convert(given, name)}
+
+
+def _delay(given: BaseSettings, name: str) -> Mapping[str, Any]:
+    """A delay is fixed, unless the project wants one that follows the host."""
+    seconds = given.getfloat("DOWNLOAD_DELAY")
+    if given.getbool("AUTOTHROTTLE_ENABLED"):
+        return {"min_delay": seconds}
+    return {"delay": seconds}
+
+
+def _per_domain(given: BaseSettings, name: str) -> Mapping[str, Any]:
+    return {"per_host": max(given.getint(name), 1)}
+
+
+def _timeout(given: BaseSettings, name: str) -> Mapping[str, Any]:
+    seconds = given.getfloat(name)
+    return {"http.total_timeout": seconds, "http.headers_timeout": seconds, "http.read_timeout": seconds}
+
+
+def _maxsize(given: BaseSettings, name: str) -> Mapping[str, Any]:
+    size = given.getint(name)
+    return {"http.max_size_bytes": size} if size else {}
+
+
+def _limit(ours: str) -> Reader:
+    """Zero is no limit."""
+
+    def read(given: BaseSettings, name: str) -> Mapping[str, Any]:
+        value = given.getint(name)
+        return {ours: value} if value > 0 else {}
+
+    return read
+
+
+def _headers(given: BaseSettings, name: str) -> Mapping[str, Any]:
+    headers = {
+        str(key): str(value) for key, value in (given.getdict(name) or {}).items() if value is not None
+    }
+    return {"http.headers": headers}
+
+
+def _retries(given: BaseSettings, name: str) -> Mapping[str, Any]:
+    return {"max_retries": given.getint("RETRY_TIMES") if given.getbool("RETRY_ENABLED") else 0}
+
+
+def _level(given: BaseSettings, name: str) -> Mapping[str, Any]:
+    return {"log.level": str(given[name]).lower().replace("critical", "error")}
+
+
+_READERS: dict[str, Reader] = {
+    "AUTOTHROTTLE_ENABLED": lambda given, name: {},
+    "AUTOTHROTTLE_MAX_DELAY": _as("max_delay", BaseSettings.getfloat),
+    "CLOSESPIDER_ERRORCOUNT": _limit("max_errors"),
+    "CLOSESPIDER_ITEMCOUNT": _limit("max_items"),
+    "CLOSESPIDER_PAGECOUNT": _limit("max_pages"),
+    "CLOSESPIDER_TIMEOUT": _limit("max_time"),
+    "CONCURRENT_REQUESTS": _as("concurrency", BaseSettings.getint),
+    "CONCURRENT_REQUESTS_PER_DOMAIN": _per_domain,
+    "DEFAULT_REQUEST_HEADERS": _headers,
+    "DEPTH_LIMIT": _limit("max_depth"),
+    "DOWNLOAD_DELAY": _delay,
+    "DOWNLOAD_MAXSIZE": _maxsize,
+    "DOWNLOAD_TIMEOUT": _timeout,
+    "LOG_FILE": _as("log.file", BaseSettings.get),
+    "LOG_LEVEL": _level,
+    "REDIRECT_MAX_TIMES": _as("http.max_redirects", BaseSettings.getint),
+    "RETRY_ENABLED": _retries,
+    "RETRY_TIMES": _retries,
+    "ROBOTSTXT_OBEY": _as("robots", BaseSettings.getbool),
+    "USER_AGENT": _as("user_agent", BaseSettings.get),
+}
+"""How each is read."""
+
+_ELSEWHERE = frozenset(
+    {
+        *("ADDONS", "BOT_NAME", "SPIDER_MODULES", "NEWSPIDER_MODULE", "SPIDER_LOADER_CLASS"),
+        *("SPIDER_LOADER_WARN_ONLY", "TWISTED_REACTOR", "TWISTED_REACTOR_ENABLED", "FEED_EXPORT_ENCODING"),
+        *("REQUEST_FINGERPRINTER_CLASS", "REQUEST_FINGERPRINTER_IMPLEMENTATION", "DUPEFILTER_CLASS"),
+        *("HTTPERROR_ALLOWED_CODES", "HTTPERROR_ALLOW_ALL", "REDIRECT_ENABLED", "STATS_CLASS"),
+        *("LOG_ENABLED", "LOG_FORMATTER", "TELNETCONSOLE_ENABLED", "COOKIES_ENABLED", "DUPEFILTER_DEBUG"),
+    }
+)
+"""Settings that Scrapy's own classes read, or that say what happens here anyway."""

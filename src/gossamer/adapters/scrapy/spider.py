@@ -1,0 +1,172 @@
+"""A spider of Scrapy's as a spider of Gossamer's: everything behind it sees one like any other.
+
+How the rest of what Scrapy users have attaches: item pipelines are steps of :attr:`AdaptedSpider.pipelines`
+and get ``item.item`` of an :class:`~gossamer.adapters.scrapy.items.AdaptedItem`; middlewares are hooks of the
+spider; extensions and signals live at ``crawler`` (:mod:`gossamer.adapters.scrapy.crawler`).
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import AsyncIterator, Callable, Mapping
+from functools import partial
+from typing import Any, ClassVar
+
+from scrapy import Request as ScrapyRequest
+from scrapy import Spider as ScrapySpider
+from scrapy.dupefilters import RFPDupeFilter
+from scrapy.settings import Settings
+from scrapy.utils.misc import load_object
+from scrapy.utils.request import RequestFingerprinter
+
+from gossamer.adapters.scrapy.callbacks import CallbackRunner, outputs_of
+from gossamer.adapters.scrapy.crawler import AdaptedCrawler
+from gossamer.adapters.scrapy.requests import DEFAULT_CALLBACK, RequestMapper, RequestOrigin
+from gossamer.adapters.scrapy.settings import make_settings
+from gossamer.core.errors import UsageError
+from gossamer.core.requests import Request
+from gossamer.policy.urls import parse_origin
+from gossamer.spiders.failure import Failure
+from gossamer.spiders.response import Response
+from gossamer.spiders.spider import Spider
+
+log = logging.getLogger("gossamer.crawl")
+_START = "start"
+"""The identity of what no page has led to."""
+
+
+class AdaptedSpider(Spider):
+    """The base of adapted spiders; :func:`adapt_spider` makes one for each class of Scrapy's."""
+
+    scrapy_class: ClassVar[type[ScrapySpider]]
+    source_file: ClassVar[str | None] = None
+    reads_pages: ClassVar[bool] = False
+    _base_settings: ClassVar[Settings]
+
+    def __init__(self, **arguments: Any) -> None:
+        self.crawler = AdaptedCrawler(self.scrapy_class, self._base_settings)
+        self.adapted = spider = self.crawler.make_spider(arguments)
+        self.name = str(spider.name)
+        self.start_urls = list(getattr(spider, "start_urls", None) or ())
+        self.allowed_domains = _named_domains(spider)
+        self.settings = make_settings(self.crawler.settings, self.name)
+        mapper = RequestMapper(spider, **_filter_options(self.crawler))
+        self._mapper = mapper
+        self._runner = CallbackRunner(self.crawler, spider, mapper)
+
+    @property
+    def logger(self) -> logging.Logger:
+        """The logger of the adapted spider."""
+        return logging.getLogger(self.name)
+
+    def find_callback(self, name: str) -> Callable[..., Any]:
+        """What calls a method of the adapted spider, or what is held for a request under its name."""
+        return partial(self._call, name)
+
+    def _call(self, name: str, given: Response | Failure, **_: Any) -> Any:
+        """Run a callback or an errback; ``cb_kwargs`` stand in the request."""
+        if isinstance(given, Failure):
+            return self._runner.run_errback(name, given)
+        method = DEFAULT_CALLBACK if given.request.callback is None else name
+        return self._runner.run_callback(method, given)
+
+    async def start(self) -> AsyncIterator[Request]:
+        """The first requests, by ``start()`` or, as of old, ``start_requests()``."""
+        origin = RequestOrigin(_START)
+        async for output in outputs_of(_first_outputs(self.adapted)):
+            if isinstance(output, ScrapyRequest):
+                yield self._mapper.to_request(output, origin)
+            elif output is not None:
+                log.warning(
+                    "the spider %r gave %r before any page was fetched: it is not stored, since items are "
+                    "kept with the page that they were found on",
+                    self.name,
+                    output,
+                )
+
+    async def closed(self, reason: str) -> None:
+        """Tell the adapted spider, as Scrapy does."""
+        closed = getattr(self.adapted, "closed", None)
+        if callable(closed):
+            returned = closed(reason)
+            if inspect.isawaitable(returned):
+                await returned
+
+    def wants_status(self, request: Request, status: int) -> bool:
+        """By Scrapy's rules."""
+        return self._runner.statuses.wants_status(request, status)
+
+    def selects(self, callback: str) -> bool:
+        """Nothing with selectors of ours."""
+        return False
+
+
+def adapt_spider(spider_class: type[ScrapySpider], settings: Settings) -> type[AdaptedSpider]:
+    """The adapted class of a spider, with the settings of its project."""
+    try:
+        file = inspect.getsourcefile(spider_class)
+    except TypeError:
+        file = None
+    made: type[AdaptedSpider] = type(
+        spider_class.__name__,
+        (AdaptedSpider,),
+        {
+            "__doc__": spider_class.__doc__,
+            "__module__": spider_class.__module__,
+            "__qualname__": spider_class.__qualname__,
+            "name": getattr(spider_class, "name", None) or "",
+            "scrapy_class": spider_class,
+            "source_file": file,
+            "allowed_domains": tuple(getattr(spider_class, "allowed_domains", None) or ()),
+            "_base_settings": settings,
+        },
+    )
+    return made
+
+
+def with_options(spider_class: type[AdaptedSpider], options: Mapping[str, str]) -> type[AdaptedSpider]:
+    """The same class, with settings of Scrapy's that were given by hand."""
+    settings = spider_class._base_settings.copy()
+    settings.setdict(dict(options), priority="cmdline")
+    return adapt_spider(spider_class.scrapy_class, settings)
+
+
+def _first_outputs(spider: ScrapySpider) -> Any:
+    """What the spider begins with: of its classes, the first one that says so decides."""
+    for kind in type(spider).__mro__:
+        if kind is ScrapySpider:
+            break
+        if "start" in vars(kind):
+            return spider.start()
+        if "start_requests" in vars(kind):
+            return spider.start_requests()  # type: ignore[attr-defined]
+    return spider.start()
+
+
+def _named_domains(spider: ScrapySpider) -> tuple[str, ...]:
+    """``allowed_domains`` as far as they are domains; for Scrapy the others never fit anything."""
+    given = getattr(spider, "allowed_domains", None) or ()
+    domains = []
+    for entry in (given,) if isinstance(given, str) else given:
+        host = parse_origin(f"http://{entry}").hostname if entry else ""
+        if host and "/" not in entry and "@" not in entry:
+            domains.append(str(entry))
+        elif entry:
+            log.warning(
+                "allowed_domains of the spider %r names %r, which is not a domain", spider.name, entry
+            )
+    if given and not domains:
+        raise UsageError(f"allowed_domains of the spider {spider.name!r} names no domain: {given!r}")
+    return tuple(domains)
+
+
+def _filter_options(crawler: AdaptedCrawler) -> dict[str, Any]:
+    """How the project tells requests apart, where that is not Scrapy's usual way."""
+    filters = load_object(crawler.settings["DUPEFILTER_CLASS"])
+    if not (isinstance(filters, type) and issubclass(filters, RFPDupeFilter)):
+        return {"filters": False}
+    fingerprinter = crawler.request_fingerprinter
+    if type(fingerprinter) is RequestFingerprinter:
+        return {}
+    return {"fingerprint": fingerprinter.fingerprint}

@@ -1,0 +1,69 @@
+"""Which statuses a callback is to see, by the rules of Scrapy's HttpError and Redirect middlewares."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from scrapy import Spider
+from scrapy.http import Response
+from scrapy.settings import BaseSettings
+from scrapy.spidermiddlewares.httperror import HttpError
+
+from gossamer.core.requests import Request
+
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
+
+
+class StatusRules:
+    """The rules of one spider with its settings."""
+
+    def __init__(self, spider: Spider, settings: BaseSettings) -> None:
+        self._spider = spider
+        self._allows_all = settings.getbool("HTTPERROR_ALLOW_ALL")
+        self._allowed: Collection[int] = {int(code) for code in settings.getlist("HTTPERROR_ALLOWED_CODES")}
+        self._follows = settings.getbool("REDIRECT_ENABLED")
+
+    def wants_status(self, request: Request, status: int) -> bool:
+        """Whether a response with an error or a redirect goes to the spider at once."""
+        if 200 <= status < 300:
+            return False
+        if status not in REDIRECTS:
+            return self._allows(request.meta, status)
+        named = _listed(request.meta) or ()
+        return (
+            not self._follows
+            or bool(request.meta.get("dont_redirect"))
+            or bool(request.meta.get("handle_httpstatus_all"))
+            or status in named
+            or status in self._handled()
+        )
+
+    def refuse_response(self, response: Response) -> HttpError | None:
+        """The error for which a response goes to its errback; ``None``: it is the callback's."""
+        status = response.status
+        if 200 <= status < 300 or self._allows(response.meta, status):
+            return None
+        return HttpError(
+            response, f"Ignoring response {response}: HTTP status code is not handled or not allowed"
+        )
+
+    def _allows(self, meta: dict[str, Any], status: int) -> bool:
+        if meta.get("handle_httpstatus_all"):
+            return True
+        listed = _listed(meta)
+        if listed is not None:
+            return status in listed
+        return self._allows_all or status in (self._handled() or self._allowed)
+
+    def _handled(self) -> Collection[int]:
+        return getattr(self._spider, "handle_httpstatus_list", None) or ()
+
+
+def _listed(meta: dict[str, Any]) -> Collection[int] | None:
+    """The list in ``meta``, be it as Scrapy's code gave it or as it is stored."""
+    listed = meta.get("handle_httpstatus_list")
+    if listed is None and "scrapy" in meta:
+        stored = (meta["scrapy"].get("meta") or {}).get("handle_httpstatus_list")
+        listed = stored.get("of") if isinstance(stored, dict) else stored
+    return listed

@@ -1,0 +1,115 @@
+"""Values of ``meta`` and ``cb_kwargs`` as JSON: items, dates, sets and the like come back as what they were.
+
+Never pickle: what is stored may have been written by somebody else. Classes are found again among those
+that are loaded, by name; nothing is imported.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from base64 import b64decode, b64encode
+from collections.abc import Callable
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+
+from scrapy import Item
+
+TAG = "$"
+"""The name in a JSON object that says what the rest of it stands for."""
+MAX_DEPTH = 50
+SCALARS = frozenset({str, int, float, bool, type(None)})
+
+
+class NotStorableError(ValueError):
+    """A value has no stored form: it stays in its process."""
+
+
+def to_stored(value: Any, depth: int = 0) -> Any:
+    """The JSON of a value. Raises :class:`NotStorableError`."""
+    kind = type(value)
+    if kind in SCALARS:
+        return value
+    if depth > MAX_DEPTH:
+        raise NotStorableError(kind.__name__)
+    if kind is dict:
+        return _dict_to_stored(value, depth)
+    if kind is list or kind.__name__ in _SEQUENCES:
+        ones = [to_stored(one, depth + 1) for one in value]
+        return ones if kind is list else {TAG: kind.__name__, "of": ones}
+    if kind in _PLAIN:
+        return {TAG: kind.__name__, "of": _PLAIN[kind][0](value)}
+    return _object_to_stored(value, depth)
+
+
+def _dict_to_stored(value: dict[Any, Any], depth: int) -> Any:
+    if TAG not in value and all(type(name) is str for name in value):
+        return {name: to_stored(one, depth + 1) for name, one in value.items()}
+    pairs = [[to_stored(name, depth + 1), to_stored(one, depth + 1)] for name, one in value.items()]
+    return {TAG: "dict", "of": pairs}
+
+
+def _object_to_stored(value: Any, depth: int) -> Any:
+    kind = type(value)
+    if _find_class(kind.__module__, kind.__qualname__) is not kind:
+        raise NotStorableError(kind.__name__)
+    if isinstance(value, Item):
+        fields = dict(value)
+    elif dataclasses.is_dataclass(value):
+        fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    else:
+        raise NotStorableError(kind.__name__)
+    stored = {name: to_stored(one, depth + 1) for name, one in fields.items()}
+    return {TAG: f"{kind.__module__}:{kind.__qualname__}", "of": stored}
+
+
+def from_stored(value: Any) -> Any:
+    """The value of its JSON. Raises :class:`NotStorableError` where its class is not there any more."""
+    if isinstance(value, list):
+        return [from_stored(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    tag = value.get(TAG)
+    if tag is None:
+        return {name: from_stored(one) for name, one in value.items()}
+    return _tagged_from_stored(tag, value["of"])
+
+
+def _tagged_from_stored(tag: str, of: Any) -> Any:
+    if tag == "dict":
+        return {from_stored(name): from_stored(one) for name, one in of}
+    if tag in _SEQUENCES:
+        return _SEQUENCES[tag](from_stored(one) for one in of)
+    for plain, (_, read) in _PLAIN.items():
+        if plain.__name__ == tag:
+            return read(of)
+    return _make_object(tag, {name: from_stored(one) for name, one in of.items()})
+
+
+def _make_object(tag: str, fields: dict[str, Any]) -> Any:
+    kind = _find_class(*tag.partition(":")[::2])
+    if kind is None or not (issubclass(kind, Item) or dataclasses.is_dataclass(kind)):
+        raise NotStorableError(tag)
+    if issubclass(kind, Item):
+        return kind(fields)
+    made = object.__new__(kind)
+    for name, value in fields.items():
+        object.__setattr__(made, name, value)
+    return made
+
+
+def _find_class(module: str, path: str) -> type | None:
+    found: Any = sys.modules.get(module)
+    for part in path.split("."):
+        found = getattr(found, part, None)
+    return found if isinstance(found, type) else None
+
+
+_SEQUENCES: dict[str, Callable[[Any], Any]] = {"tuple": tuple, "set": set, "frozenset": frozenset}
+_PLAIN: dict[type, tuple[Callable[[Any], str], Callable[[str], Any]]] = {
+    bytes: (lambda value: b64encode(value).decode(), b64decode),
+    datetime: (datetime.isoformat, datetime.fromisoformat),
+    date: (date.isoformat, date.fromisoformat),
+    Decimal: (str, Decimal),
+}

@@ -1,0 +1,103 @@
+"""Spiders in files: modules that define them in Python, or one spider written in TOML.
+
+A file that does not import is one clear message, never a traceback of ours.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+import traceback
+from pathlib import Path
+from types import ModuleType
+
+from gossamer.core.errors import OperatorError, UsageError
+from gossamer.spiders.spider import Spider
+from gossamer.targets.scrapy_files import adapt_class, adapt_module, project_for
+
+
+def class_in_file(path: Path, name: str | None) -> type[Spider]:
+    """The spider of a file: its only one, or the one of a name. Raises ``UsageError``."""
+    if not path.is_file():
+        raise UsageError(f"there is no file {path}")
+    if path.suffix == ".toml":
+        return spiders_in_file(path)[0]
+    module = _import_file(path)
+    found = _spiders_of(module, path)
+    if name is not None:
+        spider_class = getattr(module, name, None)
+        if isinstance(spider_class, type) and issubclass(spider_class, Spider):
+            return spider_class
+        adapted = adapt_class(spider_class, path.resolve().parent)
+        if adapted is None:
+            raise UsageError(f"{path} has no spider class {name!r}; it has: {_names_of(found)}")
+        return adapted
+    if not found:
+        raise UsageError(f"{path} has no spider; write a class in it that derives from gossamer.Spider")
+    if len(found) > 1:
+        raise UsageError(
+            f"{path} has {len(found)} spiders ({_names_of(found)}); name one: {path}:{found[0].__name__}"
+        )
+    return found[0]
+
+
+def _names_of(classes: list[type[Spider]]) -> str:
+    return ", ".join(spider_class.__name__ for spider_class in classes) or "none"
+
+
+def spiders_in_file(path: Path) -> list[type[Spider]]:
+    """The spiders of a file: those that a module defines itself, or the one that is written in TOML."""
+    if path.suffix == ".toml":
+        declarative = importlib.import_module("gossamer.spiders.declarative.spider")  # most crawls have none
+        return [declarative.load_spider(path)]
+    return _spiders_of(_import_file(path), path)
+
+
+def _spiders_of(module: ModuleType, path: Path) -> list[type[Spider]]:
+    """The spiders a module defines itself."""
+    own = [
+        value
+        for value in vars(module).values()
+        if isinstance(value, type) and issubclass(value, Spider) and value.__module__ == module.__name__
+    ]
+    return own or adapt_module(module, path.resolve().parent)
+
+
+def _import_file(path: Path) -> ModuleType:
+    """The module of a file, as if it had been run in its own folder, or as a part of its Scrapy project."""
+    path = path.resolve()
+    name = f"gossamer_spider_{path.stem}"
+    folder = str(path.parent)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    project = project_for(path)
+    try:
+        module: ModuleType | None = project.import_file(path) if project is not None else None
+        if module is not None:
+            return module
+        spec = importlib.util.spec_from_file_location(name, path)
+        assert spec is not None and spec.loader is not None, "a .py file has a loader"  # noqa: PT018
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        spec.loader.exec_module(module)
+    except OperatorError:
+        sys.modules.pop(name, None)
+        raise
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - users' code
+        sys.modules.pop(name, None)
+        raise UsageError(f"{path} cannot be imported: {_describe_error(error, path)}") from None
+    return module
+
+
+def _describe_error(error: BaseException, path: Path) -> str:
+    """``line 3: NameError: ...`` of the user's own file."""
+    text = f"{type(error).__name__}: {error}"
+    if isinstance(error, SyntaxError):
+        place = f"line {error.lineno}: " if error.lineno else ""
+        inside = f" (in {error.filename})" if error.filename not in (None, str(path)) else ""
+        return f"{place}{type(error).__name__}: {error.msg}{inside}"
+    lines = [
+        frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)
+    ]
+    return f"line {lines[-1]}: {text}" if lines else text
