@@ -329,7 +329,7 @@ async def test_a_stream_over_a_connection(tmp_path):
         server = uvicorn.Server(config)
         serving = asyncio.create_task(server.serve(sockets=[listening]))
         where = f"http://127.0.0.1:{listening.getsockname()[1]}/api/v1/stream"
-        async with httpx2.AsyncClient(headers=token) as client:
+        async with httpx2.AsyncClient(headers=token, timeout=60) as client:
             assert (await client.get(where, params={"topics": "nothing"})).status_code == 400
             async with client.stream("GET", where, params={"topics": "jobs"}) as answer:
                 assert answer.headers["content-type"].startswith("text/event-stream")
