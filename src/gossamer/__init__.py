@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         DropItem,
         FetchError,
         GossamerError,
+        IgnoreRequest,
         JobBusy,
         JobBusyError,
         JsonValueError,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
         ProgressEvent,
         ShiftEndedEvent,
     )
+    from gossamer.core.hooks import Replacement
     from gossamer.core.requests import Request
     from gossamer.crawl.result import CrawlResult
     from gossamer.crawl.run import crawl
@@ -57,6 +59,7 @@ _HOMES = {
     "FetchError": "gossamer.core.errors",
     "FileRef": "gossamer.items.item",
     "GossamerError": "gossamer.core.errors",
+    "IgnoreRequest": "gossamer.core.errors",
     "Item": "gossamer.items.item",
     "JobBusy": "gossamer.core.errors",
     "JobBusyError": "gossamer.core.errors",
@@ -72,6 +75,7 @@ _HOMES = {
     "Paginate": "gossamer.spiders.pagination",
     "Press": "gossamer.core.browsing",
     "ProgressEvent": "gossamer.core.events",
+    "Replacement": "gossamer.core.hooks",
     "Request": "gossamer.core.requests",
     "Response": "gossamer.spiders.response",
     "Rule": "gossamer.spiders.rules",
@@ -103,6 +107,7 @@ __all__ = [
     "FetchError",
     "FileRef",
     "GossamerError",
+    "IgnoreRequest",
     "Item",
     "JobBusy",
     "JobBusyError",
@@ -118,6 +123,7 @@ __all__ = [
     "Paginate",
     "Press",
     "ProgressEvent",
+    "Replacement",
     "Request",
     "Response",
     "Rule",

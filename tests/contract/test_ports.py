@@ -19,8 +19,8 @@ ELSEWHERE = {
 }
 """Ports that are proven together with another one, whose suite has another name."""
 WITHOUT = {
-    "clock", "duty", "login_gate", "login_guide", "page_guide", "run_starter", "screenshot_store",
-    "visit_watcher", "work_watcher", "worker_group",
+    "clock", "duty", "exchange_hooks", "login_gate", "login_guide", "page_guide", "run_starter",
+    "screenshot_store", "visit_watcher", "work_watcher", "worker_group",
 }  # fmt: skip
 """Ports of the program itself, which nobody writes a back end for; their users' tests prove them."""
 COMPOUND = {"job_frontier": {"AdminFrontier", "JobFrontier"}}

@@ -101,7 +101,7 @@ def _hide_field(found: re.Match[bytes]) -> bytes:
 
 def request_header_of(request: Request, fetched: FetchResult, *, keeps_credentials: bool) -> bytes:
     """The header of a request, as it was sent, or as far as it is known."""
-    if fetched.raw is not None:
+    if fetched.raw is not None and fetched.raw.request_header:
         header = fetched.raw.request_header
         return header if keeps_credentials else _hide_request_secrets(header)
     url = urlsplit(request.url)

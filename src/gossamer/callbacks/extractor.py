@@ -10,14 +10,14 @@ from __future__ import annotations
 import asyncio
 import inspect
 import time
-from collections.abc import AsyncGenerator, Callable, Iterable, MappingView
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, MappingView
 from functools import partial
 from types import FrameType
 from typing import Any
 
 from gossamer.callbacks.page_text import read_page
 from gossamer.core.drops import DropKind
-from gossamer.core.errors import Fault, FetchError, SelectorError
+from gossamer.core.errors import Fault, FetchError, SelectorError, UsageError
 from gossamer.core.record import Record
 from gossamer.core.requests import Request
 from gossamer.core.results import ExtractResult, FetchResult
@@ -42,6 +42,10 @@ _TURN_S = 0.05
 """Seconds after which a callback that yields lets others run."""
 
 
+PassOutput = Callable[[Request, Response, list[Any], int], Awaitable[list[Any]]]
+"""With the request, its response, what its callback gave, and how many things there may be."""
+
+
 class ExtractorOptions(Record, frozen=True, kw_only=True):
     """What one page may cost."""
 
@@ -54,7 +58,8 @@ class ExtractorOptions(Record, frozen=True, kw_only=True):
 class SpiderExtractor:
     """Port ``Extractor`` over spiders; ``choose`` names the one that a request goes to.
 
-    Without ``isolation`` every page is parsed as it is.
+    Without ``isolation`` every page is parsed as it is. ``pass_output`` makes of what a callback gave what
+    the crawl takes.
     """
 
     def __init__(
@@ -63,10 +68,12 @@ class SpiderExtractor:
         options: ExtractorOptions | None = None,
         *,
         isolation: PageExaminer | None = None,
+        pass_output: PassOutput | None = None,
     ) -> None:
         self._choose = choose
         self._options = options or ExtractorOptions()
         self._isolation = isolation
+        self._pass_output = pass_output
 
     def wants_status(self, request: Request, status: int) -> bool:
         """Whether the spider handles this status itself."""
@@ -168,7 +175,29 @@ class SpiderExtractor:
             fault, error = Fault.CALLBACK, _describe_error(spider, name, raised)
             if isinstance(raised, _CallbackTimeoutError) or (timer is not None and timer.expired()):
                 fault, error = Fault.CALLBACK_TIMEOUT, f"{name}() took longer than {limit_s:g} s"
+        if self._pass_output is not None and response is not None:
+            try:
+                given = await self._pass_through(self._pass_output, response, given)
+            except FetchError as failed:
+                return ExtractResult(fault=failed.fault, error=failed.detail, is_parsed=False)
         return self._make_extraction(given, fault, error, response, is_read=spider.reads_pages)
+
+    async def _pass_through(
+        self, pass_output: PassOutput, response: Response, given: _CallbackResult
+    ) -> _CallbackResult:
+        """What hooks make of what a callback gave. Raises ``HookError``."""
+        limit = self._options.max_links
+        passed = _CallbackResult(limit)
+        output = [*given.items, *given.requests]
+        found = await pass_output(response.request, response, output, 2 * limit + 1)
+        try:
+            passed.add_results(found)
+        except UsageError as error:
+            raise FetchError(
+                Fault.HOOK, f"a hook's on_output() gave what cannot be stored: {error}"
+            ) from None
+        passed.dropped.update(given.dropped)
+        return passed
 
     def _make_extraction(
         self, given: _CallbackResult, fault: str, error: str, response: Response | None, *, is_read: bool
@@ -258,6 +287,12 @@ class _CallbackResult:
         finally:
             if hasattr(returned, "aclose"):
                 await returned.aclose()
+
+    def add_results(self, results: Iterable[Any]) -> None:
+        """Take all, or as much as there may be."""
+        for result in results:
+            if not self._add_result(result):
+                return
 
     def _add_result(self, result: Any) -> bool:
         """Whether there is room for more."""

@@ -10,6 +10,7 @@ import logging
 import sys
 import threading
 import traceback
+from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Self
 
@@ -17,6 +18,9 @@ from gossamer.callbacks.extractor import find_callback
 from gossamer.items.pipeline import find_step
 from gossamer.observe.text import shown_url
 
+FindCall = Callable[[FrameType], tuple[str, str] | None]
+FINDERS: Sequence[FindCall] = (find_callback, find_step)
+"""By what a frame is known to have called users' code, and for which URL."""
 HELD_S = 10.0
 _FRAMES = 8
 
@@ -31,6 +35,7 @@ class Watchdog:
     def __init__(self, loop: asyncio.AbstractEventLoop, *, held_s: float = HELD_S) -> None:
         self._loop = loop
         self._held_s = held_s
+        self.finders = FINDERS
         self._stopped = threading.Event()
         self._turned = threading.Event()
         self._loop_thread = threading.get_ident()
@@ -64,20 +69,20 @@ class Watchdog:
     def _report_hold(self, held_s: float) -> None:
         frame = sys._current_frames().get(self._loop_thread)
         if frame is not None:
-            logging.getLogger("gossamer.crawl").error("%s", describe_hold(frame, held_s))
+            logging.getLogger("gossamer.crawl").error("%s", describe_hold(frame, held_s, self.finders))
 
 
-def describe_hold(frame: FrameType, held_s: float) -> str:
+def describe_hold(frame: FrameType, held_s: float, finders: Sequence[FindCall] = FINDERS) -> str:
     """Which callback or pipeline step of which page the code at this frame belongs to, and where it is."""
     where = "".join(traceback.format_stack(frame, limit=_FRAMES)).rstrip()
-    who = _owner_of(frame)
+    who = _owner_of(frame, finders)
     return f"{who} has held up everything else for {held_s:g} s; it is now at:\n{where}"
 
 
-def _owner_of(frame: FrameType | None) -> str:
+def _owner_of(frame: FrameType | None, finders: Sequence[FindCall]) -> str:
     """Whose code it is, from the frame of the extractor or the pipeline that called it."""
     while frame is not None:
-        for find_call in (find_callback, find_step):
+        for find_call in finders:
             if (call := find_call(frame)) is not None:
                 what, url = call
                 return f"{what} {shown_url(url) if url else 'a request given up'}"

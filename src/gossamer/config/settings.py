@@ -132,6 +132,10 @@ class Settings(BaseSettings):
         default=30.0,
         description="Maximum seconds of a Crawl-delay in robots.txt; longer ones are shortened.",
     )
+    hooks: tuple[str, ...] = Field(
+        default=(),
+        description="Hooks that every request and answer passes after those of the spider, as `module:Name`.",
+    )
     tracking_params: tuple[Name, ...] = Field(
         default=tuple(word for line in TRACKING_PARAMETERS for word in line.split()),
         description="Query parameters that do not change the page and are removed from URLs; "

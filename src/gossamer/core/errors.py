@@ -55,12 +55,14 @@ class Fault(StrEnum):
     SERVICE = "service"  # a gateway that fetches for us is out of order, or asks for time: its failure alone
     SERVICE_FAILED = "service_failed"  # a gateway that fetches for us could not get the page
     UNWANTED = "unwanted"  # a file of a type that nobody wants
+    IGNORED = "ignored"  # a hook of the spider refuses it
     BUDGET = "budget"  # a budget of its host or of its pattern is spent
     TRAP = "trap"  # it is one of many pages without anything new: their budget is spent
     MISSING = "missing"  # a required element is not on the page
     CALLBACK = "callback"  # the spider's code raised
     CALLBACK_TIMEOUT = "callback_timeout"  # the spider's code took too long
     PIPELINE = "pipeline"  # a pipeline step failed on an item of the page
+    HOOK = "hook"  # a hook failed: it raised, took too long, or gave what cannot be sent
     PARSE_TIMEOUT = "parse_timeout"  # the page could not be parsed within its CPU time and memory
     PARSE_INTERRUPTED = "parse_interrupted"  # the process that examines suspicious pages was stopped
     UNREADABLE = "unreadable"  # what the frontier has stored of the request is damaged
@@ -211,6 +213,13 @@ class FetchError(GossamerError):
         self.screenshot = b""
         self.cost = cost
         self.browser_s = 0.0  # how long a tab of a browser was held for it
+
+
+class IgnoreRequest(GossamerError):
+    """Raised by a hook to refuse a request or its answer; the message is the reason.
+
+    The request is skipped, and the ledger has the reason.
+    """
 
 
 class DropItem(GossamerError):

@@ -167,7 +167,7 @@ class VisitResult(Record, frozen=True, kw_only=True):
 class RawExchange(Record, frozen=True, kw_only=True):
     """What went over the wire for one response. It holds credentials: cookies and Authorization, as sent."""
 
-    request_header: bytes  # as sent, with the empty line at its end; the body is the request's
+    request_header: bytes  # as sent, with the empty line at its end; empty: it is not to be kept
     response_header: bytes  # as received, with the informational responses before it
     body: bytes  # as received: with its Content-Encoding, without the framing of chunks
 
@@ -198,6 +198,7 @@ class FetchResult(msgspec.Struct, frozen=True, kw_only=True):
     screenshot: bytes = b""  # the page as a PNG, where one was asked for, or where something failed on it
     failure: PageFailure | None = None  # the page came, but what was to happen on it did not
     archived: str = ""  # its place in the archive; empty: it is in none
+    held_s: float = 0.0  # how long hooks had the request before its host was asked
     saved: SavedFile | None = None  # the body in a file, where it was asked for so; ``body`` has none
 
     @property

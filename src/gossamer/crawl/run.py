@@ -195,8 +195,7 @@ class CrawlRun:
 
     async def _close_spider(self, reason: FinishReason) -> None:
         """Close the pipelines and tell the spider; what fails there is said, and takes nothing."""
-        await self._wired.pipeline.close()
-        self._failed_hooks += self._wired.pipeline.failures
+        self._failed_hooks += await self._wired.close_steps()
         try:
             await await_value(self.spider.closed(reason.value), self.settings.parse.callback_timeout)
         except BaseException as error:

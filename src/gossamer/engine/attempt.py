@@ -8,6 +8,7 @@ from gossamer.core.archive import ARCHIVE_RUNG
 from gossamer.core.drops import DropSample
 from gossamer.core.errors import Fault
 from gossamer.core.freshness import KnownPage
+from gossamer.core.hooks import HOOK_RUNG, INSTEAD_OF_FAILURE
 from gossamer.core.hosts import HostSignal, HostSignalKind
 from gossamer.core.requests import Entry, Lease, RequestPreview
 from gossamer.core.results import (
@@ -21,7 +22,7 @@ from gossamer.core.results import (
     Verdict,
     VisitResult,
 )
-from gossamer.core.routes import DIRECT, Block, BlockKind, Route
+from gossamer.core.routes import DIRECT, Block, BlockKind, Route, RouteReport
 from gossamer.policy.request_preview import preview_of
 
 MAX_DETAIL = 4000
@@ -48,10 +49,24 @@ class OpenAttempt(msgspec.Struct):
     known: KnownPage | None = None  # what earlier checks of the page have found
     is_conditional: bool = False  # the host was asked whether the page has changed since
     is_unchanged: bool = False  # it has not
+    is_by_hook: bool = False  # a hook ended it, or answered, before anybody was asked
     preview: RequestPreview | None = None  # made before a callback changes what a request holds
 
     def __post_init__(self) -> None:
         self.preview = preview_of(self.entry.request)
+
+    def note_answer(self, fetched: FetchResult) -> None:
+        """The answer came; hooks may have taken their time before the host was asked."""
+        self.fetched = fetched
+        self.rung, self.proxy, self.picture = fetched.rung, fetched.proxy, fetched.screenshot
+        self.is_by_hook = fetched.rung == HOOK_RUNG
+        self.started_at += fetched.held_s
+
+    def note_hook(self, fetched: FetchResult | None) -> None:
+        """A hook ends it; ``fetched`` is the answer that had come by then."""
+        self.is_by_hook = True
+        if fetched is not None:
+            self.note_answer(fetched)
 
     def unfinished_signal(self) -> HostSignal:
         """What to give the lease back with, or to fail with, wherever the visit was broken off."""
@@ -63,10 +78,18 @@ class OpenAttempt(msgspec.Struct):
         """What this attempt says of its host: nothing where an archive answered."""
         if self.is_archived:
             return HostSignal()
+        if self.is_by_hook:
+            return self._signal_by_hook()
         latency_s = self.fetched.latency_s if self.fetched else None
         return HostSignal(
             kind=kind, started_at=self.started_at, latency_s=latency_s, retry_after_s=retry_after_s
         )
+
+    def _signal_by_hook(self) -> HostSignal:
+        """Nothing, unless the host was asked, and has failed before a hook answered."""
+        if self.fetched is None or INSTEAD_OF_FAILURE not in self.fetched.flags:
+            return HostSignal()
+        return HostSignal(kind=HostSignalKind.FAULT, started_at=self.started_at)
 
     def make_page(self, result: ExtractResult, items: int) -> PageRecord:
         """The page that was parsed, with so many items on it that are kept."""
@@ -126,6 +149,19 @@ class OpenAttempt(msgspec.Struct):
             samples=samples,
             expected=expected or {},
             stop=stop,
+        )
+
+    def make_report(self, result: VisitResult, *, is_probe: bool) -> RouteReport:
+        """What came of its route, for the router."""
+        entry = self.lease.entry
+        return RouteReport(
+            request=entry.request,
+            host=entry.host,
+            route=self.route,
+            result=result,
+            fetched=self.fetched,
+            block=self.block,
+            is_probe=is_probe,
         )
 
     def _make_attempt(self, verdict: Verdict, reason: str, detail: str) -> Attempt:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gossamer.core.errors import Fault
+from gossamer.core.errors import Fault, FetchError
 from gossamer.core.results import Verdict, VisitResult
 from gossamer.engine.attempt import OpenAttempt
 from gossamer.policy.log_in import MAX_TIMES
@@ -34,3 +34,11 @@ async def settle_log_out(
         )
     detail = f"{detail}, {MAX_TIMES + 1} times after as many log-ins or pages for members"
     return attempt.make_result(Verdict.DEAD, Fault.LOGGED_OUT, detail=detail, signal=outcome.signal)
+
+
+def check_log_in(login: LoginGate | None, attempt: OpenAttempt, status: int, location: str) -> None:
+    """Raise ``FetchError`` if an answer to a session that is logged in is for visitors."""
+    if login is not None and attempt.log_in:
+        why = login.find_log_out(attempt.lease.entry.request, status, location)
+        if why:
+            raise FetchError(Fault.LOGGED_OUT, why)

@@ -22,6 +22,7 @@ from gossamer.core.errors import (
     PipelineError,
     UsageError,
 )
+from gossamer.core.hooks import HookError
 from gossamer.core.hosts import HostSignal, HostSignalKind
 from gossamer.core.requests import Lease, Request
 from gossamer.core.results import (
@@ -32,9 +33,9 @@ from gossamer.core.results import (
     Verdict,
     VisitResult,
 )
-from gossamer.core.routes import Detour, Route, RouteReport
+from gossamer.core.routes import Detour, Route
 from gossamer.engine.attempt import MAX_DETAIL, OpenAttempt
-from gossamer.engine.log_ins import settle_log_out
+from gossamer.engine.log_ins import check_log_in, settle_log_out
 from gossamer.engine.page_results import admit_links, keep_items
 from gossamer.engine.parts import ShiftOptions, VisitParts
 from gossamer.engine.pictures import keep_picture
@@ -42,6 +43,7 @@ from gossamer.engine.visit_ends import (
     check_not_modified,
     defer_page,
     end_untried,
+    find_any_block,
     follow_advice,
     keep_file,
     settle_errback,
@@ -49,12 +51,11 @@ from gossamer.engine.visit_ends import (
     take_detour,
 )
 from gossamer.policy import redirects, retry, urls
-from gossamer.policy.blocks import find_block, find_redirect_block
 from gossamer.policy.deferral import page_entry_of
 from gossamer.ports.login_gate import LoginGate
 from gossamer.runtime.user_code import ends_task
 
-_NOT_THE_HOSTS = frozenset({Fault.LOGGED_OUT, Fault.PARSE_INTERRUPTED})
+_NOT_THE_HOSTS = frozenset({Fault.LOGGED_OUT, Fault.PARSE_INTERRUPTED, Fault.HOOK, Fault.IGNORED})
 """Faults of a page that was had which say nothing against its host."""
 _SPIDERS_OWN = frozenset({Fault.CALLBACK, Fault.CALLBACK_TIMEOUT, Fault.PIPELINE})
 
@@ -151,7 +152,7 @@ class Visitor:
             if not parts.router.skip_rung(request, lease.entry.host, route, error):
                 raise
             end = HostSignal()  # nobody was asked: it takes another rung
-        if not isinstance(end, VisitResult):
+        if attempt.is_by_hook or not isinstance(end, VisitResult):  # the route says nothing
             if not parts.router.is_fixed:
                 await parts.router.release_route(request, route, lease.entry.host)
             return end
@@ -195,17 +196,7 @@ class Visitor:
         self, attempt: OpenAttempt, result: VisitResult, *, is_probe: bool = False
     ) -> VisitResult:
         """The result; or that the request is tried again, where another route is worth it."""
-        entry = attempt.lease.entry
-        report = RouteReport(
-            request=entry.request,
-            host=entry.host,
-            route=attempt.route,
-            result=result,
-            fetched=attempt.fetched,
-            block=attempt.block,
-            is_probe=is_probe,
-        )
-        advice = await self._parts.router.learn_from(report)
+        advice = await self._parts.router.learn_from(attempt.make_report(result, is_probe=is_probe))
         return result if advice is None else follow_advice(result, advice)
 
     async def _fetch_page(self, attempt: OpenAttempt, request: Request) -> VisitResult:
@@ -215,12 +206,17 @@ class Visitor:
             fetcher = self._parts.fetcher if wanted.saves is None else self._parts.open_files()
             if self._parts.memory is not None:
                 wanted = await self._parts.memory.prepare_request(attempt, wanted)
-            attempt.fetched = fetched = await fetcher.fetch(wanted, attempt.route)
+            fetched = await fetcher.fetch(wanted, attempt.route)
+        except HookError as error:
+            attempt.note_hook(error.fetched)
+            if error.request is None:
+                return self._handle_failure(attempt, error)
+            return self._settle_replacement(attempt, error.request)
         except FetchError as error:
             attempt.rung, attempt.proxy, attempt.picture = error.rung, error.proxy, error.screenshot
             attempt.failure_cost = error.cost
             return self._handle_failure(attempt, error)
-        attempt.rung, attempt.proxy, attempt.picture = fetched.rung, fetched.proxy, fetched.screenshot
+        attempt.note_answer(fetched)
         unchanged = settle_unchanged(attempt, fetched)
         return unchanged or await self._classify_response(attempt, request, fetched)
 
@@ -255,15 +251,9 @@ class Visitor:
         is_redirect = fetched.status in redirects.STATUSES and not is_wanted
         try:
             check_not_modified(request, fetched)
-            if is_redirect:
-                location = fetched.header("location") if self._parts.blocks.is_detected else ""
-                block = find_redirect_block(request.url, location)
-            else:
-                found = await self._parts.extractor.find_block(request, fetched)
-                block = found or find_block(fetched, self._parts.blocks)
-            attempt.block = block
+            attempt.block = block = await find_any_block(self._parts, request, fetched, is_redirect)
             if attempt.log_in and block is None and not is_wanted:
-                self._check_log_in(attempt, fetched.status, "")
+                check_log_in(self._parts.login, attempt, fetched.status, "")
         except FetchError as error:
             return self._handle_failure(attempt, error, attempt.host_signal())
         if block is not None and block.is_certain and not is_wanted:
@@ -280,14 +270,6 @@ class Visitor:
         return self._handle_failure(
             attempt, FetchError(fault, f"status {fetched.status}", retry_after_s=retry_after_s)
         )
-
-    def _check_log_in(self, attempt: OpenAttempt, status: int, location: str) -> None:
-        """Raise ``FetchError`` if an answer to a session that is logged in is for visitors."""
-        login = self._parts.login
-        if login is not None and attempt.log_in:
-            why = login.find_log_out(attempt.lease.entry.request, status, location)
-            if why:
-                raise FetchError(Fault.LOGGED_OUT, why)
 
     def _handle_refusal(self, attempt: OpenAttempt, answer: RobotsDecision) -> VisitResult | HostSignal:
         """robots.txt says no, or could not be fetched: just now, or when it was last tried."""
@@ -332,12 +314,25 @@ class Visitor:
     def _handle_redirect(self, attempt: OpenAttempt, status: int, location: str) -> VisitResult:
         request = attempt.entry.request
         try:
-            self._check_log_in(attempt, status, location)
+            check_log_in(self._parts.login, attempt, status, location)
             target = redirects.follow_redirect(
                 request, request.url, status, location, limit=self._options.max_redirects
             )
         except FetchError as error:
             return self._handle_failure(attempt, error)
+        return self._settle_target(attempt, target)
+
+    def _settle_replacement(self, attempt: OpenAttempt, wanted: Request) -> VisitResult:
+        """A hook wants another request in the place of this one."""
+        try:
+            target = redirects.replace_request(
+                attempt.entry.request, wanted, limit=self._options.max_redirects
+            )
+        except FetchError as error:
+            return self._handle_failure(attempt, error)
+        return self._settle_target(attempt, target)
+
+    def _settle_target(self, attempt: OpenAttempt, target: Request) -> VisitResult:
         entry = self._parts.admission.admit_request(target)
         if isinstance(entry, str):
             return self._handle_failure(

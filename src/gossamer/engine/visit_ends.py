@@ -9,9 +9,10 @@ from gossamer.core.errors import Fault, FetchError
 from gossamer.core.hosts import HostSignal
 from gossamer.core.requests import LAST, Entry, Request
 from gossamer.core.results import DEFERRED, ExtractResult, FetchResult, ItemRecord, Verdict, VisitResult
-from gossamer.core.routes import Advice, Detour
+from gossamer.core.routes import Advice, Block, Detour
 from gossamer.engine.attempt import MAX_DETAIL, OpenAttempt
 from gossamer.engine.parts import VisitParts
+from gossamer.policy.blocks import find_block, find_redirect_block
 from gossamer.policy.deferral import defer_entry
 from gossamer.policy.trap_budgets import describe_trap
 from gossamer.policy.validators import NOT_MODIFIED, is_question
@@ -74,6 +75,16 @@ def settle_unchanged(attempt: OpenAttempt, fetched: FetchResult) -> VisitResult 
         return None
     attempt.is_unchanged = True
     return attempt.make_result(Verdict.SUCCESS, signal=attempt.host_signal(), is_page=True)
+
+
+async def find_any_block(
+    parts: VisitParts, request: Request, fetched: FetchResult, is_redirect: bool
+) -> Block | None:
+    """By what an answer refuses us, if it does. Raises ``FetchError`` for what the spider does wrong."""
+    if is_redirect:
+        location = fetched.header("location") if parts.blocks.is_detected else ""
+        return find_redirect_block(request.url, location)
+    return await parts.extractor.find_block(request, fetched) or find_block(fetched, parts.blocks)
 
 
 def check_not_modified(request: Request, fetched: FetchResult) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from gossamer.core.errors import ArchiveDamagedError, BlobMissingError
+from gossamer.core.hooks import HOOK_RUNG
 from gossamer.core.requests import Request
 from gossamer.core.results import FetchResult
 from gossamer.core.routes import DIRECT, Route
@@ -73,6 +74,8 @@ class CachedFetcher:
         return replace(page.fetched, archived="")  # a job's own archive has another place for it
 
     def _is_worth_keeping(self, fetched: FetchResult) -> bool:
+        if fetched.rung == HOOK_RUNG:  # nobody was asked
+            return False
         fault = fault_of_status(fetched.status)
         if fault is not None and FAULTS[fault].kind is not FaultKind.SETTLED:
             return False

@@ -15,6 +15,7 @@ from collections import OrderedDict
 import msgspec
 
 from gossamer.core.errors import Fault, FetchError
+from gossamer.core.hooks import HOOK_RUNG, HookError
 from gossamer.core.hosts import HostSignal, HostSignalKind
 from gossamer.core.requests import Request
 from gossamer.core.results import FetchResult, RobotsDecision
@@ -46,8 +47,13 @@ MAX_CACHED_CHARACTERS = 8_000_000
 SPACE = "robots"
 _TRIES = "robots-tries"
 _MAX_AGE = re.compile(r"(?:^|[\s,])max-age=(\d{1,9})", re.ASCII)
-_NOT_THE_ORIGINS = frozenset({Fault.LOCAL, Fault.PROXY, Fault.BROWSER, Fault.SERVICE, Fault.SERVICE_FAILED})
-"""Trouble on the way to an origin, which says nothing of it."""
+_NOT_THE_ORIGINS = frozenset(
+    {
+        *(Fault.LOCAL, Fault.PROXY, Fault.BROWSER, Fault.SERVICE, Fault.SERVICE_FAILED),
+        *(Fault.HOOK, Fault.IGNORED),
+    }
+)
+"""Trouble on the way to an origin, or of the spider's own code, which says nothing of it."""
 _HOPELESS = frozenset({Fault.DNS, Fault.GUARD, Fault.BAD_URL, Fault.TLS})
 """What stops robots.txt itself stops every page of the origin: the answer says it as it is."""
 
@@ -172,6 +178,7 @@ class RobotsCache:
                 reason=error.fault.value,
                 detail=error.detail,
                 retry_at=None if asked_s is None else self._clock.now() + asked_s,
+                signal=_signal_before(error),
             )
         except BaseException:  # cancelled, mostly: whoever comes next need not wait for the claim to lapse
             await self._shared.put(SPACE, site, b"", 0.0)
@@ -284,6 +291,14 @@ def _without_answer(error: FetchError) -> RobotsRecord:
     if error.fault is Fault.NOT_ARCHIVED:
         return RobotsRecord(access=RobotsAccess.OPEN)
     return RobotsRecord(access=RobotsAccess.CLOSED, fault=error.fault.value, detail=error.detail)
+
+
+def _signal_before(error: FetchError) -> HostSignal | None:
+    """That the origin was asked, where a hook has failed on its answer."""
+    fetched = error.fetched if isinstance(error, HookError) else None
+    if fetched is None or fetched.rung == HOOK_RUNG:
+        return None
+    return HostSignal(kind=HostSignalKind.OK, started_at=fetched.started_at, latency_s=fetched.latency_s)
 
 
 def _signal_kind(fetched: FetchResult | None, fault: Fault | None) -> HostSignalKind:

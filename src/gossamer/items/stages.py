@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import inspect
-import sys
 from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module
 from importlib.metadata import entry_points
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from gossamer.core.errors import UsageError
 from gossamer.core.record import Record
 from gossamer.core.stages import StageOrder
+from gossamer.runtime.named_code import find_named
 
 GROUP = "gossamer.stages"
 """The entry points with which installed packages bring stages."""
@@ -78,27 +75,14 @@ def _make_stage(stage: Any, spider: Any, options: Options) -> tuple[str, Any]:
     return name, thing
 
 
-def _load_module(name: str, spider: Any) -> ModuleType:
-    """A module; the spider's own is not run again under another name, which would make its classes others."""
-    own = sys.modules.get(type(spider).__module__)
-    path, parts = Path(getattr(own, "__file__", None) or "none.py"), name.split(".")
-    if own is not None and path.with_suffix("").parts[-len(parts) :] == tuple(parts):
-        return own
-    return import_module(name)
-
-
 def _find_stage(text: str, spider: Any) -> Any:
     """The class, function or object that a text names. Raises ``UsageError``."""
     place = BUILT_IN.get(text, text)
     if ":" in place:
-        module, _, path = place.partition(":")
         try:
-            found: Any = _load_module(module, spider)
-            for part in path.split("."):
-                found = getattr(found, part)
+            return find_named(place, spider)
         except (ImportError, AttributeError, ValueError) as error:
             raise UsageError(f"the stage {text!r} cannot be imported: {error}") from error
-        return found
     installed = {point.name: point for point in entry_points(group=GROUP)}
     if text not in installed:
         names = ", ".join(sorted({*BUILT_IN, *installed}))

@@ -115,6 +115,7 @@ FAULTS: Mapping[Fault, FaultRow] = check_complete(
             FaultKind.TRANSIENT, _NOTHING, "the gateway that fetches for us could not get the page"
         ),
         Fault.UNWANTED: FaultRow(FaultKind.SETTLED, _NOTHING, "its type is none of files.types"),
+        Fault.IGNORED: FaultRow(FaultKind.SETTLED, _NOTHING, "a hook refuses it"),
         Fault.BUDGET: FaultRow(FaultKind.SETTLED, _NOTHING, "a budget of its host is spent"),
         Fault.TRAP: FaultRow(
             FaultKind.SETTLED, _NOTHING, "it is one of many pages without anything new: their budget is spent"
@@ -127,6 +128,7 @@ FAULTS: Mapping[Fault, FaultRow] = check_complete(
             FaultKind.HOPELESS, _NOTHING, "the spider's code took longer than parse.callback_timeout"
         ),
         Fault.PIPELINE: FaultRow(FaultKind.TRANSIENT, _NOTHING, "a pipeline step failed on an item"),
+        Fault.HOOK: FaultRow(FaultKind.TRANSIENT, _NOTHING, "a hook failed"),
         Fault.PARSE_TIMEOUT: FaultRow(
             FaultKind.HOPELESS,
             _NOTHING,

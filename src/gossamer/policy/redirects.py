@@ -76,6 +76,27 @@ def _hop_key(unique_key: str, target: str) -> str:
     return sha256(f"{unique_key} {target}".encode("utf-8", "surrogatepass")).hexdigest()
 
 
+def replace_request(request: Request, wanted: Request, *, limit: int) -> Request:
+    """The request that a hook wants in the place of another: counted as a redirect, so that there is an end.
+
+    Raises :class:`FetchError` with ``REDIRECT_LIMIT``.
+    """
+    chain = (*request.redirects, request.url)
+    if len(chain) > limit:
+        raise FetchError(
+            Fault.REDIRECT_LIMIT,
+            f"{format_count(limit, 'redirect')}, the last by a hook, to {wanted.url[:200]}",
+        )
+    return wanted.replace(
+        redirects=chain,
+        depth=request.depth,
+        via=request.via,
+        trace=request.trace,
+        # The same URL once more, with a token for instance, is not a duplicate of itself.
+        dont_filter=wanted.dont_filter or wanted.url in chain,
+    )
+
+
 def _method_and_body(request: Request, status: int) -> tuple[str, bytes]:
     if (status == 303 and request.method not in ("GET", "HEAD")) or (
         status in (301, 302) and request.method == "POST"

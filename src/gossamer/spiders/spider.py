@@ -12,7 +12,9 @@ from gossamer.core.errors import UsageError
 from gossamer.core.requests import Request
 from gossamer.spiders.rules import Rule, requests_by_rules
 
-RESERVED = frozenset({"name", "browser", "rules", "settings", "pipelines", "handle_httpstatus_list"})
+RESERVED = frozenset({"name", "browser", "rules", "settings", "pipelines", "hooks", "handle_httpstatus_list"})
+HOOK_METHODS = ("on_start", "on_request", "on_response", "on_error", "on_output")
+"""What a hook may have, one of them at least."""
 
 
 class Spider:
@@ -56,6 +58,13 @@ class Spider:
     with ``process_item(item, spider)``, or text that names one (``module:Name``, ``drop-duplicates``). They
     run before validation, or when their ``order`` says (:class:`~gossamer.core.stages.StageOrder`); a
     parameter ``page`` gets the response that the item was found on.
+    """
+
+    hooks: Sequence[Any] = ()
+    """What every request and answer passes: objects or classes with ``on_request(request)``,
+    ``on_response(response)``, ``on_error(request, failure)``, ``on_output(response, output)`` or
+    ``on_start(requests)``, functions (of requests), or text that names one (``module:Name``). The spider may
+    have these methods itself; see "Hooks" among the guides.
     """
 
     def __init__(self, **arguments: Any) -> None:
@@ -180,3 +189,8 @@ class Spider:
 def _is_code(value: Any) -> bool:
     """Methods and properties are not arguments."""
     return callable(value) or isinstance(value, property)
+
+
+def may_have_hooks(spider: Spider | type[Spider]) -> bool:
+    """Whether requests of a spider may pass hooks: callbacks can have the same names."""
+    return bool(spider.hooks) or any(hasattr(spider, name) for name in HOOK_METHODS)

@@ -29,7 +29,7 @@ from gossamer.policy.scope import Scope
 from gossamer.runtime.known_secrets import remember_secrets
 from gossamer.spiders.generic import GenericSpider
 from gossamer.spiders.rules import check_rules
-from gossamer.spiders.spider import Spider
+from gossamer.spiders.spider import Spider, may_have_hooks
 from gossamer.targets.arguments import read_arguments, target_text
 from gossamer.targets.scrapy_files import adapt_class, find_project_spiders
 from gossamer.targets.spider_files import class_in_file, spiders_in_file
@@ -52,6 +52,7 @@ class CrawlTarget(Record, frozen=True):
     """What is sent, by origin, for the user and password of start URLs; it is in none of the above."""
     logs_in: bool = False
     """Whether a spider that may be chosen has ``log_in()``."""
+    has_hooks: bool = False  # whether one of them may have hooks
 
     def __repr__(self) -> str:  # without the authorizations
         return f"<CrawlTarget {self.text}>"
@@ -145,6 +146,7 @@ def _of_class(spider_class: type[Spider], arguments: Mapping[str, str]) -> Crawl
         choose=lambda _: spider,
         authorizations=given,
         logs_in=spider.logs_in,
+        has_hooks=may_have_hooks(spider),
     )
 
 
@@ -320,6 +322,7 @@ def _of_url(url: str, arguments: Mapping[str, str], project: Path | None) -> Cra
         choose=choose,
         authorizations=given,
         logs_in=any(spider_class.login_url and spider_class.log_in for spider_class in found),
+        has_hooks=any(map(may_have_hooks, found)),
     )
 
 

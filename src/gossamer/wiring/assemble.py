@@ -46,13 +46,13 @@ from gossamer.runtime.process_name import worker_name
 from gossamer.runtime.user_code import describe_line
 from gossamer.spiders.spider import Spider
 from gossamer.targets.discovery import CrawlTarget
-from gossamer.targets.launch import launch_from, overridden_by
 from gossamer.wiring.backends import Backends, open_backends
 from gossamer.wiring.budgets import open_meter
 from gossamer.wiring.committers import wrap_committer
 from gossamer.wiring.extractors import extractor_of
 from gossamer.wiring.fetchers import touches_network
-from gossamer.wiring.job_choice import choose_job
+from gossamer.wiring.hooks import open_hooks
+from gossamer.wiring.job_choice import choose_job, take_up_changes
 from gossamer.wiring.metrics import watched_committer
 from gossamer.wiring.page_tasks import add_keepers, due_requests, screenshots_of
 from gossamer.wiring.pipelines import pipeline_of
@@ -72,6 +72,7 @@ from gossamer.wiring.traces import traced_parts
 from gossamer.wiring.traps import open_traps
 
 if TYPE_CHECKING:
+    from gossamer.callbacks.hooks import SpiderHooks
     from gossamer.wiring.archives import JobArchive
 
 ALONE_IDLE_S = 1.0
@@ -91,8 +92,9 @@ class CrawlParts(Record, frozen=True):
     guard: AddressGuard
     authorizations: Mapping[str, str]  # for the origins of start URLs with user and password
     settings: Settings  # with what a person changed of the job
-    changes: tuple[SettingChange, ...] = ()
     archive: JobArchive | None = None  # of this process
+    hooks: SpiderHooks | None = None  # what requests and answers pass
+    changes: tuple[SettingChange, ...] = ()
     watchers: tuple[WorkWatcher, ...] = ()  # sinks that want to know how the worker does, too
 
     def __repr__(self) -> str:  # without the authorizations
@@ -104,7 +106,8 @@ class CrawlParts(Record, frozen=True):
         Raises ``UsageError`` for what the spider's ``start()`` raises or gives.
         """
         try:
-            async for request in results_of(spider.start()):
+            first = results_of(spider.start())
+            async for request in first if self.hooks is None else self.hooks.pass_start(spider, first):
                 if not isinstance(request, Request):
                     raise UsageError(
                         f"start() of the spider {spider.name!r} gave {request!r}, which is not a Request"
@@ -133,6 +136,14 @@ class CrawlParts(Record, frozen=True):
                     "write it into start_urls, or give the Request headers with an Authorization"
                 )
 
+    async def close_steps(self) -> list[str]:
+        """Close pipelines and hooks; tracebacks of those that fail. Idempotent."""
+        await self.pipeline.close()
+        if self.hooks is None:
+            return self.pipeline.failures
+        await self.hooks.close()
+        return [*self.pipeline.failures, *self.hooks.failures]
+
     async def close(self) -> None:
         """Let go of everything, in reverse order, whatever raises on the way."""
         await self.closing.aclose()
@@ -160,26 +171,12 @@ async def wire_crawl(
         await opening.enter_async_context(backends.requests.lock_target(target.text))
         goes_back = settings.freshness.recrawl != "off"
         job, resumed = await choose_job(backends, target, fresh=fresh, goes_back=goes_back, key=key)
-        changes = await _take_up_changes(backends, job, launch)
+        changes = await take_up_changes(backends, job, launch)
         settings = with_changes(settings, {change.key: change.value for change in changes})
         more = opening.enter_context(open_sinks(settings))
         wired = await assemble_worker(settings, target, backends, job, sinks=(*sinks, *more), resumed=resumed)
         watchers = tuple(sink for sink in more if isinstance(sink, WorkWatcher))
         return replace(_closed_with(wired, opening), changes=changes, watchers=watchers)
-
-
-async def _take_up_changes(backends: Backends, job: Job, launch: bytes) -> tuple[SettingChange, ...]:
-    """What a person changed of a job, but for settings that whoever runs it now says in another way."""
-    changes = await backends.book.read_changes(job)
-    new = launch_from(launch)
-    if new is None:
-        return changes
-    former = launch_from(await backends.book.read_launch(job))
-    said = overridden_by(new, former)
-    if stale := [change.key for change in changes if change.key in said]:
-        await backends.book.save_changes(job, (), stale)
-    await backends.book.save_launch(job, launch)
-    return tuple(change for change in changes if change.key not in said)
 
 
 async def wire_member(
@@ -228,7 +225,7 @@ async def assemble_worker(
             series=backends.series,
             fetcher=fetcher,
             robots=_make_robots_gate(settings, fetcher, backends),
-            extractor=extractor_of(settings, target, opening.enter_context(ExitStack())),
+            extractor=extractor_of(settings, target, opening.enter_context(ExitStack()), ways.hooks),
             pipeline=pipeline,
             admission=_make_admission(ways, router, meter),
             sink=ways.sink,
@@ -242,13 +239,14 @@ async def assemble_worker(
         parts = traced_parts(settings.traces, replace(parts, login=_open_login(ways, parts)))
         parts = await add_keepers(settings, target, backends, parts)
         rest = (resumed, opening.pop_all(), ways.guard, target.authorizations, settings)
-        return CrawlParts(parts, _shift_options(ways), pipeline, backends, *rest, archive=ways.archive)
+        return CrawlParts(parts, _shift_options(ways), pipeline, backends, *rest, ways.archive, ways.hooks)
 
 
 async def _open_ways(
     ways: RouteParts, job: Job, opening: AsyncExitStack, *, is_extracting: bool
 ) -> tuple[RouteParts, Fetcher, Router]:
     await begin_spending(ways, opening)
+    ways = replace(ways, hooks=await open_hooks(ways.settings, ways.target, ways.clock, opening))
     if is_extracting:
         return ways, *await _deferral().open_archived_ways(ways, opening)
     ways = replace(ways, archive=await _open_archive(ways.settings, job, opening))

@@ -15,6 +15,7 @@ from gossamer.ports.fetcher import Fetcher
 from gossamer.ports.router import Router
 from gossamer.targets.discovery import CrawlTarget
 from gossamer.wiring.archives import open_reader
+from gossamer.wiring.hooks import with_response_hooks
 from gossamer.wiring.routing import RouteParts, open_router, plan_of
 
 
@@ -37,7 +38,8 @@ async def open_archived_ways(parts: RouteParts, opening: AsyncExitStack) -> tupl
 
     Raises what opening the archive raises, and what reading the lists of proxies raises.
     """
-    fetcher = ArchivedFetcher(open_reader(parts.settings), tag_of(parts.job))
+    archived = ArchivedFetcher(open_reader(parts.settings), tag_of(parts.job))
+    fetcher = with_response_hooks(archived, parts.hooks)
     opening.push_async_callback(fetcher.close)
     if BROWSER_LANE not in parts.lanes:
         return fetcher, FixedRouter()

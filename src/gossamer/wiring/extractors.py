@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import ExitStack
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from gossamer.callbacks.extractor import ExtractorOptions, SpiderExtractor
 from gossamer.callbacks.watchdog import Watchdog
@@ -14,8 +15,13 @@ from gossamer.parse.isolation.process import IsolatedExaminer
 from gossamer.ports.extractor import Extractor
 from gossamer.targets.discovery import CrawlTarget
 
+if TYPE_CHECKING:
+    from gossamer.callbacks.hooks import SpiderHooks
 
-def extractor_of(settings: Settings, target: CrawlTarget, closing: ExitStack) -> Extractor:
+
+def extractor_of(
+    settings: Settings, target: CrawlTarget, closing: ExitStack, hooks: SpiderHooks | None = None
+) -> Extractor:
     """What runs the spiders, with a process for suspicious pages and a watch on the event loop."""
     parse = settings.parse
     isolation = IsolatedExaminer(
@@ -27,14 +33,19 @@ def extractor_of(settings: Settings, target: CrawlTarget, closing: ExitStack) ->
         )
     )
     closing.callback(isolation.close)
-    closing.enter_context(Watchdog(asyncio.get_running_loop()))
+    watchdog = closing.enter_context(Watchdog(asyncio.get_running_loop()))
     options = ExtractorOptions(
         follow_nofollow=settings.follow_nofollow,
         max_links=parse.max_links,
         max_inline_bytes=parse.max_inline_bytes,
         callback_timeout_s=parse.callback_timeout,
     )
-    return compare_pages(settings, SpiderExtractor(target.choose, options, isolation=isolation))
+    passage = None if hooks is None else hooks.pass_output
+    extractor = SpiderExtractor(target.choose, options, isolation=isolation, pass_output=passage)
+    if hooks is not None:
+        hooks.read_response = extractor.read_response
+        watchdog.finders = (*watchdog.finders, hooks.find_call)
+    return compare_pages(settings, extractor)
 
 
 def compare_pages(settings: Settings, extractor: Extractor) -> Extractor:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from gossamer.core.errors import JobBusyError, UsageError
 from gossamer.core.jobs import Job
 from gossamer.core.lifecycle import OVER, JobState
+from gossamer.core.steering import SettingChange
 from gossamer.targets.discovery import CrawlTarget
+from gossamer.targets.launch import launch_from, overridden_by
 from gossamer.wiring.backends import Backends
 
 
@@ -36,3 +38,17 @@ async def choose_job(
             raise UsageError(f"{made.id} is {made.state}: what was to be crawled once was crawled")
         return made, True
     return await backends.book.create(target.name, target.text, key=key), False
+
+
+async def take_up_changes(backends: Backends, job: Job, launch: bytes) -> tuple[SettingChange, ...]:
+    """What a person changed of a job, but for settings that whoever runs it now says in another way."""
+    changes = await backends.book.read_changes(job)
+    new = launch_from(launch)
+    if new is None:
+        return changes
+    former = launch_from(await backends.book.read_launch(job))
+    said = overridden_by(new, former)
+    if stale := [change.key for change in changes if change.key in said]:
+        await backends.book.save_changes(job, (), stale)
+    await backends.book.save_launch(job, launch)
+    return tuple(change for change in changes if change.key not in said)

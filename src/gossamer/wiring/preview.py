@@ -33,6 +33,7 @@ from gossamer.runtime.clock import SystemClock
 from gossamer.shared.memory import MemorySharedState
 from gossamer.targets.discovery import CrawlTarget
 from gossamer.wiring.extractors import extractor_of
+from gossamer.wiring.hooks import open_hooks
 from gossamer.wiring.pipelines import pipeline_of
 from gossamer.wiring.routing import RouteParts, open_ways
 from gossamer.wiring.rules import block_rules_of, rules_of, scope_of, trusted_hosts, url_options_of
@@ -95,6 +96,7 @@ async def wire_preview(
         guard = AddressGuard((*trusted_hosts(target.spider), host))
         shared = MemorySharedState(clock)
         ways = _route_parts(settings, target, shared, clock, guard=guard, authorizations=authorizations)
+        ways = replace(ways, hooks=await open_hooks(settings, target, clock, opening))
         fetcher, router = await open_ways(ways, opening)
         rules = _without_budgets(rules_of(settings, touches_network=fetcher.touches_network))
         pipeline = pipeline_of(settings, target)
@@ -103,7 +105,7 @@ async def wire_preview(
         if extractor is None:
             admission = _admission_of(settings, target)
             await pipeline.open_pipeline(target.spider)
-            extractor = extractor_of(settings, target, opening.enter_context(ExitStack()))
+            extractor = extractor_of(settings, target, opening.enter_context(ExitStack()), ways.hooks)
         parts = VisitParts(
             rules=rules,
             fetcher=fetcher,

@@ -30,10 +30,12 @@ from gossamer.ports.sink import Sink
 from gossamer.spiders.spider import Spider
 from gossamer.targets.discovery import CrawlTarget
 from gossamer.wiring.fetchers import fetcher_of, touches_network
+from gossamer.wiring.hooks import with_request_hooks, with_response_hooks
 from gossamer.wiring.page_tasks import guide_of
 from gossamer.wiring.sessions import SessionFetcher, has_identities
 
 if TYPE_CHECKING:
+    from gossamer.callbacks.hooks import SpiderHooks
     from gossamer.wiring.archives import JobArchive
 
 
@@ -55,6 +57,7 @@ class RouteParts(Record, frozen=True, kw_only=True):
     is_alone: bool = True
     archive: JobArchive | None = None  # what keeps every answer; None: they are not kept
     spending: SpendingMeter | None = None  # what counts what the job spends; None: it has no budget
+    hooks: SpiderHooks | None = None  # what requests and answers pass; None: nobody has hooks
 
     def __repr__(self) -> str:  # without the authorizations
         return f"<RouteParts of {self.job.id}>"
@@ -78,14 +81,17 @@ async def open_ways(parts: RouteParts, opening: AsyncExitStack) -> tuple[Fetcher
         guide=guide_of(parts.settings, parts.target),
     )
     own: Fetcher = SessionFetcher(by_way, parts.cookies)
+    if parts.trust is not None:
+        own = TrustingFetcher(own, parts.guard, parts.trust)
+    own = with_request_hooks(own, parts.hooks)
     if parts.settings.cache.on and own.touches_network and not parts.job.is_fleet:
         room = import_module("gossamer.wiring.cache")  # with the archive, which most crawls do without
         own = await room.open_cache(parts.settings, parts.target, parts.clock, own)
     if parts.archive is not None:
         own = parts.archive.wrap_fetcher(own)
-    fetcher: Fetcher = own if parts.trust is None else TrustingFetcher(own, parts.guard, parts.trust)
     if parts.spending is not None:
-        fetcher = BudgetFetcher(fetcher, parts.spending)
+        own = BudgetFetcher(own, parts.spending)
+    fetcher = with_response_hooks(own, parts.hooks)
     opening.push_async_callback(fetcher.close)
     plan = plan_of(parts.settings, parts.target)
     router = await open_router(parts, plan, open_rungs(by_way, plan, parts.lanes))

@@ -14,6 +14,7 @@ from gossamer.policy.faults import FAULTS, FaultKind
 KINDS = {
     FaultKind.SETTLED: {
         Fault.GONE, Fault.ROBOTS, Fault.OUT_OF_SCOPE, Fault.BUDGET, Fault.UNWANTED, Fault.TRAP,
+        Fault.IGNORED,
     },
     FaultKind.THROTTLED: {Fault.THROTTLED},
     FaultKind.MACHINE: {Fault.LOCAL, Fault.PROXY, Fault.BROWSER, Fault.SERVICE},
@@ -26,7 +27,7 @@ KINDS = {
     FaultKind.TRANSIENT: {
         Fault.TIMEOUT_BODY, Fault.INCOMPLETE, Fault.PROTOCOL, Fault.SERVER, Fault.MISSING, Fault.PIPELINE,
         Fault.LOGGED_OUT, Fault.PAGE_CRASH, Fault.SERVICE_FAILED,
-        Fault.PARSE_INTERRUPTED,
+        Fault.PARSE_INTERRUPTED, Fault.HOOK,
     },
     FaultKind.LOST_WORKER: {Fault.EXPIRED},
     FaultKind.HOPELESS: {
@@ -50,6 +51,7 @@ SIGNALS = {
     HostSignalKind.UNUSED: {
         Fault.LOCAL, Fault.PROXY, Fault.BROWSER, Fault.PAGE_CRASH,
         Fault.SERVICE, Fault.SERVICE_FAILED, Fault.BUDGET, Fault.TRAP, Fault.UNWANTED,
+        Fault.IGNORED, Fault.HOOK,
         Fault.GUARD, Fault.BAD_URL, Fault.NOT_ARCHIVED, Fault.ROBOTS, Fault.ROBOTS_UNREACHABLE,
         Fault.HOST_DOWN, Fault.HOST_LOST, Fault.OUT_OF_SCOPE, Fault.CALLBACK, Fault.CALLBACK_TIMEOUT,
         Fault.PIPELINE, Fault.PARSE_TIMEOUT, Fault.PARSE_INTERRUPTED, Fault.UNREADABLE, Fault.EXPIRED,

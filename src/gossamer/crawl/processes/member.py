@@ -132,7 +132,7 @@ async def work_on_job(plan: StartMessage, reader: asyncio.StreamReader, outbox: 
         listening.cancel()
         reporting.cancel()
         await wired.close()
-        for failure in wired.pipeline.failures:
+        for failure in await wired.close_steps():
             outbox.say_failed(failure)
 
 

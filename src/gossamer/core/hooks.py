@@ -1,0 +1,42 @@
+"""What hooks of users' code ask for, on the way from a request to its answer."""
+
+from __future__ import annotations
+
+from gossamer.core.errors import Fault, FetchError
+from gossamer.core.record import Record
+from gossamer.core.requests import Request
+from gossamer.core.results import FetchResult
+
+HOOK_RUNG = "hook"
+"""The rung of answers that a hook gave: nobody was asked."""
+INSTEAD_OF_FAILURE = "instead_of_failure"
+"""The flag of an answer that a hook gave when the host, which was asked, had failed."""
+
+
+class Replacement(Record, frozen=True):
+    """What a hook returns to have another request made in the place of the one that it was given.
+
+    It is settled like a redirect: scope, robots.txt and politeness apply to the new request as to any other.
+    """
+
+    request: Request
+
+
+class HookError(FetchError):
+    """A hook ends a fetch: it failed, it refuses, or it wants another request instead.
+
+    ``fetched`` is the answer that was there by then, ``request`` the request that takes the place of the one
+    that was fetched.
+    """
+
+    def __init__(
+        self,
+        fault: Fault,
+        detail: str = "",
+        *,
+        fetched: FetchResult | None = None,
+        request: Request | None = None,
+    ) -> None:
+        super().__init__(fault, detail)
+        self.fetched = fetched
+        self.request = request

@@ -1,0 +1,57 @@
+"""What hooks change of a request just before it is sent: what they may, and what nobody is told. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gossamer.core.requests import Request
+from gossamer.policy.request_secrets import header_secrets
+from gossamer.policy.urls import origin_of
+
+FIXED = (
+    "callback",
+    "errback",
+    "priority",
+    "dont_filter",
+    "lane",
+    "fetch",
+    "saves",
+    "cb_kwargs",
+    "unique_key",
+)
+"""Fields that decided something before a request was sent: to change them then has no effect."""
+
+
+def explain_wrong_change(request: Request, sent: Request) -> str:
+    """Why a request cannot be sent in the place of another; empty: it can."""
+    origin, other = origin_of(request.url), origin_of(sent.url)
+    if origin != other:
+        return (
+            f"it changed the URL from {origin} to {other}: scope, robots.txt and politeness were those of "
+            f"{origin}. Return Replacement(request) to have another request made instead"
+        )
+    wrong = [name for name in FIXED if getattr(request, name) != getattr(sent, name)]
+    if wrong:
+        return (
+            f"it changed {', '.join(wrong)}, which cannot be changed any more when a request is sent. "
+            "Return Replacement(request) to have another request made instead"
+        )
+    return ""
+
+
+def list_changed_values(request: Request, sent: Request) -> tuple[str, ...]:
+    """The values that only the request that is sent has: they may be secrets, whatever their names are."""
+    return tuple(dict.fromkeys(_walk_changes(request, sent)))
+
+
+def _walk_changes(request: Request, sent: Request) -> Iterator[str]:
+    former = {name.lower(): value for name, value in request.headers.items()}
+    for name, value in sent.headers.items():
+        if former.get(name.lower()) != value:
+            yield from header_secrets(name, value)
+    if sent.url != request.url:
+        yield sent.url
+        yield sent.url.partition("?")[2]
+    proxy = sent.meta.get("proxy")
+    if isinstance(proxy, str) and proxy != request.meta.get("proxy"):
+        yield proxy
