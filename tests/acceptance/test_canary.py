@@ -23,7 +23,7 @@ from kit.web import open_web
 
 CRAWL = ("crawl", "canary.py", "--delay", "0", "--per-host", "4", "-s", "log.level=debug")
 SENT = {"url", "cookie", "api_key", "proxy", "proxy_list", "gateway", "log_in", "body"}
-SENT |= {"request_header", "request_cookie"}
+SENT |= {"request_header", "request_cookie", "auth", "token", "own_cookie", "json"}
 NEEDED = {"entry", "queue", "delayed", "lease", "dead", "shared"}
 """Tables of what is still to be sent: a request is kept as it is, and so are cookies."""
 
@@ -152,7 +152,7 @@ def test_no_answer_of_the_command_line_has_one(site: Site, crawled: Path, as_jso
         assert "no way to" in ask("status failing")
         code = "raise ValueError(spider.password)"
         assert "ValueError: ***" in ask(f"shell http://{site.host}/ {told} -c", code, code=2)
-        assert ask("export canary").count("\n") == 3
+        assert ask("export canary").count("\n") == 5
 
 
 async def test_no_answer_of_the_api_has_one(

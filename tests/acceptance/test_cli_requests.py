@@ -72,6 +72,7 @@ def test_attempts_tell_requests_to_one_url_apart(crawled, site):
         "cb_kwargs": {"page": 2},
         "meta": [],
         "redirected_by": "",
+        "options": [],
     }
     (plain,) = asked(f"attempts search --url {site.url}/plain", cwd=crawled)
     assert (plain["method"], plain["request"], plain["flags"]) == ("GET", None, [])

@@ -16,7 +16,7 @@ from gossamer.testing.site import SiteResponse
 PLACES = (
     "url", "header", "cookie", "api_key", "proxy", "proxy_list", "gateway", "argument", "log_in", "body",
     "meta", "cb_kwargs", "request_header", "request_cookie", "redis", "postgres", "broker",
-    "answer_cookie", "webhook", "mail",
+    "answer_cookie", "webhook", "mail", "auth", "token", "own_cookie", "json",
 )  # fmt: skip
 SECRETS: Mapping[str, str] = {place: f"canary{place.replace('_', '')}7d1f" for place in PLACES}
 ENVIRONMENT = {
@@ -52,6 +52,16 @@ class Canary(Spider):
         yield self.request("http://gateway.example/", fetch="gateway:mine")
         yield self.request("http://proxied.example/", fetch="http+datacenter")
         yield Request("http://me:{url}@{host}/userinfo", self.parse_page)
+        for number, auth in enumerate([("me", "{auth}"), "{token}"]):
+            for place in ("dead", "raise", "drop", "moved"):
+                yield Request(
+                    f"http://{host}/{{place}}?own={{number}}",
+                    self.parse_page,
+                    errback=self.give_up,
+                    auth=auth,
+                    cookies={{"own": "{own_cookie}"}},
+                    json={{"password": "{json}", "n": number}},
+                )
 
     def request(self, url, **options):
         return Request(
@@ -69,14 +79,17 @@ class Canary(Spider):
     def parse_page(self, response, api_key=""):
         request = response.request
         self.logger.warning("%r %s %s %s %s", request, request.headers, request.meta, api_key, request.body)
-        if request.url.endswith("/raise"):
-            raise ValueError(f"{{request!r}} {{request.headers}} {{self.password}} {{api_key}}")
-        if request.url.endswith("/drop"):
+        self.logger.warning("%s %s", request.auth, request.cookies)
+        if "/raise" in request.url:
+            own = f"{{request.auth}} {{request.cookies}} {{request.body}}"
+            raise ValueError(f"{{request!r}} {{request.headers}} {{self.password}} {{api_key}} {{own}}")
+        if "/drop" in request.url:
             yield Offer(url=request.url, price=self.password)
         yield {{"url": response.url}}
 
     def give_up(self, failure):
-        warnings.warn(f"{{failure!r}} {{failure.request!r}} {{failure.request.headers}}")
+        own = f"{{failure.request.auth}} {{failure.request.cookies}} {{failure.request.body}}"
+        warnings.warn(f"{{failure!r}} {{failure.request!r}} {{failure.request.headers}} {{own}}")
 """
 FAILING = """
 import os

@@ -8,7 +8,6 @@ admitted (canonical, fingerprinted, placed); a :class:`Lease` is an entry handed
 
 from __future__ import annotations
 
-from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -18,6 +17,14 @@ from gossamer.core.browsing import Browsing, check_browsing
 from gossamer.core.files import Saving, check_saving
 from gossamer.core.record import Record
 from gossamer.core.redaction import hide_userinfo
+from gossamer.core.request_options import (
+    OWN_OPTIONS,
+    Cookies,
+    encode_body,
+    has_own_options,
+    own_options_of,
+    split_omitted,
+)
 from gossamer.core.rungs import check_rung
 from gossamer.core.storable import (
     as_stored,
@@ -59,7 +66,6 @@ _KINDS: dict[str, type] = {
     "is_anywhere": bool,
 }
 """What the fields of a request must be: a stored request of other types could not be read again."""
-_FIELDS, _TYPES = attrgetter(*_KINDS), tuple(_KINDS.values())
 
 
 class Request(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -71,6 +77,13 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True):
     kind of worker it needs, ``fetch`` the way to fetch it. ``browser`` says what a browser does on the page;
     without ``fetch`` it means ``fetch="browser"``. ``unique_key`` stands for the URL where requests are told
     apart: another URL, which is known then, or any text, by which this request is no other's duplicate.
+
+    ``json`` (any JSON) and ``form`` (a dict, or pairs) become the body, with its Content-Type and the method
+    POST. ``cookies`` (values by name, or dicts as in Scrapy) go into the session's jar, for the host of the
+    URL. ``auth`` is ``(user, password)`` or a token, for the origin of the URL. A header whose value is
+    ``None`` is not sent, even if the settings or the client have one (``omit_headers``). ``timeout`` (seconds
+    from connecting to the last byte), ``max_size`` (bytes of the body) and ``max_retries`` replace the
+    settings; ``delay`` is how many seconds it waits, at least, from when it is yielded.
     """
 
     url: str
@@ -97,15 +110,26 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True):
     saves: Saving | None = None  # the answer becomes a file (``response.file``); None: a page
     lastmod: float = 0.0  # when its page changed, as a sitemap or a listing says; 0: nobody says
     follow_rules: bool = False  # the spider's rules apply to its page, besides its callback
+    json: Any = None  # becomes the body, and is None then
+    form: Any = None  # becomes the body, and is None then
+    cookies: Cookies | None = None
+    auth: Any = None  # a secret: the value of Authorization, once it is made
+    omit_headers: tuple[str, ...] | None = None  # in lower case
+    timeout: float | None = None
+    max_size: int | None = None
+    max_retries: int | None = None
+    delay: float | None = None
 
     def __post_init__(self) -> None:
         if self.callback is not None and type(self.callback) is not str:
             force_setattr(self, "callback", callback_name(self.callback, "callback"))
         if self.errback is not None and type(self.errback) is not str:
             force_setattr(self, "errback", callback_name(self.errback, "errback"))
-        if tuple(map(type, _FIELDS(self))) != _TYPES:
+        if not _are_of_their_kinds(self):
             for name, kind in _KINDS.items():
                 force_setattr(self, name, convert_field(name, getattr(self, name), kind))
+        if self.json is not None or self.form is not None or has_own_options(self):
+            self._settle_options()
         if not self.url.startswith(("http://", "https://")):
             check_absolute(self.url)
         if self.method != "GET":
@@ -120,6 +144,16 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True):
             check_rung(self.fetch)
         if self.body or self.headers or self.meta or self.cb_kwargs:
             self.validate()
+
+    def _settle_options(self) -> None:
+        """Put ``json`` or ``form`` into the body, and what it says of itself besides into its stored form."""
+        if self.json is not None or self.form is not None:
+            self._set_fields(encode_body(self))
+        self._set_fields(own_options_of({name: getattr(self, name) for name in OWN_OPTIONS}))
+
+    def _set_fields(self, values: dict[str, Any]) -> None:
+        for name, value in values.items():
+            force_setattr(self, name, value)
 
     def __repr__(self) -> str:
         """What it asks for, without what it carries: headers, ``meta`` and body may hold secrets."""
@@ -137,6 +171,8 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True):
         if self.body:
             check_size("body", len(self.body))
         if self.headers:
+            if None in self.headers.values():
+                self._set_fields(split_omitted(self.headers, self.omit_headers))
             force_setattr(self, "headers", headers_as_stored(self.headers))
         if self.meta:
             force_setattr(self, "meta", as_stored(self.meta, "meta"))
@@ -156,6 +192,27 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True):
     def band(self) -> int:
         """The priority band, 0 (first) to ``BANDS - 1``: where it goes among those of all hosts."""
         return band_of(self.rank)
+
+
+def _are_of_their_kinds(request: Request) -> bool:
+    """Whether every field is what ``_KINDS`` says; written out, since every request pays for it."""
+    return (
+        type(request.url)
+        is type(request.method)
+        is type(request.lane)
+        is type(request.session)
+        is type(request.fetch)
+        is type(request.unique_key)
+        is type(request.via)
+        is type(request.trace)
+        is type(request.archived)
+        is str
+        and type(request.headers) is type(request.meta) is type(request.cb_kwargs) is dict
+        and type(request.priority) is type(request.depth) is int
+        and type(request.lastmod) is float
+        and type(request.body) is bytes
+        and type(request.dont_filter) is type(request.follow_rules) is type(request.is_anywhere) is bool
+    )
 
 
 class Entry(Record, frozen=True, kw_only=True):
@@ -210,3 +267,4 @@ class RequestPreview(Record, frozen=True, kw_only=True):
     cb_kwargs: dict[str, Any] = {}  # long values are cut, and are then strings
     meta: tuple[str, ...] = ()  # the names in ``meta``
     redirected_by: str = ""  # the URL whose redirect led here
+    options: tuple[str, ...] = ()  # what else it says, without secrets: ``timeout 5``, ``auth``

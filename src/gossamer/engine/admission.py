@@ -19,6 +19,7 @@ from gossamer.policy.budgets import BudgetOverrun
 from gossamer.policy.scope import OFFSITE, Scope
 from gossamer.policy.traps import TrapCounter
 from gossamer.policy.urls import UrlOptions
+from gossamer.runtime.clock import SystemClock
 
 REMEMBERED = 100_000
 """URLs and fingerprints kept in memory (about 25 MB of each at most); beyond it, memory starts anew."""
@@ -34,7 +35,7 @@ class Admission:
     worker takes would wait forever; ``max_depth`` is the frontier's own bound. ``lane_for`` chooses among the
     lanes by a request and its host. Without ``takes_files`` requests for files are refused. ``find_overrun``
     names the spent budget for which a link is not taken, or goes last, by its URL, its depth, and whether it
-    is to a file.
+    is to a file. ``now`` is the frontier's time, from which requests with a delay wait.
     """
 
     def __init__(
@@ -50,6 +51,7 @@ class Admission:
         find_overrun: Callable[[str, int, bool], BudgetOverrun | None] | None = None,
         lane_for: Callable[[Request, str], str] | None = None,
         takes_files: bool = True,
+        now: Callable[[], float] | None = None,
     ) -> None:
         self._scope = scope
         self.traps = traps or TrapCounter()
@@ -61,6 +63,7 @@ class Admission:
         self._lane_for = lane_for
         self._find_overrun = find_overrun
         self._takes_files = takes_files
+        self._now = now or SystemClock().now
         self._places: dict[str, Place | str] = {}
         self._inside: set[int] = set()
 
@@ -82,7 +85,7 @@ class Admission:
             request = request.replace(url=url)  # with dicts of its own: `start()` may go on with the others
         if self._lane_for is not None:
             request = request.replace(lane=self._lane_for(request, host))
-        return _make_entry(request, fingerprint, host)
+        return self._make_entry(request, fingerprint, host)
 
     def admit_links(
         self, parent: Request, requests: Iterable[Request], dropped: dict[str, int]
@@ -122,7 +125,7 @@ class Admission:
             child = request.replace(url=url, depth=own_depth, via=via, lane=lane)
             if overrun is not None:
                 child = child.replace(priority=LAST)
-            entries.append(_make_entry(child, fingerprint, host))
+            entries.append(self._make_entry(child, fingerprint, host))
         return tuple(entries)
 
     def count_page(
@@ -169,6 +172,18 @@ class Admission:
         fingerprint = urls.fingerprint_of(request.method, canonical, request.body, self._key)
         return canonical, urls.file_twin_of(fingerprint), urls.host_key(canonical)
 
+    def _make_entry(self, request: Request, fingerprint: int, host: str) -> Entry:
+        """When a page changed, and how long its request waits, go with the entry."""
+        if not (request.lastmod or request.delay):
+            return Entry(request=request, fingerprint=fingerprint, host=host)
+        return Entry(
+            request=request.replace(lastmod=0.0, delay=None),
+            fingerprint=fingerprint,
+            host=host,
+            due_at=self._now() + request.delay if request.delay else 0.0,
+            lastmod=request.lastmod,
+        )
+
     def _check_request(self, request: Request) -> Place | str:
         canonical = urls.canonicalise_url(request.url, self._options)
         if canonical is None:
@@ -202,11 +217,3 @@ def _leave_out_pages(requests: Iterable[Request], dropped: dict[str, int]) -> li
 def _count_drop(dropped: dict[str, int], reason: str) -> None:
     key = DropKind.LINK.key_of(reason)
     dropped[key] = dropped.get(key, 0) + 1
-
-
-def _make_entry(request: Request, fingerprint: int, host: str) -> Entry:
-    """When a page changed goes with the entry: no frontier has to keep it."""
-    if request.lastmod:
-        whole = request.replace(lastmod=0.0)
-        return Entry(request=whole, fingerprint=fingerprint, host=host, lastmod=request.lastmod)
-    return Entry(request=request, fingerprint=fingerprint, host=host)

@@ -213,7 +213,7 @@ class FileKeeper:
 def _is_somebodys(request: Request) -> bool:
     """Whether the answer may be meant for one visitor, or is to be compared with what the user has."""
     return (
-        bool(request.session)
+        bool(request.session or request.auth or request.cookies)
         or is_conditional(request.headers)
         or not _PERSONAL.isdisjoint(name.lower() for name in request.headers)
     )

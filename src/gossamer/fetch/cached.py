@@ -51,6 +51,7 @@ class CachedFetcher:
     async def fetch(self, request: Request, route: Route = DIRECT) -> FetchResult:
         """See :class:`~gossamer.ports.fetcher.Fetcher`. Raises ``StorageError``, too."""
         is_plain = request.browser is None and request.saves is None and not request.headers
+        is_plain = is_plain and not (request.auth or request.cookies or request.omit_headers)
         if request.method != "GET" or request.body or not is_plain:
             return await self._fetcher.fetch(request, route)
         known = await self._find_page(request.url, route)

@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from gossamer.core.errors import StorageError, UsageError
+from gossamer.core.request_options import has_own_options
 from gossamer.core.requests import Entry, Request
 
 _SCHEMES = {"s": "https://", "p": "http://"}  # by the first letter of a URL part; "=": the URL as it is
@@ -106,6 +107,7 @@ def _is_usual(request: Request) -> bool:
         or request.follow_rules
         or request.unique_key
         or request.is_anywhere
+        or has_own_options(request)
     )
 
 

@@ -176,7 +176,7 @@ def _changed_entry(parts: ActionParts, job: Job, letter: DeadLetter, change: dic
     if urls.origin_of(canonical) != urls.origin_of(former.request.url):  # as with a redirect to there
         if request.body:
             raise UsageError(f"the request has a body, which is not sent to {urls.origin_of(canonical)}")
-        request = request.replace(headers=without_credentials(request.headers))
+        request = request.replace(headers=without_credentials(request.headers), auth=None, cookies=None)
     return Entry(
         request=request.replace(url=canonical, redirects=(), unique_key=""),
         fingerprint=urls.fingerprint_of(request.method, canonical, request.body, job.key),

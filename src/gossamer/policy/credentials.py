@@ -6,10 +6,10 @@ only: the canonical form of a URL is without them, so that they reach no queue, 
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Iterable, Iterator
 from urllib.parse import unquote, unquote_to_bytes
 
+from gossamer.core.authorization import encode_basic
 from gossamer.policy.url_parser import parse_url
 from gossamer.policy.urls import origin_of
 
@@ -20,11 +20,6 @@ def basic_authorization(user_info: str) -> str:
         return ""
     user, _, password = user_info.partition(":")
     return encode_basic(unquote_to_bytes(user), unquote_to_bytes(password))
-
-
-def encode_basic(user: bytes, password: bytes) -> str:
-    """The value of Authorization, or of Proxy-Authorization, for a user and a password."""
-    return "Basic " + b64encode(user + b":" + password).decode("ascii")
 
 
 def passwords_in(urls: Iterable[str]) -> Iterator[str]:

@@ -104,7 +104,7 @@ def _differs(request: Request, former: Request, own_meta: Collection[str]) -> bo
 
 def _brought_by(request: Request, own_meta: Collection[str]) -> tuple[object, ...]:
     meta = {name: value for name, value in request.meta.items() if name not in own_meta}
-    return request.cb_kwargs, meta, request.headers, request.session
+    return request.cb_kwargs, meta, request.headers, request.session, request.omit_headers
 
 
 def _as_kept(brought: object) -> bytes:

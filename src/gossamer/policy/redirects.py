@@ -47,13 +47,15 @@ def follow_redirect(request: Request, url: str, status: int, location: str, *, l
     if target is None or urls.canonicalise_url(target) is None:  # no URL, another scheme, longer than any URL
         raise FetchError(Fault.BAD_REDIRECT, f"status {status} with the Location {location[:200]!r}")
     method, body = _method_and_body(request, status)
-    headers = request.headers
+    headers, auth = request.headers, request.auth
+    if request.body and not body:
+        headers = {name: value for name, value in headers.items() if not name.lower().startswith("content-")}
     if urls.origin_of(target) != urls.origin_of(url):
         if body:
             raise FetchError(
                 Fault.BAD_REDIRECT, f"status {status} would send the body to {urls.origin_of(target)}"
             )
-        headers = without_credentials(headers)
+        headers, auth = without_credentials(headers), None
     if url.startswith("https:") and target.startswith("http:"):
         headers = {name: value for name, value in headers.items() if name.lower() != "referer"}
     return request.replace(
@@ -61,6 +63,9 @@ def follow_redirect(request: Request, url: str, status: int, location: str, *, l
         method=method,
         body=body,
         headers=headers,
+        auth=auth,
+        cookies=None,  # they are in the session's jar, which knows whom they are for
+        delay=None,
         redirects=chain,
         unique_key=_hop_key(request.unique_key, target),
         # A page that redirects to itself (to set a cookie) is not a duplicate of itself; the limit ends it.

@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import unquote_plus
 
 from gossamer.core.redaction import hide_userinfo
+from gossamer.core.request_options import has_own_options
 from gossamer.core.requests import Request, RequestPreview
 from gossamer.policy.redirects import is_credential
 from gossamer.policy.secret_names import HIDDEN, is_secret
@@ -42,7 +43,7 @@ _LABEL = re.compile(r"(?<![\w-])([\w-]++)[\"'\]\\]{0,9}\s{0,9}[=:>]")
 def preview_of(request: Request) -> RequestPreview | None:
     """What to keep of a request; ``None`` for one that its URL says all about, as of nearly all."""
     special = request.body or request.headers or request.cb_kwargs or request.meta or request.redirects
-    if not special and request.method == "GET":
+    if not special and request.method == "GET" and not has_own_options(request):
         return None
     return RequestPreview(
         callback=(request.callback or "")[:MAX_VALUE],
@@ -51,6 +52,7 @@ def preview_of(request: Request) -> RequestPreview | None:
         body_bytes=len(request.body),
         cb_kwargs=_shown_arguments(request.cb_kwargs),
         meta=_shown_names(request.meta),
+        options=shown_options(request),
         redirected_by=_cut_text(_clean_text(request.redirects[-1]), MAX_URL) if request.redirects else "",
     )
 
@@ -64,6 +66,7 @@ def describe_preview(preview: RequestPreview | None) -> str:
         f"cb_kwargs {_to_json(preview.cb_kwargs)}" if preview.cb_kwargs else "",
         f"headers {', '.join(preview.headers)}" if preview.headers else "",
         f"meta {', '.join(preview.meta)}" if preview.meta else "",
+        *preview.options,
     ]
     return "; ".join(filter(None, parts))
 
@@ -92,6 +95,20 @@ def _bound_value(value: Any) -> Any:
 
 def _cut_text(text: str, limit: int) -> str:
     return text if len(text) <= limit else f"{text[:limit]}…"
+
+
+def shown_options(request: Request) -> tuple[str, ...]:
+    """What a request says of itself besides headers and body: bounds with their values, the rest by name."""
+    cookies = request.cookies or {}
+    names = [*cookies] if isinstance(cookies, dict) else [str(cookie["name"]) for cookie in cookies]
+    told = {
+        "auth": "" if request.auth is None else "auth",
+        "cookies": f"cookies {', '.join(_shown_names(dict.fromkeys(names)))}" if names else "",
+        "without": f"without {', '.join(request.omit_headers[:MAX_NAMES])}" if request.omit_headers else "",
+    }
+    bounds = {name: getattr(request, name) for name in ("timeout", "max_size", "max_retries", "delay")}
+    said = (f"{name} {value:g}" for name, value in bounds.items() if value is not None)
+    return (*filter(None, told.values()), *said)
 
 
 def shown_headers(headers: dict[str, str]) -> dict[str, str]:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import parse_qsl
 
+from gossamer.core.authorization import secrets_of_authorization
 from gossamer.core.requests import Request
 from gossamer.policy.redirects import is_credential
 from gossamer.policy.request_preview import MAX_DEPTH, MAX_PARSED_BYTES, is_hidden
@@ -19,8 +20,9 @@ MOST = 200
 
 
 def secret_values_of(request: Request) -> tuple[str, ...]:
-    """The values of its headers, ``meta``, ``cb_kwargs`` and body that are named like secrets."""
-    if not (request.headers or request.meta or request.cb_kwargs or request.body):
+    """Its ``auth``, its cookies, and what is named like a secret in its headers, ``meta``, body and so on."""
+    said = request.headers or request.meta or request.cb_kwargs or request.body
+    if not (said or request.auth or request.cookies):
         return ()
     found: dict[str, None] = {}
     for value in _walk_request(request):
@@ -31,6 +33,12 @@ def secret_values_of(request: Request) -> tuple[str, ...]:
 
 
 def _walk_request(request: Request) -> Iterator[str]:
+    if request.auth:
+        yield from secrets_of_authorization(request.auth)
+    if isinstance(request.cookies, dict):
+        yield from request.cookies.values()
+    elif request.cookies:
+        yield from (cookie["value"] for cookie in request.cookies)
     for name, value in request.headers.items():
         if is_header_secret(name):
             yield from header_secrets(name, value)

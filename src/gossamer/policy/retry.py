@@ -75,7 +75,8 @@ def decide_retry(
     if _is_hosts(fault, lease):
         return _retry_later(fault, lease, rules, now=now, jitter=jitter, retry_after_s=retry_after_s)
     may_pass = kind in _MAY_PASS or is_unanswered(fault, lease)
-    if may_pass and lease.failures < rules.max_retries:
+    most = lease.entry.request.max_retries
+    if may_pass and lease.failures < (rules.max_retries if most is None else most):
         nth = lease.failures + 1 + is_unanswered(fault, lease)  # others go before it: see `_later`
         wait = backoff_s(nth, rules, jitter)
         if retry_after_s is not None:

@@ -14,6 +14,7 @@ from gossamer.policy.request_preview import (
     preview_of,
     shown_body,
     shown_headers,
+    shown_options,
     shown_values,
 )
 from gossamer.policy.sentences.errors import words_for
@@ -58,6 +59,7 @@ class LetterSummary(Record, frozen=True, kw_only=True):
     depth: int
     via: str
     redirects: tuple[str, ...]
+    options: tuple[str, ...]  # what else it says, without secrets: ``timeout 5``, ``auth``
     details: Annotated[str, FieldMeaning.ASIDE] = ""  # what tells it from other requests to its URL
 
 
@@ -188,5 +190,6 @@ def summarise_letter(letter: DeadLetter) -> LetterSummary:
         depth=request.depth,
         via=request.via,
         redirects=request.redirects,
+        options=shown_options(request),
         details=describe_preview(preview_of(request)),
     )

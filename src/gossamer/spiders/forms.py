@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Any
-from urllib.parse import quote_plus
 
 from gossamer.core.errors import UsageError
+from gossamer.core.form_encoding import FORM_TYPE, encode_fields
 from gossamer.core.requests import Request
 from gossamer.parse.forms import PageForm, choose_form, read_forms
 from gossamer.policy.urls import origin_of
 
 Filling = Mapping[str, "str | Iterable[str] | None"]
 """Values by the names of their fields; several for a field that is there several times, ``None`` for none."""
-_FORM_TYPE = "application/x-www-form-urlencoded"
 
 
 def request_for_form(
@@ -28,7 +27,7 @@ def request_for_form(
     form = choose_form(read_forms(response.selector, css or "form"), data)
     if form is None:
         raise ValueError(f"{response.url} has no form" + (f" that is {css!r}" if css else ""))
-    encoded = _encode_fields(_fill_form(form, data), response.encoding)
+    encoded = encode_fields(_fill_form(form, data), response.encoding)
     url = response.urljoin(form.action) if form.action.strip() else response.url
     headers = {"Referer": _referer_for(response.url, url), **options.pop("headers", {})}
     if "method" in options or "body" in options:
@@ -36,7 +35,7 @@ def request_for_form(
     if form.method == "GET":
         target = url.partition("#")[0].partition("?")[0]
         return Request(f"{target}?{encoded}", callback, headers=headers, **options)
-    headers["Content-Type"] = _FORM_TYPE
+    headers["Content-Type"] = FORM_TYPE
     body = encoded.encode("ascii")
     return Request(url, callback, method="POST", headers=headers, body=body, **options)
 
@@ -61,20 +60,6 @@ def _values_of(given: str | Iterable[str] | None) -> list[str]:
     if given is None:
         return []
     return [given] if isinstance(given, str) else [str(one) for one in given]
-
-
-def _encode_fields(fields: Iterable[tuple[str, str]], encoding: str) -> str:
-    """In the page's charset, as browsers send it."""
-    try:
-        "".encode(encoding)
-    except LookupError:
-        encoding = "utf-8"
-    return "&".join(f"{_encode(name, encoding)}={_encode(value, encoding)}" for name, value in fields)
-
-
-def _encode(text: str, encoding: str) -> str:
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").replace("\n", "\r\n")
-    return quote_plus(lines.encode(encoding, "xmlcharrefreplace"), safe="*")
 
 
 def _referer_for(page: str, target: str) -> str:

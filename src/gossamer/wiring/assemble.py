@@ -372,6 +372,7 @@ def _make_admission(ways: RouteParts, router: Router, meter: TrapMeter | None) -
         router,
         meter=meter,
         spending=ways.spending,
+        clock=ways.clock,
     )
 
 

@@ -22,6 +22,7 @@ from gossamer.policy.blocks import BlockRules
 from gossamer.policy.scope import Scope, domain_of
 from gossamer.policy.traps import TrapCounter
 from gossamer.policy.urls import UrlOptions
+from gossamer.ports.clock import Clock
 from gossamer.ports.router import Router
 from gossamer.spiders.spider import Spider
 from gossamer.wiring.trap_rules import trap_rules_of
@@ -131,11 +132,12 @@ def admission_of(
     *,
     meter: TrapMeter | None = None,
     spending: SpendingMeter | None = None,
+    clock: Clock | None = None,
 ) -> Admission:
     """What decides which requests of a job are accepted; ``lanes`` are those that somebody serves.
 
     Where there are several, ``router`` knows on which of them a request waits. ``meter`` knows traps,
-    ``spending`` the budgets of patterns.
+    ``spending`` the budgets of patterns. ``clock`` is the frontier's.
     """
     return Admission(
         scope_of(settings, spider),
@@ -148,6 +150,7 @@ def admission_of(
         find_overrun=None if spending is None or not spending.rules.judges_links else spending.find_overrun,
         lane_for=router.lane_for if router is not None and BROWSER_LANE in lanes else None,
         takes_files=settings.replay.job is None,  # an archive has none
+        now=None if clock is None else clock.now,
     )
 
 

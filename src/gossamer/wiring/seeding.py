@@ -49,4 +49,4 @@ async def open_admission(backends: Backends, job: Job) -> tuple[Spider, Admissio
         settings, spider = loaded.settings, loaded.target.spider
     changes = {change.key: change.value for change in await backends.book.read_changes(job)}
     settings = with_changes(settings, changes)
-    return spider, admission_of(settings, spider, job.key, page_lanes_of(settings, job))
+    return spider, admission_of(settings, spider, job.key, page_lanes_of(settings, job), clock=backends.clock)

@@ -32,6 +32,7 @@ BOMBS = ("gzip_bomb", "deflate_bomb", "nested_bomb", "br_bomb", "zstd_bomb", "bo
 REDIRECTS = ("redirect_bad_location", "redirect_nowhere", "redirect_empty_location")
 
 OWN_WAYS = {
+    "omitted_headers": "it says for itself what it is",
     "good_page": "the header of a page says UTF-8, in which its tree was written down",
     **dict.fromkeys(("decoded", "misbehaviour_junk_encoding", "misbehaviour_wrong_encoding"), "it decodes"),
     **dict.fromkeys(

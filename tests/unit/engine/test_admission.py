@@ -55,6 +55,16 @@ def test_what_is_inside_is_not_offered_again_but_dont_filter_is(gate: Admission)
     assert len(gate.admit_links(PAGE, again, {})) == 2
 
 
+def test_a_delay_is_counted_from_when_the_request_is_made() -> None:
+    clock = ManualClock()
+    gate = Admission(Scope(["a.example"]), UrlOptions(), b"key", now=clock.now)
+    seed = gate.admit_request(Request("http://a.example/1", delay=60))
+    (link,) = gate.admit_links(PAGE, [Request("http://a.example/2", delay=5)], {})
+    assert isinstance(seed, Entry)
+    assert (seed.due_at, link.due_at) == (clock.now() + 60, clock.now() + 5)
+    assert seed.request.delay is link.request.delay is None, "it does not wait again when it is tried again"
+
+
 def test_method_and_body_tell_requests_apart(gate: Admission) -> None:
     url = "http://a.example/form"
     requests = [Request(url), Request(url, method="POST"), Request(url, method="POST", body=b"a=1")]

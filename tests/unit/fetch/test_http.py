@@ -437,6 +437,33 @@ async def test_headers_that_are_no_ascii_become_text() -> None:
         assert (fetched.header("x-utf8"), fetched.header("x-latin")) == ("caf\u00e9", "caf\u00e9")
 
 
+@pytest.mark.parametrize("name", ["no_answer", "slow_headers", "slow_body"])
+async def test_a_timeout_of_a_requests_own_bounds_all_of_it(name: str) -> None:
+    patient = HttpOptions(headers_s=60.0, idle_s=60.0, body_s=60.0)
+    async with BadSite() as site:
+        fetcher = HttpFetcher(patient, clock=ManualClock(), guard=TRUSTED)
+        with pytest.raises(FetchError) as failed:
+            async with asyncio.timeout(20):
+                await fetcher.fetch(Request(site.url(name), timeout=0.2))
+        await fetcher.close()
+    body, headers = Fault.TIMEOUT_BODY, Fault.TIMEOUT_HEADERS
+    assert failed.value.fault is (body if name == "slow_body" else headers)
+
+
+async def test_a_timeout_of_a_requests_own_bounds_the_connection_too() -> None:
+    class Stuck:
+        async def resolve(self, host: str, port: int) -> list:
+            await asyncio.Event().wait()
+            return []
+
+    fetcher = HttpFetcher(HttpOptions(connect_s=60.0), clock=ManualClock(), resolver=Stuck())
+    with pytest.raises(FetchError) as failed:
+        async with asyncio.timeout(20):
+            await fetcher.fetch(Request("http://a.example/", timeout=0.1))
+    await fetcher.close()
+    assert failed.value.fault is Fault.TIMEOUT_CONNECT
+
+
 async def test_redirects_survive_their_bodies() -> None:
     async with BadSite() as site:
         fetched = await fetch(site.url("redirect_bomb"))

@@ -14,7 +14,7 @@ from gossamer.core.results import FetchResult
 from gossamer.fetch.http.body import MAX_TINY_PIECES
 from gossamer.fetch.http.connection import HttpConnection
 from gossamer.fetch.http.deadline import DeadlineTimer
-from gossamer.fetch.http.limits import HttpOptions
+from gossamer.fetch.http.limits import HttpOptions, limits_of
 from gossamer.fetch.http.memory_budget import MemoryBudget
 from gossamer.fetch.http.repair import MAX_LINES, MAX_REPAIRED_BYTES, ChunkReader, RepairError, repair_header
 from gossamer.fetch.http.wire import WireResponse, keeps_alive
@@ -88,7 +88,9 @@ def ask(
     loop: VirtualLoop, connection: HttpConnection, parts: list[bytes], *, ends: bool
 ) -> WireResponse | FetchError | None:
     """One exchange; ``None`` when it has not come to an end with what there is."""
-    promise = connection.send_request(b"GET / HTTP/1.1\r\n\r\n", b"", loop.time(), is_head=False)
+    promise = connection.send_request(
+        b"GET / HTTP/1.1\r\n\r\n", b"", loop.time(), limits_of(HttpOptions()), is_head=False, file=None
+    )
     for part in parts:
         connection.data_received(part)
         if connection._transport is None or connection._transport.is_closing():
@@ -168,7 +170,14 @@ def test_who_answers_before_the_request_has_gone_out_is_not_asked_again(
     wire.unsent = 1000
     connection = HttpConnection(loop, HttpOptions(), MemoryBudget(10**9))
     connection.connection_made(wire)
-    promise = connection.send_request(b"X / HTTP/1.1\r\n\r\n", b"body", loop.time(), is_head=method == "HEAD")
+    promise = connection.send_request(
+        b"X / HTTP/1.1\r\n\r\n",
+        b"body",
+        loop.time(),
+        limits_of(HttpOptions()),
+        is_head=method == "HEAD",
+        file=None,
+    )
     connection.data_received(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
     assert promise.result().status == 200
     assert not connection.is_reusable
@@ -313,9 +322,12 @@ def test_who_leaves_the_connection_open(version: str, connection: str | None, ke
 
 def test_a_redirect_whose_body_stalls_costs_a_second(loop: VirtualLoop) -> None:
     async def redirected() -> tuple[WireResponse, float]:
-        connection = HttpConnection(loop, HttpOptions(idle_s=20.0, headers_s=30.0), MemoryBudget(10**9))
+        options = HttpOptions(idle_s=20.0, headers_s=30.0)
+        connection = HttpConnection(loop, options, MemoryBudget(10**9))
         connection.connection_made(Wire())
-        promise = connection.send_request(b"GET / HTTP/1.1\r\n\r\n", b"", loop.time(), is_head=False)
+        promise = connection.send_request(
+            b"GET / HTTP/1.1\r\n\r\n", b"", loop.time(), limits_of(options), is_head=False, file=None
+        )
         connection.data_received(b"HTTP/1.1 302 Found\r\nLocation: /x\r\nContent-Length: 9\r\n\r\nx")
         return await promise, loop.time()
 

@@ -63,6 +63,14 @@ def test_what_a_line_cannot_carry(text):
         {"trace": "00-1-2-01"},
         {"archived": "job/worker-00001.warc.gz:7:12"},
         {"callback": ""},
+        {"cookies": {"a": "b"}},
+        {"cookies": [{"name": "a", "value": "b", "domain": "x.example"}]},
+        {"auth": "Basic eDp5"},
+        {"omit_headers": ("accept",)},
+        {"timeout": 2.5},
+        {"max_size": 1},
+        {"max_retries": 0},
+        {"delay": 60.0},
     ],
 )
 def test_no_field_is_forgotten(fields):

@@ -59,6 +59,21 @@ def test_method_and_body(status: int, method: str, expected: tuple[str, bytes]) 
     assert (target.method, target.body) == expected
 
 
+def test_who_asks_is_told_to_its_own_origin_alone() -> None:
+    request = Request(HERE, auth="token", cookies={"a": "b"}, timeout=5, delay=9, max_retries=0)
+    same = follow_redirect(request, HERE, 302, "/y", limit=5)
+    assert (same.auth, same.timeout, same.max_retries) == ("Bearer token", 5.0, 0)
+    assert same.cookies is same.delay is None, "the jar has them, and what it has may be newer"
+    for target in ("https://b.example/", "https://a.example:8443/", "http://a.example/"):
+        assert follow_redirect(request, HERE, 302, target, limit=5).auth is None
+
+
+def test_what_says_of_a_body_what_it_is_goes_with_it() -> None:
+    request = Request(HERE, json={"a": 1}, headers={"Accept": "t"})
+    assert follow_redirect(request, HERE, 303, "/y", limit=5).headers == {"Accept": "t"}
+    assert "Content-Type" in follow_redirect(request, HERE, 307, "/y", limit=5).headers
+
+
 @pytest.mark.parametrize("target", ["https://b.example/", "https://a.example:8443/", "http://a.example/"])
 def test_credentials_never_cross_origins(target: str) -> None:
     away = follow_redirect(Request(HERE, headers=SECRET), HERE, 302, target, limit=5)

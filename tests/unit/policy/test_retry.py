@@ -51,6 +51,14 @@ def test_the_transient_is_tried_again_and_charged(fault):
     assert decide(fault, lease(failures=2)).verdict is Verdict.DEAD
 
 
+@pytest.mark.parametrize("most", [0, 5])
+def test_a_request_may_have_a_number_of_retries_of_its_own(most):
+    held = lease(failures=most)
+    entry = replace(held.entry, request=held.entry.request.replace(max_retries=most))
+    assert decide(Fault.SERVER, replace(held, entry=entry)).verdict is Verdict.DEAD
+    assert decide(Fault.SERVER, replace(held, entry=entry, failures=most - 1)).verdict is Verdict.RETRY
+
+
 def test_later_is_not_charged_but_bounded():
     decision = decide(Fault.THROTTLED, lease(failures=99))
     assert (decision.verdict, decision.charged) == (Verdict.RETRY, False)

@@ -39,6 +39,7 @@ def request_facts(letter: LetterSummary) -> list[tuple[str, str]]:
         ("errback", letter.errback or ""),
         ("cb_kwargs", _compact_json(letter.cb_kwargs) if letter.cb_kwargs else ""),
         ("meta", _compact_json(letter.meta) if letter.meta else ""),
+        ("options", "; ".join(letter.options)),
         ("session", letter.session),
         ("redirected by", ", ".join(letter.redirects)),
     ]

@@ -29,8 +29,10 @@ from gossamer.fetch.browser.tab import BrowserTab, TabKey
 from gossamer.fetch.browser.task import PageTask, TaskOptions, TaskReport
 from gossamer.fetch.guard import AddressGuard, refusal_for
 from gossamer.fetch.http.faults import RAISED, translate_error
+from gossamer.fetch.http.fields import own_headers_of
 from gossamer.fetch.http.target import Origin, parse_target
 from gossamer.fetch.resolver import Resolver
+from gossamer.fetch.sessions.request_cookies import put_cookies
 from gossamer.policy import urls
 from gossamer.policy.redirects import is_credential
 from gossamer.policy.url_parser import normalise_url
@@ -119,6 +121,7 @@ class BrowserFetcher:
         try:
             if tab.cookies is None:
                 tab.cookies = TabCookies(tab.context, self._cookies, tab.key.session)
+            put_cookies(self._cookies, tab.key.session, request, self._clock.now())
             async with _cookies_moved(origin):
                 await tab.cookies.bring(request.url, self._clock.now())
             result = await self._visit_page(tab, request, origin, task)
@@ -157,11 +160,10 @@ class BrowserFetcher:
         }
         if value := self._options.authorizations.get(urls.origin_of(request.url)) or origin.credentials:
             fields["Authorization"] = value
-        taken = {name.lower() for name in request.headers}
+        own = own_headers_of(request)
+        taken = {*(name.lower() for name in own), *(request.omit_headers or ())}
         fields = {name: value for name, value in fields.items() if name.lower() not in taken}
-        return {
-            name: value for name, value in (fields | request.headers).items() if name.lower() not in _UNSENT
-        }
+        return {name: value for name, value in (fields | own).items() if name.lower() not in _UNSENT}
 
     # ------------------------------------------------------------------ the visit
 
@@ -173,17 +175,19 @@ class BrowserFetcher:
         navigation = Navigation(
             request,
             self._fields_for(request, origin),
-            max_body_bytes=self._options.max_body_bytes,
+            max_body_bytes=request.max_size or self._options.max_body_bytes,
         )
         tab.begin_visit(navigation)
-        deadline = start + self._options.timeout_s
+        timeout_s = request.timeout or self._options.timeout_s
+        deadline = start + timeout_s
         task.start(tab.page)
         try:
             async with asyncio.timeout_at(deadline):
-                body, report = await self._load_page(tab, navigation, origin, (task, deadline))
+                until = deadline - _RESERVE * timeout_s
+                body, report = await self._load_page(tab, navigation, origin, (task, until))
         except TimeoutError:
             fault = Fault.TIMEOUT_BODY if navigation.status else Fault.TIMEOUT_HEADERS
-            told = f"{origin.host}: the page took longer than {self._options.timeout_s:g} s"
+            told = f"{origin.host}: the page took longer than {timeout_s:g} s"
             error = FetchError(fault, told)
             if navigation.status and not navigation.follows_page:
                 error.screenshot = await task.picture_failure()
@@ -216,7 +220,7 @@ class BrowserFetcher:
         origin: Origin,
         work: tuple[PageTask, float],
     ) -> tuple[bytes, TaskReport]:
-        """What the page is in the end, and what came of its task; ``work``: the task, and its deadline."""
+        """What the page is in the end, and what came of its task; ``work``: the task, and its end."""
         showing = asyncio.ensure_future(self._show_page(tab, navigation, origin, *work))
         try:
             await asyncio.wait((showing, navigation.end, tab.crash), return_when=asyncio.FIRST_COMPLETED)
@@ -226,7 +230,7 @@ class BrowserFetcher:
             if tab.crash.done():
                 tab.crash.result()
             text, report = showing.result()
-            return self._check_size(text, origin), report
+            return _check_size(text, origin, navigation.max_body_bytes), report
         except FetchError as error:
             detail = error.detail.removeprefix(f"{origin.host}: ")
             raise FetchError(error.fault, f"{origin.host}: {detail}") from error
@@ -234,10 +238,9 @@ class BrowserFetcher:
             await _end_quietly(showing)
 
     async def _show_page(
-        self, tab: BrowserTab, navigation: Navigation, origin: Origin, task: PageTask, deadline: float
+        self, tab: BrowserTab, navigation: Navigation, origin: Origin, task: PageTask, until: float
     ) -> tuple[str, TaskReport]:
         """Load the page and do its task; what it looks like then. Raises ``FetchError``."""
-        until = deadline - _RESERVE * self._options.timeout_s
         try:
             await tab.open_page(navigation)
             await tab.finish_loading(task.load_state)
@@ -246,7 +249,7 @@ class BrowserFetcher:
                 await task.perform(until, tab.gate.see)
                 await tab.finish_loading(task.load_state)
             report = await task.finish(until, navigation.status)
-            most = self._options.max_body_bytes
+            most = navigation.max_body_bytes
             return "" if tab.page.is_closed() else await tab.read_content(most), report
         except FetchError:
             raise
@@ -285,13 +288,12 @@ class BrowserFetcher:
             return reason
         return translate_error(reason, host=origin.host) if isinstance(reason, RAISED) else told
 
-    def _check_size(self, text: str, origin: Origin) -> bytes:
-        body = text.encode("utf-8", "surrogatepass")
-        if len(body) > self._options.max_body_bytes:
-            raise FetchError(
-                Fault.TOO_LARGE, f"{origin.host}: the page grew beyond {self._options.max_body_bytes} bytes"
-            )
-        return body
+
+def _check_size(text: str, origin: Origin, most: int) -> bytes:
+    body = text.encode("utf-8", "surrogatepass")
+    if len(body) > most:
+        raise FetchError(Fault.TOO_LARGE, f"{origin.host}: the page grew beyond {most} bytes")
+    return body
 
 
 @asynccontextmanager

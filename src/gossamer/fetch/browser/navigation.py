@@ -35,7 +35,7 @@ class Navigation:
     def __init__(self, request: Request, fields: Mapping[str, str], *, max_body_bytes: int) -> None:
         self.request = request
         self.fields = fields
-        self._limit = max_body_bytes
+        self.max_body_bytes = max_body_bytes
         self._loop = asyncio.get_running_loop()
         self._loads = 0  # of the main frame, that were let through
         self.last_url = ""  # of the page that was in the tab before
@@ -148,8 +148,8 @@ class Navigation:
 
     def check_size(self, length: int) -> None:
         """Raise ``FetchError`` where a body of so many bytes is too large."""
-        if length > self._limit:
-            raise FetchError(Fault.TOO_LARGE, f"more than {self._limit} bytes")
+        if length > self.max_body_bytes:
+            raise FetchError(Fault.TOO_LARGE, f"more than {self.max_body_bytes} bytes")
 
     def check_length(self, count: int) -> None:
         """Refuse a body that is shorter than announced: a connection that is lost ends it like any other."""

@@ -20,6 +20,7 @@ from gossamer.core.routes import DIRECT, Route
 from gossamer.fetch.gateway.gateway import WAY, Gateway
 from gossamer.fetch.guard import AddressGuard, is_private_name
 from gossamer.fetch.http.target import parse_target
+from gossamer.fetch.sessions.request_cookies import put_cookies
 from gossamer.policy.url_parser import normalise_url
 from gossamer.ports.clock import Clock
 from gossamer.ports.cookie_store import CookieStore
@@ -76,11 +77,13 @@ class GatewayFetcher:
         self._check_page(gateway, request)
         started_at, start = self._clock.now(), asyncio.get_running_loop().time()
         cookies = request.headers.get("Cookie") or request.headers.get("cookie")
+        put_cookies(self._cookies, session, request, started_at)
         if cookies is None:
             cookies = self._cookies.cookie_header(session, request.url, started_at)
         answer, fetched, cost = await gateway.call(request, session=session, cookies=cookies)
-        if len(answer.body) > self._max_body_bytes:
-            limit = f"the body is larger than {self._max_body_bytes:,} bytes"
+        most = request.max_size or self._max_body_bytes
+        if len(answer.body) > most:
+            limit = f"the body is larger than {most:,} bytes"
             raise FetchError(Fault.TOO_LARGE, limit, cost=cost)
         if answer.cookie_lines:
             self._cookies.store_cookies(session, request.url, answer.cookie_lines, self._clock.now())

@@ -13,6 +13,7 @@ from uuid import UUID
 
 from gossamer.core.requests import Request
 from gossamer.fetch.gateway.template import GatewayTemplate
+from gossamer.fetch.http.fields import own_headers_of
 
 Option = str | bool | int | float
 
@@ -53,6 +54,7 @@ def build_call(
         method=_fill_text(template.method, values),
         headers=headers,
         body=body,
+        timeout=request.timeout,
     )
 
 
@@ -70,7 +72,7 @@ def unknown_placeholders(template: GatewayTemplate, options: Iterable[str]) -> l
 
 def _own_headers(request: Request) -> dict[str, str]:
     """The request's headers, without its cookies, which are told apart."""
-    return {name: value for name, value in request.headers.items() if name.lower() != "cookie"}
+    return {name: value for name, value in own_headers_of(request).items() if name.lower() != "cookie"}
 
 
 def _names_in(template: GatewayTemplate) -> set[str]:

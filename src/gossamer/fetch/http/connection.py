@@ -17,12 +17,13 @@ from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 from gossamer.core.errors import Fault, FetchError
 from gossamer.fetch.http.body import TINY_BYTES, BodyBuffer, check_tiny
 from gossamer.fetch.http.deadline import DeadlineTimer
-from gossamer.fetch.http.limits import REDIRECT_BODY_BYTES, REDIRECT_BODY_S, HttpOptions
+from gossamer.fetch.http.limits import REDIRECT_BODY_BYTES, REDIRECT_BODY_S, ExchangeLimits, HttpOptions
 from gossamer.fetch.http.memory_budget import LARGE_BYTES, MemoryBudget
 from gossamer.fetch.http.repair import ChunkReader, RepairError, may_have_ended, repair_header
 from gossamer.fetch.http.wire import (
     KNOWN_NAMES,
     MAX_INFORMATIONAL,
+    AmbiguousHeaderError,
     BodyShortfall,
     ConnectionClosedError,
     Headers,
@@ -36,14 +37,12 @@ from gossamer.fetch.http.wire import (
 if TYPE_CHECKING:
     from gossamer.fetch.http.file_body import FileBody
 
+    Taker = FileBody | None
+
 _NOTHING = BodyBuffer(0)
 """The body of a connection without an exchange."""
 
 _SHORT = frozenset({Fault.INCOMPLETE, Fault.TIMEOUT_BODY})
-
-
-class _AmbiguousHeaderError(Exception):
-    """The parser takes this header, and would end its body elsewhere than others do."""
 
 
 class HttpConnection(asyncio.Protocol):
@@ -70,7 +69,7 @@ class HttpConnection(asyncio.Protocol):
     # ------------------------------------------------------------------ one exchange
 
     def send_request(
-        self, head: bytes, body: bytes, start: float, *, is_head: bool, file: FileBody | None = None
+        self, head: bytes, body: bytes, start: float, bounds: ExchangeLimits, *, is_head: bool, file: Taker
     ) -> asyncio.Future[WireResponse]:
         """Send a request and promise its answer, or a :class:`FetchError`.
 
@@ -80,10 +79,11 @@ class HttpConnection(asyncio.Protocol):
         """
         waiter: asyncio.Future[WireResponse] = self._loop.create_future()
         self._waiter = waiter
+        self._bounds = bounds
         self.used += 1
         self.is_reusable = False
         self._is_head = is_head
-        self._file: FileBody | None = file
+        self._file = file
         self._start = start
         self._begin_message()
         self._informational = 0
@@ -98,7 +98,7 @@ class HttpConnection(asyncio.Protocol):
         self._sends_body = bool(body)
         if self._parser is None:
             self._parser = new_parser(self)
-        self._deadline.start(self._loop.time() + self._options.headers_s)
+        self._deadline.start(min(self._loop.time() + bounds.headers_s, bounds.until))
         transport = self._transport
         if transport is None or transport.is_closing():
             self._fail_exchange(
@@ -128,7 +128,7 @@ class HttpConnection(asyncio.Protocol):
         self._length: int | None = None
         self._is_chunked = False
         self._is_redirect = False
-        self._body = BodyBuffer(self._options.max_body_bytes)
+        self._body = BodyBuffer(self._bounds.max_body_bytes)
         self._body_end = 0.0
 
     def _may_be_kept(self, *, is_left_open: bool) -> bool:
@@ -198,7 +198,7 @@ class HttpConnection(asyncio.Protocol):
         """There is room again."""
         now = self._loop.time()
         self._body_end += now
-        self._deadline.start(min(now + self._options.idle_s, self._body_end))
+        self._deadline.start(min(now + self._bounds.idle_s, self._body_end))
         self._read_on()
 
     def _read_on(self) -> None:
@@ -245,7 +245,7 @@ class HttpConnection(asyncio.Protocol):
         if self._empty_bytes > self._options.max_head_bytes:
             self._fail_exchange(FetchError(Fault.INCOMPLETE, "a chunk's header, or a trailer, without end"))
         elif not (self._is_redirect and was_in_body):  # a redirect's body has its time once
-            self._deadline.move_to(min(self._loop.time() + self._options.idle_s, self._body_end))
+            self._deadline.move_to(min(self._loop.time() + self._bounds.idle_s, self._body_end))
 
     def _parse_data(self, data: bytes) -> None:
         parser = self._parser
@@ -306,7 +306,7 @@ class HttpConnection(asyncio.Protocol):
         elif isinstance(cause, FetchError):
             self._fail_exchange(cause)
         elif not self._is_repaired and not self._body.size:
-            self._repair_header("" if isinstance(cause, _AmbiguousHeaderError) else str(error)[:100])
+            self._repair_header("" if isinstance(cause, AmbiguousHeaderError) else str(error)[:100])
         elif self._in_body:
             self._fail_exchange(FetchError(Fault.INCOMPLETE, "the body's chunks are broken"))
         else:
@@ -331,7 +331,7 @@ class HttpConnection(asyncio.Protocol):
             self._length = int(value) if value.isdigit() else None
         elif key == "transfer-encoding":
             if self._is_chunked or value.lower() != b"chunked":
-                raise _AmbiguousHeaderError
+                raise AmbiguousHeaderError
             self._is_chunked = True
         elif key == "location":
             self._is_redirect = True
@@ -340,7 +340,7 @@ class HttpConnection(asyncio.Protocol):
         """The header is whole: a body follows, or nothing."""
         if self._waiter is None:
             return
-        parser, options = self._parser, self._options
+        parser, bounds = self._parser, self._bounds
         assert parser is not None
         self._status = status = parser.get_status_code()
         if status < 100:
@@ -353,7 +353,7 @@ class HttpConnection(asyncio.Protocol):
         now = self._loop.time()
         self._latency_s = now - self._start
         self._in_body = True
-        self._body_end = now + options.body_s
+        self._body_end = min(now + bounds.body_s, bounds.until)
         if self._is_head:
             is_left_open = keeps_alive(parser.get_http_version(), self._headers)
             self.is_reusable = self._may_be_kept(is_left_open=is_left_open)
@@ -363,7 +363,7 @@ class HttpConnection(asyncio.Protocol):
         if self._file is not None and status == 200:
             self._body = file = self._file
             file.begin_body(self._headers)
-            self._body_end = now + file.body_s
+            self._body_end = min(now + file.body_s, bounds.until)
         self._is_redirect = self._is_redirect and 300 <= status < 400
         if self._is_redirect:
             self._body.limit = min(self._body.limit, REDIRECT_BODY_BYTES)

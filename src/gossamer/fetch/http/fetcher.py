@@ -23,7 +23,7 @@ from gossamer.fetch.guard import AddressGuard
 from gossamer.fetch.http.connection import HttpConnection
 from gossamer.fetch.http.faults import RAISED, translate_error
 from gossamer.fetch.http.fields import BODILESS, IDEMPOTENT, RequestHeaders, manners_of
-from gossamer.fetch.http.limits import HttpOptions
+from gossamer.fetch.http.limits import HttpOptions, limits_of, own_limits_of
 from gossamer.fetch.http.pool import ConnectionPool, Place, ProxiedPlace
 from gossamer.fetch.http.proxied import (
     ProxyJudge,
@@ -66,6 +66,7 @@ class HttpFetcher:
         cookies: CookieStore | None = None,
     ) -> None:
         self._options = options
+        self._bounds = limits_of(options)
         self._clock = clock
         self._guard = guard or AddressGuard()
         self._pool = ConnectionPool(options, self._guard, tls, resolver)
@@ -86,7 +87,7 @@ class HttpFetcher:
             if proxy is not None:
                 target = target_for(target, proxy)
             head = self._build_head(request, target, session)
-            file = None if request.saves is None else self._open_file()
+            file = None if request.saves is None else self._open_file(request)
             started_at = self._clock.now()
             start = asyncio.get_running_loop().time()
             origin = target.origin
@@ -115,11 +116,13 @@ class HttpFetcher:
         raw = RawExchange(request_header=head, response_header=answer.raw_header, body=answer.body)
         return replace(result, raw=raw)
 
-    def _open_file(self) -> FileBody | None:
+    def _open_file(self, request: Request) -> FileBody | None:
         """Where a body goes that is wanted as a file; ``None``: into memory."""
         limits = self._options.files
         if limits is None:
             return None
+        if request.max_size is not None:
+            limits = replace(limits, max_bytes=request.max_size)
         body: FileBody = import_module("gossamer.fetch.http.file_body").FileBody(limits)  # few crawls need it
         return body
 
@@ -162,7 +165,9 @@ class HttpFetcher:
             except ConnectionClosedError:
                 if request.method not in IDEMPOTENT:
                     raise
-        connection = await self._pool.open_connection(place)
+        until = None if request.timeout is None else start + request.timeout
+        async with asyncio.timeout_at(until):
+            connection = await self._pool.open_connection(place)
         return await self._send_over(connection, request, place, head, start, file=file)
 
     async def _send_through(
@@ -196,9 +201,10 @@ class HttpFetcher:
         *,
         file: FileBody | None,
     ) -> tuple[WireResponse, str]:
+        bounds = own_limits_of(request, self._bounds, start)
         try:
             answer = await connection.send_request(
-                head, request.body, start, is_head=request.method == "HEAD", file=file
+                head, request.body, start, bounds, is_head=request.method == "HEAD", file=file
             )
         except BaseException:  # cancellation, too: nobody reads the rest
             self._pool.drop_connection(connection)

@@ -10,6 +10,7 @@ from gossamer.core.requests import Request
 from gossamer.fetch.guard import AddressGuard
 from gossamer.fetch.http.limits import ACCEPT, ACCEPT_ENCODING, HttpOptions
 from gossamer.fetch.http.target import Origin
+from gossamer.fetch.sessions.request_cookies import put_cookies
 from gossamer.policy import urls
 from gossamer.policy.redirects import is_credential
 from gossamer.ports.cookie_store import CookieStore
@@ -34,6 +35,14 @@ def manners_of(options: HttpOptions) -> Sequence[Field]:
         ("Accept-Language", options.accept_language),
         ("Accept-Encoding", ACCEPT_ENCODING),
     )
+
+
+def own_headers_of(request: Request) -> dict[str, str]:
+    """A request's own headers, with who asks; an Authorization among them goes before ``auth``."""
+    own = request.headers
+    if request.auth and not any(name.lower() == "authorization" for name in own):
+        return {**own, "Authorization": request.auth}
+    return own
 
 
 class RequestHeaders:
@@ -66,7 +75,7 @@ class RequestHeaders:
         fields = self._fields if self._guard.is_trusted(origin.host) else self._guarded_fields
         if self._origin_fields:
             fields = self._origin_fields.get(urls.origin_of(request.url), fields)
-        own = request.headers
+        own = own_headers_of(request)
         if not all(map(_TOKEN, (request.method, *own))):
             raise FetchError(Fault.BAD_URL, f"{origin.host}: a method or header that cannot be sent")
         if own:
@@ -76,6 +85,10 @@ class RequestHeaders:
         else:
             taken = set()
             fields = list(fields)
+        if request.omit_headers:
+            taken.update(request.omit_headers)
+            fields = [field for field in fields if field[0].lower() not in request.omit_headers]
+        put_cookies(self._cookies, session, request, now)
         if origin.credentials and "authorization" not in taken:
             fields.append(("Authorization", origin.credentials))
         if "cookie" not in taken:

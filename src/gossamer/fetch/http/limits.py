@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from math import inf
+
+from msgspec.structs import replace
+
 from gossamer.core.record import Record
+from gossamer.core.requests import Request
 from gossamer.fetch.http.tls import TlsMode
 
 ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
@@ -22,6 +27,16 @@ class FileLimits(Record, frozen=True, kw_only=True):
     max_bytes: int = 1024**3  # of the file, and of what came over the wire
     body_s: float = 3600.0  # the whole body
     types: tuple[str, ...] = ()  # the media types that are wanted; none: all
+
+
+class ExchangeLimits(Record, frozen=True, kw_only=True):
+    """Bounds of one exchange: those of :class:`HttpOptions`, or of a request that has its own."""
+
+    headers_s: float
+    idle_s: float
+    body_s: float
+    max_body_bytes: int
+    until: float = inf  # by the loop: nothing takes longer than until then
 
 
 class HttpOptions(Record, frozen=True, kw_only=True):
@@ -49,3 +64,29 @@ class HttpOptions(Record, frozen=True, kw_only=True):
     files: FileLimits | None = None  # of bodies that are kept as files; None: there are none
     local_pause_s: float = 1.0  # before a failure of this machine (no more open files) is passed on
     max_cookie_jars: int = 10_000  # one per session and registrable domain; the oldest are forgotten
+
+
+def limits_of(options: HttpOptions) -> ExchangeLimits:
+    """The bounds of requests that have none of their own."""
+    return ExchangeLimits(
+        headers_s=options.headers_s,
+        idle_s=options.idle_s,
+        body_s=options.body_s,
+        max_body_bytes=options.max_body_bytes,
+    )
+
+
+def own_limits_of(request: Request, usual: ExchangeLimits, start: float) -> ExchangeLimits:
+    """The bounds of a request whose fetch began at ``start`` (by the loop).
+
+    A timeout of its own bounds all of it together, and may be longer than the settings allow for a part.
+    """
+    if request.timeout is request.max_size is None:
+        return usual
+    most = request.max_size or usual.max_body_bytes
+    if request.timeout is None:
+        return replace(usual, max_body_bytes=most)
+    all_s = request.timeout
+    return ExchangeLimits(
+        headers_s=all_s, idle_s=all_s, body_s=all_s, max_body_bytes=most, until=start + all_s
+    )

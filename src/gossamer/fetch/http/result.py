@@ -46,7 +46,7 @@ class ResultReader:
         body = answer.body
         if encoding and body:
             try:
-                body, flags = await self._decode_body(encoding, answer)
+                body, flags = await self._decode_body(encoding, answer, request.max_size)
             except FetchError as error:
                 raise (answer.shortfall.error if answer.shortfall else error) from None
         if answer.shortfall is not None and (flags or len(body) != answer.shortfall.announced):
@@ -66,13 +66,15 @@ class ResultReader:
             proxy=proxy,
         )
 
-    async def _decode_body(self, encoding: str, answer: WireResponse) -> tuple[bytes, tuple[str, ...]]:
+    async def _decode_body(
+        self, encoding: str, answer: WireResponse, most: int | None
+    ) -> tuple[bytes, tuple[str, ...]]:
         """Decode in small steps, with a breath after each quarter of a megabyte.
 
         Large bodies take turns: sixty small steps are a long one, and sixty bodies are much memory.
         """
         is_redirect = 300 <= answer.status < 400
-        limit = self._limit
+        limit = most or self._limit
         decoder = BodyDecoder(encoding, min(limit, REDIRECT_BODY_BYTES) if is_redirect else limit)
         data, breath, is_alone = answer.body, BREATH_BYTES, False
         try:

@@ -11,10 +11,10 @@ import asyncio
 import re
 from typing import cast
 
+from gossamer.core.authorization import encode_basic
 from gossamer.core.errors import Fault, FetchError
 from gossamer.core.routes import Proxy
 from gossamer.fetch.http.wire import Headers
-from gossamer.policy.credentials import encode_basic
 
 MAX_ANSWER_BYTES = 64 * 1024
 _STATUS_LINE = re.compile(rb"HTTP/1\.[01] ([1-9]\d\d)[ \r\n]", re.IGNORECASE)

@@ -39,6 +39,10 @@ class BodyShortfall(NamedTuple):
     error: FetchError  # what it is otherwise
 
 
+class AmbiguousHeaderError(Exception):
+    """The parser takes this header, and would end its body elsewhere than others do."""
+
+
 class ConnectionClosedError(FetchError):
     """The connection ended before a byte of the answer: on a used connection no fault of the host's."""
 

@@ -9,7 +9,7 @@ import wreq
 
 from gossamer.core.errors import Fault, FetchError
 from gossamer.fetch.http.body import BodyBuffer
-from gossamer.fetch.http.limits import REDIRECT_BODY_BYTES, REDIRECT_BODY_S, HttpOptions
+from gossamer.fetch.http.limits import REDIRECT_BODY_BYTES, REDIRECT_BODY_S, ExchangeLimits, HttpOptions
 from gossamer.fetch.http.memory_budget import LARGE_BYTES, MemoryBudget
 from gossamer.fetch.http.wire import BodyShortfall, Headers, WireResponse, decode_header_value
 from gossamer.fetch.impersonate.faults import RAISED, translate_body_error
@@ -36,8 +36,11 @@ def read_headers(response: wreq.Response, options: HttpOptions) -> Headers:
 class AnswerReader:
     """Reads what comes behind one header, which was there after ``latency_s``."""
 
-    def __init__(self, options: HttpOptions, room: MemoryBudget, latency_s: float) -> None:
+    def __init__(
+        self, options: HttpOptions, bounds: ExchangeLimits, room: MemoryBudget, latency_s: float
+    ) -> None:
         self._options = options
+        self._bounds = bounds
         self._room = room
         self._latency_s = latency_s
         self._now: Callable[[], float] = asyncio.get_running_loop().time
@@ -52,7 +55,7 @@ class AnswerReader:
             async with response:
                 return WireResponse(status, headers, b"", is_cut=False, latency_s=self._latency_s)
         is_redirect = 300 <= status < 400 and any(name == "location" for name, _ in headers)
-        body = BodyBuffer(REDIRECT_BODY_BYTES if is_redirect else self._options.max_body_bytes)
+        body = BodyBuffer(REDIRECT_BODY_BYTES if is_redirect else self._bounds.max_body_bytes)
         shortfall = None
         try:
             await self._read_body(response, body, is_redirect=is_redirect)
@@ -71,8 +74,8 @@ class AnswerReader:
         length = response.content_length
         if length is not None and length > body.limit and not is_redirect:
             raise FetchError(Fault.TOO_LARGE, f"{length} bytes announced")
-        pause_s = REDIRECT_BODY_S if is_redirect else self._options.idle_s
-        end = self._now() + (REDIRECT_BODY_S if is_redirect else self._options.body_s)
+        pause_s = REDIRECT_BODY_S if is_redirect else self._bounds.idle_s
+        end = min(self._now() + (REDIRECT_BODY_S if is_redirect else self._bounds.body_s), self._bounds.until)
         timeout = asyncio.timeout_at(min(self._now() + pause_s, end))
         counted = 0
         try:
@@ -102,7 +105,7 @@ class AnswerReader:
         began = self._now()
         timeout.reschedule(None)
         await is_free.wait()
-        timeout.reschedule(self._now() + self._options.idle_s)
+        timeout.reschedule(self._now() + self._bounds.idle_s)
         return self._now() - began
 
 

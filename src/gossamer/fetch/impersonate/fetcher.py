@@ -20,7 +20,7 @@ from gossamer.fetch.guard import AddressGuard, GuardError
 from gossamer.fetch.http.faults import RAISED as LOOKUP_ERRORS
 from gossamer.fetch.http.faults import translate_error
 from gossamer.fetch.http.fields import BODILESS, IDEMPOTENT, Field, RequestHeaders
-from gossamer.fetch.http.limits import HttpOptions
+from gossamer.fetch.http.limits import ExchangeLimits, HttpOptions, limits_of, own_limits_of
 from gossamer.fetch.http.memory_budget import MemoryBudget
 from gossamer.fetch.http.proxied import ProxyJudge, check_answer, place_of
 from gossamer.fetch.http.result import ResultReader
@@ -72,6 +72,7 @@ class ImpersonatingFetcher:
         cookies: CookieStore | None = None,
     ) -> None:
         self._options = options
+        self._bounds = limits_of(options)
         self._clock = clock
         self._profile = find_profile(profile, platform)
         self._platform = platform
@@ -105,7 +106,8 @@ class ImpersonatingFetcher:
             fields = await self._list_fields(request, target, session, key.profile)
             began = (self._clock.now(), asyncio.get_running_loop().time())
             try:
-                answer, address = await self._send_request(request, target, fields, key)
+                bounds = own_limits_of(request, self._bounds, began[1])
+                answer, address = await self._send_request(request, target, fields, key, bounds)
             except FetchError as error:
                 if route.proxy is not None:
                     error = self._judge.attribute_failure(
@@ -176,9 +178,10 @@ class ImpersonatingFetcher:
         rows = self._guard.open_to(origin.host, await self._names.resolve(origin.host, origin.port))
         return {origin.host: [row[4][0] for row in rows]}
 
-    async def _open_client(self, origin: Origin, key: ClientKey) -> HostClient:
+    async def _open_client(self, origin: Origin, key: ClientKey, until: float) -> HostClient:
+        until = min(asyncio.get_running_loop().time() + self._options.connect_s, until)
         try:
-            async with asyncio.timeout(self._options.connect_s):
+            async with asyncio.timeout_at(until):
                 addresses = await self._find_addresses(origin, key.proxy)
         except GuardError as error:
             raise FetchError(Fault.GUARD, error.strerror or "not a public address") from error
@@ -189,7 +192,12 @@ class ImpersonatingFetcher:
         return self._clients.client_for(key, addresses)
 
     async def _send_request(
-        self, request: Request, target: RequestTarget, fields: list[Field], key: ClientKey
+        self,
+        request: Request,
+        target: RequestTarget,
+        fields: list[Field],
+        key: ClientKey,
+        bounds: ExchangeLimits,
     ) -> tuple[WireResponse, str]:
         """The answer and the address that gave it.
 
@@ -198,10 +206,12 @@ class ImpersonatingFetcher:
         """
         loop, origin, is_repeated = asyncio.get_running_loop(), target.origin, False
         while True:
-            client = await self._open_client(origin, key)
+            client = await self._open_client(origin, key, bounds.until)
             had_idle = not key.is_forwarded and loop.time() - client.last_heard_at < self._options.keepalive_s
             try:
-                response, latency_s = await self._send_over(client, request, target, fields, key)
+                response, latency_s = await self._send_over(
+                    client, request, target, fields, key, bounds=bounds
+                )
             except RAISED as error:
                 if is_stale(error) and had_idle and not is_repeated and request.method in IDEMPOTENT:
                     is_repeated = True
@@ -211,7 +221,7 @@ class ImpersonatingFetcher:
             break
         client.last_heard_at = loop.time()
         client.is_http1 = response.version != wreq.Version.HTTP_2
-        reader = AnswerReader(self._options, self._room, latency_s)
+        reader = AnswerReader(self._options, bounds, self._room, latency_s)
         answer = await reader.read_answer(response, is_head=request.method == "HEAD")
         if key.proxy is not None:
             self._judge.note_answer(key.proxy)
@@ -220,7 +230,14 @@ class ImpersonatingFetcher:
         return answer, str(peer.ip()) if peer is not None else ""
 
     async def _send_over(
-        self, client: HostClient, request: Request, target: RequestTarget, fields: list[Field], key: ClientKey
+        self,
+        client: HostClient,
+        request: Request,
+        target: RequestTarget,
+        fields: list[Field],
+        key: ClientKey,
+        *,
+        bounds: ExchangeLimits,
     ) -> tuple[wreq.Response, float]:
         """The header of the answer, and after how many seconds it was there."""
         loop, origin = asyncio.get_running_loop(), target.origin
@@ -235,8 +252,9 @@ class ImpersonatingFetcher:
         scheme = "https" if origin.is_tls else "http"
         body: dict[str, Any] = {"body": request.body} if request.body else {}
         start = loop.time()
+        until = min(start + self._options.connect_s + bounds.headers_s, bounds.until)
         try:
-            async with asyncio.timeout(self._options.connect_s + self._options.headers_s):
+            async with asyncio.timeout_at(until):
                 response = await client.client.request(
                     _METHODS[request.method],
                     f"{scheme}://{origin.host_header}{target.path}",

@@ -108,6 +108,59 @@ async def _cookies(fetcher: Fetcher, site: BadSite) -> None:
     assert site.log[-1].headers["cookie"] == "mine=1"
 
 
+async def _own_cookies(fetcher: Fetcher, site: BadSite) -> None:
+    await fetcher.fetch(Request(site.url("echo"), session="o", cookies={"mine": "1"}))
+    assert site.log[-1].headers.get("cookie") == "mine=1"
+    await fetcher.fetch(Request(site.url("some_cookies"), session="o"))
+    assert site.log[-1].headers.get("cookie") == "mine=1", "the session has them from now on"
+    await fetcher.fetch(Request(site.url("echo", host="localhost"), session="o"))
+    assert "cookie" not in site.log[-1].headers, "they are their host's"
+    await fetcher.fetch(Request(site.url("echo"), session="p"))
+    assert "cookie" not in site.log[-1].headers, "they are their session's"
+    listed = [{"name": "a", "value": "2"}, {"name": "b", "value": "3", "domain": "other.example"}]
+    await fetcher.fetch(
+        Request(site.url("echo"), session="q", cookies=[*listed, {"name": "c", "value": "4", "path": "/no"}])
+    )
+    assert site.log[-1].headers["cookie"] == "a=2", "nobody sets cookies for others"
+
+
+async def _own_authorization(fetcher: Fetcher, site: BadSite) -> None:
+    await fetcher.fetch(Request(site.url("echo"), auth=("me", "word")))
+    assert site.log[-1].headers.get("authorization") == "Basic bWU6d29yZA=="
+    await fetcher.fetch(Request(site.url("echo"), auth="token", headers={"Authorization": "Own x"}))
+    assert site.log[-1].headers["authorization"] == "Own x"
+    await fetcher.fetch(Request(site.url("echo")))
+    assert "authorization" not in site.log[-1].headers
+
+
+async def _omitted_headers(fetcher: Fetcher, site: BadSite) -> None:
+    names: dict[str, Any] = {
+        "User-Agent": None,
+        "Accept": None,
+        "Accept-Language": None,
+        "Accept-Encoding": None,
+    }
+    await fetcher.fetch(Request(site.url("echo"), headers={**names, "X-Mine": "yes"}))
+    sent = site.log[-1].headers
+    assert sent["x-mine"] == "yes"
+    assert not {name.lower() for name in names} & sent.keys()
+
+
+async def _own_bounds(fetcher: Fetcher, site: BadSite) -> None:
+    small = await try_fetch(fetcher, Request(site.url("good"), max_size=len(PAGE) - 1))
+    assert small is Fault.TOO_LARGE
+    packed = await try_fetch(fetcher, Request(site.url("gzipped"), max_size=len(PAGE) - 1))
+    assert packed is Fault.TOO_LARGE, "what it becomes when it is unpacked counts"
+    fetched = await fetcher.fetch(Request(site.url("good"), max_size=2 * len(PAGE)))
+    assert fetched.body == PAGE
+    loop = asyncio.get_running_loop()
+    for name in ("no_answer", "slow_headers", "slow_body"):
+        began = loop.time()
+        result = await try_fetch(fetcher, Request(site.url(name), timeout=0.9))
+        assert result in (Fault.TIMEOUT_HEADERS, Fault.TIMEOUT_BODY), f"{name}: {result}"
+        assert loop.time() - began > 0.85, f"{name}: a request's timeout may be longer than the limits"
+
+
 async def _nameless_cookies(fetcher: Fetcher, site: BadSite) -> None:
     await fetcher.fetch(Request(site.url("nameless_cookie"), session="n"))
     await fetcher.fetch(Request(site.url("echo"), session="n"))
@@ -225,6 +278,10 @@ _CHECKS: tuple[Check, ...] = (
     _headers,
     _redirects_are_returned,
     _cookies,
+    _own_cookies,
+    _own_authorization,
+    _omitted_headers,
+    _own_bounds,
     _nameless_cookies,
     _connections_are_kept,
     _closed_idle_is_retried_once,

@@ -1,0 +1,47 @@
+"""Who asks: what is written as a user and a password, or as a token, and what is sent for it."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode, b64encode
+from collections.abc import Iterator
+from typing import Any
+
+from gossamer.core.errors import UsageError
+
+_UNSENDABLE = re.compile(r"[\x00-\x1f\x7f]")
+
+
+def encode_basic(user: bytes, password: bytes) -> str:
+    """The value of Authorization, or of Proxy-Authorization, for a user and a password (RFC 7617)."""
+    return "Basic " + b64encode(user + b":" + password).decode("ascii")
+
+
+def authorization_of(auth: Any, name: str) -> str:
+    """The value of Authorization for ``(user, password)``, a token, or a whole value (``Token abc``).
+
+    A text without a space is a bearer token (RFC 6750), which has none. Raises :class:`UsageError`, which
+    says of what is called ``name`` that it is neither, and never what it is.
+    """
+    if isinstance(auth, tuple | list) and len(auth) == 2 and all(isinstance(one, str) for one in auth):
+        user, password = auth
+        if ":" in user:
+            raise UsageError(f"{name}: the user has a colon, which ends a user in Basic credentials")
+        return encode_basic(user.encode("utf-8", "replace"), password.encode("utf-8", "replace"))
+    if not isinstance(auth, str) or not auth.strip() or _UNSENDABLE.search(auth):
+        kind = type(auth).__name__
+        raise UsageError(f"{name} must be (user, password), or a token as one line of text, not this {kind}")
+    text = str(auth).strip()
+    return text if " " in text else f"Bearer {text}"
+
+
+def secrets_of_authorization(value: str) -> Iterator[str]:
+    """What a value of Authorization holds: itself, what stands behind its scheme, and a Basic password."""
+    yield value
+    scheme, _, rest = value.partition(" ")
+    yield rest.strip()
+    if scheme.lower() == "basic":
+        try:
+            yield b64decode(rest).decode("utf-8", "replace").partition(":")[2]
+        except ValueError:
+            return
