@@ -14,7 +14,7 @@ from scrapy.utils.defer import deferred_to_future
 from scrapy.utils.spider import iterate_spider_output
 from twisted.internet.defer import Deferred
 
-from gossamer.adapters.scrapy.crawler import AdaptedCrawler, AdaptedEngine
+from gossamer.adapters.scrapy.crawler import AdaptedCrawler
 from gossamer.adapters.scrapy.failures import fail_with, make_failure
 from gossamer.adapters.scrapy.items import AdaptedItem, is_output
 from gossamer.adapters.scrapy.requests import RequestMapper, RequestOrigin, digest_of, identity_of
@@ -34,7 +34,7 @@ class CallbackRunner:
     """Runs what the requests of one spider name as callbacks and errbacks."""
 
     def __init__(self, crawler: AdaptedCrawler, spider: Spider, mapper: RequestMapper) -> None:
-        self._engine = crawler.adapted_engine
+        self._crawler = crawler
         self._spider = spider
         self._mapper = mapper
         self.statuses = StatusRules(spider, crawler.settings)
@@ -46,12 +46,12 @@ class CallbackRunner:
         refused = self.statuses.refuse_response(made)
         if refused is None:
             call = request.callback or getattr(self._spider, name)
-            return self._run(lambda: call(made, **request.cb_kwargs), response.request, response.stop)
+            return self._run(lambda: call(made, **request.cb_kwargs), response.request, response.stop, made)
         errback = request.errback
         if errback is None:
             log.info("%s", refused)
             return ()
-        return self._run(lambda: errback(fail_with(refused, request)), response.request, response.stop)
+        return self._run(lambda: errback(fail_with(refused, request)), response.request, response.stop, made)
 
     def run_errback(self, name: str, failure: Failure) -> Any:
         """The same for a request that will not be had."""
@@ -59,16 +59,20 @@ class CallbackRunner:
         made = None if failure.response is None else make_response(failure.response, request)
         call = request.errback or getattr(self._spider, name)
         stop = failure.response.stop if failure.response is not None else _cannot_stop
-        return self._run(lambda: call(make_failure(failure, request, made)), failure.request, stop)
+        told = make_failure(failure, request, made)
+        return self._run(lambda: call(told), failure.request, stop, told if made is None else made)
 
-    def _run(self, call: Callable[[], Any], asked: Request, stop: Stop) -> Any:
-        """Call it, and hand on what it gives, in our form."""
-        outputs = _OutputMapper(self._mapper, self._engine, identity_of(asked), stop)
+    def _run(self, call: Callable[[], Any], asked: Request, stop: Stop, found: Any) -> Any:
+        """Call it, and hand on what it gives, in our form; items of it were found on ``found``."""
+        outputs = _OutputMapper(self._mapper, self._crawler, identity_of(asked), stop, found)
         try:
             returned = call()
         except CloseSpider as error:
             outputs.stop(error)
             return ()
+        except Exception as error:
+            outputs.fail(error)
+            raise
         if isinstance(returned, Deferred):
             returned = deferred_to_future(returned)
         if inspect.isawaitable(returned) or hasattr(returned, "__aiter__"):
@@ -79,10 +83,13 @@ class CallbackRunner:
 class _OutputMapper:
     """Our form of what one page gives."""
 
-    def __init__(self, mapper: RequestMapper, engine: AdaptedEngine, identity: str, stop: Stop) -> None:
+    def __init__(
+        self, mapper: RequestMapper, crawler: AdaptedCrawler, identity: str, stop: Stop, found: Any
+    ) -> None:
         self._mapper = mapper
-        self._engine = engine
+        self._crawler = crawler
         self._stop = stop
+        self._found = found
         self._identity = identity if len(identity) <= MAX_IDENTITY else digest_of(identity)
         self._origin = RequestOrigin(identity)
         self._items = 0
@@ -93,19 +100,26 @@ class _OutputMapper:
             return self._mapper.to_request(output, self._origin)
         if is_output(output):
             self._items += 1
-            return AdaptedItem(output, f"{self._identity}#{self._items}")
+            return AdaptedItem(output, f"{self._identity}#{self._items}", self._found)
         if output is not None:
             log.error("a spider must yield requests, items or None, got %s", type(output).__name__)
         return None
 
     def stop(self, error: CloseSpider) -> None:
         """End the crawl, as the callback asks."""
-        self._stop(error.reason or "cancelled")
+        engine = self._crawler.adapted_engine
+        engine.close_spider(reason=error.reason or "cancelled")
+        self._stop(engine.close_reason)
+
+    def fail(self, error: Exception) -> None:
+        """The callback has failed: tell whoever wants to know."""
+        self._crawler.tell_failure(error, self._found)
 
     def finish(self) -> None:
         """The callback is done: the crawl ends if its code has told the engine so."""
-        if self._engine.close_reason:
-            self._stop(self._engine.close_reason)
+        reason = self._crawler.adapted_engine.close_reason
+        if reason:
+            self._stop(reason)
 
 
 def _take_outputs(given: Iterable[Any], outputs: _OutputMapper) -> Iterator[Any]:
@@ -114,6 +128,9 @@ def _take_outputs(given: Iterable[Any], outputs: _OutputMapper) -> Iterator[Any]
             yield outputs.to_ours(output)
     except CloseSpider as error:
         outputs.stop(error)
+    except Exception as error:
+        outputs.fail(error)
+        raise
     outputs.finish()
 
 
@@ -123,6 +140,9 @@ async def _take_waiting(given: Any, outputs: _OutputMapper) -> AsyncIterator[Any
             yield outputs.to_ours(output)
     except CloseSpider as error:
         outputs.stop(error)
+    except Exception as error:
+        outputs.fail(error)
+        raise
     outputs.finish()
 
 

@@ -9,13 +9,16 @@ Scrapy had them. ``engine`` is an :class:`AdaptedEngine`; ``extensions`` are the
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from scrapy import Spider
+from scrapy import Spider, signals
 from scrapy.crawler import Crawler
 from scrapy.settings import Settings
 from scrapy.utils.misc import build_from_crawler, load_object
+from twisted.python.failure import Failure
 
+from gossamer.adapters.scrapy.signals import AdaptedSignals
 from gossamer.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -33,6 +36,8 @@ class AdaptedEngine:
         self.crawler = crawler
         self.settings = crawler.settings
         self.signals = crawler.signals
+        self.scraper = SimpleNamespace(itemproc=SimpleNamespace(middlewares=()))
+        """Where code looks for the item pipelines, once they are open."""
         self.close_reason = ""
         """Why the crawl is to end, once somebody asked for that; the next page that is done ends it."""
 
@@ -65,6 +70,7 @@ class AdaptedCrawler(Crawler):
 
     def __init__(self, spidercls: type[Spider], settings: Settings) -> None:
         super().__init__(spidercls, settings)
+        self.signals: AdaptedSignals = AdaptedSignals(self)
         self.settings.set("TWISTED_REACTOR_ENABLED", False, priority="cmdline")
         self.addons.load_settings(self.settings)
         self.stats = load_object(self.settings["STATS_CLASS"])(self)
@@ -81,6 +87,12 @@ class AdaptedCrawler(Crawler):
         assert isinstance(engine, AdaptedEngine), "nobody puts another one in its place"
         return engine
 
+    @property
+    def open_spider(self) -> Spider:
+        """The spider, which is there."""
+        assert self.spider is not None, "it is made with the crawler"
+        return self.spider
+
     def make_spider(self, arguments: Mapping[str, Any]) -> Spider:
         """The spider, made as Scrapy makes it. Raises what its code raises."""
         self.spider = self._create_spider(**arguments)
@@ -88,6 +100,20 @@ class AdaptedCrawler(Crawler):
         self._apply_deprecated_spider_attr("max_concurrent_requests", "CONCURRENT_REQUESTS_PER_DOMAIN")
         self.settings.freeze()
         return self.spider
+
+    def count(self, name: str, count: int = 1) -> None:
+        """Add to one of the statistics."""
+        self.stats.inc_value(name, count)
+
+    def tell_failure(self, error: Exception, found: Any) -> None:
+        """A callback has failed on a response, or an errback on a failure: count it, and send the signal."""
+        self.count("spider_exceptions/count")
+        self.count(f"spider_exceptions/{type(error).__name__}")
+        if self.signals.is_heard(signals.spider_error):
+            failure = Failure(error)  # type: ignore[no-untyped-call]
+            self.signals.send_catch_log(
+                signals.spider_error, failure=failure, response=found, spider=self.spider
+            )
 
     def _create_engine(self) -> ExecutionEngine:
         raise UsageError(

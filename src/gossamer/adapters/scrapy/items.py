@@ -25,12 +25,16 @@ MAX_DEPTH = 60
 
 
 class AdaptedItem(ForeignItem):
-    """One item on its way to the store. ``item`` is the object that pipelines see, and may replace."""
+    """One item on its way to the store. ``item`` is the object that pipelines see, and may replace.
 
-    __slots__ = ("_key", "item")
+    ``response`` is the one that it was found on, or the failure that an errback had, as Scrapy's code had it.
+    """
 
-    def __init__(self, item: Any, key: str) -> None:
+    __slots__ = ("_key", "item", "response")
+
+    def __init__(self, item: Any, key: str, response: Any = None) -> None:
         self.item = item
+        self.response = response
         self._key = key
 
     def __repr__(self) -> str:

@@ -22,6 +22,7 @@ from scrapy.utils.request import RequestFingerprinter
 
 from gossamer.adapters.scrapy.callbacks import CallbackRunner, outputs_of
 from gossamer.adapters.scrapy.crawler import AdaptedCrawler
+from gossamer.adapters.scrapy.pipelines import AdaptedPipeline
 from gossamer.adapters.scrapy.requests import DEFAULT_CALLBACK, RequestMapper, RequestOrigin
 from gossamer.adapters.scrapy.settings import make_settings
 from gossamer.core.errors import UsageError
@@ -54,6 +55,7 @@ class AdaptedSpider(Spider):
         mapper = RequestMapper(spider, **_filter_options(self.crawler))
         self._mapper = mapper
         self._runner = CallbackRunner(self.crawler, spider, mapper)
+        self.pipelines = (AdaptedPipeline(self.crawler),)
 
     @property
     def logger(self) -> logging.Logger:

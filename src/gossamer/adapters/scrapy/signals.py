@@ -1,0 +1,27 @@
+"""Scrapy's signals, sent only where somebody listens: most spiders hear none of the frequent ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydispatch import dispatcher  # type: ignore[import-untyped]
+from scrapy.signalmanager import SignalManager
+
+
+class AdaptedSignals(SignalManager):
+    """What Scrapy's code finds as ``crawler.signals``; it knows which signals anybody has asked for."""
+
+    def __init__(self, sender: Any) -> None:
+        super().__init__(sender)
+        self._asked_for: set[int] = set()
+
+    def connect(self, receiver: Any, signal: Any, **kwargs: Any) -> None:
+        """As Scrapy's does."""
+        self._asked_for.add(id(signal))
+        super().connect(receiver, signal, **kwargs)
+
+    def is_heard(self, signal: Any) -> bool:
+        """Whether anybody may listen to a signal."""
+        if id(signal) in self._asked_for or id(dispatcher.Any) in self._asked_for:
+            return True
+        return bool(dispatcher.connections.get(id(dispatcher.Any)))  # connected past the manager
