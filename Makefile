@@ -178,3 +178,9 @@ bench-observation: $(READY)
 	scripts/servers.sh
 	scripts/bench-setup.sh
 	$(PY) benchmarks/observation.py $(BENCH)
+
+# Public projects written for Scrapy, by Scrapy and by Gossamer on pages made for them: see CONTRIBUTING.md.
+# COMPARE="--clones DIR" says where their clones are; "--fetch" fetches from GitHub what is missing.
+.PHONY: compare-scrapy
+compare-scrapy: $(READY)
+	$(PY) scripts/compare_scrapy.py $(COMPARE)

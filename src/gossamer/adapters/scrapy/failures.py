@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from scrapy import exceptions
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Request as ScrapyRequest
 from scrapy.http import Response as ScrapyResponse
@@ -15,17 +16,28 @@ from twisted.web.client import ResponseFailed
 from gossamer.core.errors import Fault
 from gossamer.spiders.failure import Failure
 
+
+def _join_kinds(old: type[Exception], name: str) -> type[Exception]:
+    """A kind that is both: Twisted's, which older spiders check for, and the one that newer Scrapy raises."""
+    new = getattr(exceptions, name, None)
+    return old if new is None else type(name, (old, new), {"__doc__": new.__doc__})
+
+
+_RESOLVE = _join_kinds(twisted.DNSLookupError, "CannotResolveHostError")
+_REFUSE = _join_kinds(twisted.ConnectionRefusedError, "DownloadConnectionRefusedError")
+_LATE = _join_kinds(twisted.TimeoutError, "DownloadTimeoutError")
+_LATE_CONNECT = _join_kinds(twisted.TCPTimedOutError, "DownloadTimeoutError")
 _EXCEPTIONS: dict[str, type[Exception]] = {
-    Fault.DNS: twisted.DNSLookupError,
-    Fault.DNS_TEMPORARY: twisted.DNSLookupError,
-    Fault.CONNECT: twisted.ConnectionRefusedError,
+    Fault.DNS: _RESOLVE,
+    Fault.DNS_TEMPORARY: _RESOLVE,
+    Fault.CONNECT: _REFUSE,
     Fault.LOCAL: twisted.ConnectError,
     Fault.TLS: twisted.ConnectError,
     Fault.HOST_DOWN: twisted.ConnectError,
     Fault.HOST_LOST: twisted.ConnectError,
-    Fault.TIMEOUT_CONNECT: twisted.TCPTimedOutError,
-    Fault.TIMEOUT_HEADERS: twisted.TimeoutError,
-    Fault.TIMEOUT_BODY: twisted.TimeoutError,
+    Fault.TIMEOUT_CONNECT: _LATE_CONNECT,
+    Fault.TIMEOUT_HEADERS: _LATE,
+    Fault.TIMEOUT_BODY: _LATE,
     Fault.INCOMPLETE: twisted.ConnectionDone,
     Fault.PROXY: twisted.ConnectError,
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import configparser
+import pkgutil
 import sys
 from collections.abc import Mapping
 from importlib import import_module
@@ -12,7 +13,6 @@ from typing import Any
 
 from scrapy import Spider as ScrapySpider
 from scrapy.settings import Settings
-from scrapy.utils.misc import walk_modules
 from scrapy.utils.spider import iter_spider_classes
 
 from gossamer.adapters.scrapy.spider import AdaptedSpider, adapt_spider, with_options
@@ -46,11 +46,8 @@ class ScrapyProject:
         found: dict[str, type[AdaptedSpider]] = {}
         broken = []
         for name in self.settings.getlist("SPIDER_MODULES"):
-            try:
-                modules = walk_modules(name)
-            except (Exception, SystemExit) as error:  # noqa: BLE001 - users' code
-                broken.append(f"the module {name!r} cannot be imported: {type(error).__name__}: {error}")
-                continue
+            modules, failed = _import_all(name)
+            broken += failed
             for module in modules:
                 found |= {str(one.name): one for one in self.spiders_of(module) if one.name}
         return found, broken
@@ -86,6 +83,20 @@ def open_project(start: Path) -> ScrapyProject:
 def give_options(spider_class: type[Any], options: Mapping[str, str]) -> type[Any]:
     """A spider with settings of Scrapy's that were given by hand."""
     return with_options(spider_class, options) if issubclass(spider_class, AdaptedSpider) else spider_class
+
+
+def _import_all(name: str) -> tuple[list[ModuleType], list[str]]:
+    """A module and all below it, and what could not be imported: one broken file hides no other spider."""
+    try:
+        module = import_module(name)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - users' code
+        return [], [f"the module {name!r} cannot be imported: {type(error).__name__}: {error}"]
+    found, broken = [module], []
+    for inner in pkgutil.iter_modules(getattr(module, "__path__", ())):
+        modules, failed = _import_all(f"{name}.{inner.name}")
+        found += modules
+        broken += failed
+    return found, broken
 
 
 def _settings_module(file: Path) -> str:

@@ -1,0 +1,1 @@
+"""The spiders; each file is one subject."""
