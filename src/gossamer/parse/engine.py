@@ -1,4 +1,4 @@
-"""The seam between selectors and what takes documents apart: one engine for HTML, one for XML."""
+"""The seam between selectors and what takes documents apart: engines for HTML, XML and JSON."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class SelectorEngine(Protocol):
     """
 
     type: str
-    """``html`` or ``xml``."""
+    """``html``, ``xml`` or ``json``."""
 
     def parse_document(self, text: str) -> object:
         """The root of a document. Nothing raises."""

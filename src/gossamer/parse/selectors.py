@@ -11,19 +11,22 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterable, Mapping
+from importlib import import_module
 from re import Pattern
 from typing import Any, SupportsIndex, overload
 
 from gossamer.core.errors import SelectorError
 from gossamer.parse.engine import SelectorEngine
 from gossamer.parse.html_engine import HTML
+from gossamer.parse.json_engine import JSON
 
 
 class Selector:
     """One result of a query: an element, a text, an attribute's value, a number or a truth.
 
-    ``Selector(text="<html>...")`` parses HTML, with ``type="xml"`` XML; ``root`` takes a node or a value as
-    it is. ``get()`` is the markup of an element and the text of everything else.
+    ``Selector(text="<html>...")`` parses HTML, with ``type="xml"`` XML and with ``type="json"`` JSON;
+    ``root`` takes a node or a value as it is. ``get()`` is the markup of an element, a value of JSON as it
+    is, and the text of everything else.
     """
 
     __slots__ = ("_engine", "_query", "root")
@@ -37,37 +40,39 @@ class Selector:
         text: str | None = None,
         type: str = "html",  # noqa: A002 - parsel's name for it
     ) -> None:
-        if text is not None:
+        if text is not None or type != "html":
             engine = _engine_for(type)
-            root = engine.parse_document(text)
+            root = root if text is None else engine.parse_document(text)
         self.root = root
         self._query = query
         self._engine = engine
 
     def __repr__(self) -> str:
-        data = self.get()
+        data = str(self.get())
         return f"<Selector query={self._query!r} data={data[:37] + '...' if len(data) > 40 else data!r}>"
 
     def __str__(self) -> str:
-        return self.get()
+        return str(self.get())
 
     def __bool__(self) -> bool:
         return bool(self.get())
 
     @property
     def type(self) -> str:
-        """``html`` or ``xml``: how the document was read."""
-        return self._engine.type
+        """``html``, ``xml`` or ``json``: how the document was read; ``text``: a string of JSON."""
+        return "text" if self._engine is JSON and isinstance(self.root, str) else self._engine.type
 
     def css(self, query: str) -> SelectorList:
         """The results of a CSS query, in document order.
 
         ``::text`` and ``::attr(name)`` are understood, ``prefix|name`` in XML. Raises :class:`SelectorError`
-        (a ``ValueError``) for a bad query.
+        (a ``ValueError``) for a bad query. In a string of JSON they find what is HTML in it.
         """
-        engine = self._engine
+        engine, root = self._engine, self.root
+        if engine is JSON:
+            engine, root = HTML, self._html_in_value()
         try:
-            found = engine.select_css(self.root, query)
+            found = engine.select_css(root, query)
         except (ValueError, RuntimeError) as error:
             reason = str(error).rpartition(": ")[2]
             raise SelectorError(f"invalid CSS selector {query!r}: {reason}") from None
@@ -81,14 +86,43 @@ class Selector:
         Relative paths start at this element (at ``<html>`` for a page). Raises :class:`SelectorError` (a
         ``ValueError``) for a bad expression.
         """
-        engine = self._engine
+        engine, root = self._engine, self.root
+        if engine is JSON:
+            engine, root = HTML, self._html_in_value()
         try:
-            found = engine.select_xpath(self.root, query, namespaces, variables)
+            found = engine.select_xpath(root, query, namespaces, variables)
         except (ValueError, TypeError) as error:
             reason = str(error).removeprefix("xpath: ")
             raise SelectorError(f"invalid XPath expression {query!r}: {reason}") from None
         results = found if isinstance(found, list) else [found]
         return SelectorList([Selector(result, query, engine) for result in results])
+
+    def jmespath(self, query: str, **options: Any) -> SelectorList:
+        """The results of a JMESPath expression on a value of JSON, or on JSON that is the text of an element.
+
+        As parsel has it: a list gives its members, ``null`` nothing; text that is not JSON gives nothing,
+        too. ``options`` go to ``jmespath.search``. Raises :class:`SelectorError` for a bad expression.
+        """
+        search = import_module("jmespath").search  # most spiders never ask for it
+        try:
+            found = search(query, self._json_value(), **options)
+        except (ValueError, RecursionError) as error:
+            reason = " ".join(str(error).split()).removeprefix("Invalid jmespath expression: ")
+            raise SelectorError(f"invalid JMESPath expression {query!r}: {reason}") from None
+        results = found if isinstance(found, list) else [] if found is None else [found]
+        return SelectorList([Selector(result, query, JSON) for result in results])
+
+    def _json_value(self) -> object:
+        """The value of JSON that this is, or that its text means."""
+        root = self.root
+        if self._engine is not JSON and not isinstance(root, str):
+            root = self._engine.select_xpath(root, "string(text())", None, {})
+        return JSON.parse_document(root) if isinstance(root, str) else root
+
+    def _html_in_value(self) -> object:
+        if not isinstance(self.root, str):
+            raise SelectorError("css() and xpath() select in HTML and XML; of JSON, jmespath() does")
+        return HTML.parse_document(self.root)
 
     def register_namespace(self, prefix: str, uri: str) -> None:
         """Let queries on this selector, and on what they give, name elements of XML by ``prefix``."""
@@ -98,10 +132,13 @@ class Selector:
         """Take all namespaces out of this part of an XML document, and leave the bare names."""
         self._engine.remove_namespaces(self.root)
 
-    def get(self, default: str | None = None) -> str:
-        """The markup of an element, or the value as text. ``default`` is for symmetry with the list."""
+    def get(self, default: str | None = None) -> Any:
+        """The markup of an element, or the value as text; a value of JSON as it is.
+
+        ``default`` is for symmetry with the list.
+        """
         root = self.root
-        if isinstance(root, str):
+        if isinstance(root, str) or self._engine is JSON:
             return root
         source = self._engine.markup_of(root)
         if source is not None:
@@ -110,7 +147,7 @@ class Selector:
             return "1" if root else "0"
         return default or "" if root is None else str(root)
 
-    def getall(self) -> list[str]:
+    def getall(self) -> list[Any]:
         """``[get()]``."""
         return [self.get()]
 
@@ -123,7 +160,7 @@ class Selector:
         references are resolved except ``&lt;`` and ``&amp;``, unless ``replace_entities`` is off.
         """
         pattern = re.compile(regex) if isinstance(regex, str) else regex
-        found = _find_matches(pattern, self.get())
+        found = _find_matches(pattern, str(self.get()))
         return [_without_entities(text) for text in found] if replace_entities else found
 
     def re_first(
@@ -143,10 +180,10 @@ class Selector:
 
 
 def _engine_for(kind: str) -> SelectorEngine:
-    if kind == "html":
-        return HTML
+    if kind in ("html", "json"):
+        return HTML if kind == "html" else JSON
     if kind != "xml":
-        raise ValueError(f"unknown type of selector {kind!r}; known are html and xml")
+        raise ValueError(f"unknown type of selector {kind!r}; known are html, json and xml")
     from gossamer.parse.xml import XML  # lxml is loaded with the first document that is XML
 
     return XML
@@ -175,11 +212,15 @@ class SelectorList(list[Selector]):
             [found for selector in self for found in selector.xpath(query, namespaces, **variables)]
         )
 
+    def jmespath(self, query: str, **options: Any) -> SelectorList:
+        """The results of a JMESPath expression on every element; see :meth:`Selector.jmespath`."""
+        return SelectorList([found for selector in self for found in selector.jmespath(query, **options)])
+
     def get(self, default: Any = None) -> Any:
         """``get()`` of the first result; ``default`` when there is none."""
         return self[0].get() if self else default
 
-    def getall(self) -> list[str]:
+    def getall(self) -> list[Any]:
         """``get()`` of every result."""
         return [selector.get() for selector in self]
 

@@ -17,10 +17,10 @@ from gossamer.core.lazy import lazy_property
 from gossamer.core.requests import Request
 from gossamer.core.results import FetchResult
 from gossamer.core.storable import callback_name
-from gossamer.parse import structured
 from gossamer.parse.encoding import decode_as, decode_body
-from gossamer.parse.html import Article, HtmlPage, parse_html
+from gossamer.parse.html import HtmlPage, parse_html
 from gossamer.parse.isolation.limits import is_suspicious
+from gossamer.parse.json_engine import JSON
 from gossamer.parse.links import MAX_LINKS, PageLinks
 from gossamer.parse.meta import read_robots_headers
 from gossamer.parse.mime import is_html, is_xml
@@ -32,6 +32,7 @@ from gossamer.policy.urls import UrlJoiner
 from gossamer.ports.page_examiner import PARSE_TRUNCATED, TruncatedPage
 from gossamer.spiders import page_links
 from gossamer.spiders.headers import Headers
+from gossamer.spiders.page_content import PageContent
 from gossamer.spiders.saved_response import SavedPage
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def is_media(content_type: str) -> bool:
     return content_type.lower().lstrip().startswith(("image/", "audio/", "video/", "font/"))
 
 
-class Response(SavedPage):
+class Response(SavedPage, PageContent):
     """One fetched page.
 
     ``url``, ``status``, ``headers``, ``content_type`` (that header as sent, ``""`` without one), ``body``
@@ -179,6 +180,10 @@ class Response(SavedPage):
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise ValueError(f"{self.url} is not JSON: {error}") from None
 
+    @lazy_property
+    def _json_selector(self) -> Selector:
+        return Selector(self.json(), engine=JSON)
+
     # ------------------------------------------------------------------ selecting
 
     @lazy_property
@@ -206,34 +211,14 @@ class Response(SavedPage):
         """Select by XPath 1.0; ``$name`` in the query takes its value from ``variables``."""
         return self.selector.xpath(query, **variables)
 
+    def jmespath(self, query: str, **options: Any) -> SelectorList:
+        """Select in a body of JSON by JMESPath. Raises ``ValueError`` when the body is none."""
+        return self._json_selector.jmespath(query, **options)
+
     def re(self, pattern: str | re.Pattern[str]) -> list[str]:
         """Everything in the text that matches (the groups, where the pattern has some)."""
         found = re.findall(pattern, self.text)
         return [text for match in found for text in ([match] if isinstance(match, str) else match)]
-
-    def json_ld(self) -> list[dict[str, Any]]:
-        """The page's JSON-LD objects."""
-        return structured.read_json_ld(self.page)
-
-    def opengraph(self) -> dict[str, str]:
-        """The page's OpenGraph properties."""
-        return structured.read_opengraph(self.page)
-
-    def microdata(self) -> list[dict[str, Any]]:
-        """The page's microdata items."""
-        return structured.read_microdata(self.page)
-
-    def article(self) -> Article | None:
-        """The article of the page, with what the page says of it; ``None`` when nothing reads like one."""
-        return self.page.article()
-
-    def main_text(self) -> str:
-        """The main text of the page without its navigation; all of it when there is no article."""
-        return self.page.main_text()
-
-    def markdown(self) -> str:
-        """The page as Markdown."""
-        return self.page.markdown()
 
     def expect(self, what: str, total: int, *, callback: Any = None, part: str = "") -> None:
         """Say how many of something the site announces, for whoever asks how far the crawl is.

@@ -1,0 +1,51 @@
+"""JSON behind selectors: values are taken as they are, and queries of HTML and XML find nothing in them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+
+class JsonEngine:
+    """Port ``SelectorEngine`` over values of JSON; what selects in them is ``Selector.jmespath``."""
+
+    type = "json"
+
+    def parse_document(self, text: str) -> object:
+        """The value; ``None`` for text that is not JSON, or is nested too deeply."""
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError):
+            return None
+
+    def select_css(self, root: object, query: str) -> Sequence[object]:
+        """Nothing."""
+        return ()
+
+    def select_xpath(
+        self, root: object, query: str, namespaces: Mapping[str, str] | None, variables: Mapping[str, Any]
+    ) -> object:
+        """Nothing."""
+        return []
+
+    def markup_of(self, root: object) -> str | None:
+        """A value has none."""
+        return None
+
+    def attributes_of(self, root: object) -> dict[str, str]:
+        """A value has none."""
+        return {}
+
+    def remove_node(self, root: object) -> None:
+        """Values stay."""
+
+    def with_namespace(self, prefix: str, uri: str) -> JsonEngine:
+        """The same: names in JSON have no namespaces."""
+        return self
+
+    def remove_namespaces(self, root: object) -> None:
+        """There are none to remove."""
+
+
+JSON = JsonEngine()
