@@ -1,8 +1,6 @@
 """Settings of alerts: from when on something is told, and to whom."""
 
-from __future__ import annotations
-
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -38,7 +36,7 @@ class AlertTargetSettings(BaseSettings):
     )
 
     @model_validator(mode="after")
-    def _check_whole(self) -> AlertTargetSettings:
+    def _check_whole(self) -> Self:
         if not self.url_env:
             raise ValueError("a target needs url_env, the environment variable that holds its URL")
         if self.kind == "email" and not (self.sender and self.to):

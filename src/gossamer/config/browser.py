@@ -1,7 +1,5 @@
 """Settings of the browser as a way to fetch."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator

@@ -1,8 +1,6 @@
 """Settings of budgets: what a crawl may spend besides pages and time."""
 
-from __future__ import annotations
-
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
@@ -51,7 +49,7 @@ class PatternBudgetSettings(BaseSettings):
         return pattern
 
     @model_validator(mode="after")
-    def _check_completeness(self) -> PatternBudgetSettings:
+    def _check_completeness(self) -> Self:
         if not self.pattern:
             raise ValueError('a budget needs a pattern, as in pattern = "/product/"')
         if not self.list_limits():

@@ -1,7 +1,5 @@
 """Settings of the dashboard and the HTTP API."""
 
-from __future__ import annotations
-
 from ipaddress import ip_network
 from typing import Annotated
 

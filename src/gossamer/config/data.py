@@ -1,7 +1,5 @@
 """Settings of what is kept of pages besides the store, and of where that is."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import Field

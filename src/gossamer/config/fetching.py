@@ -1,7 +1,5 @@
 """Settings of the ways to fetch."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from pydantic import Field

@@ -1,7 +1,5 @@
 """Settings of crawls that come back: how often pages are worth another look."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from pydantic import Field

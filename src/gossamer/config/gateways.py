@@ -1,9 +1,7 @@
 """Settings of gateways: HTTP APIs that fetch pages for us."""
 
-from __future__ import annotations
-
 import json
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
@@ -120,7 +118,7 @@ class GatewaySettings(BaseSettings):
         return body
 
     @model_validator(mode="after")
-    def _check_source(self) -> GatewaySettings:
+    def _check_source(self) -> Self:
         if self.template == "own" and not self.url:
             raise ValueError('a gateway needs a url, or a template such as "scraperapi"')
         return self

@@ -1,7 +1,5 @@
 """Settings of the rung that looks like a browser."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from pydantic import Field

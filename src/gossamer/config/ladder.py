@@ -1,7 +1,5 @@
 """Settings of the ladder: which ways to fetch a crawl may use, and when a host changes its own."""
 
-from __future__ import annotations
-
 import re
 from typing import Annotated, Any
 

@@ -1,7 +1,5 @@
 """Settings of what an item passes on its way to the store, and of pages that are alike."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 from pydantic import Field

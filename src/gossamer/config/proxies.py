@@ -1,7 +1,5 @@
 """Settings of proxies: where they are listed, and which one a request goes through."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from importlib import import_module
 from typing import Annotated, Literal

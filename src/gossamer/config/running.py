@@ -1,7 +1,5 @@
 """Settings of a fleet, its broker and the log."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field

@@ -1,7 +1,5 @@
 """What sections of the settings are made of."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler

@@ -1,7 +1,5 @@
 """Settings of sessions: who a crawl is for a site, and how it logs in."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from pydantic import Field

@@ -5,11 +5,9 @@ bytes. Types are strict (``"5"`` is not a number, ``true`` is not a count): text
 environment is parsed before it gets here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache
-from typing import Annotated, Any, get_args, get_origin
+from typing import Annotated, Any, Self, get_args, get_origin
 
 from pydantic import Field, field_validator, model_validator
 from pydantic.fields import FieldInfo
@@ -266,7 +264,7 @@ class Settings(BaseSettings):
         return {**data, "user_agent": f"gossamer/{__version__}" + (f" (+{contact})" if contact else "")}
 
     @model_validator(mode="after")
-    def _check_delays(self) -> Settings:
+    def _check_delays(self) -> Self:
         if self.min_delay > self.max_delay:
             raise ValueError(f"min_delay ({self.min_delay}) is greater than max_delay ({self.max_delay})")
         return self

@@ -1,7 +1,5 @@
 """Settings of the places where requests and results are kept."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import Field
