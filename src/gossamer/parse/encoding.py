@@ -12,9 +12,9 @@ from __future__ import annotations
 import codecs
 import re
 from functools import lru_cache
+from importlib import import_module
 
 import turbohtml
-import turbohtml.detect  # registers the ``whatwg-*`` codecs
 
 _PRESCAN = 1024
 _CHARSET = re.compile(r"charset\s*=[\s\"']*([^\s\"';,]+)", re.IGNORECASE)
@@ -78,6 +78,7 @@ def decode_as(body: bytes, encoding: str) -> str:
             break
     if encoding == "UTF-8":
         return body.decode("utf-8", "replace")
+    import_module("turbohtml.detect")  # registers these codecs; pages in UTF-8 do without
     return body.decode(f"whatwg-{encoding.lower()}", "replace")
 
 
