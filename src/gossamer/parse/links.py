@@ -34,11 +34,11 @@ class PageLinks(NamedTuple):
 
 def extract_links(document: Document, joiner: UrlJoiner, limit: int = MAX_LINKS) -> PageLinks:
     """All links of a document; ``joiner`` knows its base URL."""
-    # Queries for one tag are answered from the document's index; the union walks the whole tree.
+    # Queries for one tag are answered from the document's index, fastest without a condition; the union walks
+    # the whole tree.
     union = document.select_one("area[href]") is not None
-    hrefs = [
-        anchor.attr("href") or "" for anchor in document.select("a[href],area[href]" if union else "a[href]")
-    ]
+    anchors = document.select("a[href],area[href]" if union else "a")
+    hrefs = [href for anchor in anchors if (href := anchor.attr("href")) is not None]
     urls, references, dropped = join_links(hrefs, joiner, limit)
     marked = document.select(_NOFOLLOW_UNION if union else _NOFOLLOW)
     nofollow = _only_marked(references, marked, joiner) if marked else frozenset()
@@ -81,8 +81,7 @@ def _only_marked(references: Sequence[str], marked: Sequence[Element], joiner: U
         url = joiner[element.attr("href") or ""] if element.attr("href") is not None else None
         if url is not None and url.startswith(_FOLLOWED):
             counts[url] = counts.get(url, 0) + 1
-    leading = {reference: joiner.get(reference) for reference in dict.fromkeys(references)}
-    doubtful = {reference: url for reference, url in leading.items() if url in counts}
+    doubtful = {reference: url for reference in {*references} if (url := joiner.get(reference)) in counts}
     for reference in references:
         if reference in doubtful:
             counts[doubtful[reference] or ""] -= 1
