@@ -13,7 +13,7 @@ from gossamer.core.drops import DropKind
 from gossamer.core.requests import LAST, Entry, Request
 from gossamer.core.results import FetchResult, ItemRecord, PageReading
 from gossamer.core.shifts import PAGE_LANE
-from gossamer.engine.trap_meter import ReadPage, TrapMeter
+from gossamer.engine.trap_meter import GROUPS_WITH_LIMITS, ReadPage, TrapMeter
 from gossamer.policy import urls
 from gossamer.policy.budgets import BudgetOverrun
 from gossamer.policy.scope import OFFSITE, Scope
@@ -98,13 +98,14 @@ class Admission:
         taken: set[int] = set()
         depth, via = parent.depth + 1, parent.url
         meter = self.meter if self.meter is not None and self.meter.has_traps else None
+        refused: dict[str, int] = {}
         if self.max_depth is not None and depth > self.max_depth:
             requests = _leave_out_pages(requests, dropped)
         for request in requests:
             place = self.place_of(request)
             if isinstance(place, str):
-                _count_drop(dropped, place)
-                if self.meter is not None and place.startswith("trap_"):
+                refused[place] = refused.get(place, 0) + 1
+                if self.meter is not None and place in GROUPS_WITH_LIMITS:
                     self.meter.note_refusal(urls.canonicalise_url(request.url, self._options) or "", place)
                 continue
             url, fingerprint, host = place
@@ -114,18 +115,20 @@ class Admission:
                 taken.add(fingerprint)
             is_file = request.saves is not None
             if meter is not None and not is_file and (trap := meter.refuse_url(url, via)) is not None:
-                _count_drop(dropped, trap.counts.rule)
+                _count_drops(dropped, trap.counts.rule)
                 continue
             own_depth = parent.depth if is_file else depth  # a file is a part of its page
             overrun = None if self._find_overrun is None else self._find_overrun(url, own_depth, is_file)
             if overrun is not None and not overrun.is_last:
-                _count_drop(dropped, f"budget_{overrun.name}")
+                _count_drops(dropped, f"budget_{overrun.name}")
                 continue
             lane = request.lane if self._lane_for is None else self._lane_for(request, host)
             child = request.replace(url=url, depth=own_depth, via=via, lane=lane)
             if overrun is not None:
                 child = child.replace(priority=LAST)
             entries.append(self._make_entry(child, fingerprint, host))
+        for reason, count in refused.items():
+            _count_drops(dropped, reason, count)
         return tuple(entries)
 
     def count_page(
@@ -208,12 +211,12 @@ def _leave_out_pages(requests: Iterable[Request], dropped: dict[str, int]) -> li
     files = []
     for request in requests:
         if request.saves is None:
-            _count_drop(dropped, "too_deep")
+            _count_drops(dropped, "too_deep")
         else:
             files.append(request)
     return files
 
 
-def _count_drop(dropped: dict[str, int], reason: str) -> None:
+def _count_drops(dropped: dict[str, int], reason: str, count: int = 1) -> None:
     key = DropKind.LINK.key_of(reason)
-    dropped[key] = dropped.get(key, 0) + 1
+    dropped[key] = dropped.get(key, 0) + count

@@ -49,7 +49,8 @@ MAX_NEW_WITNESSES = 5_000
 """Pages by which mirrors are known, between two saves."""
 SMALL = 4
 """Pages of a group that is forgotten first."""
-_GROUPS_WITH_LIMITS = {"trap_pattern": pattern_of, "trap_domain": domain_group_of}
+GROUPS_WITH_LIMITS = {"trap_pattern": pattern_of, "trap_domain": domain_group_of}
+"""Which group of a URL has the limit that is told by such a rule."""
 
 
 class ReadPage(NamedTuple):
@@ -94,6 +95,7 @@ class TrapMeter:
         self._clock = clock
         self._rules = rules
         self._is_alone = is_alone
+        self._batch, self._least_spending = rules.batch, rules.least_spending
         self._has_limits = rules.max_per_pattern is not None or rules.max_per_domain is not None
         self._groups: dict[str, CountedGroup] = {}
         self._around: dict[str, tuple[CountedGroup, ...]] = {}
@@ -138,7 +140,7 @@ class TrapMeter:
 
     def note_refusal(self, url: str, rule: str) -> None:
         """Count a URL that a limit of its pattern or its domain has refused before its group was closed."""
-        group_of = _GROUPS_WITH_LIMITS.get(rule)
+        group_of = GROUPS_WITH_LIMITS.get(rule)
         if group_of is not None:
             self._count_refusal(group_of(url))
 
@@ -161,7 +163,7 @@ class TrapMeter:
         for group in groups:
             group.known.add_page(worth, page.wire_bytes)
             unsaved[group.name] = group
-        if self._has_limits or (worth is not ITEM_PAGE and worth.wasted):
+        if self._has_limits or (worth is not UNKNOWN_PAGE and worth is not ITEM_PAGE and worth.wasted):
             self._close_spent(groups)
         elif self._spending and worth.gained:
             for group in groups:
@@ -247,16 +249,16 @@ class TrapMeter:
             if not known.rule:
                 known.rule = find_rule(group.name, known, self._rules, self._spending)
             self._note_spending(group)
-            if known.spent - group.saved.spent >= self._rules.batch:
+            if known.spent - group.saved.spent >= self._batch:
                 self._urgent[group.name] = group
 
     def _note_spending(self, group: CountedGroup) -> None:
         known = group.known
         if known.rule:
             self._closed[group.name] = known
-        if known.rule or known.spent >= self._rules.least_spending:
+        if known.rule or known.spent >= self._least_spending:
             self._spending[group.name] = known
-        else:
+        elif self._spending:
             self._spending.pop(group.name, None)
 
     def _group_of(self, name: str) -> CountedGroup:
@@ -286,7 +288,7 @@ class TrapMeter:
     async def save_if_due(self) -> None:
         """Save what matters, as far as it is time to. Raises ``StorageError``: it is still to be saved."""
         if self._clock.now() - self._saved_at >= SAVED_EVERY_S:
-            await self._save(self._rules.batch)
+            await self._save(self._batch)
             if not self._is_alone:
                 self._note_closed(await self._store.read_closed())
         elif not self._is_alone and (self._urgent or (self._has_mirrors and self._new_witnesses)):

@@ -241,15 +241,15 @@ def find_rule(
 
     ``spending`` are all groups that are closed, or have spent ``least_spending`` pages.
     """
-    if is_pattern(group) and _is_reached(counts.pages, rules.max_per_pattern):
+    if _is_reached(counts.pages, rules.max_per_pattern) and is_pattern(group):
         return "trap_pattern"
-    if is_domain(group) and _is_reached(counts.pages, rules.max_per_domain):
+    if _is_reached(counts.pages, rules.max_per_domain) and is_domain(group):
         return "trap_domain"
-    is_mirrored = counts.foreign >= FEWEST_FOREIGN and counts.foreign * 2 >= counts.witnesses
-    compared = min(counts.foreign, counts.witnesses)  # workers may find the same page with several hosts
-    if is_mirrored and _is_reached(2 * WITNESS_EVERY * compared, rules.closes_at):
-        return "trap_mirror"
-    is_spent = not is_domain(group) and _has_spent_all(group, counts, rules, spending)
+    if counts.foreign >= FEWEST_FOREIGN and counts.foreign * 2 >= counts.witnesses:
+        compared = min(counts.foreign, counts.witnesses)  # workers may find the same page with several hosts
+        if _is_reached(2 * WITNESS_EVERY * compared, rules.closes_at):
+            return "trap_mirror"
+    is_spent = counts.spent > 0 and not is_domain(group) and _has_spent_all(group, counts, rules, spending)
     return _name_trap(group, counts) if is_spent else ""
 
 
