@@ -24,7 +24,7 @@ from gossamer.policy.request_secrets import secret_values_of
 from gossamer.ports.committer import Committer
 from gossamer.ports.sink import Sink
 from gossamer.ports.store import Store
-from gossamer.runtime.known_secrets import hide_secrets
+from gossamer.runtime.known_secrets import hide_secrets, knows_secrets
 
 if TYPE_CHECKING:
     from gossamer.engine.page_memory import PageMemory
@@ -113,6 +113,8 @@ def without_secrets(result: VisitResult) -> VisitResult:
     if not result.dropped and not any(attempt.detail for attempt in result.attempts):
         return result
     values = secret_values_of(result.outcome.lease.entry.request)
+    if not values and not knows_secrets():
+        return result
     attempts = tuple(
         replace(attempt, detail=hide_secrets(attempt.detail, values)) if attempt.detail else attempt
         for attempt in result.attempts

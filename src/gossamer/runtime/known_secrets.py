@@ -42,6 +42,11 @@ def forget_secrets() -> None:
     _sorted.clear()
 
 
+def knows_secrets() -> bool:
+    """Whether there is any secret to hide."""
+    return bool(_sorted)
+
+
 def hide_secrets(text: str, more: Iterable[str] = ()) -> str:
     """``text`` without the secrets that are known, and without ``more`` of them."""
     own = sorted((value for value in more if len(value) >= SHORTEST), key=len, reverse=True)
