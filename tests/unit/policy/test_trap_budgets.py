@@ -285,3 +285,11 @@ def test_witnesses_do_not_see_the_name_of_the_host() -> None:
     one = witness_of("a", "h.test", b"<a href='http://h.test/b'>")
     assert one == witness_of("a", "i.test", b"<a href='http://i.test/b'>")
     assert one != witness_of("b", "h.test", b"<a href='http://h.test/b'>")
+
+
+def test_large_pages_of_one_size_with_other_words_are_no_witnesses() -> None:
+    page = b"<p>the same as everywhere</p>" * 10_000
+    other = page[:150_000] + b"other words that are as long" + page[150_028:]
+    assert len(other) == len(page)
+    assert witness_of("a", "h.test", page) == witness_of("a", "i.test", page)
+    assert witness_of("a", "h.test", page) != witness_of("a", "i.test", other)
