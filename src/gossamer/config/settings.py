@@ -226,6 +226,11 @@ class Settings(BaseSettings):
     outputs: dict[SectionName, Late[OutputSettings]] = Field(
         default={}, description="Places to which items are written as they change, each by a name of its own."
     )
+    scrapy: dict[str, Any] = Field(
+        default={},
+        description="Settings of Scrapy's own, by their names, for spiders that are written for Scrapy; "
+        "`-s NAME=VALUE` adds one.",
+    )
     s3: Late[S3Settings] = make_section(S3Settings, description="Buckets that speak S3.")
     freshness: Late[FreshnessSettings] = make_section(
         FreshnessSettings, description="Looking at pages again."

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from importlib.metadata import entry_points
 from pathlib import Path
+from typing import Any
 
 from gossamer.compat.scrapy import hints as scrapy
 from gossamer.config.names import suggest_name
@@ -31,7 +32,7 @@ from gossamer.spiders.generic import GenericSpider
 from gossamer.spiders.rules import check_rules
 from gossamer.spiders.spider import Spider, may_have_hooks
 from gossamer.targets.arguments import read_arguments, target_text
-from gossamer.targets.scrapy_files import adapt_class, find_project_spiders
+from gossamer.targets.scrapy_files import adapt_class, find_project_spiders, give_options
 from gossamer.targets.spider_files import class_in_file, spiders_in_file
 from gossamer.targets.start_url import absolute_url, allowed_domain_of, mend_scheme
 
@@ -59,20 +60,26 @@ class CrawlTarget(Record, frozen=True):
 
 
 def find_target(
-    target: str | type[Spider], arguments: Mapping[str, str], project: Path | None
+    target: str | type[Spider],
+    arguments: Mapping[str, str],
+    project: Path | None,
+    options: Callable[[], Mapping[str, Any]] = dict,
 ) -> CrawlTarget:
-    """The spider that a target means, made with its arguments. Raises :class:`UsageError`."""
+    """The spider that a target means, made with its arguments. Raises :class:`UsageError`.
+
+    ``options`` reads settings that are given to spiders of another framework alone.
+    """
     if not isinstance(target, str):
         is_ours = issubclass(target, Spider)
-        return _of_class(target if is_ours else _adapt_target(target), arguments)
+        return _of_class(target if is_ours else _adapt_target(target), arguments, options)
     file = file_of(target)
     if file is not None:
-        return _of_class(class_in_file(*file), arguments)
+        return _of_class(class_in_file(*file), arguments, options)
     if "://" in target:
         return _of_url(absolute_url(target), arguments, project)
     found = discover_spiders(project)
     if target in found.spiders:
-        return _of_class(found.spiders[target], arguments)
+        return _of_class(found.spiders[target], arguments, options)
     if target == GenericSpider.name:  # for pages that are named one by one: `gossamer seeds`
         return _of_class(GenericSpider, arguments)
     refuse_file(target)
@@ -122,7 +129,12 @@ def spiders_in(target: str, project: Path | None) -> list[type[Spider]]:
 # --------------------------------------------------------------------------- by class
 
 
-def _of_class(spider_class: type[Spider], arguments: Mapping[str, str]) -> CrawlTarget:
+def _of_class(
+    spider_class: type[Spider],
+    arguments: Mapping[str, str],
+    options: Callable[[], Mapping[str, Any]] = dict,
+) -> CrawlTarget:
+    spider_class = give_options(spider_class, options)
     if not spider_class.name or not isinstance(spider_class.name, str):
         raise UsageError(f'the spider {spider_class.__name__} has no name; give it one: name = "..."')
     try:

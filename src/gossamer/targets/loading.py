@@ -43,11 +43,25 @@ def load_target(
     Raises ``UsageError`` and ``SettingError``.
     """
     start = start or Path.cwd()
-    found = find_target(target, arguments, find_project(start))
-    loaded = load_settings(
-        overrides=overrides,
-        env=os.environ if env is None else env,
-        spider=spider_settings(found.spider),
-        start=start,
-    )
+    env = os.environ if env is None else env
+    given = _list_options(overrides)
+
+    def read_options() -> Mapping[str, Any]:
+        """What Scrapy's spiders alone are given: those of its names, and what our setting of them says."""
+        nonlocal given
+        foreign = {option.key: option.value for option in given if option.key.isupper()}
+        given = [option for option in given if not option.key.isupper()]
+        said = load_settings(overrides=given, env=env, start=start).settings.scrapy | foreign
+        if foreign:
+            given.append(SettingOption("scrapy", said, "-s NAME"))
+        return said
+
+    found = find_target(target, arguments, find_project(start), read_options)
+    loaded = load_settings(overrides=given, env=env, spider=spider_settings(found.spider), start=start)
     return LoadedTarget(found, loaded)
+
+
+def _list_options(overrides: Mapping[str, Any] | Sequence[SettingOption]) -> list[SettingOption]:
+    if not isinstance(overrides, Mapping):
+        return list(overrides)
+    return [SettingOption(key, value, f"the argument {key}") for key, value in overrides.items()]

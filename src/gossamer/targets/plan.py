@@ -82,6 +82,7 @@ def settings_to_keep(settings: Settings) -> str:
         said["proxies"].pop(name)
     headers = said["http"]["headers"]
     said["http"]["headers"] = {k: v for k, v in headers.items() if not is_credential(k)}
+    said["scrapy"] = {name: value for name, value in said["scrapy"].items() if not is_secret(name)}
     for stage, option in _secret_options(settings.pipeline.options):
         said["pipeline"]["options"][stage].pop(option)
     return msgspec.json.encode(said).decode()
@@ -142,7 +143,8 @@ def target_under(plan: JobPlan, project: Path | None) -> CrawlTarget:
     if missing := [name for name, value in secrets.items() if value is None]:
         raise UsageError(f"{_secrets_not_kept(missing)} for this worker")
     given = {name: value for name, value in secrets.items() if value is not None}
-    found = find_target(plan.target, {**plan.arguments, **given}, project)
+    options: dict[str, Any] = msgspec.json.decode(plan.settings).get("scrapy", {})
+    found = find_target(plan.target, {**plan.arguments, **given}, project, lambda: options)
     here = version_of(found)
     if plan.version and here != plan.version:
         raise UsageError(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -56,9 +56,9 @@ def find_project_spiders(folder: Path) -> tuple[dict[str, type[Spider]], list[st
     return found
 
 
-def give_options(spider_class: type[Spider], options: Mapping[str, str]) -> type[Spider]:
+def give_options(spider_class: type[Spider], options: Callable[[], Mapping[str, Any]]) -> type[Spider]:
     """The same spider with settings that are Scrapy's; one that is not Scrapy's takes none."""
-    if not options or "gossamer.adapters.scrapy.loading" not in sys.modules:
+    if "gossamer.adapters.scrapy.loading" not in sys.modules:
         return spider_class
     given: type[Spider] = _load_room().give_options(spider_class, options)
     return given

@@ -10,11 +10,10 @@ from typing import Any
 from scrapy import Request as ScrapyRequest
 from scrapy import Spider
 from scrapy.exceptions import CloseSpider
-from scrapy.utils.defer import deferred_to_future
 from scrapy.utils.spider import iterate_spider_output
-from twisted.internet.defer import Deferred
 
 from gossamer.adapters.scrapy.crawler import AdaptedCrawler
+from gossamer.adapters.scrapy.deferreds import await_any, iterate_any
 from gossamer.adapters.scrapy.failures import fail_with, make_failure
 from gossamer.adapters.scrapy.items import AdaptedItem, is_output
 from gossamer.adapters.scrapy.requests import RequestMapper, RequestOrigin, digest_of, identity_of
@@ -73,8 +72,6 @@ class CallbackRunner:
         except Exception as error:
             outputs.fail(error)
             raise
-        if isinstance(returned, Deferred):
-            returned = deferred_to_future(returned)
         if inspect.isawaitable(returned) or hasattr(returned, "__aiter__"):
             return _take_waiting(returned, outputs)
         return _take_outputs(iterate_spider_output(returned), outputs)
@@ -149,9 +146,9 @@ async def _take_waiting(given: Any, outputs: _OutputMapper) -> AsyncIterator[Any
 async def outputs_of(given: Any) -> AsyncIterator[Any]:
     """All that a callback gives that has to be waited for."""
     if inspect.isawaitable(given):
-        given = await given
+        given = await await_any(given)
     if hasattr(given, "__aiter__"):
-        async for output in given:
+        async for output in iterate_any(given):
             yield output
     else:
         for output in iterate_spider_output(given):

@@ -1,11 +1,14 @@
-"""What an errback gets: Twisted's ``Failure`` around the exception that Scrapy would have raised."""
+"""What an errback gets: Twisted's ``Failure`` around the exception that Scrapy would have raised.
+
+The exceptions are those of today's Scrapy and those of Twisted, which they were before, at once: whatever an
+errback checks for, it finds.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-from scrapy import exceptions
-from scrapy.exceptions import IgnoreRequest
+from scrapy import exceptions as scrapy
 from scrapy.http import Request as ScrapyRequest
 from scrapy.http import Response as ScrapyResponse
 from scrapy.spidermiddlewares.httperror import HttpError
@@ -17,57 +20,53 @@ from gossamer.core.errors import Fault
 from gossamer.spiders.failure import Failure
 
 
-def _join_kinds(old: type[Exception], name: str) -> type[Exception]:
-    """A kind that is both: Twisted's, which older spiders check for, and the one that newer Scrapy raises."""
-    new = getattr(exceptions, name, None)
-    return old if new is None else type(name, (old, new), {"__doc__": new.__doc__})
+def _join_types(now: str, *before: type[Exception]) -> type[Exception]:
+    """An exception of both families, by today's name."""
+    current: type[Exception] = getattr(scrapy, now, Exception)
+    return type(now, (current, *before), {"__module__": current.__module__})
 
 
-_RESOLVE = _join_kinds(twisted.DNSLookupError, "CannotResolveHostError")
-_REFUSE = _join_kinds(twisted.ConnectionRefusedError, "DownloadConnectionRefusedError")
-_LATE = _join_kinds(twisted.TimeoutError, "DownloadTimeoutError")
-_LATE_CONNECT = _join_kinds(twisted.TCPTimedOutError, "DownloadTimeoutError")
+_REFUSED = _join_types("DownloadConnectionRefusedError", twisted.ConnectionRefusedError)
+_NO_NAME = _join_types("CannotResolveHostError", twisted.DNSLookupError)
+_TIMEOUT = _join_types("DownloadTimeoutError", twisted.TimeoutError)
+_NO_CONNECTION = _join_types("DownloadTimeoutError", twisted.TCPTimedOutError, twisted.TimeoutError)
+_FAILED = _join_types("DownloadFailedError", twisted.ConnectError)
+_BROKEN = _join_types("DownloadFailedError", ResponseFailed)
+_LOST = _join_types("ResponseDataLossError", ResponseFailed)
+
 _EXCEPTIONS: dict[str, type[Exception]] = {
-    Fault.DNS: _RESOLVE,
-    Fault.DNS_TEMPORARY: _RESOLVE,
-    Fault.CONNECT: _REFUSE,
-    Fault.LOCAL: twisted.ConnectError,
-    Fault.TLS: twisted.ConnectError,
-    Fault.HOST_DOWN: twisted.ConnectError,
-    Fault.HOST_LOST: twisted.ConnectError,
-    Fault.TIMEOUT_CONNECT: _LATE_CONNECT,
-    Fault.TIMEOUT_HEADERS: _LATE,
-    Fault.TIMEOUT_BODY: _LATE,
-    Fault.INCOMPLETE: twisted.ConnectionDone,
-    Fault.PROXY: twisted.ConnectError,
+    Fault.DNS: _NO_NAME,
+    Fault.DNS_TEMPORARY: _NO_NAME,
+    Fault.CONNECT: _REFUSED,
+    Fault.LOCAL: _FAILED,
+    Fault.TLS: _FAILED,
+    Fault.HOST_DOWN: _FAILED,
+    Fault.HOST_LOST: _FAILED,
+    Fault.PROXY: _FAILED,
+    Fault.TIMEOUT_CONNECT: _NO_CONNECTION,
+    Fault.TIMEOUT_HEADERS: _TIMEOUT,
+    Fault.TIMEOUT_BODY: _TIMEOUT,
+    Fault.INCOMPLETE: _LOST,
+    Fault.PROTOCOL: _BROKEN,
+    Fault.BAD_ENCODING: _BROKEN,
 }
 """What Scrapy's downloader raises for a fault; for all that is not here it leaves a request out."""
-_BROKEN = frozenset({Fault.PROTOCOL, Fault.BAD_ENCODING})
 
 
 def make_failure(failure: Failure, request: ScrapyRequest, response: ScrapyResponse | None) -> TwistedFailure:
     """The failure of a request: its answer, if there was one, or what went wrong instead."""
     if response is not None and not 200 <= response.status < 300:
-        error: Exception = HttpError(response, "Ignoring non-200 response")
-    elif failure.fault in _BROKEN:
-        error = _response_failed(twisted.ConnectionDone(failure.detail))
-    else:
-        error = _EXCEPTIONS.get(failure.fault, IgnoreRequest)(failure.detail or failure.fault)
-    return fail_with(error, request)
+        return fail_with(HttpError(response, "Ignoring non-200 response"), request)
+    kind = _EXCEPTIONS.get(failure.fault, scrapy.IgnoreRequest)
+    detail = failure.detail or failure.fault
+    if issubclass(kind, ResponseFailed):
+        return fail_with(kind([fail_with(twisted.ConnectionLost(detail), request)]), request)
+    return fail_with(kind(detail), request)
 
 
 def fail_with(error: Exception, request: ScrapyRequest) -> TwistedFailure:
     """The failure for an exception, with the request that it came of."""
-    failed: Any = _make_failure(error)
+    failed: Any = TwistedFailure(error)  # type: ignore[no-untyped-call]
     failed.request = request
     made: TwistedFailure = failed
     return made
-
-
-def _response_failed(error: Exception) -> Exception:
-    made: Exception = ResponseFailed([_make_failure(error)])  # type: ignore[no-untyped-call]
-    return made
-
-
-def _make_failure(error: Exception) -> Any:
-    return TwistedFailure(error)  # type: ignore[no-untyped-call]

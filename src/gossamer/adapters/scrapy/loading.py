@@ -5,7 +5,7 @@ from __future__ import annotations
 import configparser
 import pkgutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -15,6 +15,9 @@ from scrapy import Spider as ScrapySpider
 from scrapy.settings import Settings
 from scrapy.utils.spider import iter_spider_classes
 
+from gossamer.adapters.scrapy.aliases import install_aliases
+from gossamer.adapters.scrapy.reactor import install_reactor_finder
+from gossamer.adapters.scrapy.removed import open_settings
 from gossamer.adapters.scrapy.spider import AdaptedSpider, adapt_spider, with_options
 from gossamer.core.errors import UsageError
 
@@ -25,8 +28,11 @@ class ScrapyProject:
     """A folder with a ``scrapy.cfg``, or none: then there are Scrapy's defaults alone."""
 
     def __init__(self, folder: Path | None) -> None:
+        install_aliases()
+        install_reactor_finder()
         self.folder = folder
         self.settings = Settings()
+        open_settings(self.settings)
         if folder is None:
             return
         if str(folder) not in sys.path:
@@ -80,9 +86,10 @@ def open_project(start: Path) -> ScrapyProject:
     return ScrapyProject(next((folder for folder in folders if (folder / PROJECT_FILE).is_file()), None))
 
 
-def give_options(spider_class: type[Any], options: Mapping[str, str]) -> type[Any]:
+def give_options(spider_class: type[Any], options: Callable[[], Mapping[str, Any]]) -> type[Any]:
     """A spider with settings of Scrapy's that were given by hand."""
-    return with_options(spider_class, options) if issubclass(spider_class, AdaptedSpider) else spider_class
+    given = options() if issubclass(spider_class, AdaptedSpider) else {}
+    return with_options(spider_class, given) if given else spider_class
 
 
 def _import_all(name: str) -> tuple[list[ModuleType], list[str]]:

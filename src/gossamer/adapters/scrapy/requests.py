@@ -19,6 +19,7 @@ from scrapy.http import Headers
 from scrapy.http.request import NO_CALLBACK
 from w3lib.url import canonicalize_url
 
+from gossamer.adapters.scrapy.options import RequestOptions
 from gossamer.adapters.scrapy.references import HeldObjects, LostReferenceError, ReferenceTable
 from gossamer.adapters.scrapy.storage import SCALARS, NotStorableError, from_stored, to_stored
 from gossamer.core.requests import Request
@@ -85,11 +86,13 @@ class RequestMapper:
         self,
         spider: Spider,
         *,
+        options: RequestOptions | None = None,
         fingerprint: Callable[[ScrapyRequest], bytes] | None = None,
         filters: bool = True,
     ) -> None:
         """``fingerprint`` tells requests apart where the project has its own way; ``filters``: at all."""
         self._spider = spider
+        self._options = options
         self._fingerprint = fingerprint
         self._filters = filters
         self._has_own_parse = type(spider)._parse is not Spider._parse
@@ -127,9 +130,9 @@ class RequestMapper:
             cb_kwargs=extras.cb_kwargs,
             priority=given.priority,
             errback=errback,
-            session=_session_of(given),
             unique_key=key,
             is_anywhere=given.dont_filter or bool(given.meta.get("allow_offsite")),
+            **({} if self._options is None else self._options.read_options(given)),
         )
 
     def _make_key(self, given: ScrapyRequest, origin: RequestOrigin) -> str:
@@ -276,12 +279,6 @@ def _headers_of(given: ScrapyRequest) -> dict[str, str]:
         for name, values in dict.items(headers)
         if values
     }
-
-
-def _session_of(given: ScrapyRequest) -> str:
-    """The cookie jar of a request, by its name."""
-    jar = given.meta.get("cookiejar")
-    return "" if jar is None else str(jar)
 
 
 def _describe_code(call: Any) -> str:

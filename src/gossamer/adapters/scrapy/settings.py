@@ -18,12 +18,12 @@ log = logging.getLogger("gossamer.crawl")
 AS_SCRAPY = {
     "tracking_params": [],
     "blocks.detect": False,
-    "follow_nofollow": True,
     "traps.max_segments": None,
     "traps.max_repeats": None,
     "traps.max_same_body": None,
     "traps.max_worthless": None,
-    "parse.max_inline_bytes": 2**40,
+    "parse.max_links": 10_000_000,
+    "parse.callback_timeout": 600.0,
 }
 """What an adapted spider does without, so that it sees the pages that it would see in Scrapy."""
 

@@ -22,7 +22,10 @@ from scrapy.utils.request import RequestFingerprinter
 
 from gossamer.adapters.scrapy.callbacks import CallbackRunner, outputs_of
 from gossamer.adapters.scrapy.crawler import AdaptedCrawler
+from gossamer.adapters.scrapy.options import RequestOptions
 from gossamer.adapters.scrapy.pipelines import AdaptedPipeline
+from gossamer.adapters.scrapy.reactor import follow_loop
+from gossamer.adapters.scrapy.removed import first_requests
 from gossamer.adapters.scrapy.requests import DEFAULT_CALLBACK, RequestMapper, RequestOrigin
 from gossamer.adapters.scrapy.settings import make_settings
 from gossamer.core.errors import UsageError
@@ -52,7 +55,8 @@ class AdaptedSpider(Spider):
         self.start_urls = list(getattr(spider, "start_urls", None) or ())
         self.allowed_domains = _named_domains(spider)
         self.settings = make_settings(self.crawler.settings, self.name)
-        mapper = RequestMapper(spider, **_filter_options(self.crawler))
+        options = RequestOptions(spider, self.crawler.settings)
+        mapper = RequestMapper(spider, options=options, **_filter_options(self.crawler))
         self._mapper = mapper
         self._runner = CallbackRunner(self.crawler, spider, mapper)
         self.pipelines = (AdaptedPipeline(self.crawler),)
@@ -68,6 +72,7 @@ class AdaptedSpider(Spider):
 
     def _call(self, name: str, given: Response | Failure, **_: Any) -> Any:
         """Run a callback or an errback; ``cb_kwargs`` stand in the request."""
+        follow_loop()
         if isinstance(given, Failure):
             return self._runner.run_errback(name, given)
         method = DEFAULT_CALLBACK if given.request.callback is None else name
@@ -75,6 +80,7 @@ class AdaptedSpider(Spider):
 
     async def start(self) -> AsyncIterator[Request]:
         """The first requests, by ``start()`` or, as of old, ``start_requests()``."""
+        follow_loop()
         origin = RequestOrigin(_START)
         async for output in outputs_of(_first_outputs(self.adapted)):
             if isinstance(output, ScrapyRequest):
@@ -127,7 +133,7 @@ def adapt_spider(spider_class: type[ScrapySpider], settings: Settings) -> type[A
     return made
 
 
-def with_options(spider_class: type[AdaptedSpider], options: Mapping[str, str]) -> type[AdaptedSpider]:
+def with_options(spider_class: type[AdaptedSpider], options: Mapping[str, Any]) -> type[AdaptedSpider]:
     """The same class, with settings of Scrapy's that were given by hand."""
     settings = spider_class._base_settings.copy()
     settings.setdict(dict(options), priority="cmdline")
@@ -143,6 +149,8 @@ def _first_outputs(spider: ScrapySpider) -> Any:
             return spider.start()
         if "start_requests" in vars(kind):
             return spider.start_requests()  # type: ignore[attr-defined]
+        if "make_requests_from_url" in vars(kind):
+            return first_requests(spider)
     return spider.start()
 
 

@@ -119,7 +119,7 @@ class EventPipe(logging.Handler):
 async def work_on_job(plan: StartMessage, reader: asyncio.StreamReader, outbox: EventPipe) -> None:
     """Work on the job until told to stop."""
     settings = load_settings(env={}, spider=msgspec.json.decode(plan.settings)).settings
-    target = find_target(plan.target, plan.arguments, find_project(Path.cwd()))
+    target = find_target(plan.target, plan.arguments, find_project(Path.cwd()), lambda: settings.scrapy)
     wired = await wire_member(settings, target, plan.job, trusted=plan.trusted, sinks=(outbox,))
     describe_lines(job=plan.job)
     worker = Worker(wired.parts, wired.shift)
