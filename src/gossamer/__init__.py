@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         ProgressEvent,
         ShiftEndedEvent,
     )
+    from gossamer.core.form_encoding import FormFile
     from gossamer.core.hooks import Replacement
     from gossamer.core.requests import Request
     from gossamer.crawl.result import CrawlResult
@@ -58,6 +59,7 @@ _HOMES = {
     "Event": "gossamer.core.events",
     "FetchError": "gossamer.core.errors",
     "FileRef": "gossamer.items.item",
+    "FormFile": "gossamer.core.form_encoding",
     "GossamerError": "gossamer.core.errors",
     "IgnoreRequest": "gossamer.core.errors",
     "Item": "gossamer.items.item",
@@ -106,6 +108,7 @@ __all__ = [
     "Event",
     "FetchError",
     "FileRef",
+    "FormFile",
     "GossamerError",
     "IgnoreRequest",
     "Item",

@@ -1,32 +1,72 @@
-"""Forms: what a browser would send (HTML standard, "constructing the entry list")."""
+"""Forms: what a browser would send (HTML standard, 4.10.22, "form submission").
+
+What belongs to a form is asked of the whole page: fields may stand outside of it and name it, and a form that
+is written between the rows of a table is empty in the tree, with its fields behind it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from gossamer.parse.selectors import Selector
 
-_UNSENT = frozenset({"submit", "image", "button", "reset", "file"})
-_FIELDS = "input, select, textarea, button"
+_CONTROLS = "input, select, textarea, button"
+_SUBMITS = frozenset({"submit", "image"})
+_DIRECTED = frozenset({"", "text", "search", "hidden", "tel", "url", "email", "password"})
+"""Types of input that send a direction (``dirname``), too."""
 MAX_FIELDS = 1000
+
+
+class FormButton(NamedTuple):
+    """A button that sends a form, and what it says of how."""
+
+    element: Any  # of the tree
+    action: str | None
+    method: str | None
+    enctype: str | None
+    label: str  # for people
+
+
+class FormControl(NamedTuple):
+    """What may be sent in one place of a form."""
+
+    name: str
+    values: tuple[str, ...]  # as the page has it; of a button, what it sends when it is clicked
+    kind: str  # ``text``, ``hidden``, ``box``, ``radio``, ``select``, ``file`` or ``button``
+    choice: str = ""  # of a box: what it sends when it is checked
+    button: FormButton | None = None
 
 
 class PageForm(NamedTuple):
     """One form of a page, with what is filled in already."""
 
     action: str  # as written; empty: the page itself
-    method: str  # ``GET`` or ``POST``
-    fields: list[tuple[str, str]]  # names and values, in their order
+    method: str  # ``GET``, ``POST`` or ``DIALOG``
+    enctype: str
+    charsets: tuple[str, ...]  # as written
+    controls: list[FormControl]  # in the order of the page
     asks_password: bool
+
+    @property
+    def names(self) -> set[str]:
+        """Of all that can be filled in."""
+        return {control.name for control in self.controls}
+
+    @property
+    def buttons(self) -> list[FormButton]:
+        """Those that send it, the default one first."""
+        return list(dict.fromkeys(control.button for control in self.controls if control.button is not None))
 
 
 def read_forms(root: Selector, css: str = "form") -> list[PageForm]:
-    """The forms of a page that match ``css``, or that hold what does."""
-    forms = root.css(css)
-    if not forms and css != "form":
+    """The forms of a page that match ``css``."""
+    wanted = [form for form in root.css(css) if _tag_of(form) == "form"]
+    if not wanted:
         return []
-    return [_read_form(root, form) for form in forms if _tag_of(form) == "form"]
+    owned = _controls_by_form(root)
+    barred = _barred_controls(root)
+    return [_read_form(form, owned.get(form.root, []), barred) for form in wanted]
 
 
 def choose_form(forms: list[PageForm], names: Collection[str]) -> PageForm | None:
@@ -35,66 +75,154 @@ def choose_form(forms: list[PageForm], names: Collection[str]) -> PageForm | Non
     If some ask for a password, and a field of no form decides, it is the first of those.
     """
     wanted = set(names)
-    return max(
-        forms,
-        key=lambda form: (len(wanted & {name for name, _ in form.fields}), form.asks_password),
-        default=None,
-    )
+    return max(forms, key=lambda form: (len(wanted & form.names), form.asks_password), default=None)
 
 
-def _read_form(root: Selector, form: Selector) -> PageForm:
-    attributes = form.attrib
-    method = attributes.get("method", "").strip().upper()
-    fields: list[tuple[str, str]] = []
-    asks_password = has_button = False
-    for field in _fields_of(root, form, attributes.get("id", "")):
-        said = field.attrib
-        kind = said.get("type", "").strip().lower()
-        asks_password = asks_password or kind == "password"
-        name = said.get("name", "")
-        if not name or "disabled" in said or len(fields) >= MAX_FIELDS:
+# --------------------------------------------------------------------------- what belongs to whom
+
+
+def _controls_by_form(root: Selector) -> dict[Any, list[Selector]]:
+    """The controls of each form in the order of the page."""
+    forms = root.css("form")
+    by_id: dict[str, Any] = {}
+    inside: dict[Any, Any] = {}
+    for form in forms:
+        by_id.setdefault(form.attrib.get("id", ""), form.root)
+        inside.update((control.root, form.root) for control in form.css(_CONTROLS))
+    holders = {*inside.values()}
+    owned: dict[Any, list[Selector]] = {}
+    open_form = None  # an empty one in a table: the parser has put its fields behind it
+    for element in root.css(f"form, {_CONTROLS}"):
+        if _tag_of(element) == "form":
+            is_in_table = element.root not in holders and bool(element.xpath("ancestor::table"))
+            open_form = element.root if is_in_table else None
             continue
-        tag = _tag_of(field)
-        if _is_submit(tag, kind):
-            if not has_button:  # what is sent by the Enter key
-                has_button = True
-                fields.append((name, said.get("value", "")))
-        elif tag == "select":
-            fields += [(name, value) for value in _selected_in(field, is_multiple="multiple" in said)]
-        elif tag == "textarea":
-            fields.append((name, "".join(field.css("::text").getall()).removeprefix("\n")))
-        elif kind in ("checkbox", "radio"):
-            if "checked" in said:
-                fields.append((name, said.get("value", "on")))
-        elif tag == "input" and kind not in _UNSENT:
-            fields.append((name, said.get("value", "")))
+        named = element.attrib.get("form")
+        owner = inside.get(element.root, open_form) if named is None else by_id.get(named) if named else None
+        if owner is not None:
+            owned.setdefault(owner, []).append(element)
+    return owned
+
+
+def _barred_controls(root: Selector) -> set[Any]:
+    """Controls in a disabled fieldset, but for those in its first legend; and those in a datalist."""
+    barred = {control.root for control in root.css("datalist").css(_CONTROLS)}
+    for fieldset in root.css("fieldset[disabled]"):
+        legend = fieldset.xpath("./legend[1]").css(_CONTROLS)
+        free = {control.root for control in legend}
+        barred.update(control.root for control in fieldset.css(_CONTROLS) if control.root not in free)
+    return barred
+
+
+# --------------------------------------------------------------------------- reading
+
+
+def _read_form(form: Selector, elements: list[Selector], barred: set[Any]) -> PageForm:
+    attributes = form.attrib
+    controls: list[FormControl] = []
+    asks_password = False
+    for element in elements:
+        said = element.attrib
+        asks_password = asks_password or said.get("type", "").strip().lower() == "password"
+        if "disabled" not in said and element.root not in barred and len(controls) < MAX_FIELDS:
+            controls += _read_control(element, said)
     return PageForm(
-        attributes.get("action", ""), "POST" if method == "POST" else "GET", fields, asks_password
+        attributes.get("action", ""),
+        _method_of(attributes.get("method", "")),
+        attributes.get("enctype", "").strip().lower(),
+        tuple(attributes.get("accept-charset", "").replace(",", " ").split()),
+        _with_one_radio(controls),
+        asks_password,
     )
 
 
-def _fields_of(root: Selector, form: Selector, form_id: str) -> Iterator[Selector]:
-    """The fields in a form, and those elsewhere that name it; not those in it that name another."""
-    yield from (field for field in form.css(_FIELDS) if field.attrib.get("form", form_id) == form_id)
-    if form_id:
-        inside = {id(field.root) for field in form.css("[form]")}
-        for field in root.css("[form]"):
-            is_field = _tag_of(field) in ("input", "select", "textarea", "button")
-            if is_field and field.attrib["form"] == form_id and id(field.root) not in inside:
-                yield field
+def _read_control(element: Selector, said: dict[str, str]) -> Iterator[FormControl]:
+    """What an element may send; nothing for one that never does."""
+    tag, name = _tag_of(element), said.get("name", "")
+    kind = said.get("type", "").strip().lower()
+    if kind in _SUBMITS or (tag == "button" and kind not in ("button", "reset")):
+        yield from _read_button(element, said, is_image=tag == "input" and kind == "image")
+    elif not name or tag == "button" or kind in ("button", "reset"):
+        return
+    elif tag == "select":
+        yield FormControl(name, _selected_in(element, said), "select")
+    elif tag == "textarea":
+        text = "".join(element.css("::text").getall()).removeprefix("\n")
+        yield FormControl(name, (text,), "text")
+        yield from _direction_of(said)
+    elif kind in ("checkbox", "radio"):
+        choice = said.get("value", "on")
+        values = (choice,) if "checked" in said else ()
+        yield FormControl(name, values, "radio" if kind == "radio" else "box", choice)
+    elif kind == "file":
+        yield FormControl(name, ("",), "file")
+    else:
+        yield FormControl(name, (said.get("value", ""),), "hidden" if kind == "hidden" else "text")
+        if kind in _DIRECTED:
+            yield from _direction_of(said)
 
 
-def _selected_in(field: Selector, *, is_multiple: bool) -> list[str]:
-    """What is chosen in a list; without a choice it is the first option, where only one may be."""
-    options = [option for option in field.css("option") if "disabled" not in option.attrib]
-    chosen = [option for option in options if "selected" in option.attrib]
-    if not is_multiple:
-        chosen = chosen[-1:] or options[:1]
-    return [option.attrib.get("value", "".join(option.css("::text").getall()).strip()) for option in chosen]
+def _read_button(element: Selector, said: dict[str, str], *, is_image: bool) -> Iterator[FormControl]:
+    name, value = said.get("name", ""), said.get("value", "")
+    label = " ".join("".join(element.css("::text").getall()).split()) or value or name or "nameless"
+    method = said.get("formmethod")
+    button = FormButton(
+        element.root,
+        said.get("formaction"),
+        None if method is None else _method_of(method),
+        said.get("formenctype", "").strip().lower() or None,
+        label,
+    )
+    if is_image:  # clicked at its corner
+        yield from (
+            FormControl(f"{name}.{axis}" if name else axis, ("0",), "button", "", button) for axis in "xy"
+        )
+    else:
+        yield FormControl(name, (value,) if name else (), "button", "", button)
 
 
-def _is_submit(tag: str, kind: str) -> bool:
-    return kind == "submit" if tag == "input" else tag == "button" and kind in ("", "submit")
+def _direction_of(said: dict[str, str]) -> Iterator[FormControl]:
+    if said.get("dirname"):
+        yield FormControl(
+            said["dirname"], ("rtl" if said.get("dir", "").lower() == "rtl" else "ltr",), "hidden"
+        )
+
+
+def _with_one_radio(controls: list[FormControl]) -> list[FormControl]:
+    """Of each group of radio buttons, the last one that is checked is."""
+    last = {
+        control.name: place
+        for place, control in enumerate(controls)
+        if control.kind == "radio" and control.values
+    }
+    return [
+        control._replace(values=())
+        if control.kind == "radio" and last.get(control.name) != place
+        else control
+        for place, control in enumerate(controls)
+    ]
+
+
+def _selected_in(field: Selector, said: dict[str, str]) -> tuple[str, ...]:
+    """What is chosen in a list; a closed list without a choice shows the first option that may be."""
+    barred = {option.root for option in field.css("optgroup[disabled] option")}
+    options = [(option, option.attrib) for option in field.css("option")]
+    free = [(option, own) for option, own in options if "disabled" not in own and option.root not in barred]
+    chosen = [(option, own) for option, own in options if "selected" in own]
+    if "multiple" not in said:
+        is_open = said.get("size", "").strip() not in ("", "0", "1")
+        chosen = chosen[-1:] or ([] if is_open else free[:1])
+    roots = {option.root for option, _ in free}
+    return tuple(_value_of_option(option, own) for option, own in chosen if option.root in roots)
+
+
+def _value_of_option(option: Selector, said: dict[str, str]) -> str:
+    return said["value"] if "value" in said else " ".join("".join(option.css("::text").getall()).split())
+
+
+def _method_of(written: str) -> str:
+    method = written.strip().upper()
+    return method if method in ("POST", "DIALOG") else "GET"
 
 
 def _tag_of(selector: Selector) -> str:

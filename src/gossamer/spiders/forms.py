@@ -2,64 +2,128 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from gossamer.core.errors import UsageError
-from gossamer.core.form_encoding import FORM_TYPE, encode_fields
+from gossamer.core.form_encoding import FormFile, FormValue, encode_fields, encode_form
 from gossamer.core.requests import Request
-from gossamer.parse.forms import PageForm, choose_form, read_forms
+from gossamer.parse.forms import FormButton, PageForm, choose_form, read_forms
 from gossamer.policy.urls import origin_of
 
-Filling = Mapping[str, "str | Iterable[str] | None"]
+Value = str | int | float | bool | FormFile
+Filling = Mapping[str, "Value | Iterable[Value] | None"]
 """Values by the names of their fields; several for a field that is there several times, ``None`` for none."""
+_WIDE = ("utf-16", "utf-32", "utf-7")
+"""Charsets that no form is sent in."""
 
 
 def request_for_form(
-    response: Any, data: Filling | None = None, callback: Any = None, *, css: str = "", **options: Any
+    response: Any,
+    data: Filling | None = None,
+    callback: Any = None,
+    *,
+    css: str = "",
+    number: int | None = None,
+    click: str | bool = True,
+    **options: Any,
 ) -> Request:
-    """A request that sends a form of a response, with the page's own values where ``data`` names no other.
-
-    The form is the one that ``css`` selects, else the one that fits the names in ``data`` best, and of equals
-    one that asks for a password. Raises ``ValueError`` where there is none. Options are those of ``Request``.
-    """
-    data = data or {}
-    form = choose_form(read_forms(response.selector, css or "form"), data)
-    if form is None:
-        raise ValueError(f"{response.url} has no form" + (f" that is {css!r}" if css else ""))
-    encoded = encode_fields(_fill_form(form, data), response.encoding)
-    url = response.urljoin(form.action) if form.action.strip() else response.url
-    headers = {"Referer": _referer_for(response.url, url), **options.pop("headers", {})}
+    """The request of ``response.form``, which says what the arguments mean. Raises ``ValueError``."""
     if "method" in options or "body" in options:
         raise UsageError("the form says how it is sent: leave out method and body")
-    if form.method == "GET":
+    form, button = _choose_form(response, data or {}, css=css, number=number, click=click)
+    encoding = _charset_for(form, response.encoding)
+    fields = _fill_form(form, data or {}, button, encoding)
+    action = form.action if button is None or button.action is None else button.action
+    method = (button.method if button is not None else None) or form.method
+    enctype = (button.enctype if button is not None else None) or form.enctype
+    if method == "DIALOG":
+        raise ValueError(f"the form of {response.url} closes a dialog: it is not sent")
+    url = response.urljoin(action) if action.strip() else response.url
+    headers = {"Referer": _referer_for(response.url, url), **options.pop("headers", {})}
+    if method == "GET":
+        named = [(name, value if isinstance(value, str) else value.name) for name, value in fields]
         target = url.partition("#")[0].partition("?")[0]
-        return Request(f"{target}?{encoded}", callback, headers=headers, **options)
-    headers["Content-Type"] = FORM_TYPE
-    body = encoded.encode("ascii")
+        return Request(f"{target}?{encode_fields(named, encoding)}", callback, headers=headers, **options)
+    body, headers["Content-Type"] = encode_form(fields, enctype, encoding)
     return Request(url, callback, method="POST", headers=headers, body=body, **options)
 
 
-def _fill_form(form: PageForm, data: Filling) -> list[tuple[str, str]]:
+def _choose_form(
+    response: Any, data: Filling, *, css: str, number: int | None, click: str | bool
+) -> tuple[PageForm, FormButton | None]:
+    """The form to send, and the button that sends it."""
+    forms = read_forms(response.selector, css or "form")
+    if not forms:
+        raise ValueError(f"{response.url} has no form" + (f" that is {css!r}" if css else ""))
+    if number is not None:
+        if not -len(forms) <= number < len(forms):
+            raise ValueError(f"{response.url} has no form number {number}: there are {len(forms)}, from 0 on")
+        forms = [forms[number]]
+    if isinstance(click, str):
+        elements = {found.root for found in response.selector.css(click)}
+        pairs = [(form, one) for form in forms for one in form.buttons if one.element in elements]
+        if not pairs:
+            labels = ", ".join(repr(one.label) for form in forms for one in form.buttons) or "none"
+            raise ValueError(f"no form of {response.url} has the button {click!r}; there are: {labels}")
+        return pairs[0]
+    form = choose_form(forms, data)
+    assert form is not None, "there is one"
+    return form, next(iter(form.buttons), None) if click else None
+
+
+def _fill_form(
+    form: PageForm, data: Filling, button: FormButton | None, encoding: str
+) -> list[tuple[str, FormValue]]:
     """The fields as they are sent: in the page's order, and what the page does not have at the end."""
-    sent: list[tuple[str, str]] = []
+    sent: list[tuple[str, FormValue]] = []
     filled: set[str] = set()
-    for name, value in form.fields:
-        if name not in data:
-            sent.append((name, value))
-        elif name not in filled:
-            filled.add(name)
-            sent += [(name, one) for one in _values_of(data[name])]
+    choices = {
+        name: [one.choice for one in form.controls if one.name == name and one.choice] for name in data
+    }
+    for control in form.controls:
+        name = control.name
+        if control.button is not None and control.button is not button:
+            continue
+        if name in data:
+            if name not in filled:
+                filled.add(name)
+                sent += [(name, one) for one in _values_of(name, data[name], choices[name])]
+        elif control.kind == "file":
+            sent.append((name, FormFile()))
+        elif control.kind == "hidden" and name.lower() == "_charset_":
+            sent.append((name, "UTF-8" if encoding == "utf-8" else encoding))
+        else:
+            sent += [(name, value) for value in control.values]
     for name, given in data.items():
         if name not in filled:
-            sent += [(name, one) for one in _values_of(given)]
+            sent += [(name, one) for one in _values_of(name, given, choices[name])]
     return sent
 
 
-def _values_of(given: str | Iterable[str] | None) -> list[str]:
-    if given is None:
+def _values_of(name: str, given: Value | Iterable[Value] | None, choices: list[str]) -> list[FormValue]:
+    if given is None or given is False:
         return []
-    return [given] if isinstance(given, str) else [str(one) for one in given]
+    if given is True:
+        if not choices:
+            raise ValueError(f"the form has no checkbox {name!r}, so {name}=True says nothing to it")
+        return [*choices]
+    if isinstance(given, FormFile | str):
+        return [given]
+    values = [given] if isinstance(given, int | float) else given
+    return [one if isinstance(one, FormFile) else str(one) for one in values]
+
+
+def _charset_for(form: PageForm, page: str) -> str:
+    """The first charset that the form accepts, else the page's; one of bytes."""
+    for label in (*form.charsets, page):
+        try:
+            name = codecs.lookup(label).name
+        except LookupError:
+            continue
+        return "utf-8" if name.startswith(_WIDE) else label.lower() if label != page else page
+    return "utf-8"
 
 
 def _referer_for(page: str, target: str) -> str:

@@ -44,7 +44,8 @@ class Login:
         ``ValueError`` where there is none.
         """
         for value in (data or {}).values():
-            self.secrets.update([value] if isinstance(value, str) else value or ())
+            values = value if isinstance(value, list | tuple) else [value]
+            self.secrets.update(one for one in values if isinstance(one, str))
         return await self.fetch(response.form(data, css=css, **options))
 
     async def fetch(self, request: Request) -> Response:

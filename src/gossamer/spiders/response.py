@@ -352,17 +352,17 @@ class Response(SavedPage, PageContent):
             raise ValueError(f"an element on {self.url} has neither href nor src: it names no file")
         return Request(self.urljoin(url), saves=Saving(name=name), **options)
 
-    def form(
-        self, data: Filling | None = None, callback: Any = None, *, css: str = "", **options: Any
-    ) -> Request:
+    def form(self, data: Filling | None = None, callback: Any = None, **options: Any) -> Request:
         """A request that sends a form of this page; what ``data`` does not name is sent as the page has it.
 
-        The form is the one that ``css`` selects, else the one that fits the names in ``data`` best, and of
-        equals one that asks for a password. Raises ``ValueError`` where there is none. Options are those of
-        :class:`Request`.
+        In ``data``, ``True`` checks a box, ``False`` and ``None`` leave a field out, a list is for several.
+        The form is the one that ``css`` selects, or that of a ``number`` from 0 on; else the one that fits
+        ``data`` best, and of equals one that asks for a password. ``click`` selects the button by CSS;
+        without, it is the first one, and ``False`` means none. Other options are those of :class:`Request`.
+        Raises ``ValueError`` where there is no such form or button.
         """
         forms = import_module("gossamer.spiders.forms")  # most spiders fill in none
-        request: Request = forms.request_for_form(self, data, callback, css=css, **options)
+        request: Request = forms.request_for_form(self, data, callback, **options)
         return request
 
     def stop(self, reason: str) -> None:
