@@ -147,6 +147,8 @@ def change(document: Document, update: Document, *, is_new: bool) -> None:
                 place[name] = place.get(name, 0) + value
             elif operator == "$max":
                 place[name] = max(place.get(name, value), value)
+            elif operator == "$min":
+                place[name] = min(place.get(name, value), value)
             elif operator == "$currentDate" and value is True:
                 place[name] = datetime.now(UTC)
             elif operator == "$unset":

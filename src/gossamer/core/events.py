@@ -31,6 +31,7 @@ class PageDoneEvent(Event, frozen=True, kw_only=True):
     requests: int = 0  # requests that the page led to
     is_page: bool = False  # the page was parsed, and is stored
     dropped: dict[str, int] = {}  # items and links of the page that were left out, by reason
+    stats: dict[str, int] = {}  # what the spider has counted, in thousandths: ``stat:RULE:NAME``
     host: str = ""  # the host, with its port where it is not the usual one
 
 

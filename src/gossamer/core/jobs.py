@@ -200,6 +200,7 @@ class JobTotals(Record, frozen=True, kw_only=True):
     by_latency: dict[str, int] = {}  # answers by ``core.series.LATENCY_BOUNDS_MS``, each in one bucket
     latency_sum_s: float = 0.0  # until the bodies of all of them had arrived
     expected: dict[str, int] = {}  # the largest number that pages announced, by ``policy.goals``' keys
+    stats: dict[str, int] = {}  # the spider's own counters: units by rule and name (``policy.spider_stats``)
 
     @property
     def cost(self) -> float:

@@ -160,6 +160,9 @@ class VisitResult(Record, frozen=True, kw_only=True):
     dropped: dict[str, int] = {}  # things not taken, by reason: ``item:price``, ``link:scheme``
     samples: tuple[DropSample, ...] = ()  # some of the items among them
     expected: dict[str, int] = {}  # how many of something the page announces, by ``policy.goals``' keys
+    stats: dict[
+        str, int
+    ] = {}  # what the spider's code has counted, by the counters of ``policy.spider_stats``
     known: tuple[KnownPage, ...] = ()  # what is known of the page, and of pages that it led to, from now on
     stop: str = ""  # why the callback ends the job; empty: it does not
 

@@ -40,6 +40,7 @@ class CrawlResult(Record, frozen=True, kw_only=True, omit_defaults=False):
     cost_by_rung: dict[str, float] = {}  # what those cost
     by_status: dict[str, int]  # answers by their HTTP status
     goals: tuple[ListingGoal, ...] = ()  # how many of something the site announces, and how many there are
+    stats: dict[str, float] = {}  # the spider's own counters (``self.stats``), by name
     budgets: tuple[BudgetStatus, ...] = ()  # of URL patterns, and of hosts that are over theirs
     cut_pages: dict[str, int]  # pages that are not whole, by the flag that says why
     redirects_to_known: int  # redirects to pages that were known already: their callbacks did not run

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import logging
 import resource
-import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from importlib import import_module
@@ -18,7 +17,7 @@ from msgspec.structs import replace
 from gossamer.config.option import SettingOption
 from gossamer.config.settings import Settings
 from gossamer.core.drops import DropKind
-from gossamer.core.errors import LedgerReason, OperatorError, UsageError
+from gossamer.core.errors import LedgerReason, OperatorError
 from gossamer.core.jobs import Job, JobTotals, describe_end, tag_of
 from gossamer.core.lifecycle import FinishReason, JobCommand, JobState
 from gossamer.core.requests import Request
@@ -31,15 +30,17 @@ from gossamer.crawl.outputs import CrawlOutputs
 from gossamer.crawl.quality import look_at_items
 from gossamer.crawl.result import CrawlResult
 from gossamer.crawl.watching import CrawlWatch
+from gossamer.crawl.worker_groups import make_worker_group
 from gossamer.engine.job_stop import forget_stop
+from gossamer.engine.stat_changes import begin_job
 from gossamer.engine.supervisor import RunSummary, Supervisor
-from gossamer.engine.worker import Worker
 from gossamer.observe.log import LogSink
 from gossamer.observe.text import error_headline
 from gossamer.policy.budget_status import BudgetStatus
 from gossamer.policy.goals import read_goals
 from gossamer.policy.job_life import EndFinder, change_job_record, end_run
 from gossamer.policy.shared_hosts import named_hosts
+from gossamer.policy.spider_stats import read_spider_stats
 from gossamer.ports.ledger_reader import LedgerReader
 from gossamer.ports.sink import Sink
 from gossamer.ports.worker_group import WorkerGroup
@@ -95,10 +96,15 @@ class CrawlRun:
         self._failed_hooks = failed_elsewhere  # of this process, too, when the run has ended
         self.further: AsyncIterator[Request] | None = None  # besides the spider's requests
         self._aborting: asyncio.Task[None] | None = None
+        self._changes = wired.parts.changes
 
     async def run(self) -> CrawlResult:
         """Crawl to the end. Raises ``OperatorError`` when storage fails; what was stored stays."""
         describe_lines(job=self.job.id)
+        with begin_job(self._changes):
+            return await self._run()
+
+    async def _run(self) -> CrawlResult:
         store, book = self._wired.backends.store, self._wired.backends.book
         await self._look_at_others()
         await book.update(change_job_record(self.job, JobCommand.RESUME, self._wired.parts.clock.now()))
@@ -128,6 +134,9 @@ class CrawlRun:
             await self._close_spider(reason)
             await self._outputs.end()
             await watch.end(LAST_NEWS_S)
+        if counted := self._changes.take_counts():  # after the last page, in closed() for instance
+            await store.record_attempts(self.job, (), counted)
+            tally = await store.read_totals(self.job)
         if self.settings.store.ledger_days is not None:
             await self._wired.backends.keeping.prune_ledger(ran.ended_at)
         if self.settings.archive.days is not None:
@@ -240,6 +249,7 @@ class CrawlRun:
             cost_by_rung=tally.cost_by_rung,
             by_status=tally.by_status,
             goals=read_goals(tally),
+            stats=read_spider_stats(tally),
             cut_pages=DropKind.PAGE.select_from(tally.dropped),
             redirects_to_known=tally.by_reason.get(LedgerReason.KNOWN_TARGET, 0),
             peak_rss_mb=round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1),
@@ -269,55 +279,6 @@ async def _known_target(backends: Backends, job: Job, tally: JobTotals) -> str:
     return Counter(row.detail for row in rows).most_common(1)[0][0] if rows else ""
 
 
-def _make_shift(
-    target: str | type[Spider],
-    arguments: Mapping[str, str],
-    settings: Settings,
-    wired: CrawlParts,
-    failed_hooks: list[str],
-) -> WorkerGroup:
-    """This process's worker, with the other processes that were asked for.
-
-    ``failed_hooks`` takes what fails when pipelines are closed in those.
-    """
-    worker = Worker(wired.parts, wired.shift)
-    for watcher in wired.watchers:
-        watcher.watch_work(lambda: worker.in_flight, {})
-    if settings.processes == 1:
-        return worker
-    from gossamer.crawl.processes import messages, pool  # only a crawl in several processes needs them
-
-    plan = messages.StartMessage(
-        job=wired.parts.job.id,
-        target=target if isinstance(target, str) else _class_target(target),
-        arguments=dict(arguments),
-        settings=settings.model_dump_json(),
-        trusted=sorted(wired.guard.trusted_hosts),
-    )
-    processes = pool.ProcessPool(
-        worker,
-        wired.backends.open_frontier(wired.parts.job),
-        plan,
-        settings.processes - 1,
-        wired.parts.sink,
-        writers=wired.backends.blocking_writers,
-        failed_hooks=failed_hooks,
-    )
-    wired.guard.told = processes.trust_host
-    return processes
-
-
-def _class_target(spider: type[Spider]) -> str:
-    """``FILE.py:Class``, by which another process finds a class. Raises ``UsageError`` when it could not."""
-    file = getattr(sys.modules.get(spider.__module__), "__file__", None) or ""
-    if not file.endswith(".py") or "." in spider.__qualname__:
-        raise UsageError(
-            f"the spider {spider.name!r} is not at the top level of a Python file, where other processes "
-            "could find it: put it there, or crawl with one process"
-        )
-    return f"{file}:{spider.__name__}"
-
-
 async def prepare_crawl(
     target: str | type[Spider],
     *,
@@ -340,7 +301,7 @@ async def prepare_crawl(
     wired = await wire_crawl(found.settings, found.target, fresh=fresh, sinks=sinks, launch=launch, key=key)
     try:
         failed_hooks: list[str] = []
-        shift = _make_shift(target, arguments or {}, wired.settings, wired, failed_hooks)
+        shift = make_worker_group(target, arguments or {}, wired.settings, wired, failed_hooks)
     except BaseException:
         await wired.close()
         raise

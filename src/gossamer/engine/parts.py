@@ -18,6 +18,7 @@ from gossamer.core.shifts import PAGE_LANE
 from gossamer.engine.admission import Admission
 from gossamer.engine.drop_samples import DropCollector
 from gossamer.engine.fixed_router import FixedRouter
+from gossamer.engine.stat_changes import JobChanges
 from gossamer.policy.blocks import BlockRules
 from gossamer.ports.clock import Clock
 from gossamer.ports.committer import Committer
@@ -75,6 +76,7 @@ class EngineParts(VisitParts, frozen=True, kw_only=True):
     sink: Sink
     series: Series | None = None  # None: nobody asks how the job went on
     visits: VisitWatcher | None = None  # None: nobody goes along
+    changes: JobChanges = field(default_factory=JobChanges)  # what users' code counts of no page
 
 
 class ShiftOptions(Record, frozen=True, kw_only=True):

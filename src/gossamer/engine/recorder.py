@@ -93,6 +93,7 @@ class ResultRecorder:
                     is_page=result.page is not None,
                     requests=len(result.outcome.outlinks),
                     dropped=result.dropped,
+                    stats=result.stats,
                     host=page_entry_of(result.outcome.lease.entry).host,
                 )
             )
@@ -144,7 +145,7 @@ def _to_dead_letter(result: VisitResult) -> VisitResult:
         replace(attempt, verdict=Verdict.DEAD, reason=Fault.CALLBACK.value, detail=detail)
         for attempt in result.attempts
     )
-    return VisitResult(outcome=outcome, attempts=attempts)
+    return VisitResult(outcome=outcome, attempts=attempts, stats=result.stats)
 
 
 def expired_attempt(lease: Lease, now: float, worker: str) -> Attempt:

@@ -14,9 +14,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Iterable, Sequence
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from math import inf
 from typing import Any
+
+from msgspec.structs import replace
 
 from gossamer.core.errors import StorageError
 from gossamer.core.hosts import HostSignal
@@ -27,7 +29,9 @@ from gossamer.engine.attempt import OpenAttempt
 from gossamer.engine.parts import EngineParts, ShiftOptions
 from gossamer.engine.recorder import ResultRecorder
 from gossamer.engine.sharing import ConcurrencyLimit
+from gossamer.engine.stat_changes import begin_job, begin_page
 from gossamer.engine.visit import Visitor
+from gossamer.policy.counter_rules import merge_counts
 from gossamer.runtime.log_context import describe_page
 
 GROUP = 256
@@ -64,6 +68,7 @@ class Worker:
         self._is_short = False  # it had less than was asked for
         self._share = ConcurrencyLimit(options.concurrency)
         self._ended = 0
+        self._changes = parts.changes
         self._ask_at = -inf  # when the frontier may have something for us
         self._wake = asyncio.Event()
         self._stop = asyncio.Event()
@@ -146,6 +151,12 @@ class Worker:
 
     async def run(self) -> None:
         """Work until stopped. Raises what the frontier or the committer raise (storage trouble)."""
+        with begin_job(self._changes):
+            await self._work()
+        if counted := self._changes.take_counts():
+            await self._parts.store.record_attempts(self._parts.job, (), counted)
+
+    async def _work(self) -> None:
         renewal = asyncio.create_task(self._keep_leases())
         turning = asyncio.create_task(self._run_turns())
         try:
@@ -200,6 +211,8 @@ class Worker:
         ripe, self._ripe = self._ripe[:GROUP], self._ripe[GROUP:]
         free -= len(self._ripe)
         results = [end for _, end in ripe if isinstance(end, VisitResult)]
+        if results and self._changes.counts:
+            results[0] = _with_counts(results[0], self._changes.take_counts())
         returned = [(attempt.lease, end) for attempt, end in ripe if isinstance(end, HostSignal)]
         steps: list[Awaitable[Any]] = []  # handed over in this order
         if results:
@@ -272,8 +285,14 @@ class Worker:
 
     async def _run_visit(self, attempt: OpenAttempt) -> None:
         describe_page(attempt.lease.entry.request)
+        page = begin_page(self._changes)
         try:
             end = await self._visit(attempt)
+            if counted := page.end():
+                if isinstance(end, VisitResult):
+                    end = _with_counts(end, counted)
+                else:  # what has no result of its own goes with another
+                    self._changes.add_counts(counted)
             self._ripe.append((attempt, end))
         except asyncio.CancelledError:
             raise
@@ -299,3 +318,10 @@ class Worker:
         task.cancel()
         self._wake.set()
         return attempt
+
+
+def _with_counts(result: VisitResult, counted: Mapping[str, int]) -> VisitResult:
+    """A result with what users' code has counted besides."""
+    stats = dict(result.stats)
+    merge_counts(stats, counted)
+    return replace(result, stats=stats)

@@ -6,7 +6,7 @@ many have values of their own. The reference in the documentation is made from t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -109,6 +109,12 @@ HOST_ATTEMPTS = Metric(
     ("job", "host", "outcome"),
     _PROCESS,
 )
+SPIDER_STAT = Metric(
+    "gossamer_spider_stat",
+    _GAUGE,
+    "What a spider has counted itself (self.stats), by its name for it: at most 100 names of a job.",
+    ("job", "name"),
+)
 DEAD_LETTERS = Metric("gossamer_dead_letters", _GAUGE, "Requests that were given up.", ("job",))
 FRONTIER_REQUESTS = Metric("gossamer_frontier_requests", _GAUGE, "Requests in each state.", ("job", "state"))
 DUE_REQUESTS = Metric(
@@ -185,6 +191,12 @@ def state_samples(stats: FrontierStats) -> Iterator[MetricSample]:
     yield MetricSample(DEAD_LETTERS, stats.dead)
     for state in RequestState:
         yield MetricSample(FRONTIER_REQUESTS, getattr(stats, state.value), (state.value,))
+
+
+def spider_samples(values: Mapping[str, float]) -> Iterator[MetricSample]:
+    """What a spider has counted itself, without the job's label."""
+    for name, value in values.items():
+        yield MetricSample(SPIDER_STAT, value, (name,))
 
 
 _FAILURES = frozenset(fault.value for fault, row in FAULTS.items() if row.kind is not FaultKind.SETTLED)

@@ -20,6 +20,8 @@ from gossamer.observe import metrics
 from gossamer.observe.host_counts import HostCounts
 from gossamer.observe.metrics import OTHER, LatencyCounts, Metric, MetricSample, drop_label, failure_of
 from gossamer.observe.text import one_line
+from gossamer.policy.counter_rules import merge_counts
+from gossamer.policy.spider_stats import read_counters
 from gossamer.version import __version__
 
 JOBS = 50
@@ -115,8 +117,8 @@ class JobCounts:
     """What this process did for one job."""
 
     __slots__ = (
-        "attempts", "bytes", "dropped", "heard_at", "hosts", "items", "latencies", "latency_ms", "pages",
-        "stats",
+        "attempts", "bytes", "counted", "dropped", "heard_at", "hosts", "items", "latencies", "latency_ms",
+        "pages", "stats",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -127,6 +129,7 @@ class JobCounts:
         self.latency_ms = 0.0
         self.dropped: dict[str, int] = {}
         self.hosts = HostCounts()
+        self.counted: dict[str, int] = {}  # by the spider itself
         self.stats: FrontierStats | None = None
 
     def count_page(self, event: PageDoneEvent) -> None:
@@ -138,6 +141,8 @@ class JobCounts:
         self.items += event.items
         if event.dropped:
             self._count_drops(event.dropped)
+        if event.stats:
+            merge_counts(self.counted, event.stats)
         if status:
             self.bytes += attempt.size_bytes
             self.latency_ms += attempt.elapsed_ms
@@ -175,6 +180,7 @@ class JobCounts:
             yield MetricSample(metrics.ITEMS_DROPPED, number, (reason,))
         for host, outcome, number in self.hosts.read_counts():
             yield MetricSample(metrics.HOST_ATTEMPTS, number, (host, outcome))
+        yield from metrics.spider_samples(read_counters(self.counted.copy()))
         if self.stats is not None:
             yield from metrics.state_samples(self.stats)
 

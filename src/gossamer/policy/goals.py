@@ -6,7 +6,6 @@ reads which page when. Of a site that says it in parts, category by category, th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from hashlib import blake2b
 
 from gossamer.core.errors import UsageError
@@ -14,8 +13,6 @@ from gossamer.core.jobs import JobTotals
 from gossamer.core.record import Record
 from gossamer.policy.freshness import is_partial
 
-EXPECTED = "expected:"
-"""How the names of the counters begin that hold the largest number that was said, and no sum."""
 MAX_TOTAL = 2**53
 """What JSON carries everywhere; a page that says more says nothing."""
 _LONGEST_WORD = 40
@@ -53,15 +50,6 @@ def keep_largest(known: dict[str, int], key: str, total: int) -> None:
     """Let a number count if it is the largest of its name."""
     if 0 < total <= MAX_TOTAL and total > known.get(key, 0):
         known[key] = total
-
-
-def merge_counts(into: dict[str, int], counted: Mapping[str, int]) -> None:
-    """Add counters to others; of those that hold the largest number, the larger one stays."""
-    for name, value in counted.items():
-        if name.startswith(EXPECTED):
-            into[name] = max(into.get(name, 0), value)
-        else:
-            into[name] = into.get(name, 0) + value
 
 
 def read_goals(totals: JobTotals) -> tuple[ListingGoal, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Protocol
 
 from gossamer.core.jobs import EVERY_ITEM, ItemFilter, Job, JobTotals, StoredItem
@@ -14,16 +14,22 @@ class Store(Protocol):
 
     Guarantee: an item is stored once per spider, type and key, with the value of the latest visit (by the
     time of the visit, not of the writing); a page that is stored again, because its lease was lost before it
-    was settled, is the same page; totals are counted together with what they count. Text is stored whatever
-    it holds: what a place cannot keep (half a surrogate pair, NUL) becomes U+FFFD.
+    was settled, is the same page; totals are counted together with what they count; of a counter whose name
+    says so the largest, the smallest or the latest value stays (``policy/counter_rules.py``). Text is stored
+    whatever it holds: what a place cannot keep (half a surrogate pair, NUL) becomes U+FFFD.
     """
 
     async def write(self, job: Job, results: Sequence[VisitResult]) -> None:
         """Store items (upsert by spider, type, key), pages and attempts; all or nothing."""
         ...
 
-    async def record_attempts(self, job: Job, attempts: Sequence[Attempt]) -> None:
-        """Store rows of the ledger that no result carries (expired leases)."""
+    async def record_attempts(
+        self, job: Job, attempts: Sequence[Attempt], stats: Mapping[str, int] = ...
+    ) -> None:
+        """Store rows of the ledger that no result carries (expired leases), and what a spider has counted.
+
+        ``stats`` are the names and values of :attr:`VisitResult.stats`.
+        """
         ...
 
     async def mark_stale(self, job: Job, attempts: Sequence[Attempt]) -> None:

@@ -11,6 +11,7 @@ from gossamer.core.lifecycle import FinishReason, JobState
 from gossamer.core.record import FieldMeaning, Record
 from gossamer.policy.budget_status import BudgetStatus
 from gossamer.policy.goals import ListingGoal, read_goals
+from gossamer.policy.spider_stats import read_spider_stats
 from gossamer.queries.budgets import read_budgets
 from gossamer.wiring.backends import Backends
 
@@ -39,6 +40,7 @@ class JobResult(Record, frozen=True, kw_only=True):
     cost_by_rung: dict[str, float] = {}  # what those cost
     by_status: dict[str, int]
     goals: tuple[ListingGoal, ...] = ()  # how many of something the site announces, and how many there are
+    stats: dict[str, float] = {}  # the spider's own counters (``self.stats``), by name
     budgets: tuple[BudgetStatus, ...] = ()  # of URL patterns, and of hosts that are over theirs
     redirects_to_known: int
     error: Annotated[str, FieldMeaning.ASIDE] = ""  # what the error said that ended it
@@ -74,6 +76,7 @@ async def read_result(backends: Backends, job: Job) -> JobResult:
         cost_by_rung=totals.cost_by_rung,
         by_status=totals.by_status,
         goals=read_goals(totals),
+        stats=read_spider_stats(totals),
         budgets=await read_budgets(backends, job),
         redirects_to_known=totals.by_reason.get(LedgerReason.KNOWN_TARGET, 0),
         error=job.end_error if job.end_reason is FinishReason.ERROR else "",

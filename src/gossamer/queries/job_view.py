@@ -18,6 +18,7 @@ from gossamer.policy.faults import FAULTS, FaultKind
 from gossamer.policy.host_sums import HostSums
 from gossamer.policy.sentences.actions import describe_action, describe_actor
 from gossamer.policy.sentences.errors import words_for
+from gossamer.policy.spider_stats import read_spider_stats
 from gossamer.policy.troubles import SHOWN, Trouble
 from gossamer.policy.undo import find_failed_undos
 from gossamer.queries.last_hour import read_last_hour
@@ -108,6 +109,7 @@ class JobView(JobRow, frozen=True, kw_only=True):
     errors: tuple[ReasonRow, ...]
     slowest: tuple[SlowHostView, ...]
     changes: tuple[ChangeView, ...]
+    stats: dict[str, float]  # the spider's own counters, by name
 
 
 async def read_job_view(backends: Backends, settings: Settings, job: Job) -> JobView:
@@ -140,6 +142,7 @@ async def read_job_view(backends: Backends, settings: Settings, job: Job) -> Job
         budgets=await _budgets(backends, settings, known),
         errors=_errors(totals.by_reason),
         slowest=_slowest(known.hosts) if known.is_running else (),
+        stats=read_spider_stats(totals),
         changes=view_changes(await backends.actions.list_actions(CHANGES, job=job.id), known.at),
     )
 

@@ -17,6 +17,7 @@ from gossamer.observe import metrics
 from gossamer.observe.metrics import LatencyCounts, MetricSample, code_of, failure_of, state_samples
 from gossamer.policy.alerts import AlertState
 from gossamer.policy.shifts import ShiftLimits
+from gossamer.policy.spider_stats import read_spider_stats
 from gossamer.policy.troubles import TroubleKind
 from gossamer.queries.jobs import refresh_job
 from gossamer.queries.proxies import ProxyStatus, list_proxies
@@ -202,6 +203,7 @@ def total_samples(totals: JobTotals) -> Iterator[MetricSample]:
         dropped[metrics.drop_label(reason)] += number
     shown = dropped.most_common(DROPS)
     yield from (MetricSample(metrics.ITEMS_DROPPED, number, (reason,)) for reason, number in shown)
+    yield from metrics.spider_samples(read_spider_stats(totals))
     if rest := dropped.total() - sum(number for _, number in shown):
         yield MetricSample(metrics.ITEMS_DROPPED, rest, (metrics.OTHER,))
 

@@ -11,6 +11,7 @@ from gossamer.core.jobs import Job, JobTotals
 from gossamer.core.record import FieldMeaning, Record, Time
 from gossamer.core.steering import SettingChange
 from gossamer.policy.budget_status import BudgetStatus
+from gossamer.policy.spider_stats import read_spider_stats
 from gossamer.queries.budgets import read_budgets
 from gossamer.queries.explain.hold import find_hold
 from gossamer.queries.hosts import HostStatus, list_hosts
@@ -51,6 +52,7 @@ class JobStatus(JobSummary, frozen=True, kw_only=True):
     queue: QueueCounts | None = None
     done: int | None = None
     dedup: DedupStatus | None = None  # None: there is no doubt in such a place
+    stats: dict[str, float] = {}  # the spider's own counters (``self.stats``), by name
     attempts: int
     retries: int
     duplicates: int  # items that the job had already
@@ -127,6 +129,7 @@ async def read_hold(backends: Backends, job: Job) -> str:
 def _from_totals(summary: JobSummary, totals: JobTotals) -> JobStatus:
     return JobStatus(
         **asdict(summary),
+        stats=read_spider_stats(totals),
         attempts=totals.attempts,
         retries=totals.retries,
         duplicates=totals.duplicates,

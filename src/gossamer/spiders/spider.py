@@ -9,10 +9,14 @@ from typing import Any, ClassVar
 
 from gossamer.core.browsing import Browsing, check_browsing
 from gossamer.core.errors import UsageError
+from gossamer.core.lazy import lazy_property
 from gossamer.core.requests import Request
 from gossamer.spiders.rules import Rule, requests_by_rules
+from gossamer.spiders.stats import SpiderStats
 
-RESERVED = frozenset({"name", "browser", "rules", "settings", "pipelines", "hooks", "handle_httpstatus_list"})
+RESERVED = frozenset(
+    {"name", "browser", "rules", "settings", "stats", "pipelines", "hooks", "handle_httpstatus_list"}
+)
 HOOK_METHODS = ("on_start", "on_request", "on_response", "on_error", "on_output")
 """What a hook may have, one of them at least."""
 
@@ -81,6 +85,11 @@ class Spider:
     def logger(self) -> logging.Logger:
         """A logger of the spider's name."""
         return logging.getLogger(f"gossamer.spiders.spider.{self.name}")
+
+    @lazy_property
+    def stats(self) -> SpiderStats:
+        """Counters of its own, which the summary, the dashboard and the metrics show."""
+        return SpiderStats()
 
     async def start(self) -> AsyncIterator[Request]:
         """The first requests: those of ``start_requests()``, else one for each of ``start_urls``."""

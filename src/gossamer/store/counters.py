@@ -14,6 +14,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from types import MappingProxyType
 
 from gossamer.core.errors import Fault, LedgerReason
 from gossamer.core.results import EXTRACTED, Attempt, Verdict
@@ -36,6 +37,9 @@ COST_UNITS = 1_000_000
 """Costs are counted in millionths."""
 LABEL = 100
 """Characters of a reason that are told apart; reasons may be free text."""
+
+NO_STATS: Mapping[str, int] = MappingProxyType({})
+"""What most spiders count."""
 
 HourlyKey = tuple[str, int, str, str]  # kind, when the hour begins, who, label
 
@@ -145,6 +149,13 @@ def count_attempts(attempts: Iterable[Attempt]) -> BatchCounts:
     _add_answers(changes, answers)
     _add_hours(changes.hourly, HourlyKind.HOST.value, hosts)
     _add_hours(changes.hourly, HourlyKind.PROXY.value, proxies)
+    return changes
+
+
+def count_rows(attempts: Iterable[Attempt], stats: Mapping[str, int]) -> BatchCounts:
+    """What rows of the ledger add, and what a spider has counted besides (by the counters' names)."""
+    changes = count_attempts(attempts)
+    changes.total.update(stats)
     return changes
 
 

@@ -2,8 +2,8 @@
 
 A total is a named counter: ``pages``, ``bytes``, ``status:200``, ``reason:timeout_body``,
 ``dropped:link:scheme``, ``outcome:success:http`` (attempts by what came of them and their rung), ``lat:250``
-(see ``store/counters.py``, which also has what is counted over time). Those that begin with ``expected:`` are
-no sums: the largest value stays. Pure.
+(see ``store/counters.py``, which also has what is counted over time). Most are sums; which are not is in
+``policy/counter_rules.py``. Pure.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from gossamer.core.drops import KEY_LENGTH, DropKind
 from gossamer.core.freshness import UNCHANGED
 from gossamer.core.jobs import JobTotals
 from gossamer.core.results import DEFERRED, Attempt, Verdict, VisitResult
-from gossamer.policy.goals import EXPECTED, keep_largest
+from gossamer.policy.counter_rules import EXPECTED, merge_count
+from gossamer.policy.goals import keep_largest
 from gossamer.policy.validators import NOT_MODIFIED
 from gossamer.store.counters import COST_UNITS, LABEL, BatchCounts, count_attempts
 from gossamer.store.series import bucket_of
@@ -33,6 +34,9 @@ def count_results(results: Sequence[VisitResult]) -> BatchCounts:
         if result.expected:
             for name, number in result.expected.items():
                 keep_largest(total, EXPECTED + name, number)
+        if result.stats:
+            for name, number in result.stats.items():
+                merge_count(total, name, number)
         if unchanged := sum(map(_is_unchanged, result.attempts)):
             total["unchanged"] += unchanged
         if any(map(_has_run, result.attempts)):
@@ -67,7 +71,7 @@ def totals_of(total: Mapping[str, int]) -> JobTotals:
     groups: defaultdict[str, dict[str, int]] = defaultdict(dict)
     for name, value in sorted(total.items()):
         group, colon, label = name.partition(":")
-        if colon and value:
+        if colon and (value or group == "stat"):
             groups[group][label] = value
     return JobTotals(
         pages=total.get("pages", 0),
@@ -90,6 +94,7 @@ def totals_of(total: Mapping[str, int]) -> JobTotals:
         by_latency=groups["lat"],
         latency_sum_s=total.get("lat_sum", 0) / 1_000_000,
         expected=groups["expected"],
+        stats=groups["stat"],
     )
 
 

@@ -19,6 +19,7 @@ from gossamer.core.jobs import Job
 from gossamer.core.requests import Request
 from gossamer.engine.parts import EngineParts, VisitParts
 from gossamer.fetch.browser.screenshots import ScreenshotFolder
+from gossamer.spiders.stats import changes_of
 from gossamer.targets.discovery import CrawlTarget
 from gossamer.wiring.backends import Backends
 
@@ -59,8 +60,12 @@ def files_of(settings: Settings, backends: Backends, job: Job, parts: VisitParts
 async def add_keepers(
     settings: Settings, target: CrawlTarget, backends: Backends, parts: EngineParts
 ) -> EngineParts:
-    """The same parts, which keep files, and what is known of pages for later crawls, if that is asked for."""
-    parts = replace(parts, open_files=files_of(settings, backends, parts.job, parts))
+    """The same parts, which keep files, what the spider counts, and what is known of pages for later crawls.
+
+    The last one only if it is asked for.
+    """
+    files = files_of(settings, backends, parts.job, parts)
+    parts = replace(parts, open_files=files, changes=changes_of(target.spider))
     if not settings.freshness.is_on:
         return parts
     freshness = import_module("gossamer.wiring.freshness")

@@ -5,7 +5,8 @@ from msgspec.structs import replace
 
 from gossamer.core.errors import UsageError
 from gossamer.core.jobs import JobTotals
-from gossamer.policy.goals import expectation_key, keep_largest, merge_counts, read_goals, sum_goals
+from gossamer.policy.counter_rules import merge_counts
+from gossamer.policy.goals import expectation_key, keep_largest, read_goals, sum_goals
 
 
 def test_parts_are_added_up_and_each_word_counts_what_it_is_about() -> None:

@@ -9,7 +9,15 @@ import typer
 from gossamer.cli.errors import print_message
 from gossamer.cli.options import AsJson, Data, JobName, Set
 from gossamer.cli.terminal.backends import run_with_backends
-from gossamer.cli.terminal.output import LONG, local_short, local_time, plain, plain_url, print_json
+from gossamer.cli.terminal.output import (
+    LONG,
+    local_short,
+    local_time,
+    plain,
+    plain_url,
+    print_json,
+    stat_facts,
+)
 from gossamer.cli.terminal.tables import print_facts, print_table
 from gossamer.config.command_settings import settings_of
 from gossamer.core.errors import LedgerReason
@@ -125,6 +133,7 @@ def _status_facts(status: JobStatus) -> list[tuple[str, str]]:
         ("pages", f"{status.pages:,}"),
         ("items", f"{status.items:,} ({status.duplicates:,} seen again)"),
         *(("listed", plain(goal.to_text())) for goal in status.goals),
+        *stat_facts(status.stats),
         *(("budget", plain(budget.to_text())) for budget in status.budgets),
         ("attempts", f"{status.attempts:,} ({format_count(status.retries, 'retry', 'retries')})"),
         ("status", _format_counts(status.by_status)),

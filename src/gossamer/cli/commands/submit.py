@@ -31,7 +31,7 @@ from gossamer.cli.options import (
     TargetText,
 )
 from gossamer.cli.terminal.backends import run_with_backends
-from gossamer.cli.terminal.output import plain, print_json
+from gossamer.cli.terminal.output import plain, print_json, stat_facts
 from gossamer.cli.terminal.process_log import summary_details, write_lines
 from gossamer.cli.terminal.tables import print_facts
 from gossamer.config.command_settings import settings_of
@@ -240,6 +240,7 @@ def _result_facts(result: JobResult) -> list[tuple[str, str]]:
         ("pages", f"{result.pages:,} ({rate}, {format_size(result.bytes)})"),
         ("items", f"{result.items:,} ({result.duplicates:,} seen again)"),
         *(("listed", plain(goal.to_text())) for goal in result.goals),
+        *stat_facts(result.stats),
         *(("budget", plain(budget.to_text())) for budget in result.budgets),
         ("requests", f"{result.attempts:,} ({retries}, {result.dead:,} dead)"),
         *redirects,

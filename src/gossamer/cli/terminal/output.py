@@ -7,7 +7,7 @@ before it reaches a terminal.
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterable
+from collections.abc import AsyncIterable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -18,6 +18,9 @@ plain = one_line
 
 plain_url = shown_url
 """The same for a URL, without its password."""
+
+STATS_SHOWN = 20
+"""Statistics of a spider that people see; there may be a hundred."""
 
 LONG = 1000
 """Characters of one cell, at most."""
@@ -45,3 +48,11 @@ def local_time(at: float | None) -> str:
 def local_short(at: float, *, seconds: bool = False) -> str:
     """The same where space is short: without the year, and to the minute unless seconds matter."""
     return datetime.fromtimestamp(at).astimezone().strftime("%m-%d %H:%M:%S" if seconds else "%m-%d %H:%M")
+
+
+def stat_facts(stats: Mapping[str, float]) -> list[tuple[str, str]]:
+    """What a spider has counted itself, a line each; ``--json`` has those that are too many here."""
+    lines = [f"{plain(name)}: {value:,}" for name, value in [*stats.items()][:STATS_SHOWN]]
+    if len(stats) > STATS_SHOWN:
+        lines.append(f"... and {len(stats) - STATS_SHOWN} more")
+    return [("stats" if place == 0 else "", line) for place, line in enumerate(lines)]

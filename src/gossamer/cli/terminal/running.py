@@ -14,7 +14,7 @@ from typing import Any
 
 from gossamer.cli.errors import print_message, write_messages_with
 from gossamer.cli.terminal.live import LiveView, StderrHandler
-from gossamer.cli.terminal.output import plain, plain_url, print_json
+from gossamer.cli.terminal.output import plain, plain_url, print_json, stat_facts
 from gossamer.cli.terminal.process_log import summary_details
 from gossamer.cli.terminal.signals import StopHandler
 from gossamer.config.option import SettingOption
@@ -176,6 +176,7 @@ def print_summary(
         ("pages", f"{result.pages:,} ({format_rate(result.pages_per_second)}, {format_size(result.bytes)})"),
         ("items", f"{result.items:,} ({result.duplicates:,} seen again)"),
         *(("listed", plain(goal.to_text())) for goal in result.goals),
+        *stat_facts(result.stats),
         *(("budget", plain(budget.to_text())) for budget in result.budgets),
         (
             "requests",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -11,9 +11,9 @@ from msgspec.structs import replace
 from gossamer.core.drops import DropSample
 from gossamer.core.jobs import EVERY_ITEM, ItemFilter, Job, JobTotals, StoredItem
 from gossamer.core.results import Attempt, ItemRecord, PageRecord, VisitResult
-from gossamer.policy.goals import merge_counts
+from gossamer.policy.counter_rules import merge_counts
 from gossamer.policy.item_filter import fits_filter
-from gossamer.store.counters import BatchCounts, count_attempts, count_stale
+from gossamer.store.counters import NO_STATS, BatchCounts, count_rows, count_stale
 from gossamer.store.memory.known_pages import MemoryKnownPageStore
 from gossamer.store.memory.series import MemorySeries
 from gossamer.store.samples import SamplePlace, place_samples
@@ -61,10 +61,12 @@ class MemoryStore:
         merge_counts(self._totals[job.id], changes.total)
         self.series.add_counts(job, changes)
 
-    async def record_attempts(self, job: Job, attempts: Sequence[Attempt]) -> None:
+    async def record_attempts(
+        self, job: Job, attempts: Sequence[Attempt], stats: Mapping[str, int] = NO_STATS
+    ) -> None:
         """See :class:`~gossamer.ports.store.Store`."""
         self._attempts[job.id] += attempts
-        self._count(job, count_attempts(attempts))
+        self._count(job, count_rows(attempts, stats))
 
     async def mark_stale(self, job: Job, attempts: Sequence[Attempt]) -> None:
         """See :class:`~gossamer.ports.store.Store`."""
@@ -133,4 +135,4 @@ class MemoryStore:
 
     async def read_totals(self, job: Job) -> JobTotals:
         """See :class:`~gossamer.ports.store.Store`."""
-        return totals_of(+self._totals[job.id])
+        return totals_of(self._totals[job.id])

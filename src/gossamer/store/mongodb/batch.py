@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ from gossamer.core.jobs import Job
 from gossamer.core.results import Attempt, PageRecord, VisitResult
 from gossamer.core.storable import without_surrogates as clean
 from gossamer.drivers.mongodb.server import Document
-from gossamer.store.counters import BatchCounts, count_attempts
+from gossamer.store.counters import NO_STATS, BatchCounts, count_rows
 from gossamer.store.known_pages import known_pages_of
 from gossamer.store.mongodb.documents import TooLargeError, document_of_attempt, fields_of
 from gossamer.store.totals import count_results, seen_at, visit_of
@@ -107,10 +107,12 @@ def batch_of(job: Job, results: Sequence[VisitResult]) -> MongoBatch:
     return batch
 
 
-def batch_of_attempts(job: Job, attempts: Sequence[Attempt]) -> MongoBatch:
-    """Rows of the ledger alone."""
+def batch_of_attempts(
+    job: Job, attempts: Sequence[Attempt], stats: Mapping[str, int] = NO_STATS
+) -> MongoBatch:
+    """Rows of the ledger, and what a spider has counted."""
     batch = MongoBatch(job)
-    batch.changes = count_attempts(attempts)
+    batch.changes = count_rows(attempts, stats)
     batch.attempts = [document_of_attempt(job.id, attempt) for attempt in attempts]
     return batch
 

@@ -15,9 +15,11 @@ from gossamer.core.storable import without_surrogates as clean
 from gossamer.drivers.mongodb.errors import is_only_duplicates
 from gossamer.drivers.mongodb.packages import AsyncCollection, UpdateOne, driver
 from gossamer.drivers.mongodb.server import QUICK, Document, MongoDatabase
-from gossamer.policy.goals import EXPECTED, merge_counts
+from gossamer.policy.counter_rules import STAT, MergeRule, merge_counts, rule_of
 from gossamer.store.counters import BatchCounts
 from gossamer.store.mongodb.documents import field_of, name_of
+
+_OPERATORS = {MergeRule.SUM: "$inc", MergeRule.LARGEST: "$max", MergeRule.SMALLEST: "$min"}
 
 
 class BatchWriter:
@@ -36,8 +38,13 @@ class BatchWriter:
         quick = [db[name].with_options(write_concern=QUICK) for name in ("series", "hourly")]
         await _write_new(quick[0], self._series_of(job, changes))
         await _write_new(quick[1], self._hours_of(job, changes))
-        total = {field_of(name): value for name, value in changes.total.items() if value}
-        await _write_new(db["tally"], [self._addition(f"{job.id}/{self.id}", {"job": job.id}, total)])
+        counted = {name: value for name, value in changes.total.items() if value or name.startswith(STAT)}
+        latest = {name: counted.pop(name) for name in [*counted] if rule_of(name) is MergeRule.LATEST}
+        await _write_new(db["tally"], [self._addition(f"{job.id}/{self.id}", {"job": job.id}, counted)])
+        if latest:  # all writers have one document of these
+            values = {f"counts.{field_of(name)}": value for name, value in latest.items()}
+            change = {"$set": values, "$setOnInsert": {"job": job.id}}
+            await db["tally"].update_one({"_id": f"{job.id}/latest"}, change, upsert=True)
 
     def _series_of(self, job: Job, changes: BatchCounts) -> list[UpdateOne]:
         return [
@@ -62,14 +69,11 @@ class BatchWriter:
         self, place: str, named: Document, counts: dict[str, int], plain: dict[str, int] | None = None
     ) -> UpdateOne:
         """Add to the document of a place, unless it has this batch."""
-        largest = {f"counts.{name}": value for name, value in counts.items() if name.startswith(EXPECTED)}
-        added = {f"counts.{name}": value for name, value in counts.items() if not name.startswith(EXPECTED)}
-        added |= plain or {}
         update: Document = {"$set": {"batch": self._batch}, "$setOnInsert": named}
-        if added:
-            update["$inc"] = added
-        if largest:
-            update["$max"] = largest
+        for name, value in counts.items():
+            update.setdefault(_OPERATORS[rule_of(name)], {})[f"counts.{field_of(name)}"] = value
+        if plain:
+            update.setdefault("$inc", {}).update(plain)
         return UpdateOne({"_id": place, "batch": {"$lt": self._batch}}, update, upsert=True)
 
 

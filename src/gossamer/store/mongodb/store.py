@@ -13,7 +13,7 @@ counters over time; the totals are last, and durable.
 from __future__ import annotations
 
 import secrets
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 
 from gossamer.core.errors import LedgerReason
 from gossamer.core.jobs import EVERY_ITEM, ItemFilter, Job, JobTotals, StoredItem
@@ -23,7 +23,7 @@ from gossamer.drivers.mongodb.errors import is_only_duplicates
 from gossamer.drivers.mongodb.packages import AsyncCollection, UpdateOne, driver
 from gossamer.drivers.mongodb.server import QUICK, Document, MongoDatabase, MongoServer
 from gossamer.policy.item_filter import fits_filter
-from gossamer.store.counters import count_stale
+from gossamer.store.counters import NO_STATS, count_stale
 from gossamer.store.mongodb.batch import SEEN, MongoBatch, batch_of, batch_of_attempts
 from gossamer.store.mongodb.change_numbers import close_numbers
 from gossamer.store.mongodb.counts import BatchWriter, read_counts
@@ -72,9 +72,11 @@ class MongoStore:
         """See :class:`~gossamer.ports.store.Store`."""
         await self._write_batch(batch_of(job, results))
 
-    async def record_attempts(self, job: Job, attempts: Sequence[Attempt]) -> None:
+    async def record_attempts(
+        self, job: Job, attempts: Sequence[Attempt], stats: Mapping[str, int] = NO_STATS
+    ) -> None:
         """See :class:`~gossamer.ports.store.Store`."""
-        await self._write_batch(batch_of_attempts(job, attempts))
+        await self._write_batch(batch_of_attempts(job, attempts, stats))
 
     async def _write_batch(self, batch: MongoBatch) -> None:
         async def write(db: MongoDatabase, writer: BatchWriter) -> None:

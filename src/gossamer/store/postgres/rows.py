@@ -6,7 +6,7 @@ item whose JSON cannot be read is left out and counted: it does not lose the oth
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain
 from operator import attrgetter, itemgetter
 from typing import Any
@@ -18,7 +18,7 @@ from gossamer.core.drops import DropSample
 from gossamer.core.freshness import KnownPage
 from gossamer.core.results import Attempt, VisitResult
 from gossamer.store.attempts import packed_request
-from gossamer.store.counters import BatchCounts, count_attempts, count_stale
+from gossamer.store.counters import NO_STATS, BatchCounts, count_rows, count_stale
 from gossamer.store.known_pages import known_pages_of
 from gossamer.store.postgres.json import clean_text, to_jsonb
 from gossamer.store.samples import place_samples
@@ -119,10 +119,10 @@ def batch_of(results: Sequence[VisitResult]) -> WriteBatch:
     return batch
 
 
-def batch_of_attempts(attempts: Sequence[Attempt]) -> WriteBatch:
-    """Rows of the ledger alone."""
+def batch_of_attempts(attempts: Sequence[Attempt], stats: Mapping[str, int] = NO_STATS) -> WriteBatch:
+    """Rows of the ledger, and what a spider has counted."""
     batch = WriteBatch()
-    batch.changes = count_attempts(attempts)
+    batch.changes = count_rows(attempts, stats)
     batch.attempts = attempts
     return batch
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 import logging
 import secrets
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gossamer.core.errors import LedgerReason
@@ -28,6 +28,7 @@ from gossamer.drivers.postgres.server import PostgresServer
 from gossamer.drivers.sql import load_statements
 from gossamer.policy.item_filter import fits_filter
 from gossamer.store.attempts import LATEST, attempt_of
+from gossamer.store.counters import NO_STATS
 from gossamer.store.postgres.jobs import job_number
 from gossamer.store.postgres.json import clean_text, from_jsonb
 from gossamer.store.postgres.known_pages import SQL as KNOWN_SQL
@@ -113,9 +114,11 @@ class PostgresStore:
             batch.drop_items(refused)
             await self._write_batch(job, batch)
 
-    async def record_attempts(self, job: Job, attempts: Sequence[Attempt]) -> None:
+    async def record_attempts(
+        self, job: Job, attempts: Sequence[Attempt], stats: Mapping[str, int] = NO_STATS
+    ) -> None:
         """See :class:`~gossamer.ports.store.Store`."""
-        await self._write_batch(job, batch_of_attempts(attempts))
+        await self._write_batch(job, batch_of_attempts(attempts, stats))
 
     async def mark_stale(self, job: Job, attempts: Sequence[Attempt]) -> None:
         """See :class:`~gossamer.ports.store.Store`."""

@@ -122,10 +122,15 @@ hours AS (
     ORDER BY c.kind, c.hour, c.who, c.label
     ON CONFLICT (job, kind, hour, who, label, slot) DO UPDATE SET value = h.value + excluded.value
 )
+-- Of a value that is the latest one, all writers have one row.
 INSERT INTO tally AS t (job, slot, name, value)
-SELECT $3, $4, name, value FROM counted WHERE value <> 0 ORDER BY name
+SELECT $3, CASE WHEN starts_with(name, 'stat:set:') THEN 0 ELSE $4 END, name, value
+FROM counted WHERE value <> 0 OR starts_with(name, 'stat:') ORDER BY name
 ON CONFLICT (job, slot, name) DO UPDATE SET value = CASE
-    WHEN starts_with(t.name, 'expected:') THEN greatest(t.value, excluded.value) ELSE t.value + excluded.value END;
+    WHEN starts_with(t.name, 'expected:') OR starts_with(t.name, 'stat:max:') THEN greatest(t.value, excluded.value)
+    WHEN starts_with(t.name, 'stat:min:') THEN least(t.value, excluded.value)
+    WHEN starts_with(t.name, 'stat:set:') THEN excluded.value
+    ELSE t.value + excluded.value END;
 
 -- name: take_receipt
 -- Whoever gets no row has this batch already, or knows it when another try of it is over.
@@ -261,7 +266,9 @@ SELECT id, at FROM attempt
 WHERE job = (SELECT id FROM job WHERE name = $1) AND :base AND id < $2 ORDER BY id DESC LIMIT 1 OFFSET $4;
 
 -- name: tally
-SELECT name, (CASE WHEN starts_with(name, 'expected:') THEN max(value) ELSE sum(value) END)::bigint FROM tally
+SELECT name, (CASE
+    WHEN starts_with(name, 'expected:') OR starts_with(name, 'stat:max:') THEN max(value)
+    WHEN starts_with(name, 'stat:min:') THEN min(value) ELSE sum(value) END)::bigint FROM tally
 WHERE job = (SELECT id FROM job WHERE name = $1) GROUP BY name;
 
 -- name: pages

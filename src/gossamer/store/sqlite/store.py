@@ -8,7 +8,7 @@ the same transaction. Text from pages is stored whatever it holds.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from sqlite3 import Connection
@@ -22,9 +22,10 @@ from gossamer.core.results import Attempt, VisitResult
 from gossamer.core.storable import without_surrogates as text
 from gossamer.drivers.sql import load_statements, write_rows, write_rows_returning
 from gossamer.drivers.sqlite.database import Database
+from gossamer.policy.counter_rules import STAT
 from gossamer.policy.item_filter import fits_filter
 from gossamer.store.attempts import LATEST, attempt_of, packed_request
-from gossamer.store.counters import BatchCounts, count_attempts, count_stale
+from gossamer.store.counters import NO_STATS, BatchCounts, count_rows, count_stale
 from gossamer.store.sqlite.item_writer import ItemWriter, clean_texts
 from gossamer.store.sqlite.jobs import job_number
 from gossamer.store.sqlite.samples import keep_samples
@@ -63,13 +64,15 @@ class SqliteStore:
         """See :class:`~gossamer.ports.store.Store`."""
         await self._db.run(lambda conn: self._write_results(conn, job, results, _upsert_pages))
 
-    async def record_attempts(self, job: Job, attempts: Sequence[Attempt]) -> None:
+    async def record_attempts(
+        self, job: Job, attempts: Sequence[Attempt], stats: Mapping[str, int] = NO_STATS
+    ) -> None:
         """See :class:`~gossamer.ports.store.Store`."""
 
         def record(conn: Connection) -> None:
             number = job_number(conn, job)
             _write_attempts(conn, number, attempts)
-            _add_counters(conn, number, count_attempts(attempts))
+            _add_counters(conn, number, count_rows(attempts, stats))
 
         await self._db.run(record)
 
@@ -167,7 +170,11 @@ def _mark_stale(conn: Connection, job: int, attempt: Attempt) -> bool:
 
 def _add_counters(conn: Connection, job: int, changes: BatchCounts) -> None:
     total = changes.total
-    write_rows(conn, SQL["count"], [(job, text(name), value) for name, value in total.items() if value])
+    write_rows(
+        conn,
+        SQL["count"],
+        [(job, text(name), value) for name, value in total.items() if value or name.startswith(STAT)],
+    )
     add_counts(conn, job, changes)
 
 

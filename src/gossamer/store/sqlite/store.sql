@@ -80,7 +80,10 @@ DELETE FROM attempt WHERE id > ? AND id <= ? AND at < ?;
 -- name: count
 INSERT INTO tally (job, name, value) VALUES :rows
 ON CONFLICT (job, name) DO UPDATE SET value = CASE
-    WHEN name GLOB 'expected:*' THEN max(value, excluded.value) ELSE value + excluded.value END;
+    WHEN name GLOB 'expected:*' OR name GLOB 'stat:max:*' THEN max(value, excluded.value)
+    WHEN name GLOB 'stat:min:*' THEN min(value, excluded.value)
+    WHEN name GLOB 'stat:set:*' THEN excluded.value
+    ELSE value + excluded.value END;
 
 -- ------------------------------------------------------------------ reading
 

@@ -7,38 +7,27 @@ manager that gives a :class:`StoreSubject` with nothing in it.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 
 import msgspec
 from msgspec.structs import replace
 
-from gossamer.core.jobs import EVERY_ITEM, ItemFilter, Job, StoredItem
+from gossamer.core.jobs import ItemFilter, Job
 from gossamer.core.requests import RequestPreview
 from gossamer.core.results import Attempt, Verdict
-from gossamer.ports.job_store import JobStore
-from gossamer.ports.store import Store
-from gossamer.testing.contracts.store_harness import by_lease, make_item, make_visit_result
-from gossamer.testing.contracts.suite import ContractSuite, Make, assert_equal, assert_holds
+from gossamer.testing.contracts import store_counters
+from gossamer.testing.contracts.store_harness import (
+    STORE_CHECKS,
+    StoreSubject,
+    by_lease,
+    make_item,
+    make_visit_result,
+)
+from gossamer.testing.contracts.suite import Make, assert_equal, assert_holds
 
 __all__ = ["STORE_CHECKS", "StoreSubject", "check_store"]
 
-
-@dataclass
-class StoreSubject:
-    """What is checked, and the jobs whose results it stores."""
-
-    store: Store
-    book: JobStore
-
-    async def read_items(
-        self, job: Job | None = None, after_id: int = 0, which: ItemFilter = EVERY_ITEM
-    ) -> list[StoredItem]:
-        """All items at once."""
-        return [item async for item in self.store.read_items(job, after_id, which)]
-
-
-STORE_CHECKS: ContractSuite[StoreSubject] = ContractSuite()
-"""The checks by name."""
+MODULES = (store_counters,)
+"""Where more of the checks are; they register themselves."""
 
 
 async def check_store(make: Make[StoreSubject]) -> None:
@@ -244,19 +233,6 @@ async def totals_are_counted(s: StoreSubject) -> None:
     assert_equal(t.successes, 2, "requests that were handled without a fault")
     other = await s.store.read_totals(await s.book.create("shop", ""))
     assert_equal((other.pages, other.by_status), (0, {}), "each job has its own")
-
-
-@STORE_CHECKS.register
-async def of_what_pages_announce_the_largest_number_counts(s: StoreSubject) -> None:
-    """Within a batch and over batches, in any order; while all else goes on being added up."""
-    job = await s.book.create("shop", "")
-    said = [{"a//": 4213, "b//x": 7}, {"a//": 4212}, {"a//": 4215, "b//c.$x": 3}, {"a//": 4000}]
-    results = [replace(make_visit_result(number=n), expected=one) for n, one in enumerate(said, 1)]
-    for batch in (results[:2], results[2:3], results[3:]):
-        await s.store.write(job, batch)
-    t = await s.store.read_totals(job)
-    assert_equal(t.expected, {"a//": 4215, "b//c.$x": 3, "b//x": 7}, "the largest")
-    assert_equal((t.pages, t.attempts), (4, 4), "sums")
 
 
 @STORE_CHECKS.register

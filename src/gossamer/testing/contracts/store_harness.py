@@ -1,12 +1,36 @@
-"""What the checks of stores are written with: items and results of visits."""
+"""What the checks of stores are written with: their subject, items and results of visits."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 from msgspec.structs import replace
 
 from gossamer.core.drops import DropSample
+from gossamer.core.jobs import EVERY_ITEM, ItemFilter, Job, StoredItem
 from gossamer.core.requests import Entry, Lease, Request
 from gossamer.core.results import Attempt, ItemRecord, Outcome, PageRecord, Verdict, VisitResult
+from gossamer.ports.job_store import JobStore
+from gossamer.ports.store import Store
+from gossamer.testing.contracts.suite import ContractSuite
+
+
+@dataclass
+class StoreSubject:
+    """What is checked, and the jobs whose results it stores."""
+
+    store: Store
+    book: JobStore
+
+    async def read_items(
+        self, job: Job | None = None, after_id: int = 0, which: ItemFilter = EVERY_ITEM
+    ) -> list[StoredItem]:
+        """All items at once."""
+        return [item async for item in self.store.read_items(job, after_id, which)]
+
+
+STORE_CHECKS: ContractSuite[StoreSubject] = ContractSuite()
+"""The checks by name."""
 
 
 def make_item(

@@ -237,6 +237,20 @@ const listed = (job) =>
     ),
   );
 
+const counted = (job) =>
+  Object.keys(job.stats ?? {}).length > 0 &&
+  section(
+    "Counted by the spider",
+    { id: "counted" },
+    h(
+      "ul",
+      { class: "budgets" },
+      Object.entries(job.stats).map(([name, value]) =>
+        h("li", { key: name }, h("span", {}, foreign(name, { max: 60 })), h("b", {}, value.toLocaleString("en-US", { maximumFractionDigits: 3 }))),
+      ),
+    ),
+  );
+
 // ---------------------------------------------------------------- what fails, who decides the end, who did what
 
 const failing = (job) =>
@@ -323,7 +337,7 @@ function draw(ctx, job) {
       "div",
       { key: "cols", class: "cols two-one" },
       h("div", {}, rates(ctx), h("div", { class: "cols halves" }, failing(job), slowest(job))),
-      h("div", {}, listed(job), frontier(ctx, job), due(job), budgets(ctx, job)),
+      h("div", {}, listed(job), counted(job), frontier(ctx, job), due(job), budgets(ctx, job)),
     ),
     changes(ctx, job),
   ];
