@@ -34,8 +34,9 @@ def main() -> int:
     with ThreadPoolExecutor(options.at_once) as pool:
         for compared in pool.map(lambda one: _compare_spiders(comparer, *one), roots):
             results += compared
-    print(format_totals(results))
+            write_report(options.report, results)
     write_report(options.report, results)
+    print(format_totals(results))
     return 1 if has_failures(results) else 0
 
 
@@ -74,7 +75,10 @@ def _find_roots(entry: ProjectEntry, options: argparse.Namespace) -> Iterator[tu
         return
     folder = check_out(entry, repository, options.cache / "projects")
     for root in entry.roots:
-        yield entry, folder / root
+        if (folder / root).is_dir():
+            yield entry, folder / root
+        else:
+            print(f"{entry.name}: has no folder {root!r} at {entry.commit}", file=sys.stderr)
 
 
 def _compare_spiders(comparer: Comparer, entry: ProjectEntry, root: Path) -> list[Comparison]:

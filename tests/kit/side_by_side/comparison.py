@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import tempfile
 from dataclasses import asdict, dataclass, field
@@ -103,6 +104,8 @@ class Comparer:
                 found.chance = sorted(find_chance(expected.items, again.items))
                 found.why = tell_difference(expected.items, ours.items, found.chance)
         found.outcome = _name_outcome(expected, ours, found.why)
+        if found.outcome == EMPTY:
+            found.why = _tell_why_empty(expected)
         if found.outcome in FAILURES:
             found.why = f"{found.why}; {_last_words(ours)}"[:600]
             self._keep_log(found, ours)
@@ -157,6 +160,13 @@ def _name_outcome(expected: Run, ours: Run, why: str) -> str:
     if not ours.hits and expected.hits:
         return NOT_STARTED
     return DIFFERS
+
+
+def _tell_why_empty(run: Run) -> str:
+    told = [
+        line for line in run.log.splitlines() if re.match(r"(?!.*: Traceback)[\w.]*(Error|Exception)\b", line)
+    ]
+    return f"{len(run.hits)} pages{f', {told[0][:160]}' if told else ''}"
 
 
 def _last_words(run: Run) -> str:

@@ -69,6 +69,8 @@ class ExpressionReader:
         self._parameters = {
             f.name: [a.arg for a in f.args.args if a.arg not in ("self", "cls")] for f in functions
         }
+        self._given: dict[tuple[str, str], list[str]] = {}  # constant strings, likewise
+        self._function = ""  # that is being read
         self._variables: dict[str, Need] = {}
         self._attributes: dict[str, Need] = {}
 
@@ -145,6 +147,8 @@ class ExpressionReader:
 
     def _find_attribute(self, value: ast.expr, name: str) -> Need | None:
         holder = self._find(value)
+        if holder is self._needs.root and name == "url":
+            return self._needs.address
         if holder is self._needs.root:
             return holder if name in ("text", "body", "selector", "body_as_unicode") else None
         if isinstance(value, ast.Name) and value.id == "self":
@@ -156,6 +160,8 @@ class ExpressionReader:
         key = self._constants.value_of(place)
         if holder is None:
             return None
+        if place.__class__ is ast.Slice or (isinstance(key, int) and holder.kind != "root"):
+            holder.least = max(holder.least, self._count_needed(place))
         match value:
             case ast.Call(func=ast.Attribute(attr="split"), args=[separator, *_]) if isinstance(key, int):
                 holder.cuts.append((self._constants.text_of(separator) or " ", key))
@@ -166,6 +172,14 @@ class ExpressionReader:
         if isinstance(place, ast.Constant) and holder.kind == "key":
             holder.is_list = True
         return holder
+
+    def _count_needed(self, place: ast.expr) -> int:
+        """How many there have to be for a place or a slice of them."""
+        first = place.lower if isinstance(place, ast.Slice) else place
+        key = self._constants.value_of(first)
+        if not isinstance(key, int):
+            return 0
+        return (-key if key < 0 else key + 1) + (1 if isinstance(place, ast.Slice) else 0)
 
     def _find_sum(self, node: ast.BinOp, left: ast.expr, right: ast.expr) -> Need | None:
         found = self._find(left)
@@ -214,9 +228,14 @@ class ExpressionReader:
             return self._find_lambda(call.args[0], found[1])
         return first if name in _WRAPPERS or name[:1].islower() else None
 
+    def _texts_of(self, node: ast.expr) -> list[str]:
+        """Constant strings; for a parameter of a function those that it is called with."""
+        name = node.id if isinstance(node, ast.Name) else ""
+        return self._constants.texts_of(node) or self._given.get((self._function, name), [])
+
     def _find_selectors(self, name: str, call: ast.Call, holder: Need) -> Need:
         found = holder
-        for text in self._constants.texts_of(call.args[0]) if call.args else []:
+        for text in self._texts_of(call.args[0]) if call.args else []:
             found = holder.part(_SELECTORS[name], text)
         return found
 
@@ -244,9 +263,13 @@ class ExpressionReader:
             for keyword in call.keywords:
                 value = self._constants.value_of(keyword.value) if keyword.arg == "formdata" else None
                 self._needs.fields += list(value) if isinstance(value, dict) else []
-        for parameter, need in zip(self._parameters.get(name, ()), found, strict=False):
+        for parameter, need, node in zip(self._parameters.get(name, ()), found, call.args, strict=False):
             if need is not None:
                 self._handed[name, parameter] = need
+            elif text := self._constants.text_of(node):
+                texts = self._given.setdefault((name, parameter), [])
+                if text not in texts:
+                    texts.append(text)
 
     def _add_of_loader(self, name: str, call: ast.Call, holder: Need | None) -> Need | None:
         place = holder or self._needs.root

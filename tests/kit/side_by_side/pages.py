@@ -24,6 +24,7 @@ _COUNTERS = re.compile(
     re.IGNORECASE,
 )
 _LIST = 3
+_MOST = 15
 
 
 @dataclass(frozen=True)
@@ -140,13 +141,14 @@ class PageMaker:
             etree.SubElement(base, "span").text = self._text(need, url, place)
             return
         for path in read_selector(need.kind, need.text)[:3]:
-            count = _LIST if need.is_list or need.parts else 1
+            count = min(max(_LIST if need.is_list or need.parts else 1, need.least), _MOST)
             for copy in range(count):
                 here = (*place, copy)
                 address = self._link(need.link or "path", need.text, self._pattern_for(need), url, *here)
+                address = _suit_cuts(_suit_cuts(address, need), self._needs.address)
                 if need.link and not address:
                     continue  # the last pages have no more links
-                spot = garden.place(base, path, is_fresh=copy > 0 or (bool(place) and not path.absolute))
+                spot = garden.place(base, path, is_fresh=copy > 0)
                 self._fill(spot, need, address, url, here)
                 for part in need.parts:
                     self._grow(garden, spot.element, part, url, here)
@@ -161,9 +163,8 @@ class PageMaker:
                 value = address if is_address else text
                 if one == "src" or (is_address and _wants_image(need)):
                     value = f"/images/{number_of(url, need.text, place) % 100000}.jpg"
-                if element.get(one) in (None, "1") or not is_address:
-                    joined = value if element.get(one) in (None, "1") else str(element.get(one))
-                    set_attribute(element, one, joined)
+                if element.get(one) in (None, "1") or (is_address and need.link):
+                    set_attribute(element, one, value)
             return
         if need.link or (element.tag == "a" and element.get("href") is None):
             element.set("href", address or "/end")
@@ -193,7 +194,8 @@ class PageMaker:
 
     def _make_value(self, need: Need, url: str, place: tuple[int, ...]) -> object:
         if need.is_list and need.parts:
-            return [self._make_object(need, url, (*place, copy)) for copy in range(_LIST)]
+            count = min(max(_LIST, need.least), _MOST)
+            return [self._make_object(need, url, (*place, copy)) for copy in range(count)]
         if need.parts:
             return self._make_object(need, url, place)
         if need.link:
@@ -209,8 +211,8 @@ class PageMaker:
         return {part.text: self._make_value(part, url, place) for part in need.parts}
 
     def _pattern_for(self, need: Need) -> str:
-        patterns = [one for one in need.patterns if "/" in one]
-        return patterns[0] if patterns else ""
+        patterns = [one for one in need.patterns if "/" in one] + self._needs.address.patterns
+        return patterns[number_of(need.text) % len(patterns)] if patterns else ""
 
     def _link(self, kind: str, slot: str, pattern: str, url: str, *place: int) -> str:
         """Where a link leads; ``""``: there are no more."""
@@ -248,6 +250,19 @@ def _is_beyond(number: int) -> bool:
 
 def _depth_of(url: str) -> int:
     return max((int(match[1]) for match in _DEPTH.finditer(url)), default=0)
+
+
+def _suit_cuts(address: str, need: Need) -> str:
+    """The address, with as many of each separator as the spider cuts it at."""
+    for separator, place in need.cuts if address else ():
+        wanted = -place - 1 if place < 0 else place
+        missing = min(wanted - address.count(separator), _MOST)
+        if missing > 0:
+            head, slash, tail = address.rpartition("/")
+            address = (
+                f"{head}{slash}made{f'{separator}x' * missing}{'' if separator.endswith('/') else '/'}{tail}"
+            )
+    return address
 
 
 def _wants_image(need: Need) -> bool:

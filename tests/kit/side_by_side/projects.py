@@ -10,6 +10,7 @@ import sys
 import tomllib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -30,8 +31,13 @@ class ProjectEntry:
 
     @property
     def folder(self) -> str:
-        """What the copy is called: owner+name."""
+        """What its clone is called: owner+name."""
         return self.name.replace("/", "+")
+
+    @property
+    def copy(self) -> str:
+        """What the copy of its files is called."""
+        return f"{self.folder}-{sha256(repr((self.commit, self.roots)).encode()).hexdigest()[:8]}"
 
 
 def read_list(file: Path) -> list[ProjectEntry]:
@@ -64,7 +70,7 @@ def fetch_repository(clones: Path, entry: ProjectEntry) -> Path:
 
 def check_out(entry: ProjectEntry, repository: Path, target: Path) -> Path:
     """Write the project's text files at its commit below ``target``; the folder."""
-    folder = target / entry.folder
+    folder = target / entry.copy
     if folder.exists():
         return folder
     git = ["git", "-C", str(repository)]
@@ -73,7 +79,7 @@ def check_out(entry: ProjectEntry, repository: Path, target: Path) -> Path:
     ).stdout.decode("utf-8", "replace")
     rows = [row.split("\t", 1) for row in listed.split("\0") if row]
     wanted = [(head.split()[2], name) for head, name in rows if _is_wanted(head, name)]
-    partial = target / f"{entry.folder}.partial"
+    partial = target / f"{entry.copy}.partial"
     asked = "".join(f"{key}\n" for key, _ in wanted).encode()
     contents = subprocess.run(
         [*git, "cat-file", "--batch"], input=asked, check=True, capture_output=True

@@ -41,7 +41,7 @@ class _FileReader(ExpressionReader):
     def read_functions(self) -> None:
         """Go through all functions."""
         for function in self._functions:
-            self._variables = {}
+            self._variables, self._function = {}, function.name
             for name in self._parameters[function.name]:
                 handed = self._handed.get((function.name, name))
                 if name in _RESPONSES:

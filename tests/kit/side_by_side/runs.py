@@ -102,7 +102,7 @@ class Runner:
                     )
                 )
         if not found:
-            found.append(SpiderEntry(root, Path(), "?", error=run.log[-300:]))
+            found.append(SpiderEntry(root, Path(), "?", error=run.log[-300:] or "no spiders are found"))
         return found
 
     def run_scrapy(self, spider: SpiderEntry, place: Place, hits: list[str]) -> Run:
