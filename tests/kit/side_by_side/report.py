@@ -22,14 +22,17 @@ def format_totals(results: Sequence[Comparison]) -> str:
     """How many of each."""
     outcomes = Counter(found.outcome for found in results)
     lines = [f"{count:>5}  {outcome}" for outcome, count in outcomes.most_common()]
-    old = [found for found in results if found.by_requests and found.outcome in (EQUAL, EMPTY, *FAILURES)]
+    compared = [found for found in results if found.outcome in (EQUAL, EMPTY, *FAILURES)]
+    by_requests = sum(found.by_requests for found in compared)
+    by_aliases = sum(found.by_aliases for found in compared)
     started = sum(count for outcome, count in outcomes.items() if outcome != CANNOT)
     projects = len({found.project for found in results})
     return "\n".join(
         [
             f"{projects} projects, {len(results)} spiders, of which Scrapy can start {started}:",
             *lines,
-            f"{len(old)} of those compared begin with start_requests(), which Scrapy 2.19 never calls",
+            f"Of those compared {by_requests} begin with start_requests(), which Scrapy 2.19 never calls,",
+            f"and {by_aliases} import names that it has removed; the reference has both again.",
         ]
     )
 

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +47,7 @@ class SpiderEntry:
     class_name: str = ""
     error: str = ""  # why it cannot be imported
     by_requests: bool = False  # begins with start_requests()
+    by_aliases: bool = False  # imports names that Scrapy has removed
 
 
 @dataclass
@@ -83,31 +84,25 @@ class Runner:
 
     def find_spiders(self, root: Path) -> list[SpiderEntry]:
         """The spiders of a project, and the modules that cannot be imported."""
-        copy = self._copy(root)
-        run = self._run([sys.executable, str(_ENVIRONMENT / "probe.py")], copy, None, limit_s=60)
-        found = []
-        for line in run.log.splitlines():
-            if line.startswith("SPIDER "):
-                row = json.loads(line.removeprefix("SPIDER "))
-                file = Path(row["file"]).resolve() if "file" in row else copy
-                inner = file.relative_to(copy.resolve()) if file.is_relative_to(copy.resolve()) else Path()
-                found.append(
-                    SpiderEntry(
-                        root,
-                        inner,
-                        row.get("name", row["module"]),
-                        row.get("class", ""),
-                        row.get("error", ""),
-                        bool(row.get("start_requests")),
-                    )
-                )
-        if not found:
-            found.append(SpiderEntry(root, Path(), "?", error=run.log[-300:] or "no spiders are found"))
+        found = self._probe(root)
+        if any("'scrapy." in spider.error for spider in found):
+            plain = {spider.name for spider in found if not spider.error}
+            found = [
+                s if s.name in plain else replace(s, by_aliases=True) for s in self._probe(root, "aliases")
+            ]
         return found
+
+    def _probe(self, root: Path, *arguments: str) -> list[SpiderEntry]:
+        copy = self._copy(root).resolve()
+        run = self._run([sys.executable, str(_ENVIRONMENT / "probe.py"), *arguments], copy, None, limit_s=60)
+        rows = [line.removeprefix("SPIDER ") for line in run.log.splitlines() if line.startswith("SPIDER ")]
+        found = [_read_entry(root, copy, json.loads(row)) for row in rows]
+        return found or [SpiderEntry(root, Path(), "?", error=run.log[-300:] or "no spiders are found")]
 
     def run_scrapy(self, spider: SpiderEntry, place: Place, hits: list[str]) -> Run:
         """By Scrapy, with a meaning for ``start_requests()`` where the spider needs it."""
-        mode = "with" if spider.by_requests else "without"
+        parts = {"start_requests": spider.by_requests, "aliases": spider.by_aliases}
+        mode = "+".join(name for name, is_given in parts.items() if is_given) or "plain"
         command = [sys.executable, str(_ENVIRONMENT / "reference.py"), mode, "{}", "crawl", spider.name]
         command += ["-s", f"CLOSESPIDER_TIMEOUT={self._limit_s * 0.9:.0f}"]
         for name, value in _SETTINGS.items():
@@ -135,7 +130,7 @@ class Runner:
             "data.made",
             "--fresh",
         ]
-        for setting in _OURS:
+        for setting in (*_OURS, f"max_time={self._limit_s * 0.9:.0f}"):
             command += ["-s", setting]
         command += ["-a", argument] if argument else []
         return self._crawl(command, spider, place, hits)
@@ -192,6 +187,18 @@ class Runner:
                 code = None
         text = log.read_text(encoding="utf-8", errors="replace")
         return Run(code=code, log=text[-200_000:], seconds=time.monotonic() - began, folder=folder)
+
+
+def _read_entry(root: Path, copy: Path, row: dict[str, Any]) -> SpiderEntry:
+    file = Path(row.get("file", copy)).resolve()
+    return SpiderEntry(
+        root,
+        file.relative_to(copy) if file.is_relative_to(copy) else Path(),
+        row.get("name", row["module"]),
+        row.get("class", ""),
+        row.get("error", ""),
+        bool(row.get("start_requests")),
+    )
 
 
 def read_items(file: Path) -> list[dict[str, Any]]:

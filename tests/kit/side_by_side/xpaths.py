@@ -56,6 +56,21 @@ def _paths_in(expression: Expression) -> list[Path]:
     return [path for part in expression.parts for path in _paths_in(part)]
 
 
+def _name_in(condition: Expression) -> str:
+    """The tag that a condition wants: ``name() = 'a'``, ``self::a``; ``""``: none."""
+    match condition:
+        case Expression("and", parts=parts):
+            return next((name for part in parts if (name := _name_in(part))), "")
+        case Expression(
+            "=",
+            parts=[Expression("call", value="name" | "local-name"), Expression("text", value=str() as name)],
+        ):
+            return name
+        case Expression("path", value=Path(steps=[Step(axis="self", test=name)])):
+            return name if name != "*" else ""
+    return ""
+
+
 class _Reader:
     def __init__(self, text: str) -> None:
         self._tokens: list[tuple[str, str]] = []
@@ -187,6 +202,8 @@ class _Reader:
             step = Step(axis, test)
         while self._peek() == "[":
             self._read_condition(step)
+        if step.test == "*":
+            step.test = next((name for one in step.conditions if (name := _name_in(one))), "*")
         return step
 
     def _read_condition(self, step: Step) -> None:

@@ -28,7 +28,6 @@ from gossamer.adapters.scrapy.reactor import follow_loop
 from gossamer.adapters.scrapy.removed import first_requests
 from gossamer.adapters.scrapy.requests import DEFAULT_CALLBACK, RequestMapper, RequestOrigin
 from gossamer.adapters.scrapy.settings import make_settings
-from gossamer.core.errors import UsageError
 from gossamer.core.requests import Request
 from gossamer.policy.urls import parse_origin
 from gossamer.spiders.failure import Failure
@@ -38,6 +37,9 @@ from gossamer.spiders.spider import Spider
 log = logging.getLogger("gossamer.crawl")
 _START = "start"
 """The identity of what no page has led to."""
+
+NO_DOMAIN = "none.invalid"
+"""Stands for ``allowed_domains`` that name no domain: only requests that no filter is asked for are sent."""
 
 
 class AdaptedSpider(Spider):
@@ -166,9 +168,7 @@ def _named_domains(spider: ScrapySpider) -> tuple[str, ...]:
             log.warning(
                 "allowed_domains of the spider %r names %r, which is not a domain", spider.name, entry
             )
-    if given and not domains:
-        raise UsageError(f"allowed_domains of the spider {spider.name!r} names no domain: {given!r}")
-    return tuple(domains)
+    return tuple(domains or [NO_DOMAIN]) if given else ()
 
 
 def _filter_options(crawler: AdaptedCrawler) -> dict[str, Any]:

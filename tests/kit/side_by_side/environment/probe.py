@@ -1,4 +1,7 @@
-"""Prints the spiders of the Scrapy project here, one JSON object a line, and what cannot be imported."""
+"""Prints the spiders of the Scrapy project here, one JSON object a line, and what cannot be imported.
+
+With the argument ``aliases``, modules that Scrapy has removed are found where Gossamer finds them.
+"""
 
 import importlib
 import inspect
@@ -42,11 +45,14 @@ def _look(name):
                 "file": inspect.getsourcefile(found),
                 "class": found.__name__,
                 "name": found.name,
-                "start_requests": hasattr(found, "start_requests"),
+                "start_requests": getattr(found, "start_requests", None)
+                is not getattr(Spider, "start_requests", None),
             }
 
 
 sys.path.insert(0, "")
+if sys.argv[1:] == ["aliases"]:
+    importlib.import_module("gossamer.adapters.scrapy.aliases").install_aliases()
 try:
     modules = get_project_settings().getlist("SPIDER_MODULES")
 except BaseException as error:

@@ -1,10 +1,12 @@
 """``scrapy``, which notes its items in a file, and which lets spiders begin with ``start_requests()``.
 
-``reference.py with|without FILE COMMAND...``: Scrapy 2.16 took ``start_requests()`` away.
+``reference.py MODE FILE COMMAND...``: Scrapy 2.16 took ``start_requests()`` away. The mode has the word
+``start_requests`` if spiders may begin with it again, ``aliases`` if other removed names are found again.
 """
 
 import inspect
 import sys
+from importlib import import_module
 
 from collecting import collect_items
 from scrapy import Request, Spider
@@ -41,8 +43,10 @@ def give_start_requests():
 
 if __name__ == "__main__":
     mode, file = sys.argv.pop(1), sys.argv.pop(1)
-    if mode == "with":
+    if "start_requests" in mode:
         give_start_requests()
+    if "aliases" in mode:
+        import_module("gossamer.adapters.scrapy.aliases").install_aliases()
 
     def _init_and_collect(self, *args, **kwargs):
         _init(self, *args, **kwargs)
