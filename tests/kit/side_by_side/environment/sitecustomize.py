@@ -67,6 +67,10 @@ _sleep = time.sleep
 time.sleep = lambda seconds: _sleep(min(seconds, 0.01))
 
 
+_TEXTS = {"random": "made/1.0", "chrome": "made/1.0", "__qualname__": "stub", "__name__": "stub"}
+"""What has to be a text: names of browsers, of functions."""
+
+
 class _StubMeta(type):
     def __getattr__(cls, name):
         if name.startswith("__"):
@@ -84,6 +88,8 @@ class Stub(metaclass=_StubMeta):
         pass
 
     def __getattr__(self, name):
+        if name in _TEXTS:
+            return _TEXTS[name]
         if name.startswith("__"):
             raise AttributeError(name)
         return Stub()
