@@ -11,6 +11,7 @@ import asyncio
 import inspect
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from copy import copy
 from types import FrameType
 from typing import Any
 
@@ -267,7 +268,10 @@ async def _gather_results(returned: Any, given: list[Any], most: int) -> list[An
 def _copy_request(request: Request) -> Request:
     """A request that a hook may change in place."""
     return request.replace(
-        headers=dict(request.headers), meta=dict(request.meta), cb_kwargs=dict(request.cb_kwargs)
+        headers=dict(request.headers),
+        meta=dict(request.meta),
+        cb_kwargs=dict(request.cb_kwargs),
+        cookies=copy(request.cookies),
     )
 
 

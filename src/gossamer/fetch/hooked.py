@@ -39,10 +39,12 @@ class RequestHookFetcher:
         held_s = loop.time() - began_at
         if isinstance(sent, FetchResult):
             return sent
+        if "proxy" in sent.meta:
+            route = _through_proxy(route, sent.meta["proxy"])
         if sent is request:
             return replace(await self._fetcher.fetch(request, route), held_s=held_s)
         try:
-            fetched = await self._fetcher.fetch(sent, _route_of(request, sent, route))
+            fetched = await self._fetcher.fetch(sent, route)
         except FetchError as error:
             error.detail = hide_secrets(error.detail, list_changed_values(request, sent))
             raise
@@ -81,11 +83,8 @@ class ResponseHookFetcher:
         await self._fetcher.close()
 
 
-def _route_of(request: Request, sent: Request, route: Route) -> Route:
-    """The route with the proxy that a hook has put into ``meta["proxy"]``; ``None`` there means none."""
-    proxy = sent.meta.get("proxy")
-    if "proxy" not in sent.meta or ("proxy" in request.meta and proxy == request.meta["proxy"]):
-        return route
+def _through_proxy(route: Route, proxy: object) -> Route:
+    """The route through the proxy that ``meta["proxy"]`` names; ``None`` there means none."""
     if not proxy:
         return replace(route, proxy=None)
     try:

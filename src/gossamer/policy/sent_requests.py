@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gossamer.core.request_options import Cookies
 from gossamer.core.requests import Request
 from gossamer.policy.request_secrets import header_secrets
 from gossamer.policy.urls import origin_of
@@ -18,6 +19,8 @@ FIXED = (
     "saves",
     "cb_kwargs",
     "unique_key",
+    "max_retries",
+    "delay",
 )
 """Fields that decided something before a request was sent: to change them then has no effect."""
 
@@ -49,9 +52,20 @@ def _walk_changes(request: Request, sent: Request) -> Iterator[str]:
     for name, value in sent.headers.items():
         if former.get(name.lower()) != value:
             yield from header_secrets(name, value)
+    if sent.auth and sent.auth != request.auth:
+        yield from header_secrets("authorization", str(sent.auth))
+    if sent.cookies and sent.cookies != request.cookies:
+        yield from _values_of_cookies(sent.cookies)
     if sent.url != request.url:
         yield sent.url
         yield sent.url.partition("?")[2]
     proxy = sent.meta.get("proxy")
     if isinstance(proxy, str) and proxy != request.meta.get("proxy"):
         yield proxy
+
+
+def _values_of_cookies(cookies: Cookies) -> Iterator[str]:
+    if isinstance(cookies, dict):
+        yield from cookies.values()
+    else:
+        yield from (str(cookie.get("value", "")) for cookie in cookies)

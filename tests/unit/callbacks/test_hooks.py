@@ -358,3 +358,18 @@ def test_an_answer_that_a_hook_changes_keeps_how_it_came() -> None:
 
     _, fetched = fetch(Change())
     assert (fetched.status, fetched.body, fetched.rung, fetched.latency_s) == (418, b"tea", "http", 0.1)
+
+
+def test_credentials_and_cookies_of_a_request_are_changed_for_the_wire_alone() -> None:
+    def add(request: Request) -> Request:
+        assert request.cookies is not None
+        request.cookies["sid"] = "topsecret"  # type: ignore[call-overload]
+        return request.replace(auth=("me", "hunter222"), timeout=3.0)
+
+    request = Request("http://shop.example/fails", cookies={"sid": "given"})
+    wire, way, _ = open_way(add)
+    with pytest.raises(FetchError):
+        run(way.fetch(request))
+    sent = wire.asked[0][0]
+    assert (sent.cookies, sent.timeout, bool(sent.auth)) == ({"sid": "topsecret"}, 3.0, True)
+    assert (request.cookies, request.timeout, request.auth) == ({"sid": "given"}, None, None)

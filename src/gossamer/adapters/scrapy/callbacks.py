@@ -10,14 +10,18 @@ from typing import Any
 from scrapy import Request as ScrapyRequest
 from scrapy import Spider
 from scrapy.exceptions import CloseSpider
+from scrapy.http import Response as ScrapyResponse
 from scrapy.utils.spider import iterate_spider_output
+from twisted.python.failure import Failure as TwistedFailure
 
 from gossamer.adapters.scrapy.crawler import AdaptedCrawler
 from gossamer.adapters.scrapy.deferreds import await_any, iterate_any
+from gossamer.adapters.scrapy.exchanges import find_exchange
 from gossamer.adapters.scrapy.failures import fail_with, make_failure
 from gossamer.adapters.scrapy.items import AdaptedItem, is_output
 from gossamer.adapters.scrapy.requests import RequestMapper, RequestOrigin, digest_of, identity_of
-from gossamer.adapters.scrapy.responses import make_response
+from gossamer.adapters.scrapy.responses import make_response, note_download
+from gossamer.adapters.scrapy.spider_middlewares import open_spider_middlewares
 from gossamer.adapters.scrapy.statuses import StatusRules
 from gossamer.core.requests import Request
 from gossamer.spiders.failure import Failure
@@ -37,11 +41,13 @@ class CallbackRunner:
         self._spider = spider
         self._mapper = mapper
         self.statuses = StatusRules(spider, crawler.settings)
+        self.middlewares = open_spider_middlewares(crawler)
 
     def run_callback(self, name: str, response: Response) -> Any:
         """What the callback of a page gives: an iterator of our requests and items, or an async one."""
-        request = self._mapper.to_scrapy(response.request)
-        made = make_response(response, request)
+        request, made = self._make_response(response)
+        if self.middlewares is not None:
+            return self._run_within(made, response.request, response.stop)
         refused = self.statuses.refuse_response(made)
         if refused is None:
             call = request.callback or getattr(self._spider, name)
@@ -58,8 +64,45 @@ class CallbackRunner:
         made = None if failure.response is None else make_response(failure.response, request)
         call = request.errback or getattr(self._spider, name)
         stop = failure.response.stop if failure.response is not None else _cannot_stop
+        if self.middlewares is not None and made is not None and not 200 <= made.status < 300:
+            return self._run_within(made, failure.request, stop)
         told = make_failure(failure, request, made)
         return self._run(lambda: call(told), failure.request, stop, told if made is None else made)
+
+    def _make_response(self, response: Response) -> tuple[ScrapyRequest, ScrapyResponse]:
+        """A response and its request, as middlewares have made them if there are any."""
+        exchange = find_exchange(response.request)
+        if exchange is None or exchange.response is None:
+            request = self._mapper.to_scrapy(response.request)
+            return request, make_response(response, request)
+        self._mapper.take_held(response.request)
+        made = exchange.response
+        if made.request is None:
+            made.request = exchange.request
+        if not exchange.is_noted:
+            exchange.is_noted = True
+            note_download(made.request, response)
+        return made.request, made
+
+    def _run_within(self, made: ScrapyResponse, asked: Request, stop: Stop) -> Any:
+        """What a callback or an errback gives of a response, as spider middlewares make it."""
+        outputs = _OutputMapper(self._mapper, self._crawler, identity_of(asked), stop, made)
+        return _take_waiting(self._scrape(made), outputs)
+
+    async def _scrape(self, made: ScrapyResponse) -> AsyncIterator[Any]:
+        async def call(result: ScrapyResponse | TwistedFailure, request: ScrapyRequest) -> Any:
+            if isinstance(result, ScrapyResponse):
+                callback = request.callback or self._spider._parse
+                return outputs_of(callback(result, **request.cb_kwargs))
+            error: Any = result.value
+            if request.errback is None:
+                raise error
+            return outputs_of(request.errback(fail_with(error, request)))
+
+        assert self.middlewares is not None, "without any, nothing goes this way"
+        assert made.request is not None, "responses are made for one"
+        async for output in await self.middlewares.scrape_response_async(call, made, made.request):
+            yield output
 
     def _run(self, call: Callable[[], Any], asked: Request, stop: Stop, found: Any) -> Any:
         """Call it, and hand on what it gives, in our form; items of it were found on ``found``."""

@@ -14,7 +14,6 @@ from scrapy.utils.url import url_is_from_any_domain
 log = logging.getLogger("gossamer.crawl")
 
 _WITHOUT = {
-    "proxy": "proxies.urls and proxies.only say through which proxies requests go",
     "bindaddress": "requests leave by the address that the system chooses",
 }
 """Names in ``meta`` that Scrapy's downloader reads, and nothing here does: what to do instead."""

@@ -51,11 +51,14 @@ class ReferenceTable:
         self._known.add(place)
         self._waiting[identity] = held
 
-    def find(self, identity: str) -> HeldObjects | None:
-        """What a request refers to, whose callback runs now; ``None``: it is not here."""
-        held = self._waiting.pop(identity, None)
+    def find(self, identity: str, *, is_taken: bool = True) -> HeldObjects | None:
+        """What a request refers to; ``None``: it is not here. ``is_taken``: its callback runs now."""
+        held = self._waiting.get(identity)
         if held is None:
             return self._delivered.get(identity)
+        if not is_taken:
+            return held
+        del self._waiting[identity]
         self._delivered[identity] = held
         if len(self._delivered) > DELIVERED:
             self._delivered.popitem(last=False)

@@ -92,7 +92,7 @@ class RequestMapper:
     ) -> None:
         """``fingerprint`` tells requests apart where the project has its own way; ``filters``: at all."""
         self._spider = spider
-        self._options = options
+        self.options = options
         self._fingerprint = fingerprint
         self._filters = filters
         self._has_own_parse = type(spider)._parse is not Spider._parse
@@ -124,7 +124,7 @@ class RequestMapper:
             given.url,
             callback,
             method=given.method,
-            headers=_headers_of(given),
+            headers=headers_of(given),
             body=given.body,
             meta=extras.meta,
             cb_kwargs=extras.cb_kwargs,
@@ -132,7 +132,7 @@ class RequestMapper:
             errback=errback,
             unique_key=key,
             is_anywhere=given.dont_filter or bool(given.meta.get("allow_offsite")),
-            **({} if self._options is None else self._options.read_options(given)),
+            **({} if self.options is None else self.options.read_options(given)),
         )
 
     def _make_key(self, given: ScrapyRequest, origin: RequestOrigin) -> str:
@@ -162,13 +162,14 @@ class RequestMapper:
 
     # ------------------------------------------------------------------ back to Scrapy's
 
-    def to_scrapy(self, request: Request) -> ScrapyRequest:
+    def to_scrapy(self, request: Request, *, is_taken: bool = True) -> ScrapyRequest:
         """The request as Scrapy's code knows it, with what is held for it.
 
-        Raises :class:`LostReferenceError` for one that needs what is gone.
+        ``is_taken``: its callback or errback runs now, so what is held need not be kept for long. Raises
+        :class:`LostReferenceError` for one that needs what is gone.
         """
         extras: dict[str, Any] = request.meta.get(EXTRAS) or {}
-        held = self._find_held(extras) or HeldObjects()
+        held = self._find_held(extras, is_taken=is_taken) or HeldObjects()
         meta = {name: value for name, value in request.meta.items() if name != EXTRAS}
         meta |= held.meta or _read_values(extras.get("meta"))
         cb_kwargs = {**request.cb_kwargs, **(held.cb_kwargs or _read_values(extras.get("cb_kwargs")))}
@@ -189,10 +190,16 @@ class RequestMapper:
         made.__class__ = ScrapyRequest  # so that its copies are checked as all are
         return made
 
-    def _find_held(self, extras: Mapping[str, Any]) -> HeldObjects | None:
+    def take_held(self, request: Request) -> None:
+        """The callback of a request that was made before runs now, or never."""
+        extras = request.meta.get(EXTRAS)
+        if extras and "id" in extras:
+            self.references.find(extras["id"])
+
+    def _find_held(self, extras: Mapping[str, Any], *, is_taken: bool) -> HeldObjects | None:
         if "id" not in extras:
             return None
-        held = self.references.find(extras["id"])
+        held = self.references.find(extras["id"], is_taken=is_taken)
         if held is None and (lost := extras.get("held")):
             raise LostReferenceError(
                 f"{', '.join(lost)} of the request was held by the process that made the request, and that "
@@ -269,7 +276,7 @@ def _read_values(stored: Any) -> dict[Any, Any]:
     return values
 
 
-def _headers_of(given: ScrapyRequest) -> dict[str, str]:
+def headers_of(given: ScrapyRequest) -> dict[str, str]:
     """Headers as we have them: values of one name in one line."""
     headers: Headers = given.headers
     if not headers:

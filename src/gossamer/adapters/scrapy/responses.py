@@ -11,7 +11,9 @@ from scrapy.http import Request as ScrapyRequest
 from scrapy.http import Response as ScrapyResponse
 from scrapy.responsetypes import responsetypes
 
-from gossamer.adapters.scrapy.requests import url_of
+from gossamer.adapters.scrapy.requests import EXTRAS, url_of
+from gossamer.core.requests import Request
+from gossamer.core.results import FetchResult
 from gossamer.spiders.response import Response
 
 _DECODED = "content-encoding"
@@ -39,15 +41,38 @@ def make_response(response: Response, request: ScrapyRequest) -> ScrapyResponse:
     return made
 
 
+def to_response(asked: Request, made: ScrapyResponse) -> Response:
+    """The response that a middleware has made, as Gossamer takes it."""
+    headers = [
+        (name.decode("latin-1").lower(), value.decode("latin-1"))
+        for name, values in dict.items(made.headers)
+        for value in values
+    ]
+    fetched = FetchResult(
+        url=asked.url,
+        status=made.status,
+        headers=tuple(headers),
+        body=made.body,
+        started_at=0.0,
+        latency_s=0.0,
+        elapsed_s=0.0,
+        rung="",
+    )
+    return Response(asked, fetched)
+
+
 def note_download(request: ScrapyRequest, response: Response) -> None:
     """Put into ``meta`` of a request what Scrapy's downloader puts there."""
     meta, own = request.meta, response.request
     meta["depth"] = own.depth
     meta["download_latency"] = response.elapsed_s
     meta.setdefault("download_slot", urlsplit(own.url).hostname or "")
-    if own.redirects:
-        meta["redirect_times"] = len(own.redirects)
-        meta["redirect_urls"] = list(own.redirects)
+    hops = own.redirects
+    if hops and EXTRAS in own.meta:  # middlewares have asked for it in the place of others, which are none
+        hops = hops[own.meta[EXTRAS].get("replaced", 0) :]
+    if hops:
+        meta["redirect_urls"] = [*meta.get("redirect_urls", ()), *hops]
+        meta["redirect_times"] = len(meta["redirect_urls"])
 
 
 def _make_headers(response: Response) -> Headers:

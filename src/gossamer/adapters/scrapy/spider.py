@@ -22,6 +22,10 @@ from scrapy.utils.request import RequestFingerprinter
 
 from gossamer.adapters.scrapy.callbacks import CallbackRunner, outputs_of
 from gossamer.adapters.scrapy.crawler import AdaptedCrawler
+from gossamer.adapters.scrapy.downloader_middlewares import SETTING as DOWNLOADER_SETTING
+from gossamer.adapters.scrapy.downloader_middlewares import downloader_hooks
+from gossamer.adapters.scrapy.exchanges import find_exchange
+from gossamer.adapters.scrapy.middlewares import RETRIES, has_built_in
 from gossamer.adapters.scrapy.options import RequestOptions
 from gossamer.adapters.scrapy.pipelines import AdaptedPipeline
 from gossamer.adapters.scrapy.reactor import follow_loop
@@ -62,6 +66,14 @@ class AdaptedSpider(Spider):
         self._mapper = mapper
         self._runner = CallbackRunner(self.crawler, spider, mapper)
         self.pipelines = (AdaptedPipeline(self.crawler),)
+        self._hooks = downloader_hooks(self.crawler, mapper, self._runner.statuses)
+        if not has_built_in(self.crawler.settings, DOWNLOADER_SETTING, RETRIES):
+            self.settings = {**self.settings, "max_retries": 0}
+
+    @property
+    def hooks(self) -> list[Any]:  # type: ignore[override]
+        """What requests and answers pass."""
+        return self._hooks
 
     @property
     def logger(self) -> logging.Logger:
@@ -84,7 +96,10 @@ class AdaptedSpider(Spider):
         """The first requests, by ``start()`` or, as of old, ``start_requests()``."""
         follow_loop()
         origin = RequestOrigin(_START)
-        async for output in outputs_of(_first_outputs(self.adapted)):
+        first = outputs_of(_first_outputs(self.adapted))
+        if self._runner.middlewares is not None:
+            first = self._runner.middlewares.process_first(first)
+        async for output in first:
             if isinstance(output, ScrapyRequest):
                 yield self._mapper.to_request(output, origin)
             elif output is not None:
@@ -105,7 +120,10 @@ class AdaptedSpider(Spider):
 
     def wants_status(self, request: Request, status: int) -> bool:
         """By Scrapy's rules."""
-        return self._runner.statuses.wants_status(request, status)
+        exchange = find_exchange(request)
+        return self._runner.statuses.wants_status(
+            request, status, None if exchange is None else exchange.request.meta
+        )
 
     def selects(self, callback: str) -> bool:
         """Nothing with selectors of ours."""

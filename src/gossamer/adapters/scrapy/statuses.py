@@ -10,6 +10,8 @@ from scrapy.http import Response
 from scrapy.settings import BaseSettings
 from scrapy.spidermiddlewares.httperror import HttpError
 
+from gossamer.adapters.scrapy.middlewares import HTTP_ERRORS, has_built_in
+from gossamer.adapters.scrapy.middlewares import REDIRECTS as REDIRECT_MIDDLEWARE
 from gossamer.core.requests import Request
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -20,21 +22,29 @@ class StatusRules:
 
     def __init__(self, spider: Spider, settings: BaseSettings) -> None:
         self._spider = spider
-        self._allows_all = settings.getbool("HTTPERROR_ALLOW_ALL")
+        self._allows_all = settings.getbool("HTTPERROR_ALLOW_ALL") or not has_built_in(
+            settings, "SPIDER_MIDDLEWARES", HTTP_ERRORS
+        )
         self._allowed: Collection[int] = {int(code) for code in settings.getlist("HTTPERROR_ALLOWED_CODES")}
-        self._follows = settings.getbool("REDIRECT_ENABLED")
+        self._follows = settings.getbool("REDIRECT_ENABLED") and has_built_in(
+            settings, "DOWNLOADER_MIDDLEWARES", REDIRECT_MIDDLEWARE
+        )
 
-    def wants_status(self, request: Request, status: int) -> bool:
-        """Whether a response with an error or a redirect goes to the spider at once."""
+    def wants_status(self, request: Request, status: int, meta: dict[str, Any] | None = None) -> bool:
+        """Whether a response with an error or a redirect goes to the spider at once.
+
+        ``meta`` is that of the request as middlewares have left it.
+        """
         if 200 <= status < 300:
             return False
+        meta = request.meta if meta is None else meta
         if status not in REDIRECTS:
-            return self._allows(request.meta, status)
-        named = _listed(request.meta) or ()
+            return self._allows(meta, status)
+        named = _listed(meta) or ()
         return (
             not self._follows
-            or bool(request.meta.get("dont_redirect"))
-            or bool(request.meta.get("handle_httpstatus_all"))
+            or bool(meta.get("dont_redirect"))
+            or bool(meta.get("handle_httpstatus_all"))
             or status in named
             or status in self._handled()
         )

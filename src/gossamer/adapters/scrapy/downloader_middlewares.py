@@ -1,0 +1,299 @@
+"""``DOWNLOADER_MIDDLEWARES`` of one's own as a hook: they see requests and answers where Scrapy's would.
+
+Orders are those of Scrapy. An answer that Scrapy would follow as a redirect (600), or ask for again (550), is
+not shown to middlewares of lower orders: there they never see it. robots.txt passes ``process_request``
+alone, and what that answers is not taken: a middleware that knows pages only closes no site.
+"""
+
+from __future__ import annotations
+
+import inspect
+from base64 import b64decode
+from binascii import Error as Base64Error
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from scrapy.exceptions import IgnoreRequest as ScrapyIgnoreRequest
+from scrapy.http import Request as ScrapyRequest
+from scrapy.http import Response as ScrapyResponse
+from scrapy.http.request import NO_CALLBACK
+from scrapy.utils.deprecate import argument_is_required
+
+from gossamer.adapters.scrapy.crawler import AdaptedCrawler
+from gossamer.adapters.scrapy.deferreds import await_any
+from gossamer.adapters.scrapy.exchanges import Exchange, begin_exchange, find_exchange
+from gossamer.adapters.scrapy.failures import make_failure
+from gossamer.adapters.scrapy.middlewares import RETRIES, has_built_in, open_middlewares
+from gossamer.adapters.scrapy.references import LostReferenceError
+from gossamer.adapters.scrapy.requests import (
+    EXTRAS,
+    RequestMapper,
+    RequestOrigin,
+    headers_of,
+    identity_of,
+)
+from gossamer.adapters.scrapy.responses import make_response, to_response
+from gossamer.adapters.scrapy.statuses import REDIRECTS, StatusRules
+from gossamer.core.errors import IgnoreRequest
+from gossamer.core.hooks import Replacement
+from gossamer.core.requests import Request
+from gossamer.policy.sent_requests import FIXED
+from gossamer.spiders.failure import Failure
+from gossamer.spiders.response import Response
+
+SETTING = "DOWNLOADER_MIDDLEWARES"
+_EVERY, _RETRY, _REDIRECT = float("-inf"), 550.0, 600.0
+"""Orders: from which on middlewares see an answer."""
+_MOST_TRIED = 10_000
+_PROXY_KEY = b"Proxy-Authorization"
+Method = tuple[float, Callable[..., Any], bool]
+"""A method of a middleware: its order, and whether it takes the spider."""
+
+
+def downloader_hooks(crawler: AdaptedCrawler, mapper: RequestMapper, statuses: StatusRules) -> list[Any]:
+    """The hooks of an adapted spider. Raises ``UsageError``."""
+    made = open_middlewares(crawler, SETTING)
+    return [DownloaderHook(crawler, mapper, statuses, made)] if made else [ProxyHook()]
+
+
+class ProxyHook:
+    """What ``meta["proxy"]`` and ``Proxy-Authorization`` of a request say, as hooks say it."""
+
+    def on_request(self, request: Request) -> Request | None:
+        """Credentials for a proxy go to the proxy alone."""
+        name = next((name for name in request.headers if name.lower() == "proxy-authorization"), None)
+        if name is None or "proxy" not in request.meta:
+            return None
+        headers = dict(request.headers)
+        credentials = headers.pop(name)
+        proxy = with_credentials(request.meta["proxy"], credentials)
+        return request.replace(headers=headers, meta={**request.meta, "proxy": proxy})
+
+
+class DownloaderHook:
+    """The middlewares of one's own, in their order."""
+
+    def __init__(
+        self,
+        crawler: AdaptedCrawler,
+        mapper: RequestMapper,
+        statuses: StatusRules,
+        middlewares: list[Any],
+    ) -> None:
+        settings = crawler.settings
+        self._spider = crawler.spider
+        self._mapper = mapper
+        self._statuses = statuses
+        self._requests = _methods_of(middlewares, "process_request")
+        self._responses = _methods_of(middlewares, "process_response")[::-1]
+        self._exceptions = _methods_of(middlewares, "process_exception")[::-1]
+        self._retries = 0
+        if settings.getbool("RETRY_ENABLED") and has_built_in(settings, SETTING, RETRIES):
+            self._retries = settings.getint("RETRY_TIMES")
+        self._retried_statuses = {int(code) for code in settings.getlist("RETRY_HTTP_CODES")}
+        self._tries: OrderedDict[str, int] = OrderedDict()
+
+    async def on_request(self, request: Request) -> Request | Response | Replacement | None:
+        """``process_request`` of all; what one of them raises is shown to ``process_exception``."""
+        exchange = self._open_exchange(request)
+        if exchange is None:
+            return None
+        made = exchange.request
+        is_robots = _is_robots(request)
+        if is_robots:
+            made.callback = NO_CALLBACK
+            made.meta["dont_obey_robotstxt"] = True
+        before = headers_of(made)
+        try:
+            answer = await self._pass_request(made)
+        except Exception as error:
+            if is_robots:
+                return None
+            answer = await self._pass_exception(error, made, _EVERY)
+            if answer is None:
+                raise _as_ours(error) from error
+        if answer is None or is_robots:
+            return self._as_sent(request, made, before)
+        return self._take_answer(request, exchange, answer)
+
+    async def on_response(self, response: Response) -> Response | Replacement | None:
+        """``process_response`` of those that would see this answer in Scrapy."""
+        asked = response.request
+        exchange = find_exchange(asked) or self._open_exchange(asked)
+        if exchange is None or _is_robots(asked):
+            return None
+        given = exchange.response
+        if given is None:
+            given = make_response(response, exchange.request)
+            exchange.is_noted = True
+        elif given.request is None:
+            given.request = exchange.request
+        answer: Any = given
+        shown_from = self._shown_from(asked, exchange.request, given)
+        for order, call, takes_spider in self._responses:
+            if order < shown_from:
+                break
+            more = {"spider": self._spider} if takes_spider else {}
+            try:
+                answer = await _take_result(call(request=exchange.request, response=answer, **more))
+            except ScrapyIgnoreRequest as error:
+                raise _as_ours(error) from error
+            if isinstance(answer, ScrapyRequest):
+                break
+            if not isinstance(answer, ScrapyResponse):
+                raise _wrong_answer(call, answer)
+        if answer is given and exchange.response is None:
+            exchange.response = given
+            return None
+        return self._take_answer(asked, exchange, answer)
+
+    async def on_error(self, request: Request, failure: Failure) -> Response | Replacement | None:
+        """``process_exception``, with the exception that Scrapy would have raised."""
+        exchange = find_exchange(request) or self._open_exchange(request)
+        if exchange is None or _is_robots(request):
+            return None
+        error: Any = make_failure(failure, exchange.request, None).value
+        shown_from = _RETRY if self._is_tried_again(request, exchange.request) else _EVERY
+        answer = await self._pass_exception(error, exchange.request, shown_from)
+        return None if answer is None else self._take_answer(request, exchange, answer)
+
+    def _open_exchange(self, asked: Request) -> Exchange | None:
+        """``None``: what the request refers to is gone, as its callback will say."""
+        try:
+            return begin_exchange(asked, self._mapper.to_scrapy(asked, is_taken=False))
+        except LostReferenceError:
+            return None
+
+    # ------------------------------------------------------------------ the chains
+
+    async def _pass_request(self, made: ScrapyRequest) -> ScrapyRequest | ScrapyResponse | None:
+        for _, call, takes_spider in self._requests:
+            more = {"spider": self._spider} if takes_spider else {}
+            answer = await _take_result(call(request=made, **more))
+            if answer is not None:
+                return _check_answer(call, answer)
+        return None
+
+    async def _pass_exception(
+        self, error: Exception, made: ScrapyRequest, shown_from: float
+    ) -> ScrapyRequest | ScrapyResponse | None:
+        """What takes the place of an exception; ``None``: nothing. Raises what a middleware raises."""
+        for order, call, takes_spider in self._exceptions:
+            if order < shown_from:
+                break
+            more = {"spider": self._spider} if takes_spider else {}
+            try:
+                answer = await _take_result(call(request=made, exception=error, **more))
+            except Exception as raised:
+                if raised is error:
+                    break
+                raise _as_ours(raised) from raised
+            if answer is not None:
+                return _check_answer(call, answer)
+        return None
+
+    def _take_answer(
+        self, asked: Request, exchange: Exchange, answer: ScrapyRequest | ScrapyResponse
+    ) -> Response | Replacement:
+        if isinstance(answer, ScrapyRequest):
+            self._mapper.take_held(asked)
+            made = self._mapper.to_request(answer, RequestOrigin(identity_of(asked)))
+            extras = {**made.meta.get(EXTRAS, {}), "replaced": len(asked.redirects) + 1}
+            return Replacement(made.replace(meta={**made.meta, EXTRAS: extras}))
+        exchange.response = answer
+        return to_response(asked, answer)
+
+    def _as_sent(self, request: Request, made: ScrapyRequest, before: dict[str, str]) -> Request | None:
+        """Our request with what middlewares have changed of Scrapy's; ``None``: nothing that is sent."""
+        changes: dict[str, Any] = {}
+        authorization = made.headers.pop(_PROXY_KEY, None) if "proxy" in made.meta else None
+        headers = headers_of(made)
+        if headers != before:
+            changes["headers"] = headers
+        if made.method != request.method:
+            changes["method"] = made.method
+        if made.body != request.body:
+            changes["body"] = made.body
+        if self._mapper.options is not None:
+            options = self._mapper.options.read_options(made)
+            changes |= {name: value for name, value in options.items() if name not in FIXED}
+        if "proxy" in made.meta:
+            proxy = made.meta["proxy"]
+            if authorization:
+                proxy = with_credentials(proxy, authorization[-1].decode("latin-1"))
+            changes["meta"] = {**request.meta, "proxy": proxy}
+        return request.replace(**changes) if changes else None
+
+    # ------------------------------------------------------------------ who sees what
+
+    def _shown_from(self, asked: Request, made: ScrapyRequest, response: ScrapyResponse) -> float:
+        status = response.status
+        if status in REDIRECTS:
+            follows = b"Location" in response.headers and not self._statuses.wants_status(asked, status)
+            return _REDIRECT if follows else _EVERY
+        if status in self._retried_statuses and self._is_tried_again(asked, made):
+            return _RETRY
+        return _EVERY
+
+    def _is_tried_again(self, asked: Request, made: ScrapyRequest) -> bool:
+        """Whether a request that has failed now is tried again; counts its tries."""
+        if made.meta.get("dont_retry"):
+            return False
+        identity = identity_of(asked)
+        tries = self._tries.pop(identity, 0) + 1
+        if tries > made.meta.get("max_retry_times", self._retries):
+            return False
+        self._tries[identity] = tries
+        if len(self._tries) > _MOST_TRIED:
+            self._tries.popitem(last=False)
+        return True
+
+
+def with_credentials(proxy: Any, authorization: str) -> Any:
+    """The URL of a proxy with the user and password of ``Proxy-Authorization``."""
+    scheme, _, encoded = authorization.partition(" ")
+    if scheme.lower() != "basic" or not isinstance(proxy, str) or "@" in proxy:
+        return proxy
+    try:
+        user, _, password = b64decode(encoded).decode("latin-1").partition(":")
+    except Base64Error:
+        return proxy
+    kind, slashes, place = proxy.partition("://")
+    if not slashes:
+        kind, place = "http", proxy
+    return f"{kind}://{quote(user, safe='')}:{quote(password, safe='')}@{place}"
+
+
+def _methods_of(middlewares: list[Any], name: str) -> list[Method]:
+    found = []
+    for order, thing in middlewares:
+        call = getattr(thing, name, None)
+        if call is not None:
+            found.append((order, call, argument_is_required(call, "spider")))
+    return found
+
+
+def _check_answer(call: Callable[..., Any], answer: Any) -> ScrapyRequest | ScrapyResponse:
+    if not isinstance(answer, ScrapyRequest | ScrapyResponse):
+        raise _wrong_answer(call, answer)
+    return answer
+
+
+def _wrong_answer(call: Callable[..., Any], answer: Any) -> TypeError:
+    name = getattr(call, "__qualname__", str(call))
+    return TypeError(f"{name}() returned {type(answer).__name__}, and neither a Response nor a Request")
+
+
+def _as_ours(error: Exception) -> Exception:
+    """An error as hooks raise it."""
+    return IgnoreRequest(str(error)) if isinstance(error, ScrapyIgnoreRequest) else error
+
+
+def _is_robots(request: Request) -> bool:
+    return "/robots.txt" in request.url and urlsplit(request.url).path == "/robots.txt"
+
+
+async def _take_result(value: Any) -> Any:
+    return await await_any(value) if inspect.isawaitable(value) else value
