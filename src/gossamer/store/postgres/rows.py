@@ -84,7 +84,7 @@ class WriteBatch:
 
     def attempt_rows(self, job: int) -> list[tuple[Any, ...]]:
         """The rows of the ledger, to be copied into it."""
-        rows = [(job, *_attempt_row(attempt)) for attempt in self.attempts]
+        rows = [_attempt_row(attempt, job) for attempt in self.attempts]
         if _are_clean(chain.from_iterable(map(_TEXTS_OF_COPIED, rows))):
             return rows
         return [(*row[:_FIRST_TEXT], *map(clean_text, _TEXTS_OF_COPIED(row))) for row in rows]
@@ -226,10 +226,10 @@ def _attempt_columns(attempts: Sequence[Attempt]) -> Columns:
     return columns
 
 
-def _attempt_row(attempt: Attempt) -> tuple[Any, ...]:
+def _attempt_row(attempt: Attempt, *before: Any) -> tuple[Any, ...]:
     flags = attempt.flags
     request = "" if attempt.request is None else packed_request(attempt)
-    return (*_plain(attempt), " ".join(flags) if flags else "", request)
+    return (*before, *_plain(attempt), " ".join(flags) if flags else "", request)
 
 
 def _transpose_rows(rows: Iterable[tuple[Any, ...]], width: int) -> Columns:
