@@ -12,6 +12,7 @@ from urllib.parse import unquote
 from pydantic.fields import FieldInfo
 
 from gossamer.config.section import VARIABLE
+from gossamer.core.lazy import lazy_pattern
 from gossamer.core.redaction import shown_server
 from gossamer.policy.request_secrets import header_secrets, is_header_secret
 
@@ -20,15 +21,19 @@ WORDS = {
     **dict.fromkeys(("false", "no", "off", "0"), False),
 }
 NOTHING = ("none", "null")
-SECRET_HEADERS = re.compile(r"auth|cookie|token|secret|key|password", re.IGNORECASE)
-USERINFO = re.compile(r"(?<=://)[^/@\s]*@")
+SECRET_HEADERS = lazy_pattern(r"auth|cookie|token|secret|key|password", re.IGNORECASE)
+USERINFO = lazy_pattern(r"(?<=://)[^/@\s]*@")
 SERVERS = ("frontier.url", "store.url", "broker.url")
-PROXY_LISTS = re.compile(r"proxies\.(?:pools\.[^.]*\.)?urls?")
+PROXY_LISTS = lazy_pattern(r"proxies\.(?:pools\.[^.]*\.)?urls?")
 # HOST:PORT, with or without :USER:PASSWORD
-BARE_PROXY = re.compile(r"((?:\[[0-9A-Fa-f:.]*\]|[^\[:/@\s]+):[0-9]{1,5})(:.*)?$")
+BARE_PROXY = lazy_pattern(r"((?:\[[0-9A-Fa-f:.]*\]|[^\[:/@\s]+):[0-9]{1,5})(:.*)?$")
 PASSWORDS = (re.compile(r"://[^/@\s:]*:([^/@\s]+)@"), re.compile(r"://[^/@\s:]*:(\S+)@"))
-_PARAMETER_VALUE = re.compile(r"(?i)[?&][^=&\s]*(?:auth|token|secret|key|password)[^=&\s]*=(?!\{)([^&#\s]+)")
-SECRET_PARAMETER = re.compile(r"(?i)([?&][^=&\s]*(?:auth|token|secret|key|password)[^=&\s]*=)(?!\{)[^&#\s]+")
+_PARAMETER_VALUE = lazy_pattern(
+    r"(?i)[?&][^=&\s]*(?:auth|token|secret|key|password)[^=&\s]*=(?!\{)([^&#\s]+)"
+)
+SECRET_PARAMETER = lazy_pattern(
+    r"(?i)([?&][^=&\s]*(?:auth|token|secret|key|password)[^=&\s]*=)(?!\{)[^&#\s]+"
+)
 
 
 def _types_of(annotation: Any) -> set[type]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 
+from gossamer.core.lazy import lazy_pattern
 from gossamer.core.record import Fingerprint, Record, Time
 from gossamer.core.results import FetchResult
 
 ARCHIVE_RUNG = "archive"
 """The rung of answers that an archive gave: nobody was asked, and they are as old as they were then."""
 
-_PLACE = re.compile(r"(?P<file>[\w.=/-]+):(?P<offset>\d+):(?P<length>[1-9]\d*)", re.ASCII)
+_PLACE = lazy_pattern(r"(?P<file>[\w.=/-]+):(?P<offset>\d+):(?P<length>[1-9]\d*)", re.ASCII)
 
 
 class ArchiveLocation(Record, frozen=True, kw_only=True):

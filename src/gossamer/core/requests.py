@@ -43,7 +43,7 @@ FARTHEST = 2**52
 
 def band_of(rank: int) -> int:
     """The band of a rank: what is farther from the usual than the bands reach is in the first or the last."""
-    return min(max(rank, 0), BANDS - 1)
+    return rank if 0 <= rank < BANDS else 0 if rank < 0 else BANDS - 1
 
 
 LAST = -1_000_000
@@ -186,7 +186,8 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True):
     @property
     def rank(self) -> int:
         """Where it goes among those of its host: the lowest first. Those of a band are the band's number."""
-        return min(max(BANDS // 2 - self.priority, -FARTHEST), FARTHEST)
+        rank = BANDS // 2 - self.priority
+        return rank if -FARTHEST <= rank <= FARTHEST else min(max(rank, -FARTHEST), FARTHEST)
 
     @property
     def band(self) -> int:

@@ -16,9 +16,11 @@ from importlib import import_module
 
 import turbohtml
 
+from gossamer.core.lazy import lazy_pattern
+
 _PRESCAN = 1024
 _CHARSET = re.compile(r"charset\s*=[\s\"']*([^\s\"';,]+)", re.IGNORECASE)
-_XML_ENCODING = re.compile(rb"<\?xml[^>]{0,200}?\sencoding\s*=\s*[\"']([A-Za-z0-9._:-]{1,40})[\"']")
+_XML_ENCODING = lazy_pattern(rb"<\?xml[^>]{0,200}?\sencoding\s*=\s*[\"']([A-Za-z0-9._:-]{1,40})[\"']")
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "UTF-8"),
     (codecs.BOM_UTF16_LE, "UTF-16LE"),

@@ -16,14 +16,16 @@ from typing import NamedTuple
 from turbohtml import Document, Element, XPath
 from turbohtml.convert import css_to_xpath
 
-_PSEUDO = re.compile(r"::(?:text|attr\(\s*(?P<name>[^()\s]+)\s*\))\s*$", re.IGNORECASE)
+from gossamer.core.lazy import lazy_pattern
+
+_PSEUDO = lazy_pattern(r"::(?:text|attr\(\s*(?P<name>[^()\s]+)\s*\))\s*$", re.IGNORECASE)
 STRING = r"""(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')"""
 # What cssselect has and the standard has not, or has otherwise (it calls an element with blanks empty).
-_NOT_STANDARD = re.compile(rf":(?:contains\(\s*({STRING}|[\w-]+)\s*\)|empty\b)")
+_NOT_STANDARD = lazy_pattern(rf":(?:contains\(\s*({STRING}|[\w-]+)\s*\)|empty\b)")
 _EMPTY_TEST = "(not(*) and not(string-length()))"
 _COMBINING = " \t\r\n\f>+~"
-_NOT_EQUAL = re.compile(rf"\[\s*([\w-]+)\s*!=\s*({STRING}|[\w-]+)\s*\]")
-_HAS_CLASS = re.compile(rf"has-class\(\s*({STRING}(?:\s*,\s*{STRING})*)\s*\)")
+_NOT_EQUAL = lazy_pattern(rf"\[\s*([\w-]+)\s*!=\s*({STRING}|[\w-]+)\s*\]")
+_HAS_CLASS = lazy_pattern(rf"has-class\(\s*({STRING}(?:\s*,\s*{STRING})*)\s*\)")
 _TEXT = XPath("text()")
 
 
@@ -165,7 +167,7 @@ def _unquote_string(text: str) -> str:
     return re.sub(r"\\(.)", r"\1", text[1:-1]) if text[0] in "\"'" else text
 
 
-_TOKENS = re.compile(rf"\\.|{STRING}|[(\[]|[)\]]|,|[ \t\r\n\f]*[>+~][ \t\r\n\f]*|[ \t\r\n\f]+|.", re.DOTALL)
+_TOKENS = lazy_pattern(rf"\\.|{STRING}|[(\[]|[)\]]|,|[ \t\r\n\f]*[>+~][ \t\r\n\f]*|[ \t\r\n\f]+|.", re.DOTALL)
 
 
 def _split_query(query: str) -> list[tuple[str, bool]]:

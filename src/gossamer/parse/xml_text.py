@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from itertools import islice
 
+from gossamer.core.lazy import lazy_pattern
 from gossamer.parse.encoding import declared_encoding, decode_as
 
 _WIDE_STARTS = ((b"<\x00?\x00", "UTF-16LE"), (b"\x00<\x00?", "UTF-16BE"))
 """An XML declaration in UTF-16 without a byte-order mark (XML 1.0, appendix F)."""
-_TAG = re.compile(r"<!\[CDATA\[(?:.*?\]\]>|.*)|<!--(?:.*?-->|.*)|(<[^/!?])", re.DOTALL)
+_TAG = lazy_pattern(r"<!\[CDATA\[(?:.*?\]\]>|.*)|<!--(?:.*?-->|.*)|(<[^/!?])", re.DOTALL)
 
 
 def decode_xml(body: bytes, content_type: str = "") -> tuple[str, str]:

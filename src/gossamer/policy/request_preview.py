@@ -6,12 +6,12 @@ Guarantee: bounded, whatever the request holds, and without the values of what i
 from __future__ import annotations
 
 import json
-import re
 import sys
 from itertools import takewhile
 from typing import Any
 from urllib.parse import unquote_plus
 
+from gossamer.core.lazy import lazy_pattern
 from gossamer.core.redaction import hide_userinfo
 from gossamer.core.request_options import has_own_options
 from gossamer.core.requests import Request, RequestPreview
@@ -35,9 +35,9 @@ _MARGIN = 1000
 _ENTRY = 3
 """Characters of JSON that a name in a dict takes besides itself."""
 
-_FORM = re.compile(r"[^=&\s{}\[\]<>\"']+=[^\r\n]*")
-_NAME = re.compile(r"[\w-]+")
-_LABEL = re.compile(r"(?<![\w-])([\w-]++)[\"'\]\\]{0,9}\s{0,9}[=:>]")
+_FORM = lazy_pattern(r"[^=&\s{}\[\]<>\"']+=[^\r\n]*")
+_NAME = lazy_pattern(r"[\w-]+")
+_LABEL = lazy_pattern(r"(?<![\w-])([\w-]++)[\"'\]\\]{0,9}\s{0,9}[=:>]")
 
 
 def preview_of(request: Request) -> RequestPreview | None:

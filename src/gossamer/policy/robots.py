@@ -16,6 +16,7 @@ from functools import lru_cache
 from protego import Protego
 
 from gossamer.core.errors import Fault
+from gossamer.core.lazy import lazy_pattern
 from gossamer.core.record import Record
 from gossamer.policy.urls import join_url
 
@@ -29,15 +30,15 @@ MAX_WILDCARDS = 2000
 JUNK_SHARE = 0.1
 """With this share of bytes that are not text, a body is binary and holds no rules."""
 
-_HAS_LINES = re.compile(
+_HAS_LINES = lazy_pattern(
     r"(?:\A|[\r\n])[ \t]*+(?:user[- ]?agent|site-?maps?)(?:[ \t]*+:|[ \t]++[^=:\s])", re.IGNORECASE
 )
-_AGENT_LINE = re.compile(r"user[- ]?agent\s*(?::|\s)(.*)", re.IGNORECASE)
-_SITE_LINE = re.compile(r"(?:sitemaps?|site-map|host)\b", re.IGNORECASE)
-_RULE_LINE = re.compile(r"(?:dis+all?[ao]w|diasllow|allow)\b", re.IGNORECASE)
-_DELAY_LINE = re.compile(r"crawl[- ]delay\b", re.IGNORECASE)
-_TOKEN = re.compile(r"[A-Za-z0-9_-]+")
-_COMPATIBLE = re.compile(r"compatible;\s{0,8}([A-Za-z0-9_-]+)")
+_AGENT_LINE = lazy_pattern(r"user[- ]?agent\s*(?::|\s)(.*)", re.IGNORECASE)
+_SITE_LINE = lazy_pattern(r"(?:sitemaps?|site-map|host)\b", re.IGNORECASE)
+_RULE_LINE = lazy_pattern(r"(?:dis+all?[ao]w|diasllow|allow)\b", re.IGNORECASE)
+_DELAY_LINE = lazy_pattern(r"crawl[- ]delay\b", re.IGNORECASE)
+_TOKEN = lazy_pattern(r"[A-Za-z0-9_-]+")
+_COMPATIBLE = lazy_pattern(r"compatible;\s{0,8}([A-Za-z0-9_-]+)")
 
 
 class RobotsAccess(StrEnum):

@@ -5,17 +5,19 @@ from __future__ import annotations
 import re
 from urllib.parse import unquote_plus
 
+from gossamer.core.lazy import lazy_pattern
+
 HIDDEN = "***"
 """What is shown in place of a secret."""
 
-_SECRET = re.compile(
+_SECRET = lazy_pattern(
     r"token|secret|passw|passphrase|credential|cookie|api_?key|(^|_)(auth|authorization|bearer|key|pass|pin|pwd)(_|$)",
     re.IGNORECASE,
 )
 
 
-_SIGNATURE = re.compile(r"(^|[_-])sig(nature)?$|session|^aws_?access_?key_?id$", re.IGNORECASE)
-_PARAMETER = re.compile(r"(?<=[?&;#])([^?&;#=]+)=([^&;#]+)")
+_SIGNATURE = lazy_pattern(r"(^|[_-])sig(nature)?$|session|^aws_?access_?key_?id$", re.IGNORECASE)
+_PARAMETER = lazy_pattern(r"(?<=[?&;#])([^?&;#=]+)=([^&;#]+)")
 
 
 def hide_parameters(url: str) -> str:

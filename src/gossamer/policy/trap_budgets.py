@@ -24,6 +24,7 @@ from zlib import crc32
 
 import msgspec
 
+from gossamer.core.lazy import lazy_pattern
 from gossamer.core.record import Record
 from gossamer.core.text import format_count
 from gossamer.policy.url_groups import (
@@ -69,10 +70,10 @@ MAX_EXAMPLE = 300
 AHEAD_MONTHS, BACK_MONTHS = 13, 40 * 12
 """Dates in URLs beyond these are those of a calendar that is turned on and on."""
 
-_DATE = re.compile(r"(?<!\d)(19\d\d|2[01]\d\d)[/._-](0?[1-9]|1[0-2])(?!\d)")
-_YEAR = re.compile(r"\b(?:year|yr|y|jahr)=([12]\d{3})\b", re.IGNORECASE)
-_MONTH = re.compile(r"\b(?:month|mon|m|monat)=(\d{1,2})\b", re.IGNORECASE)
-_SESSION = re.compile("|".join(name.replace("*", ".*") for name in SESSION_PARAMETERS))
+_DATE = lazy_pattern(r"(?<!\d)(19\d\d|2[01]\d\d)[/._-](0?[1-9]|1[0-2])(?!\d)")
+_YEAR = lazy_pattern(r"\b(?:year|yr|y|jahr)=([12]\d{3})\b", re.IGNORECASE)
+_MONTH = lazy_pattern(r"\b(?:month|mon|m|monat)=(\d{1,2})\b", re.IGNORECASE)
+_SESSION = lazy_pattern("|".join(name.replace("*", ".*") for name in SESSION_PARAMETERS))
 _WORD = re.compile(r"[\w-]{8,}", re.ASCII)
 _DIGIT, _LETTER, _HEXADECIMAL = re.compile(r"\d"), re.compile(r"[A-Za-z]"), re.compile(r"[0-9a-f]+")
 

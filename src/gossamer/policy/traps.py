@@ -9,8 +9,7 @@ counted lives in memory: a budget is that of one run of one process.
 
 from __future__ import annotations
 
-import re
-
+from gossamer.core.lazy import lazy_pattern
 from gossamer.core.record import Record
 from gossamer.policy import urls
 from gossamer.policy.url_groups import pattern_of
@@ -21,7 +20,7 @@ MAX_COUNTED = 200_000
 """Numbers that are kept of bodies, and members of budgets; about 20 MB each. Beyond it the rare go first."""
 SKELETON_BYTES = 64 * 1024
 
-_WORD = re.compile(rb"(?<![\w%\x80-\xff-])[A-Za-z_%\x80-\xff-]{1,40}(?![\w%\x80-\xff-])")
+_WORD = lazy_pattern(rb"(?<![\w%\x80-\xff-])[A-Za-z_%\x80-\xff-]{1,40}(?![\w%\x80-\xff-])")
 
 
 class TrapRules(Record, frozen=True, kw_only=True):

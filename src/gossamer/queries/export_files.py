@@ -7,7 +7,6 @@ of them is killed: which items it has is remembered before it takes its place.
 from __future__ import annotations
 
 import os
-import re
 from importlib import import_module
 from pathlib import Path
 from typing import TextIO
@@ -16,6 +15,7 @@ from msgspec import structs
 
 from gossamer.core.errors import UsageError
 from gossamer.core.jobs import EVERY_ITEM, ItemFilter, Job
+from gossamer.core.lazy import lazy_pattern
 from gossamer.core.record import Record
 from gossamer.export import check_appendable, write_items
 from gossamer.export.formats import (
@@ -33,7 +33,7 @@ from gossamer.queries.export_records import ExportRecordFile
 from gossamer.queries.items import NewItemReader, list_file_types
 from gossamer.wiring.backends import Backends
 
-_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+_SCHEME = lazy_pattern(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 
 
 class ExportFile(Record, frozen=True):

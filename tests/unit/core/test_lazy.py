@@ -1,8 +1,10 @@
 """Attributes that are worked out once."""
 
+import re
+
 import pytest
 
-from gossamer.core.lazy import lazy_property
+from gossamer.core.lazy import lazy_pattern, lazy_property
 
 
 class Sum:
@@ -37,3 +39,15 @@ def test_what_fails_is_tried_again() -> None:
 def test_its_class_tells_what_it_is() -> None:
     assert isinstance(Sum.total, lazy_property)
     assert Sum.total.__doc__ == "What the values come to."
+
+
+def test_a_pattern_is_compiled_when_it_is_first_used() -> None:
+    wrong = lazy_pattern("(")
+    with pytest.raises(re.error):
+        wrong.search("a")
+    found = lazy_pattern(rb"([a-z])\d", re.IGNORECASE)
+    match = found.fullmatch(b"A1")
+    assert match is not None
+    assert match[1] == b"A"
+    assert found.sub(b"-", b"a1 b2 c") == b"- - c"
+    assert found.pattern == rb"([a-z])\d"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
 import sys
 import zlib
 from collections.abc import Generator, Iterator
 from typing import Any, Protocol
 
 import brotli  # type: ignore[import-untyped]
+
+from gossamer.core.lazy import lazy_pattern
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -31,7 +32,7 @@ SIZE_BYTES = 4
 """What follows the check sum of a gzip member."""
 
 _GZIP = zlib.MAX_WBITS | 16
-_WRONG_CHECK = re.compile("incorrect (data|length) check")
+_WRONG_CHECK = lazy_pattern("incorrect (data|length) check")
 
 
 class DecodingError(Exception):

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from gossamer.core.lazy import lazy_pattern
 from gossamer.fetch.http.wire import MAX_INFORMATIONAL
 
 MAX_REPAIRED_BYTES = 64 * 1024
@@ -21,11 +22,11 @@ MAX_LINES = 200_000
 
 _MAX_SIZE_LINE = 4096
 
-_END = re.compile(rb"\r?\n\r?\n")
-_BEGINNING = re.compile(rb"[\r\n]{0,64}+(?:H(?:T(?:T(?:P|\Z)|\Z)|\Z)|I(?:C(?:Y|\Z)|\Z)|\Z)", re.IGNORECASE)
-_STATUS = re.compile(rb"(?:HTTP/\d(?:\.\d)?|HTTP|ICY)[ \t]*([1-9]\d\d)(?!\d)[ \t]*(.*)", re.IGNORECASE)
-_NAME = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_CONTROLS = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
+_END = lazy_pattern(rb"\r?\n\r?\n")
+_BEGINNING = lazy_pattern(rb"[\r\n]{0,64}+(?:H(?:T(?:T(?:P|\Z)|\Z)|\Z)|I(?:C(?:Y|\Z)|\Z)|\Z)", re.IGNORECASE)
+_STATUS = lazy_pattern(rb"(?:HTTP/\d(?:\.\d)?|HTTP|ICY)[ \t]*([1-9]\d\d)(?!\d)[ \t]*(.*)", re.IGNORECASE)
+_NAME = lazy_pattern(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_CONTROLS = lazy_pattern(rb"[\x00-\x08\x0a-\x1f\x7f]")
 _FRAMING = frozenset({b"content-length", b"transfer-encoding"})
 _PACKED = frozenset({b"gzip", b"x-gzip", b"deflate", b"br", b"zstd"})
 

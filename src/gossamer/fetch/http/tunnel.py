@@ -13,12 +13,13 @@ from typing import cast
 
 from gossamer.core.authorization import encode_basic
 from gossamer.core.errors import Fault, FetchError
+from gossamer.core.lazy import lazy_pattern
 from gossamer.core.routes import Proxy
 from gossamer.fetch.http.wire import Headers
 
 MAX_ANSWER_BYTES = 64 * 1024
-_STATUS_LINE = re.compile(rb"HTTP/1\.[01] ([1-9]\d\d)[ \r\n]", re.IGNORECASE)
-_HEADER_END = re.compile(rb"\r?\n\r?\n")
+_STATUS_LINE = lazy_pattern(rb"HTTP/1\.[01] ([1-9]\d\d)[ \r\n]", re.IGNORECASE)
+_HEADER_END = lazy_pattern(rb"\r?\n\r?\n")
 
 
 class UnclearProxyError(FetchError):

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from gossamer.core.cookies import Cookie
+from gossamer.core.lazy import lazy_pattern
 from gossamer.policy.urls import parse_origin, registrable_domain
 
 MAX_COOKIE_BYTES = 4096
@@ -25,8 +26,8 @@ MAX_ATTRIBUTE_BYTES = 1024
 MAX_AGE_S = 400 * 86400.0
 """No cookie lives longer without being set again (RFC 6265bis, 5.5)."""
 
-_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
-_SECONDS = re.compile(r"-?[0-9]+")
+_CONTROL = lazy_pattern(r"[\x00-\x08\x0a-\x1f\x7f]")
+_SECONDS = lazy_pattern(r"-?[0-9]+")
 
 
 def sent_as(cookie: Cookie) -> str:
@@ -116,7 +117,7 @@ def _read_attributes(text: str, now: float) -> _CookieAttributes:
     return _CookieAttributes(domain, path, is_secure, is_http_only, ends_at)
 
 
-_PREFIX = re.compile(r"__(host-http|host|http|secure)-", re.IGNORECASE)
+_PREFIX = lazy_pattern(r"__(host-http|host|http|secure)-", re.IGNORECASE)
 
 
 def _keeps_promise(name: str, value: str, said: _CookieAttributes) -> bool:
@@ -132,10 +133,10 @@ def _keeps_promise(name: str, value: str, said: _CookieAttributes) -> bool:
 
 # --------------------------------------------------------------------------- dates
 
-_TOKEN = re.compile(r"[^\t\x20-\x2f\x3b-\x40\x5b-\x60\x7b-\x7e]+")
-_TIME = re.compile(r"([0-9]{1,2}):([0-9]{1,2}):([0-9]{1,2})(?![0-9])")
-_DAY = re.compile(r"[0-9]{1,2}(?![0-9])")
-_YEAR = re.compile(r"[0-9]{2,4}(?![0-9])")
+_TOKEN = lazy_pattern(r"[^\t\x20-\x2f\x3b-\x40\x5b-\x60\x7b-\x7e]+")
+_TIME = lazy_pattern(r"([0-9]{1,2}):([0-9]{1,2}):([0-9]{1,2})(?![0-9])")
+_DAY = lazy_pattern(r"[0-9]{1,2}(?![0-9])")
+_YEAR = lazy_pattern(r"[0-9]{2,4}(?![0-9])")
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _FIRST_YEAR = 1601
 
