@@ -7,6 +7,9 @@ import pytest
 
 from gossamer.drivers.sqlite.database import Database
 from gossamer.store import items as module
+from gossamer.store.memory.items import MemoryItemReader
+from gossamer.store.memory.jobs import MemoryJobStore
+from gossamer.store.memory.store import MemoryStore
 from gossamer.store.mongodb import schema
 from gossamer.store.mongodb.items import MongoItemReader
 from gossamer.store.mongodb.jobs import MongoJobStore
@@ -20,6 +23,12 @@ from gossamer.store.sqlite.jobs import SqliteJobStore
 from gossamer.store.sqlite.store import SqliteStore
 from gossamer.testing.contracts.item_reader import ITEM_READER_CHECKS, ItemSubject, check_item_reader
 from kit.servers import on_servers
+
+
+@asynccontextmanager
+async def memory(clock):
+    store = MemoryStore()
+    yield ItemSubject(MemoryItemReader(store), store, MemoryJobStore(clock))
 
 
 def sqlite_in(folder):
@@ -57,8 +66,10 @@ def mongo_at(url):
     return make
 
 
-@pytest.fixture(params=["sqlite", *on_servers("postgres", "mongo")])
+@pytest.fixture(params=["memory", "sqlite", *on_servers("postgres", "mongo")])
 def make(request, tmp_path):
+    if request.param == "memory":
+        return memory
     if request.param == "sqlite":
         return sqlite_in(tmp_path)
     if request.param == "mongo":

@@ -9,6 +9,9 @@ from msgspec import structs
 from gossamer.core.results import EVERY_ATTEMPT
 from gossamer.drivers.sqlite.database import Database
 from gossamer.store import attempts as module
+from gossamer.store.memory.jobs import MemoryJobStore
+from gossamer.store.memory.ledger import MemoryLedgerReader
+from gossamer.store.memory.store import MemoryStore
 from gossamer.store.mongodb import schema
 from gossamer.store.mongodb.jobs import MongoJobStore
 from gossamer.store.mongodb.ledger import MongoLedgerReader
@@ -26,6 +29,12 @@ from gossamer.testing.contracts.ledger_reader import (
     check_ledger_reader,
 )
 from kit.servers import on_servers
+
+
+@asynccontextmanager
+async def memory(clock):
+    store = MemoryStore()
+    yield LedgerSubject(MemoryLedgerReader(store), store, MemoryJobStore(clock))
 
 
 def sqlite_in(folder):
@@ -63,8 +72,10 @@ def mongo_at(url):
     return make
 
 
-@pytest.fixture(params=["sqlite", *on_servers("postgres", "mongo")])
+@pytest.fixture(params=["memory", "sqlite", *on_servers("postgres", "mongo")])
 def make(request, tmp_path):
+    if request.param == "memory":
+        return memory
     if request.param == "sqlite":
         return sqlite_in(tmp_path)
     if request.param == "mongo":

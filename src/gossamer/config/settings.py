@@ -173,6 +173,11 @@ class Settings(BaseSettings):
         min_length=1,
         description="The data directory: it holds the database and everything else that is kept.",
     )
+    memory: bool = Field(
+        default=False,
+        description="Whether a crawl is kept in memory alone: no file is made, and what is not finished "
+        "cannot be continued.",
+    )
     fetch: RungChoice = Field(
         default="auto",
         description="The way to fetch of requests that do not name one: a rung, such as `impersonate` or "

@@ -9,6 +9,7 @@ from typing import Any, TypeVar, overload
 from gossamer.config.settings import Settings
 from gossamer.core.jobs import ItemFilter, Job, StoredItem
 from gossamer.items.restoring import ItemClasses
+from gossamer.ports.backends import StoreBackend
 from gossamer.wiring.open import open_store
 
 ItemT = TypeVar("ItemT")
@@ -17,14 +18,16 @@ ItemT = TypeVar("ItemT")
 class ItemSource:
     """Where the items of a crawl are read, when its own files and connections are closed."""
 
-    def __init__(self, settings: Settings, job: Job, spider: type) -> None:
+    def __init__(self, settings: Settings, job: Job, spider: type, kept: StoreBackend | None = None) -> None:
+        """``kept``: the store itself, of a crawl in memory: it can be read as long as somebody has it."""
         self._settings = settings
         self._job = job
+        self._kept = kept
         self._classes = ItemClasses(spider)
 
     async def read_stored(self, kind: str) -> AsyncGenerator[StoredItem, None]:
         """The items of a type ("": of any) as the store has them, in the order in which it got them."""
-        keeping = await open_store(self._settings)
+        keeping = self._kept or await open_store(self._settings)
         try:
             async for item in keeping.store.read_items(self._job, which=ItemFilter(type=kind)):
                 yield item

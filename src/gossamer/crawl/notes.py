@@ -66,28 +66,20 @@ _UNCHANGED = "304"
 _CONTINUED = (FinishReason.SIGNAL, FinishReason.MAX_TIME, FinishReason.PAUSED, FinishReason.STOPPED)
 
 
-def notes_of(job: str, ran: RunSummary, before: JobTotals, tally: JobTotals, *, lost: int = 0) -> list[str]:
-    """Why a run did nothing or little, and how to go on; empty when there is nothing to say."""
-    said = []
-    waiting = ran.stats.waiting
-    waits = f"{format_count(waiting, 'request')} {'waits' if waiting == 1 else 'wait'}"
-    if ran.reason is FinishReason.MAX_PAGES:
-        said.append(
-            f"the budget of pages is spent; {waits}: raise --max-pages (or max_pages_per_host) to continue"
-        )
-    elif ran.reason is FinishReason.BUDGET:
-        said.append(f"a budget is spent ({ran.detail}); {waits}: raise it in [budgets] to continue")
-    elif ran.reason in (FinishReason.MAX_ITEMS, FinishReason.MAX_ERRORS):
-        option = ran.reason.value.replace("_", "-")
-        said.append(f"a budget is spent ({ran.detail}); {waits}: raise --{option} to continue")
-    elif ran.reason in _CONTINUED:
-        said.append(f"{waits}; the same command continues with {'it' if waiting == 1 else 'them'}")
-    if lost:
+def notes_of(
+    job: str, ran: RunSummary, before: JobTotals, tally: JobTotals, *, lost: int = 0, is_kept: bool = True
+) -> list[str]:
+    """Why a run did nothing or little, and how to go on; empty when there is nothing to say.
+
+    Of one that is not kept there is nothing to go on with, or to look into.
+    """
+    said = _continuation_notes(ran, is_kept=is_kept)
+    if lost and is_kept:
         said.append(
             f"{format_count(lost, 'request')} given up: the host did not come back within host_patience; "
             f"when it is back: `gossamer dead retry {job} --reason host_lost`, then the same command"
         )
-    if skipped := tally.by_reason.get(Fault.BUDGET, 0):
+    if is_kept and (skipped := tally.by_reason.get(Fault.BUDGET, 0)):
         said.append(
             f"{format_count(skipped, 'request')} skipped over a budget (`gossamer report budgets {job}`): "
             f"`gossamer attempts {job} --reason budget`"
@@ -104,8 +96,29 @@ def notes_of(job: str, ran: RunSummary, before: JobTotals, tally: JobTotals, *, 
     if tally.pages > before.pages:
         said += callback_notes(tally)
     elif ran.reason is FinishReason.FINISHED:
-        said += _no_page_notes(job, ran, before, tally)
+        said += _no_page_notes(job if is_kept else "", ran, before, tally)
     return said
+
+
+def _continuation_notes(ran: RunSummary, *, is_kept: bool) -> list[str]:
+    """What is left of a run that ended early, and how it is continued."""
+    waiting = ran.stats.waiting
+    waits = f"{format_count(waiting, 'request')} {'waits' if waiting == 1 else 'wait'}"
+    option = ran.reason.value.replace("_", "-")
+    said = ""
+    if ran.reason is FinishReason.FINISHED:
+        pass
+    elif not is_kept:
+        said = f"{format_count(waiting, 'request')} left, which cannot be continued: memory = true"
+    elif ran.reason is FinishReason.MAX_PAGES:
+        said = f"the budget of pages is spent; {waits}: raise --max-pages (or max_pages_per_host) to continue"
+    elif ran.reason is FinishReason.BUDGET:
+        said = f"a budget is spent ({ran.detail}); {waits}: raise it in [budgets] to continue"
+    elif ran.reason in (FinishReason.MAX_ITEMS, FinishReason.MAX_ERRORS):
+        said = f"a budget is spent ({ran.detail}); {waits}: raise --{option} to continue"
+    elif ran.reason in _CONTINUED:
+        said = f"{waits}; the same command continues with {'it' if waiting == 1 else 'them'}"
+    return [said] if said else []
 
 
 def _format_refused(seeded: SeedingResult) -> str:
@@ -131,8 +144,8 @@ def _no_page_notes(job: str, ran: RunSummary, before: JobTotals, tally: JobTotal
     unchanged = tally.by_status.get(_UNCHANGED, 0)
     if unchanged and unchanged == tally.successes and set(failures) <= {Fault.ROBOTS}:
         return [f"nothing has changed on {format_count(unchanged, 'page')} (status {_UNCHANGED})"]
-    see = f"; see `gossamer dead list {job}`" if ran.stats.dead else ""
-    if not see and failures:
+    see = f"; see `gossamer dead list {job}`" if ran.stats.dead and job else ""
+    if not see and failures and job:
         see = "; `gossamer explain URL` says more about one of them"
     return [f"no page was parsed ({_without_page(tally)}){see}"]
 

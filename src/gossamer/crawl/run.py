@@ -52,7 +52,7 @@ from gossamer.targets.discovery import CrawlTarget
 from gossamer.targets.launch import launch_of
 from gossamer.targets.loading import load_target
 from gossamer.wiring.assemble import CrawlParts, wire_crawl
-from gossamer.wiring.backends import Backends
+from gossamer.wiring.backends import Backends, open_backends
 from gossamer.wiring.budgets import end_finder_of, read_budget_statuses
 
 log = logging.getLogger("gossamer.crawl")
@@ -227,6 +227,14 @@ class CrawlRun:
         """Let go of files and connections."""
         await self._wired.close()
 
+    async def open_backends(self) -> Backends:
+        """The places of the crawl, to look into them when it is closed. Raises as ``open_places`` does."""
+        return self._wired.backends if self.settings.memory else await open_backends(self.settings)
+
+    def _item_source(self) -> ItemSource:
+        kept = self._wired.backends.keeping if self.settings.memory else None
+        return ItemSource(self.settings, self.job, type(self.spider), kept)
+
     def _make_result(self, ran: RunSummary, before: JobTotals, tally: JobTotals, lost: int) -> CrawlResult:
         seconds = max(ran.ended_at - ran.started_at, 1e-6)
         return CrawlResult(
@@ -234,7 +242,7 @@ class CrawlRun:
             spider=self.job.name,
             finish_reason=describe_end(ran.reason, ran.detail),
             pages=tally.pages,
-            items=ItemCount(tally.items, ItemSource(self.settings, self.job, type(self.spider))),
+            items=ItemCount(tally.items, self._item_source()),
             attempts=tally.attempts,
             retries=tally.retries,
             dead=ran.stats.dead,
@@ -254,7 +262,7 @@ class CrawlRun:
             redirects_to_known=tally.by_reason.get(LedgerReason.KNOWN_TARGET, 0),
             peak_rss_mb=round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1),
             notes=(
-                *notes_of(self.job.id, ran, before, tally, lost=lost),
+                *notes_of(self.job.id, ran, before, tally, lost=lost, is_kept=not self.settings.memory),
                 *map(failed_hook_note, self._failed_hooks),
             ),
             failed_hooks=tuple(self._failed_hooks),

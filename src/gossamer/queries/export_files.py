@@ -128,15 +128,15 @@ def check_before_job(output: ExportFile, data: Path, *, fresh: bool) -> None:
         check_growth(output.format, path)
 
 
-def check_continuation(output: ExportFile, job: Job, data: Path) -> None:
+def check_continuation(output: ExportFile, job: Job, data: Path, *, is_new: bool = False) -> None:
     """Raises ``UsageError`` for a file that has items of something else, where that cannot be continued.
 
-    A file that has items of the same job is written anew, with all of them.
+    A file that has items of the same job is written anew, with all of them; ``is_new``: none has.
     """
     if output.path is None or not output.is_rewritten:
         return
     path = Path(name_file(str(output.path), job))
-    if not ExportRecordFile(data, path).known_ranges(job):
+    if not ExportRecordFile(data, path, is_kept=not is_new).known_ranges(job):
         check_growth(output.format, path)
 
 
@@ -162,17 +162,27 @@ async def write_output(
     written = []
     for kind in await list_file_types(backends.items, job, target):
         file = structs.replace(output, path=Path(name_file(target, job, kind)))
-        count = await write_export(file, backends.store, job, data, ItemFilter(type=kind))
+        which, is_new = ItemFilter(type=kind), backends.settings.memory
+        count = await write_export(file, backends.store, job, data, which, is_new=is_new)
         written.append((file.name, count))
     return written
 
 
 async def write_export(
-    output: ExportFile, store: Store, job: Job, data: Path, which: ItemFilter = EVERY_ITEM
+    output: ExportFile,
+    store: Store,
+    job: Job,
+    data: Path,
+    which: ItemFilter = EVERY_ITEM,
+    *,
+    is_new: bool = False,
 ) -> int:
-    """Write those of a job's items that fit; for ``append``, those that the file does not have already."""
+    """Write those of a job's items that fit; for ``append``, those that the file does not have already.
+
+    ``is_new``: no file has any of them, and nothing is noted for later.
+    """
     assert output.path is not None
-    mark = ExportRecordFile(data, output.path)
+    mark = ExportRecordFile(data, output.path, is_kept=not is_new)
     if output.is_rewritten and not mark.known_ranges(job):
         check_growth(output.format, output.path)
     reader = NewItemReader(store, job, mark.known_ranges(job) if output.can_grow else (), which)

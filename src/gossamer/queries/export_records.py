@@ -28,8 +28,10 @@ class ExportRecord(Record, frozen=True, kw_only=True):
 class ExportRecordFile:
     """Remembers in the data directory which items of a job a file has."""
 
-    def __init__(self, data: Path, path: Path) -> None:
+    def __init__(self, data: Path, path: Path, *, is_kept: bool = True) -> None:
+        """``is_kept``: a crawl in memory leaves nothing behind, and its items are in no file yet."""
         self._target = path
+        self._is_kept = is_kept
         name = hashlib.blake2b(os.fsencode(path), digest_size=8).hexdigest()
         self._path = data / "exports" / f"{name}.json"
 
@@ -56,6 +58,8 @@ class ExportRecordFile:
 
     def _read_known(self) -> ExportRecord | None:
         """What the file has that is there now."""
+        if not self._is_kept:
+            return None
         try:
             known = msgspec.json.decode(self._path.read_bytes(), type=ExportRecord)
             if self._target.stat().st_size == 0:
@@ -67,6 +71,8 @@ class ExportRecordFile:
 
     def _write_known(self, known: ExportRecord) -> None:
         """Written beside its place and renamed, so that it is never half written."""
+        if not self._is_kept:
+            return
         with replace_file(self._path, keep=False) as (out, _):
             out.write(msgspec.json.encode(known))
 

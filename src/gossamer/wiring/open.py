@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from types import ModuleType
+
 from gossamer.config.settings import Settings
 from gossamer.core.errors import SettingError
 from gossamer.ports.backends import FleetBackend, FrontierBackend, StoreBackend
@@ -19,6 +22,9 @@ async def open_places(
     ``MissingServiceError`` and ``StorageError`` for servers that are not there, not fit or not ours to use,
     ``SettingError`` for URLs of unknown schemes.
     """
+    if settings.memory:
+        places: tuple[FrontierBackend, StoreBackend] = _memory().open_memory(settings, create=create)
+        return places
     frontier_url, store_url = settings.frontier.url, settings.store.url
     frontier_scheme, store_scheme = FRONTIERS.find_scheme(frontier_url), STORES.find_scheme(store_url)
     parts = BackendParts(settings, DatabasePool(settings, create=create, limit_s=limit_s), limit_s)
@@ -44,6 +50,9 @@ async def open_fleet(settings: Settings) -> FleetBackend:
 
 async def open_store(settings: Settings, *, create: bool = False) -> StoreBackend:
     """The store's place alone, by this machine's time. Raises as :func:`open_places` does."""
+    if settings.memory:
+        place: StoreBackend = _memory().open_memory(settings, create=create)[1]
+        return place
     url = settings.store.url
     parts = BackendParts(settings, DatabasePool(settings, create=create))
     try:
@@ -53,8 +62,15 @@ async def open_store(settings: Settings, *, create: bool = False) -> StoreBacken
         raise
 
 
+def _memory() -> ModuleType:
+    """What most crawls have no use for."""
+    return import_module("gossamer.wiring.memory")
+
+
 def check_serves_fleet(settings: Settings) -> None:
     """Raise ``SettingError`` when a fleet cannot work on requests in the place that the settings name."""
+    if settings.memory:
+        raise SettingError("a fleet keeps its requests in Redis, and memory = true keeps them in one process")
     if not FRONTIERS.find_scheme(settings.frontier.url).serves_fleet:
         raise _unfit_for_fleets()
 

@@ -35,7 +35,7 @@ def guide_of(settings: Settings, target: CrawlTarget) -> SpiderGuide:
 def screenshots_of(settings: Settings, job: Job) -> ScreenshotFolder | None:
     """Where the job's pictures are kept; ``None``: there are none."""
     browser = settings.browser
-    if browser.screenshots == "never":
+    if browser.screenshots == "never" or settings.memory:
         return None
     return ScreenshotFolder(
         Path(settings.data) / "screenshots",

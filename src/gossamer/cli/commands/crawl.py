@@ -32,6 +32,7 @@ EXAMPLES = """
   gossamer crawl shop.py --max-pages 100 -O items.csv
   gossamer crawl shop --recrawl -O changed.jsonl    what has changed since the last crawl
   gossamer crawl shop -a category=books -s http.max_redirects=3
+  gossamer crawl shop.py --memory -O items.jsonl    nothing else is written
   gossamer crawl http://localhost:8000 --delay 0 --per-host 64 --json
 """
 
@@ -66,6 +67,10 @@ Cache = Annotated[
     bool | None,
     typer.Option("--cache", help="Take pages that were fetched before from the cache, and keep new ones."),
 ]
+Memory = Annotated[
+    bool | None,
+    typer.Option("--memory", help="Keep everything in memory, and leave nothing behind but the files of -o."),
+]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Start over instead of resuming.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Exit with 1 if there are dead letters.")]
 Quiet = Annotated[
@@ -93,6 +98,7 @@ def crawl_target(  # noqa: PLR0917 - options of a command are given by their nam
     no_robots: NoRobots = False,
     archive: Archive = None,
     cache: Cache = None,
+    memory: Memory = None,
     metrics_port: MetricsPort = None,
     recrawl: Recrawl = False,
     fresh: Fresh = False,
@@ -107,16 +113,15 @@ def crawl_target(  # noqa: PLR0917 - options of a command are given by their nam
     """
     from gossamer.cli.terminal import exports, running  # help and completion of the options do without
 
-    kept = {"data": data, "archive": archive, "cache": cache, "metrics_port": metrics_port}
+    kept = {"data": data, "archive": archive, "cache": cache, "memory": memory, "metrics_port": metrics_port}
     most = {"max_pages": max_pages, "max_items": max_items, "max_errors": max_errors, "max_depth": max_depth}
     pace = {"delay": delay, "per_host": per_host, "concurrency": concurrency, "processes": processes}
     limits = {**kept, **most, **pace}
     overrides = crawl_overrides(settings, max_time=max_time, no_robots=no_robots, recrawl=recrawl, **limits)
     outputs = exports.outputs_of(output, overwrite, format_, data, settings, fresh=fresh, as_json=as_json)
     said = {"fresh": fresh, "quiet": quiet, "as_json": as_json}
-    plan = running.CrawlCommand(
-        target, arguments_of(argument), overrides, outputs=outputs, key=job_key_of(key), **said
-    )
+    arguments, made_by = arguments_of(argument), job_key_of(key)
+    plan = running.CrawlCommand(target, arguments, overrides, outputs=outputs, key=made_by, **said)
     raise typer.Exit(running.run_to_end(plan, strict=strict))
 
 

@@ -36,7 +36,6 @@ from gossamer.observe.units import format_costs, format_duration, format_rate, f
 from gossamer.queries.export_files import ExportFile, check_continuation, write_output
 from gossamer.runtime.log_context import line_details
 from gossamer.spiders.spider import Spider
-from gossamer.wiring.backends import open_backends
 
 DEFAULT_DATA = ".gossamer"
 SWITCH_S = 0.0005
@@ -95,7 +94,8 @@ async def run_crawl(plan: CrawlCommand) -> CrawlResult:
     stopper = StopHandler(crawling)
     try:
         for output in plan.outputs:
-            check_continuation(output, crawling.job, Path(crawling.settings.data))
+            data, is_new = Path(crawling.settings.data), crawling.settings.memory
+            check_continuation(output, crawling.job, data, is_new=is_new)
         with ExitStack() as stack:
             terminal = StderrHandler()
             handlers = [terminal, *open_log_file(settings.file)]
@@ -120,7 +120,8 @@ def _report_result(
     if not plan.quiet and crawling.settings.log.format == "json":
         print_message(f"{result.job} ended ({result.finish_reason})", logging.INFO, **summary_details(result))
     elif not plan.quiet and not plan.as_json:
-        print_summary(result, exported, data=crawling.settings.data)
+        settings = crawling.settings
+        print_summary(result, exported, data=settings.data, is_kept=not settings.memory)
     for note in result.notes if not plan.quiet else ():
         print_message(note, logging.WARNING)
     if plan.as_json:
@@ -138,11 +139,12 @@ async def _write_exports(
     """Write the files asked for, also when the crawl was stopped early, and note what was written."""
     if not plan.outputs:
         return
+    is_kept = not crawling.settings.memory
     later = f"`gossamer export {crawling.job.id}{_data_option(crawling.settings.data)} -o FILE`"
     if skip:
-        print_message(f"nothing was exported; {later} does it later")
+        print_message(f"nothing was exported; {later} does it later" if is_kept else "nothing was exported")
         return
-    backends = await open_backends(crawling.settings)
+    backends = await crawling.open_backends()
     failed: list[OperatorError] = []
     try:
         for output in plan.outputs:
@@ -155,7 +157,8 @@ async def _write_exports(
     for another in failed[1:]:
         print_message(str(another))
     if failed:
-        raise type(failed[0])(f"{failed[0]}; the items are stored, {later} writes them") from failed[0]
+        way = f"the items are stored, {later} writes them" if is_kept else "the items are lost"
+        raise type(failed[0])(f"{failed[0]}; {way}") from failed[0]
 
 
 def _data_option(data: str) -> str:
@@ -164,9 +167,13 @@ def _data_option(data: str) -> str:
 
 
 def print_summary(
-    result: CrawlResult, exported: Sequence[tuple[str, int]] = (), *, data: str = DEFAULT_DATA
+    result: CrawlResult,
+    exported: Sequence[tuple[str, int]] = (),
+    *,
+    data: str = DEFAULT_DATA,
+    is_kept: bool = True,
 ) -> None:
-    """What the crawl came to, on stderr."""
+    """What the crawl came to, on stderr, and the commands that go on with it, if it is kept."""
     from gossamer.cli.terminal.tables import print_facts  # Rich: a quiet crawl does without
 
     where = _data_option(data)
@@ -189,18 +196,19 @@ def print_summary(
         ("cost", format_costs(result.cost, result.cost_by_rung)),
     )
     facts += [fact for fact in paid if fact[1]]
-    facts += _redirect_facts(result, where)
+    facts += _redirect_facts(result, where)[: None if is_kept else 1]
     for label, kind in (("dropped", DropKind.ITEM), ("left out", DropKind.LINK), ("damaged", DropKind.FILE)):
         reasons = kind.select_from(result.left_out)
         if reasons:
             count = sum(reasons.values())
             facts.append((label, f"{format_count(count, kind)}: {plain(by_reason(reasons))}"))
     facts += [("exported", f"{format_count(count, 'item')} to {name}") for name, count in exported]
-    for flag, count in result.cut_pages.items():
+    for flag, count in result.cut_pages.items() if is_kept else ():
         step = f"`gossamer attempts {result.job}{where} --flag {flag}`"
         facts.append((_PAGE_LABELS.get(flag, "cut"), f"{format_count(count, 'page')}: {step}"))
     steps = [f"gossamer export {result.job}{where} -o items.jsonl"] if result.items and not exported else []
     steps += [f"gossamer dead list {result.job}{where}"] if result.dead else []
+    steps = steps if is_kept else []
     facts += [("" if place else "next", step) for place, step in enumerate(steps)]
     print_facts(facts, stream=sys.stderr)
 

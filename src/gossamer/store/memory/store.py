@@ -1,9 +1,9 @@
-"""Store, job book and shared state in memory: the readable references, for tests."""
+"""A store in memory: the readable reference, for tests and for crawls that leave nothing behind."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -32,7 +32,7 @@ class MemoryStore:
         ] = {}  # with their content's hash
         self._sightings: defaultdict[str, dict[int, int | None]] = defaultdict(dict)  # which content
         self._former: dict[tuple[int, int | None], StoredItem] = {}  # by id and content
-        self._attempts: defaultdict[str, list[Attempt]] = defaultdict(list)
+        self.attempts: defaultdict[str, list[Attempt]] = defaultdict(list)
         self._totals: defaultdict[str, Counter[str]] = defaultdict(Counter)
         self.samples: defaultdict[str, dict[SamplePlace, DropSample]] = defaultdict(dict)
         self.series = MemorySeries()
@@ -42,7 +42,7 @@ class MemoryStore:
         """See :class:`~gossamer.ports.store.Store`."""
         pages = items = duplicates = 0
         for result in results:
-            self._attempts[job.id] += result.attempts
+            self.attempts[job.id] += result.attempts
             if result.page is not None:
                 pages += self._keep_page(self.pages[job.id], result, result.page)
             for item in result.items:
@@ -65,12 +65,12 @@ class MemoryStore:
         self, job: Job, attempts: Sequence[Attempt], stats: Mapping[str, int] = NO_STATS
     ) -> None:
         """See :class:`~gossamer.ports.store.Store`."""
-        self._attempts[job.id] += attempts
+        self.attempts[job.id] += attempts
         self._count(job, count_rows(attempts, stats))
 
     async def mark_stale(self, job: Job, attempts: Sequence[Attempt]) -> None:
         """See :class:`~gossamer.ports.store.Store`."""
-        rows = self._attempts[job.id]
+        rows = self.attempts[job.id]
         for attempt in attempts:
             if attempt in rows:
                 rows[rows.index(attempt)] = attempt.as_stale()
@@ -116,21 +116,38 @@ class MemoryStore:
         self, job: Job | None = None, after_id: int = 0, which: ItemFilter = EVERY_ITEM
     ) -> AsyncIterator[StoredItem]:
         """See :class:`~gossamer.ports.store.Store`."""
-        for content, item in list(self._items.values()):
-            if item.id <= after_id:
-                continue
-            found = item
-            if job is not None:
-                if item.id not in self._sightings[job.id]:
-                    continue
-                seen = self._sightings[job.id][item.id]
-                found = item if seen == content else self._former[item.id, seen]
-            if fits_filter(found, which):
+        everything = self.seen_items(job) if job is not None else self._items_now()
+        for now, found in everything:
+            if now.id > after_id and fits_filter(found, which):
                 yield found
+
+    def _items_now(self) -> Iterator[tuple[StoredItem, StoredItem]]:
+        return ((item, item) for _, item in [*self._items.values()])
+
+    def seen_items(self, job: Job) -> Iterator[tuple[StoredItem, StoredItem]]:
+        """The items that a job saw, as they are now and as it saw them, in the order of their ids."""
+        sightings = self._sightings[job.id]
+        for content, item in [*self._items.values()]:
+            if item.id in sightings:
+                seen = sightings[item.id]
+                yield item, item if seen == content else self._former[item.id, seen]
+
+    def versions_of(self, place: tuple[str, str, str]) -> list[StoredItem]:
+        """The values of an item (spider, type and key), the newest first."""
+        if place not in self._items:
+            return []
+        item = self._items[place][1]
+        former = [one for (number, _), one in self._former.items() if number == item.id and one.data]
+        kept = [one for one in former if one.changed_at != item.changed_at]
+        return [item, *sorted(kept, key=lambda one: one.changed_at, reverse=True)]
+
+    def types_of(self, spider: str) -> list[str]:
+        """The types of the items of a spider, by name."""
+        return sorted({kind for name, kind, _ in self._items if name == spider})
 
     async def latest_attempts(self, job: Job, url: str | None = None, limit: int = 1000) -> list[Attempt]:
         """See :class:`~gossamer.ports.store.Store`."""
-        rows = [attempt for attempt in reversed(self._attempts[job.id]) if url in (None, attempt.url)]
+        rows = [attempt for attempt in reversed(self.attempts[job.id]) if url in (None, attempt.url)]
         return rows[:limit]
 
     async def read_totals(self, job: Job) -> JobTotals:
