@@ -22,12 +22,14 @@ from gossamer.core.record import Record
 from gossamer.core.requests import Request
 from gossamer.core.results import ExtractResult, FetchResult
 from gossamer.core.routes import Block, BlockKind
+from gossamer.parse.html_engine import HTML
 from gossamer.parse.isolation.limits import MAX_INLINE_BYTES, is_suspicious
 from gossamer.parse.links import MAX_LINKS
 from gossamer.parse.mime import is_html
 from gossamer.policy.log_in import is_behind_log_in
 from gossamer.policy.urls import canonicalise_url
 from gossamer.ports.page_examiner import PageExaminer, ParseInterruptError, ParseLimitError
+from gossamer.ports.selector_engine import SelectorEngine
 from gossamer.runtime.user_code import await_endable, ends_task, traceback_text
 from gossamer.spiders.failure import Failure
 from gossamer.spiders.response import Response, is_media
@@ -59,7 +61,7 @@ class SpiderExtractor:
     """Port ``Extractor`` over spiders; ``choose`` names the one that a request goes to.
 
     Without ``isolation`` every page is parsed as it is. ``pass_output`` makes of what a callback gave what
-    the crawl takes.
+    the crawl takes. ``engine`` is what selectors of HTML work on.
     """
 
     def __init__(
@@ -69,11 +71,13 @@ class SpiderExtractor:
         *,
         isolation: PageExaminer | None = None,
         pass_output: PassOutput | None = None,
+        engine: SelectorEngine = HTML,
     ) -> None:
         self._choose = choose
         self._options = options or ExtractorOptions()
         self._isolation = isolation
         self._pass_output = pass_output
+        self._engine = engine
 
     def wants_status(self, request: Request, status: int) -> bool:
         """Whether the spider handles this status itself."""
@@ -129,7 +133,12 @@ class SpiderExtractor:
             if is_examined:
                 cut = await self._isolation.examine(fetched.body, content_type)
         response = Response(
-            request, fetched, follow_nofollow=options.follow_nofollow, cut=cut, max_links=options.max_links
+            request,
+            fetched,
+            follow_nofollow=options.follow_nofollow,
+            cut=cut,
+            max_links=options.max_links,
+            engine=self._engine,
         )
         if is_examined and response.is_html:
             _ = response.page.document

@@ -1,6 +1,6 @@
 """Settings of parsing, and of URL traps."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -10,6 +10,12 @@ from gossamer.config.section import BaseSettings, Count
 class ParseSettings(BaseSettings):
     """How pages are taken apart, and what one page may cost."""
 
+    engine: Literal["turbohtml", "lxml"] = Field(
+        default="turbohtml",
+        description="What `response.css()` and `response.xpath()` search on pages of HTML: `turbohtml`, the "
+        "tree of the HTML standard, as browsers build it; or `lxml`, the tree of libxml2, as in Scrapy and "
+        "parsel, for spiders that rely on it. Links, texts and structured data are those of `turbohtml`.",
+    )
     timeout: Annotated[float, Field(gt=0, allow_inf_nan=False)] = Field(
         default=5.0,
         description="Maximum CPU seconds that a separate process may spend on checking one suspicious page; "

@@ -18,9 +18,9 @@ class HtmlEngine:
 
     type = "html"
 
-    def parse_document(self, text: str) -> object:
-        """The document."""
-        return turbohtml.parse(text, positions=False)
+    def parse_document(self, text: str) -> tuple[object, tuple[str, ...]]:
+        """The document; nothing is cut."""
+        return turbohtml.parse(text, positions=False), ()
 
     def select_css(self, root: object, query: str) -> Sequence[object]:
         """Nodes and strings in document order."""

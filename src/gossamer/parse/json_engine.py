@@ -12,12 +12,12 @@ class JsonEngine:
 
     type = "json"
 
-    def parse_document(self, text: str) -> object:
+    def parse_document(self, text: str) -> tuple[object, tuple[str, ...]]:
         """The value; ``None`` for text that is not JSON, or is nested too deeply."""
         try:
-            return json.loads(text)
+            return json.loads(text), ()
         except (ValueError, RecursionError):
-            return None
+            return None, ()
 
     def select_css(self, root: object, query: str) -> Sequence[object]:
         """Nothing."""

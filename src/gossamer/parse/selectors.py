@@ -1,6 +1,6 @@
 """Selectors with parsel's interface: what spiders use to take a page apart.
 
-A thin layer: an engine has the tree and answers the queries (:mod:`gossamer.parse.engine`), a
+A thin layer: an engine has the tree and answers the queries (:mod:`gossamer.ports.selector_engine`), a
 :class:`Selector` is a node or a value with methods. Results agree with parsel's wherever the tree does; where
 the HTML standard's tree differs from the one libxml2 builds (misnested tags, ``tbody``, line ends), this is
 the standard's. XML is libxml2's in both.
@@ -16,9 +16,9 @@ from re import Pattern
 from typing import Any, SupportsIndex, overload
 
 from gossamer.core.errors import SelectorError
-from gossamer.parse.engine import SelectorEngine
 from gossamer.parse.html_engine import HTML
 from gossamer.parse.json_engine import JSON
+from gossamer.ports.selector_engine import SelectorEngine
 
 
 class Selector:
@@ -42,7 +42,7 @@ class Selector:
     ) -> None:
         if text is not None or type != "html":
             engine = _engine_for(type)
-            root = root if text is None else engine.parse_document(text)
+            root = root if text is None else engine.parse_document(text)[0]
         self.root = root
         self._query = query
         self._engine = engine
@@ -117,12 +117,12 @@ class Selector:
         root = self.root
         if self._engine is not JSON and not isinstance(root, str):
             root = self._engine.select_xpath(root, "string(text())", None, {})
-        return JSON.parse_document(root) if isinstance(root, str) else root
+        return JSON.parse_document(root)[0] if isinstance(root, str) else root
 
     def _html_in_value(self) -> object:
         if not isinstance(self.root, str):
             raise SelectorError("css() and xpath() select in HTML and XML; of JSON, jmespath() does")
-        return HTML.parse_document(self.root)
+        return HTML.parse_document(self.root)[0]
 
     def register_namespace(self, prefix: str, uri: str) -> None:
         """Let queries on this selector, and on what they give, name elements of XML by ``prefix``."""

@@ -71,9 +71,9 @@ class XmlEngine:
     def __init__(self, namespaces: tuple[tuple[str, str], ...] = _EXSLT) -> None:
         self._namespaces = namespaces
 
-    def parse_document(self, text: str) -> object:
-        """The root element."""
-        return parse_xml(text)[0]
+    def parse_document(self, text: str) -> tuple[object, tuple[str, ...]]:
+        """The root element, and what was cut."""
+        return parse_xml(text)
 
     def select_css(self, root: object, query: str) -> Sequence[object]:
         """Nodes and strings in document order."""
@@ -122,7 +122,7 @@ class XmlEngine:
 
     def with_namespace(self, prefix: str, uri: str) -> XmlEngine:
         """An engine that knows a prefix."""
-        return XmlEngine(tuple({**dict(self._namespaces), prefix: uri}.items()))
+        return type(self)(tuple({**dict(self._namespaces), prefix: uri}.items()))
 
     def remove_namespaces(self, root: object) -> None:
         """Leave the bare names of elements and attributes in the tree."""

@@ -19,6 +19,7 @@ from gossamer.core.results import FetchResult
 from gossamer.core.storable import callback_name
 from gossamer.parse.encoding import decode_as, decode_body
 from gossamer.parse.html import HtmlPage, parse_html
+from gossamer.parse.html_engine import HTML
 from gossamer.parse.isolation.limits import is_suspicious
 from gossamer.parse.json_engine import JSON
 from gossamer.parse.links import MAX_LINKS, PageLinks
@@ -30,6 +31,7 @@ from gossamer.policy.goals import expectation_key, keep_largest
 from gossamer.policy.link_filter import Texts
 from gossamer.policy.urls import UrlJoiner
 from gossamer.ports.page_examiner import PARSE_TRUNCATED, TruncatedPage
+from gossamer.ports.selector_engine import SelectorEngine
 from gossamer.spiders import page_links
 from gossamer.spiders.headers import Headers
 from gossamer.spiders.page_content import PageContent
@@ -85,6 +87,7 @@ class Response(SavedPage, PageContent):
         follow_nofollow: bool = False,
         cut: TruncatedPage | None = None,
         max_links: int = MAX_LINKS,
+        engine: SelectorEngine = HTML,
     ) -> None:
         self.request = request
         self.url = fetched.url
@@ -105,6 +108,7 @@ class Response(SavedPage, PageContent):
         self._follow_nofollow = follow_nofollow
         self._cut = cut
         self._max_links = max_links
+        self._engine = engine
         if cut is not None and (self.is_html or self.is_xml):
             self._note_cuts(cut.flags)
 
@@ -188,16 +192,18 @@ class Response(SavedPage, PageContent):
 
     @lazy_property
     def selector(self) -> Selector:
-        """The root of the document: of XML if :attr:`is_xml`, else of HTML."""
-        return Selector(self._xml_root, engine=_xml_module().XML) if self.is_xml else self.page.selector
+        """The root of the document: of XML if :attr:`is_xml`, else of HTML (setting ``parse.engine``)."""
+        if self.is_xml:
+            text = self._cut.body.decode() if self._cut is not None else self.text
+            return self._select_in(text, _xml_module().XML)
+        page = self.page
+        return page.selector if self._engine is HTML else self._select_in(page.text, self._engine)
 
-    @lazy_property
-    def _xml_root(self) -> Any:
-        text = self._cut.body.decode() if self._cut is not None else self.text
-        root, cuts = _xml_module().parse_xml(text)
+    def _select_in(self, text: str, engine: SelectorEngine) -> Selector:
+        root, cuts = engine.parse_document(text)
         if cuts:
             self._note_cuts((PARSE_TRUNCATED, *(f"cut_{cut}" for cut in cuts)))
-        return root
+        return Selector(root, engine=engine)
 
     def _note_cuts(self, flags: Iterable[str]) -> None:
         self.flags = tuple(dict.fromkeys((*self.flags, *flags)))
@@ -279,7 +285,7 @@ class Response(SavedPage, PageContent):
         if self.is_html:
             return self.page.links
         if self.is_xml:
-            links: PageLinks = _xml_module().feed_links(self._xml_root, self.url, self._max_links)
+            links: PageLinks = _xml_module().feed_links(self.selector.root, self.url, self._max_links)
             return links
         return PageLinks([], frozenset(), {})
 

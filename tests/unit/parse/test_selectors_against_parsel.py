@@ -11,6 +11,10 @@ import pytest
 import turbohtml
 
 from gossamer.parse.html import parse_html
+from gossamer.parse.html_engine import HTML
+from gossamer.parse.lxml_html import LXML_HTML
+from gossamer.parse.selectors import Selector
+from gossamer.ports.selector_engine import SelectorEngine
 from gossamer.testing.shop import Shop
 from kit.corpora import corpus, from_corpus
 from kit.saved_shop import made_shop
@@ -191,9 +195,12 @@ def normal(result: str) -> str:
     return tree.inner_html
 
 
-def differences(body: bytes) -> dict[str, tuple[object, object]]:
+def differences(body: bytes, engine: SelectorEngine = HTML) -> dict[str, tuple[object, object]]:
     page = parse_html(body, "https://example.com/")
     ours, theirs = page.selector, parsel.Selector(text=page.text)
+    if engine is LXML_HTML:
+        ours = Selector(engine.parse_document(page.text)[0], engine=engine)
+        theirs = parsel.Selector(text=page.text, type="html")
     found = {}
     for kind, queries in (("css", CSS), ("xpath", XPATH)):
         for query in queries:
@@ -246,9 +253,10 @@ def made_pages() -> dict[str, bytes]:
     }
 
 
+@pytest.mark.parametrize("engine", [HTML, LXML_HTML], ids=["turbohtml", "lxml"])
 @pytest.mark.parametrize("name", made_pages())
-def test_same_answers_as_parsel_on_pages_of_ours(name):
-    found = differences(made_pages()[name])
+def test_same_answers_as_parsel_on_pages_of_ours(name, engine):
+    found = differences(made_pages()[name], engine)
     assert {query: answers for query, answers in found.items() if query not in OTHER_ANSWER} == {}
 
 
@@ -269,3 +277,10 @@ def test_same_answers_as_parsel(part):
             assert found, f"{name} needs no exception any more"
         else:
             assert found - set(OTHER_ANSWER) == set(), name
+
+
+@from_corpus("pages", cases=21)
+@pytest.mark.parametrize("part", range(3))
+def test_lxml_gives_the_answers_of_parsel_on_every_page(part):
+    for name in names()[part::3]:
+        assert set(differences(body_of(name), LXML_HTML)) - set(OTHER_ANSWER) == set(), name

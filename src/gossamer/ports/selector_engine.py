@@ -1,4 +1,4 @@
-"""The seam between selectors and what takes documents apart: engines for HTML, XML and JSON."""
+"""What answers the queries of selectors: engines for HTML, XML and JSON."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ class SelectorEngine(Protocol):
     type: str
     """``html``, ``xml`` or ``json``."""
 
-    def parse_document(self, text: str) -> object:
-        """The root of a document. Nothing raises."""
+    def parse_document(self, text: str) -> tuple[object, tuple[str, ...]]:
+        """The root of a document, and what was cut out of it (``depth``, ``rest``, ...). Nothing raises."""
         ...
 
     def select_css(self, root: object, query: str) -> Sequence[object]:
