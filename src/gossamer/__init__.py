@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from gossamer.crawl.running_crawl import RunningCrawl, start_crawl
     from gossamer.items.item import FileRef, Item, key, key_field
     from gossamer.queries.stored_items import read_items as items
+    from gossamer.spiders.feeds import CSVFeedSpider, XMLFeedSpider
     from gossamer.spiders.pagination import Paginate
     from gossamer.spiders.response import Response
     from gossamer.spiders.rules import Rule
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
 # Imported when first used: `gossamer --help` needs none of it.
 _HOMES = {
     "Browsing": "gossamer.core.browsing",
+    "CSVFeedSpider": "gossamer.spiders.feeds",
     "Click": "gossamer.core.browsing",
     "CrawlResult": "gossamer.crawl.result",
     "DropItem": "gossamer.core.errors",
@@ -94,6 +96,7 @@ _HOMES = {
     "UnknownJobError": "gossamer.core.errors",
     "UsageError": "gossamer.core.errors",
     "Wait": "gossamer.core.browsing",
+    "XMLFeedSpider": "gossamer.spiders.feeds",
     "crawl": "gossamer.crawl.run",
     "items": "gossamer.items",  # the room itself, which can be called
     "key": "gossamer.items.item",
@@ -102,6 +105,7 @@ _HOMES = {
 }
 __all__ = [
     "Browsing",
+    "CSVFeedSpider",
     "Click",
     "CrawlResult",
     "DropItem",
@@ -143,6 +147,7 @@ __all__ = [
     "UnknownJobError",
     "UsageError",
     "Wait",
+    "XMLFeedSpider",
     "__version__",
     "crawl",
     "items",

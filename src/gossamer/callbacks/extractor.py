@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, MappingView
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from functools import partial
 from types import FrameType
 from typing import Any
@@ -30,6 +30,7 @@ from gossamer.policy.log_in import is_behind_log_in
 from gossamer.policy.urls import canonicalise_url
 from gossamer.ports.page_examiner import PageExaminer, ParseInterruptError, ParseLimitError
 from gossamer.ports.selector_engine import SelectorEngine
+from gossamer.runtime.callback_results import as_results
 from gossamer.runtime.user_code import await_endable, ends_task, traceback_text
 from gossamer.spiders.failure import Failure
 from gossamer.spiders.response import Response, is_media
@@ -273,7 +274,7 @@ class _CallbackResult:
         """Take all that a callback gives, or as much as there may be; others have their turn meanwhile."""
         turn = time.monotonic()
         end = turn + limit_s
-        for result in _to_iterable(returned):
+        for result in as_results(returned):
             if not self._add_result(result):
                 return
             now = time.monotonic()
@@ -318,25 +319,6 @@ class _CallbackResult:
                 return False
             self.items.append(result)
         return True
-
-
-async def results_of(returned: Any) -> AsyncGenerator[Any, None]:
-    """Everything a callback gives: generators of both kinds, lists, single things, awaitables of them."""
-    if inspect.isawaitable(returned):
-        returned = await returned
-    if hasattr(returned, "__aiter__"):
-        async for result in returned:
-            yield result
-        return
-    for result in _to_iterable(returned):
-        yield result
-
-
-def _to_iterable(returned: Any) -> Iterable[Any]:
-    """The results of a callback that has returned: those of a generator or a collection, or one."""
-    if hasattr(returned, "__next__") or isinstance(returned, list | tuple | set | MappingView):
-        return returned  # type: ignore[no-any-return]
-    return (returned,)
 
 
 def _may_wait(returned: Any) -> bool:

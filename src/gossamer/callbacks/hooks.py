@@ -17,7 +17,6 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from gossamer.callbacks.extractor import results_of
 from gossamer.callbacks.hook_loading import Hook, load_hooks
 from gossamer.core.errors import Fault, FetchError, IgnoreRequest, UsageError
 from gossamer.core.hooks import HOOK_RUNG, INSTEAD_OF_FAILURE, HookError, Replacement
@@ -26,6 +25,7 @@ from gossamer.core.results import FetchResult
 from gossamer.policy.sent_requests import explain_wrong_change, list_changed_values
 from gossamer.ports.clock import Clock
 from gossamer.ports.page_examiner import ParseInterruptError, ParseLimitError
+from gossamer.runtime.callback_results import results_of
 from gossamer.runtime.known_secrets import hide_secrets
 from gossamer.runtime.user_code import await_value, ends_task, traceback_text
 from gossamer.spiders.failure import Failure

@@ -22,6 +22,7 @@ class DropKind(StrEnum):
     FILE = "file"  # a part of a file: its thumbnails
     PAGE = "page"  # a part of the page itself: it was cut
     SITEMAP = "sitemap"  # a part of a sitemap
+    FEED = "feed"  # a part of a feed: lines of CSV, or of XML that is malformed
 
     def key_of(self, reason: str) -> str:
         """The key that drops of this kind are counted by."""

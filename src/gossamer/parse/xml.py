@@ -7,7 +7,7 @@ attacks beyond), and the document says that it was cut. Broken documents are rea
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -28,6 +28,11 @@ _REFUSALS = (
     ("huge text", "rest"),
 )
 """What libxml2 (2.12 to 2.15) says when a document exceeds its limits, and what is missing then."""
+PARSER_OPTIONS: Mapping[str, Any] = {
+    "recover": True, "encoding": "utf-8", "resolve_entities": False, "no_network": True, "load_dtd": False,
+    "attribute_defaults": False, "dtd_validation": False, "huge_tree": False, "collect_ids": False,
+}  # fmt: skip
+"""Nothing is expanded, loaded or validated."""
 _LOGGED = 100  # errors that libxml2's log keeps
 _EXSLT = (("re", "http://exslt.org/regular-expressions"), ("set", "http://exslt.org/sets"))
 
@@ -37,21 +42,18 @@ def parse_xml(text: str) -> tuple[etree._Element, tuple[str, ...]]:
 
     What has no element at all is an empty ``html`` element, as in parsel.
     """
-    parser = etree.XMLParser(
-        recover=True, encoding="utf-8", resolve_entities=False, no_network=True, load_dtd=False,
-        attribute_defaults=False, dtd_validation=False, huge_tree=False, collect_ids=False,
-    )  # fmt: skip
+    parser = etree.XMLParser(**PARSER_OPTIONS)
     source = text.lstrip().replace("\x00", "").encode("utf-8", "replace")
     try:
         root = etree.fromstring(source, parser) if source else None
     except etree.XMLSyntaxError:  # not even recover makes something of it
         root = None
-    return (etree.Element("html") if root is None else root), _find_cuts(parser, root)
+    return (etree.Element("html") if root is None else root), find_cuts(parser.error_log, root)
 
 
-def _find_cuts(parser: etree.XMLParser, root: etree._Element | None) -> tuple[str, ...]:
+def find_cuts(entries: Iterable[etree._LogEntry], root: etree._Element | None) -> tuple[str, ...]:
     """What libxml2 refused to read on; its log is full after so many errors, then the tree tells."""
-    log = list(parser.error_log)
+    log = list(entries)
     found = {cut for entry in log for words, cut in _REFUSALS if words in entry.message}
     if root is not None and len(log) >= _LOGGED and root.xpath(f"boolean({'/*' * _MAX_DEPTH})"):
         found.add("depth")

@@ -201,9 +201,14 @@ class Response(SavedPage, PageContent):
 
     def _select_in(self, text: str, engine: SelectorEngine) -> Selector:
         root, cuts = engine.parse_document(text)
-        if cuts:
-            self._note_cuts((PARSE_TRUNCATED, *(f"cut_{cut}" for cut in cuts)))
+        self.note_cuts(cuts)
         return Selector(root, engine=engine)
+
+    def note_cuts(self, cuts: Iterable[str]) -> None:
+        """Flag the page as one that is not whole, if something was cut out of it: ``depth``, ``rest``, ..."""
+        flags = [f"cut_{cut}" for cut in cuts]
+        if flags:
+            self._note_cuts((PARSE_TRUNCATED, *flags))
 
     def _note_cuts(self, flags: Iterable[str]) -> None:
         self.flags = tuple(dict.fromkeys((*self.flags, *flags)))

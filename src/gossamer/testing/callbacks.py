@@ -7,7 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from gossamer.callbacks.extractor import results_of
+from gossamer.runtime.callback_results import results_of
 from gossamer.spiders.response import Response
 
 

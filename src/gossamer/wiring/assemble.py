@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from gossamer.callbacks.extractor import results_of
 from gossamer.callbacks.pipelines import SpiderPipeline
 from gossamer.config.live import with_changes
 from gossamer.config.settings import Settings
@@ -42,6 +41,7 @@ from gossamer.ports.login_gate import LoginGate
 from gossamer.ports.router import Router
 from gossamer.ports.sink import Sink
 from gossamer.ports.work_watcher import WorkWatcher
+from gossamer.runtime.callback_results import results_of
 from gossamer.runtime.process_name import worker_name
 from gossamer.runtime.user_code import describe_line
 from gossamer.spiders.spider import Spider

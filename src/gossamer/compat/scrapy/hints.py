@@ -98,7 +98,6 @@ IMPORTS = {
     "CrawlSpider": f"use Spider, with {_RULES}",
     "CrawlerProcess": "use `await gossamer.crawl(Spider)`",
     "CrawlerRunner": "use `await gossamer.crawl(Spider)`",
-    "CSVFeedSpider": "use Spider, and read response.text with Python's csv module",
     "Field": "annotate the fields of an Item: `name: str`, and `sku: str = key()` for what identifies it",
     "FilesPipeline": _FILES,
     "FormRequest": f"use {_FORM}",
@@ -111,7 +110,6 @@ IMPORTS = {
     "LinkExtractor": f"its options are those of Rule, {_RULES}, and of response.links(allow=...)",
     "Selector": "use response.css() and response.xpath(), or parsel's own Selector",
     "TextResponse": "use Response",
-    "XMLFeedSpider": "use Spider, and response.xpath(); SitemapSpider reads sitemaps and feeds",
     "signals": _EXTENSIONS,
 }
 """Names that are not in this package: what to use instead."""
