@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple, TypedDict, cast
+from typing import Any, TypedDict, cast
 
 from gossamer.core.errors import UsageError
 from gossamer.parse.links import PageLinks, join_links
@@ -36,13 +36,8 @@ class LinkOptions(TypedDict, total=False):
     """Attributes that hold their URLs; ``href`` if not given."""
 
 
-class RawLink(NamedTuple):
-    """A link as a page has it."""
-
-    href: str | None  # as written; ``None``: it leads nowhere
-    is_nofollow: bool  # whether it asks not to be followed
-
-
+RawLink = tuple[str | None, bool]
+"""The URL of a link as written (``None``: it leads nowhere), and whether it asks not to be followed."""
 SELECTING = frozenset({"css", "xpath", "tags", "attrs"})
 """Options that say where links are; the others look at their URLs."""
 _TAGS, _ATTRS = ("a", "area"), ("href",)
@@ -96,10 +91,10 @@ def select_links(response: Any, options: LinkOptions, joiner: UrlJoiner, limit: 
     selected += select_all("xpath", options.get("xpath", ()), response.xpath)
     if options.keys().isdisjoint(("css", "xpath")):
         selected = [response.selector]
-    links = [link for link in read_links(selected, options) if link.href is not None]
-    urls, _, dropped = join_links([link.href or "" for link in links], joiner, limit)
+    links = [(href, is_marked) for href, is_marked in read_links(selected, options) if href is not None]
+    urls, _, dropped = join_links([href for href, _ in links], joiner, limit)
     marked, unmarked = (
-        {joiner[link.href or ""] for link in links if link.is_nofollow is said} for said in (True, False)
+        {joiner[href] for href, is_marked in links if is_marked is said} for said in (True, False)
     )
     return PageLinks(urls, frozenset(url for url in marked - unmarked if url), dropped)
 
@@ -112,7 +107,7 @@ def read_links(links: Iterable[str | Selector], options: LinkOptions = _NONE) ->
     tags, attrs = _names_of(options) if options else (_TAGS, _ATTRS)
     for link in links:
         found = read_link(link, attrs)
-        if found.href is not None or isinstance(link, str):
+        if found[0] is not None or isinstance(link, str):
             yield found
         else:
             yield from _links_within(link, tags, attrs) or [found]
@@ -121,12 +116,12 @@ def read_links(links: Iterable[str | Selector], options: LinkOptions = _NONE) ->
 def read_link(link: str | Selector, attrs: Sequence[str] = _ATTRS) -> RawLink:
     """A link given as text, as an element, or as the text or attribute of one."""
     if isinstance(link, str):
-        return RawLink(link, False)
+        return link, False
     attributes = link.attrib  # worked out each time it is asked for
     href = next((attributes[name] for name in attrs if name in attributes), None)
     rel = attributes.get("rel")
     is_nofollow = rel is not None and "nofollow" in rel.lower().split()
-    return RawLink(text_as_link(link) if href is None else href, is_nofollow)
+    return text_as_link(link) if href is None else href, is_nofollow
 
 
 def text_as_link(selector: Selector) -> str | None:
@@ -146,7 +141,7 @@ def _links_within(part: Selector, tags: Sequence[str], attrs: Sequence[str]) -> 
     else:
         names = " or ".join(f"self::{name}" for name in tags)
         found = part.xpath(f".//*[{names}][{' or '.join(f'@{name}' for name in attrs)}]")
-    return [link for link in (read_link(element, attrs) for element in found) if link.href is not None]
+    return [link for link in (read_link(element, attrs) for element in found) if link[0] is not None]
 
 
 def _names_of(options: LinkOptions) -> tuple[Sequence[str], Sequence[str]]:

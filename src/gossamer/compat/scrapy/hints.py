@@ -32,7 +32,9 @@ SETTINGS = {
 }
 """Settings that have another name here."""
 
-_MIDDLEWARES = "there are no middlewares but hooks: hooks = [...] of the spider, with on_request, on_response, on_error"
+_MIDDLEWARES = (
+    "there are no middlewares but hooks: hooks = [...] of the spider, with on_request, on_response, on_error"
+)
 _OUTPUTS = (
     "`gossamer crawl -o FILE` adds items to a file, -O FILE replaces it; `gossamer export` writes them later"
 )
