@@ -18,7 +18,7 @@ from gossamer.config.option import SettingOption
 from gossamer.config.settings import Settings
 from gossamer.core.drops import DropKind
 from gossamer.core.errors import LedgerReason, OperatorError
-from gossamer.core.jobs import Job, JobTotals, describe_end, tag_of
+from gossamer.core.jobs import FrontierStats, Job, JobTotals, describe_end, tag_of
 from gossamer.core.lifecycle import FinishReason, JobCommand, JobState
 from gossamer.core.requests import Request
 from gossamer.core.results import AttemptFilter
@@ -38,7 +38,7 @@ from gossamer.observe.log import LogSink
 from gossamer.observe.text import error_headline
 from gossamer.policy.budget_status import BudgetStatus
 from gossamer.policy.goals import read_goals
-from gossamer.policy.job_life import EndFinder, change_job_record, end_run
+from gossamer.policy.job_life import EndFinder, JobEnd, change_job_record, end_run
 from gossamer.policy.shared_hosts import named_hosts
 from gossamer.policy.spider_stats import read_spider_stats
 from gossamer.ports.ledger_reader import LedgerReader
@@ -91,6 +91,7 @@ class CrawlRun:
             self._shift,
             max_time_s=settings.max_time,
             find_end=self._end_finder(settings),
+            find_more=self._idle_finder(),
         )
         self._outputs = CrawlOutputs(settings, wired.backends)
         self._failed_hooks = failed_elsewhere  # of this process, too, when the run has ended
@@ -172,7 +173,19 @@ class CrawlRun:
 
     def _end_finder(self, settings: Settings) -> EndFinder:
         backends = self._wired.backends
-        return end_finder_of(settings, backends.requests.shared, backends.store, self.job)
+        find_end = end_finder_of(settings, backends.requests.shared, backends.store, self.job)
+
+        async def ask_spider_first(stats: FrontierStats) -> JobEnd | None:
+            if why := self.spider.find_end():
+                return JobEnd(reason=FinishReason.STOPPED, detail=why)
+            return await find_end(stats)
+
+        return ask_spider_first
+
+    def _idle_finder(self) -> Callable[[], AsyncIterator[Request]] | None:
+        """What asks the spider for more when nothing is left to do; ``None``: it has never more."""
+        is_asked = type(self.spider).on_idle is not Spider.on_idle
+        return (lambda: self._wired.seeds_of(self.spider, "on_idle")) if is_asked else None
 
     def _follower(self) -> ChangeMonitor:
         """What sees to it that the run follows whoever changes its settings."""

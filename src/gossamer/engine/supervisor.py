@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from typing import Any
 
 from gossamer.core.errors import TransitionError
 from gossamer.core.events import JobFinishedEvent, JobStartedEvent, ProgressEvent
@@ -48,11 +49,15 @@ class Supervisor:
         *,
         max_time_s: float | None = None,
         find_end: EndFinder | None = None,
+        find_more: Callable[[], AsyncIterator[Request]] | None = None,
         drain_s: float = 10.0,
         look_every_s: float = 0.5,
     ) -> None:
+        """``find_more`` gives further requests when nothing is left to do; the job ends if it gives none."""
         self._parts = parts
         self._worker = worker
+        self._find_more = find_more
+        self._has_asked = False
         self._max_time_s = max_time_s
         self._find_end = find_end
         self._drain_s = drain_s
@@ -81,16 +86,16 @@ class Supervisor:
             JobStartedEvent(at=started_at, job=parts.job.id, resumed=resumed, recovered=len(expired))
         )
         seeding = Seeder(parts.admission, parts.frontier, self._worker.wake)
-        seeds_task = asyncio.create_task(_add_seeds(seeding, seeds))
+        self._seeding = asyncio.create_task(_add_seeds(seeding, seeds))  # or what was asked for since
         shift = asyncio.create_task(self._worker.run())
         try:
-            end = await self._wait_for_end(shift, seeds_task, started_at)
-            seeds_task.cancel()
+            end = await self._wait_for_end(shift, seeding, started_at)
+            self._seeding.cancel()
             await self._end_shift(shift)
         finally:
-            for task in (seeds_task, shift):
+            for task in (self._seeding, shift):
                 task.cancel()
-            await asyncio.gather(seeds_task, shift, return_exceptions=True)
+            await asyncio.gather(self._seeding, shift, return_exceptions=True)
         reason = await self._finish_job() if end.reason is FinishReason.FINISHED else end.reason
         ended_at = parts.clock.now()
         stats = await self._read_stats()
@@ -106,11 +111,10 @@ class Supervisor:
             stats=stats,
         )
 
-    async def _wait_for_end(
-        self, shift: asyncio.Task[None], seeding: asyncio.Task[None], started_at: float
-    ) -> JobEnd:
+    async def _wait_for_end(self, shift: asyncio.Task[None], seeder: Seeder, started_at: float) -> JobEnd:
         """Until there is a reason to end; a shift or a seeding that fails raises here."""
         while True:
+            seeding = self._seeding
             is_seeded = seeding.done()  # before the look: what was seeded since is not in it
             stats = await self._read_stats()
             end = None if self._find_end is None else await self._find_end(stats)
@@ -125,11 +129,21 @@ class Supervisor:
             for task in (seeding, shift):
                 if task.done():
                     task.result()
+            if reason is FinishReason.FINISHED and end is None and self._begin_more(seeder):
+                continue
             if reason is not None:
                 return end if end is not None and end.reason is reason else JobEnd(reason=reason)
             await self._until_next_look({shift} if is_seeded else {shift, seeding})
 
-    async def _until_next_look(self, ends: set[asyncio.Task[None]]) -> None:
+    def _begin_more(self, seeder: Seeder) -> bool:
+        """Ask for further requests, unless there were none when they were last asked for."""
+        if self._find_more is None or (self._has_asked and self._seeding.result() == 0):
+            return False
+        self._has_asked = True
+        self._seeding = asyncio.create_task(_add_seeds(seeder, self._find_more()))
+        return True
+
+    async def _until_next_look(self, ends: set[asyncio.Task[Any]]) -> None:
         """A look is due regularly, and at once when told to stop, all seeds are in, or the worker is dry."""
         waits = {
             asyncio.ensure_future(self._parts.clock.sleep(self._look_every_s)),
@@ -174,6 +188,15 @@ class Supervisor:
         return stats
 
 
-async def _add_seeds(seeding: Seeder, seeds: AsyncIterator[Request]) -> None:
-    """Add all seeds; a run that ends before it has begun has asked for none."""
-    await await_endable(seeding.add_seeds(seeds))
+async def _add_seeds(seeder: Seeder, seeds: AsyncIterator[Request]) -> int:
+    """Add all seeds, and say how many there were; a run that ends before it has begun has asked for none."""
+    count = 0
+
+    async def count_seeds() -> AsyncIterator[Request]:
+        nonlocal count
+        async for seed in seeds:
+            count += 1
+            yield seed
+
+    await await_endable(seeder.add_seeds(count_seeds()))
+    return count

@@ -15,7 +15,10 @@ from gossamer.spiders.rules import Rule, requests_by_rules
 from gossamer.spiders.stats import SpiderStats
 
 RESERVED = frozenset(
-    {"name", "browser", "rules", "settings", "stats", "pipelines", "hooks", "handle_httpstatus_list"}
+    {
+        *("name", "browser", "rules", "settings", "stats", "pipelines", "hooks", "sinks"),
+        "handle_httpstatus_list",
+    }
 )
 HOOK_METHODS = ("on_start", "on_request", "on_response", "on_error", "on_output")
 """What a hook may have, one of them at least."""
@@ -71,6 +74,11 @@ class Spider:
     have these methods itself; see "Hooks" among the guides.
     """
 
+    sinks: Sequence[Any] = ()
+    """Objects with ``emit(event)`` that are told what happens in this process, besides those of the settings
+    (:class:`~gossamer.ports.sink.Sink`). One that raises gets no more events.
+    """
+
     def __init__(self, **arguments: Any) -> None:
         for key, value in arguments.items():
             own = getattr(type(self), key, None)
@@ -96,6 +104,22 @@ class Spider:
         older = getattr(self, "start_requests", None)
         for request in older() if older is not None else map(Request, self.start_urls):
             yield request
+
+    def on_idle(self) -> Any:
+        """Further requests, asked for when nothing is left to do; the crawl ends where there are none.
+
+        It may be a generator, a coroutine or an async generator, and wait for as long as it likes: the crawl
+        stays open meanwhile. Where it gives requests it is asked again, once those are done. It is called in
+        the first process of ``--processes``; on a fleet it is not.
+        """
+        return ()
+
+    def find_end(self) -> str:
+        """Why the spider wants the crawl to end, looked at every half second; empty: it does not.
+
+        For code outside of callbacks, which have ``response.stop()``. On a fleet it is not called.
+        """
+        return ""
 
     def closed(self, reason: str) -> Any:
         """Called once when a run of `gossamer crawl` has ended, with its reason; may be a coroutine function.

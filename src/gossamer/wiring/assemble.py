@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -67,7 +67,7 @@ from gossamer.wiring.rules import (
     trusted_hosts,
 )
 from gossamer.wiring.sessions import login_gate_of
-from gossamer.wiring.sinks import open_sinks
+from gossamer.wiring.sinks import open_sinks, sinks_of
 from gossamer.wiring.traces import traced_parts
 from gossamer.wiring.traps import open_traps
 
@@ -100,17 +100,20 @@ class CrawlParts(Record, frozen=True):
     def __repr__(self) -> str:  # without the authorizations
         return f"<CrawlParts of {self.parts.job.id}>"
 
-    async def seeds_of(self, spider: Spider) -> AsyncIterator[Request]:
-        """The spider's first requests; their hosts were named by the operator and may be private.
+    async def seeds_of(self, spider: Spider, method: str = "start") -> AsyncIterator[Request]:
+        """The spider's first requests, or what another method of it gives; their hosts were named by the
+        operator and may be private.
 
-        Raises ``UsageError`` for what the spider's ``start()`` raises or gives.
+        Raises ``UsageError`` for what the method raises or gives.
         """
         try:
-            first = results_of(spider.start())
-            async for request in first if self.hooks is None else self.hooks.pass_start(spider, first):
+            given: AsyncIterator[Any] = results_of(getattr(spider, method)())
+            if self.hooks is not None and method == "start":
+                given = self.hooks.pass_start(spider, given)
+            async for request in given:
                 if not isinstance(request, Request):
                     raise UsageError(
-                        f"start() of the spider {spider.name!r} gave {request!r}, which is not a Request"
+                        f"{method}() of the spider {spider.name!r} gave {request!r}, which is not a Request"
                     )
                 self._check_credentials(spider, request.url)
                 self.guard.trust_host(urls.hostname_of(request.url))
@@ -119,7 +122,7 @@ class CrawlParts(Record, frozen=True):
             raise
         except (Exception, SystemExit) as error:
             raise UsageError(
-                f"start() of the spider {spider.name!r} raised {type(error).__name__}: {error}"
+                f"{method}() of the spider {spider.name!r} raised {type(error).__name__}: {error}"
                 f"{describe_line(spider, error)}"
             ) from error
 
@@ -300,7 +303,7 @@ def _route_parts(
         job=job,
         guard=_make_guard(settings, target, trusted),
         cookies=_open_cookies(backends, job, is_alone=is_alone),
-        sink=MultiSink(sinks),
+        sink=MultiSink((*sinks, *sinks_of(target.spider))),
         worker=worker,
         authorizations=target.authorizations,
         trust=TrustedHosts(shared, job),

@@ -16,6 +16,7 @@ from gossamer.config.settings import Settings
 from gossamer.core.errors import SettingError
 from gossamer.observe.guarded_sink import GuardedSink
 from gossamer.ports.sink import Sink
+from gossamer.spiders.spider import Spider
 from gossamer.wiring.metrics import serve_metrics
 
 GROUP = "gossamer.sinks"
@@ -33,6 +34,11 @@ def open_sinks(settings: Settings, is_ready: Callable[[], bool] = lambda: True) 
     with ExitStack() as stack:
         named = [stack.enter_context(_open_sink(name, settings)) for name in settings.log.sinks]
         yield (*named, *stack.enter_context(serve_metrics(settings.metrics, is_ready)))
+
+
+def sinks_of(spider: Spider) -> list[Sink]:
+    """The sinks that a spider brings itself."""
+    return [GuardedSink(type(sink).__name__, sink) for sink in spider.sinks]
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -12,13 +13,14 @@ from msgspec.structs import replace
 from gossamer.core.errors import Fault, FetchError, StorageError
 from gossamer.core.events import JobFinishedEvent, JobStartedEvent, PageDoneEvent
 from gossamer.core.hosts import HostSignal, HostSignalKind
-from gossamer.core.jobs import DeadLetterFilter
+from gossamer.core.jobs import DeadLetterFilter, FrontierStats
 from gossamer.core.lifecycle import FinishReason, JobCommand, JobState
 from gossamer.core.requests import Request
 from gossamer.core.results import ExtractResult
 from gossamer.engine.supervisor import RunSummary, Supervisor
 from gossamer.engine.worker import Worker
 from gossamer.items.item import Item
+from gossamer.policy.job_life import JobEnd
 from kit.engine import CALM, URL, Answer, Kit, follow, virtually
 
 
@@ -460,3 +462,47 @@ def test_dead_letters_can_be_revived_and_run_again() -> None:
         return await run(kit, URL)
 
     assert virtually(main).stats.done == 1
+
+
+class Afterthoughts:
+    """What a spider asks for when nothing is left to do: so many pages, one each time, after a while."""
+
+    def __init__(self, count: int, wait_s: float = 0.0) -> None:
+        self.asked: list[float] = []
+        self._count = count
+        self._wait_s = wait_s
+
+    async def find_more(self) -> AsyncIterator[Request]:
+        loop = asyncio.get_running_loop()
+        self.asked.append(loop.time())
+        await asyncio.sleep(self._wait_s)
+        if len(self.asked) <= self._count:
+            yield Request(f"{URL}more{len(self.asked)}")
+
+
+def test_a_run_goes_on_while_there_is_more_when_nothing_is_left_to_do() -> None:
+    more = Afterthoughts(3)
+    kit, ran = crawl(Kit, find_more=more.find_more)
+    assert ran.reason is FinishReason.FINISHED
+    assert [url for _, url in kit.site.log] == [URL, URL + "more1", URL + "more2", URL + "more3"]
+    assert len(more.asked) == 4
+
+
+def test_a_run_stays_open_while_it_waits_for_more_and_ends_when_its_time_is_up() -> None:
+    more = Afterthoughts(1, wait_s=100.0)
+    kit, ran = crawl(Kit, find_more=more.find_more)
+    assert (ran.reason, len(kit.site.log)) == (FinishReason.FINISHED, 2)
+    assert ran.ended_at - ran.started_at >= 200.0
+    kit, ran = crawl(Kit, find_more=Afterthoughts(1, wait_s=1000.0).find_more, max_time_s=60.0)
+    assert (ran.reason, len(kit.site.log)) == (FinishReason.MAX_TIME, 1)
+
+
+def test_a_run_that_is_asked_to_end_asks_for_no_more() -> None:
+    more = Afterthoughts(1)
+
+    async def stop_at_once(stats: FrontierStats) -> JobEnd | None:
+        return JobEnd(reason=FinishReason.STOPPED, detail="enough")
+
+    _, ran = crawl(Kit, find_more=more.find_more, find_end=stop_at_once)
+    assert ran.reason in (FinishReason.STOPPED, FinishReason.FINISHED)
+    assert not more.asked

@@ -29,6 +29,8 @@ from gossamer.spiders.response import Response
 
 log = logging.getLogger("gossamer.crawl")
 Stop = Callable[[str], None]
+TELL_ONLY = "_tell_response"
+"""The errback of requests that have none, while somebody listens to ``response_received``."""
 MAX_IDENTITY = 400
 """Characters of a request's identity in the keys of its items; a longer one is a digest."""
 
@@ -46,6 +48,7 @@ class CallbackRunner:
     def run_callback(self, name: str, response: Response) -> Any:
         """What the callback of a page gives: an iterator of our requests and items, or an async one."""
         request, made = self._make_response(response)
+        self._crawler.tell_response(made)
         if self.middlewares is not None:
             return self._run_within(made, response.request, response.stop)
         refused = self.statuses.refuse_response(made)
@@ -62,8 +65,12 @@ class CallbackRunner:
         """The same for a request that will not be had."""
         request = self._mapper.to_scrapy(failure.request)
         made = None if failure.response is None else make_response(failure.response, request)
+        stop = failure.response.stop if failure.response is not None else _stop_later
+        if made is not None:
+            self._crawler.tell_response(made)
+        if name == TELL_ONLY:
+            return ()
         call = request.errback or getattr(self._spider, name)
-        stop = failure.response.stop if failure.response is not None else _cannot_stop
         if self.middlewares is not None and made is not None and not 200 <= made.status < 300:
             return self._run_within(made, failure.request, stop)
         told = make_failure(failure, request, made)
@@ -137,7 +144,8 @@ class _OutputMapper:
     def to_ours(self, output: Any) -> Any:
         """A request, an item, or ``None`` for what is neither."""
         if isinstance(output, ScrapyRequest):
-            return self._mapper.to_request(output, self._origin)
+            is_wanted = self._crawler.schedule_request(output)
+            return self._mapper.to_request(output, self._origin) if is_wanted else None
         if is_output(output):
             self._items += 1
             return AdaptedItem(output, f"{self._identity}#{self._items}", self._found)
@@ -155,11 +163,12 @@ class _OutputMapper:
         """The callback has failed: tell whoever wants to know."""
         self._crawler.tell_failure(error, self._found)
 
-    def finish(self) -> None:
-        """The callback is done: the crawl ends if its code has told the engine so."""
-        reason = self._crawler.adapted_engine.close_reason
-        if reason:
-            self._stop(reason)
+    def finish(self) -> Iterator[Any]:
+        """The callback is done: what its code has told the engine; the requests that it asked that for."""
+        engine = self._crawler.adapted_engine
+        if engine.close_reason:
+            self._stop(engine.close_reason)
+        return map(self.to_ours, engine.take_requests())
 
 
 def _take_outputs(given: Iterable[Any], outputs: _OutputMapper) -> Iterator[Any]:
@@ -171,7 +180,7 @@ def _take_outputs(given: Iterable[Any], outputs: _OutputMapper) -> Iterator[Any]
     except Exception as error:
         outputs.fail(error)
         raise
-    outputs.finish()
+    yield from outputs.finish()
 
 
 async def _take_waiting(given: Any, outputs: _OutputMapper) -> AsyncIterator[Any]:
@@ -183,7 +192,8 @@ async def _take_waiting(given: Any, outputs: _OutputMapper) -> AsyncIterator[Any
     except Exception as error:
         outputs.fail(error)
         raise
-    outputs.finish()
+    for request in outputs.finish():
+        yield request
 
 
 async def outputs_of(given: Any) -> AsyncIterator[Any]:
@@ -198,5 +208,5 @@ async def outputs_of(given: Any) -> AsyncIterator[Any]:
             yield output
 
 
-def _cannot_stop(reason: str) -> None:
-    log.warning("CloseSpider(%r) of an errback without a response does not end the crawl", reason)
+def _stop_later(reason: str) -> None:
+    """Without a response to say it on: whoever supervises the crawl asks the spider."""

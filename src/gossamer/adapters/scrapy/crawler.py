@@ -14,12 +14,16 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy import Spider, signals
 from scrapy.crawler import Crawler
+from scrapy.exceptions import CloseSpider, DontCloseSpider, IgnoreRequest
+from scrapy.http import Request, Response
 from scrapy.settings import Settings
 from scrapy.utils.misc import build_from_crawler, load_object
 from twisted.python.failure import Failure
 
+from gossamer.adapters.scrapy.collectors import make_collector_type
 from gossamer.adapters.scrapy.signals import AdaptedSignals
 from gossamer.core.errors import UsageError
+from gossamer.spiders.stats import SpiderStats
 
 if TYPE_CHECKING:
     from scrapy.core.engine import ExecutionEngine
@@ -38,13 +42,35 @@ class AdaptedEngine:
         self.signals = crawler.signals
         self.scraper = SimpleNamespace(itemproc=SimpleNamespace(middlewares=()))
         """Where code looks for the item pipelines, once they are open."""
+        self._requests: list[Request] = []
         self.close_reason = ""
-        """Why the crawl is to end, once somebody asked for that; the next page that is done ends it."""
+        """Why the crawl is to end, once somebody asked for that; it is looked at every half second."""
 
     @property
     def spider(self) -> Spider | None:
         """The spider."""
         return self.crawler.spider
+
+    def crawl(self, request: Request, spider: Spider | None = None) -> None:
+        """Ask for one more request: with the next page that is done, or once nothing else is left to do."""
+        self._requests.append(request)
+
+    def take_requests(self) -> list[Request]:
+        """What was asked for since."""
+        taken, self._requests = self._requests, []
+        return taken
+
+    def tell_idle(self) -> bool:
+        """Send ``spider_idle``; whether somebody wants the crawl to stay open."""
+        expected = (DontCloseSpider, CloseSpider)
+        answers = self.signals.send_catch_log(signals.spider_idle, spider=self.spider, dont_log=expected)
+        raised = [answer.value for _, answer in answers if isinstance(answer, Failure)]
+        if any(isinstance(error, DontCloseSpider) for error in raised):
+            return True
+        for error in raised:
+            if isinstance(error, CloseSpider):
+                self.close_spider(reason=error.reason)
+        return False
 
     def close_spider(self, spider: Spider | None = None, reason: str = "cancelled") -> None:
         """End the crawl: what is in flight is finished, and nothing new is begun."""
@@ -58,6 +84,10 @@ class AdaptedEngine:
         """The same, for the reason that Scrapy gives."""
         self.close_spider(reason="shutdown")
 
+    async def stop_async(self) -> None:
+        """The same."""
+        self.stop()
+
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(
             f"crawler.engine.{name}: Gossamer has no engine of Scrapy's to ask; requests are what callbacks "
@@ -68,12 +98,16 @@ class AdaptedEngine:
 class AdaptedCrawler(Crawler):
     """The crawler of one adapted spider. It never runs by itself, and installs no reactor."""
 
-    def __init__(self, spidercls: type[Spider], settings: Settings) -> None:
+    def __init__(self, spidercls: type[Spider], settings: Settings, told: SpiderStats | None = None) -> None:
+        """``told`` are the statistics that count what the code of the project counts."""
         super().__init__(spidercls, settings)
         self.signals: AdaptedSignals = AdaptedSignals(self)
+        self.began_at = 0.0
+        """When the crawl began, by the monotonic clock."""
         self.settings.set("TWISTED_REACTOR_ENABLED", False, priority="cmdline")
         self.addons.load_settings(self.settings)
-        self.stats = load_object(self.settings["STATS_CLASS"])(self)
+        self.stats = collector = make_collector_type(load_object(self.settings["STATS_CLASS"]))(self)
+        collector.told = told
         self.logformatter = build_from_crawler(load_object(self.settings["LOG_FORMATTER"]), self)
         fingerprinter = load_object(self.settings["REQUEST_FINGERPRINTER_CLASS"])
         self.request_fingerprinter = build_from_crawler(fingerprinter, self)
@@ -104,6 +138,35 @@ class AdaptedCrawler(Crawler):
     def count(self, name: str, count: int = 1) -> None:
         """Add to one of the statistics."""
         self.stats.inc_value(name, count)
+
+    def schedule_request(self, request: Request) -> bool:
+        """Send ``request_scheduled``; whether nobody refuses the request."""
+        if not self.signals.is_heard(signals.request_scheduled):
+            return True
+        answers = self.signals.send_catch_log(
+            signals.request_scheduled, request=request, spider=self.spider, dont_log=IgnoreRequest
+        )
+        return not any(isinstance(getattr(answer, "value", None), IgnoreRequest) for _, answer in answers)
+
+    def stop(self) -> Any:
+        """End the crawl."""
+        self.adapted_engine.stop()
+
+    async def stop_async(self) -> None:
+        """The same."""
+        self.adapted_engine.stop()
+
+    @property
+    def hears_responses(self) -> bool:
+        """Whether anybody listens to ``response_received``."""
+        return self.signals.is_heard(signals.response_received)
+
+    def tell_response(self, response: Response) -> None:
+        """Send ``response_received``."""
+        if self.hears_responses:
+            self.signals.send_catch_log(
+                signals.response_received, response=response, request=response.request, spider=self.spider
+            )
 
     def tell_failure(self, error: Exception, found: Any) -> None:
         """A callback has failed on a response, or an errback on a failure: count it, and send the signal."""

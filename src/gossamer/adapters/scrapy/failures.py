@@ -64,6 +64,12 @@ def make_failure(failure: Failure, request: ScrapyRequest, response: ScrapyRespo
     return fail_with(kind(detail), request)
 
 
+def exception_name(fault: str) -> str:
+    """What Scrapy's statistics call a fault."""
+    kind = _EXCEPTIONS.get(fault, scrapy.IgnoreRequest)
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
 def fail_with(error: Exception, request: ScrapyRequest) -> TwistedFailure:
     """The failure for an exception, with the request that it came of."""
     failed: Any = TwistedFailure(error)  # type: ignore[no-untyped-call]

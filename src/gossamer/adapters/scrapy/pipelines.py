@@ -8,7 +8,6 @@ item is stored.
 from __future__ import annotations
 
 import logging
-import warnings
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -16,14 +15,14 @@ from typing import Any
 import scrapy
 from scrapy import signals
 from scrapy.exceptions import DropItem as ScrapyDropItem
-from scrapy.exceptions import ScrapyDeprecationWarning
 from scrapy.pipelines import ItemPipelineManager
 from scrapy.utils.log import logformatter_adapter
-from scrapy.utils.misc import build_from_crawler, load_object
 from twisted.python.failure import Failure
 
 from gossamer.adapters.scrapy.crawler import AdaptedCrawler
+from gossamer.adapters.scrapy.deferreds import await_any
 from gossamer.adapters.scrapy.items import AdaptedItem, is_output
+from gossamer.adapters.scrapy.lifecycle import open_crawl
 from gossamer.core.errors import DropItem
 
 log = logging.getLogger("scrapy.core.scraper")
@@ -41,28 +40,21 @@ class AdaptedPipeline:
         return f"<AdaptedPipeline of {self._crawler.spidercls.__name__}>"
 
     async def open_spider(self, spider: Any) -> None:
-        """Make the members, and open them; then the spider is open. Raises what they raise."""
-        crawler = self._crawler
-        kind = load_object(crawler.settings["ITEM_PROCESSOR"])
-        with warnings.catch_warnings():  # old code is what this is for
-            warnings.simplefilter("ignore", ScrapyDeprecationWarning)
-            chain: ItemPipelineManager = build_from_crawler(kind, crawler)
-        crawler.adapted_engine.scraper.itemproc = chain
-        await chain.open_spider_async()
-        if chain.methods["process_item"]:
-            self._chain = chain
-        self._closing = chain
+        """Make the members, and open them; then the crawl begins. Raises what they raise."""
+        self._members = await open_crawl(self._crawler)
+        if self._members.methods["process_item"]:
+            self._chain = self._members
 
     async def close_spider(self, spider: Any) -> None:
         """Close the members. Raises what they raise."""
-        await self._closing.close_spider_async()
+        await await_any(self._members.close_spider_async())
 
     async def process_item(self, item: AdaptedItem, spider: Any) -> AdaptedItem:
         """What the chain makes of an item. Raises ``DropItem`` for one that it gives nothing for."""
         output = given = item.item
         if self._chain is not None:
             try:
-                output = await self._chain.process_item_async(given)
+                output = await await_any(self._chain.process_item_async(given))
             except ScrapyDropItem as drop:
                 await self._tell_dropped(given, drop, item.response)
                 raise DropItem(str(drop) or type(drop).__name__) from None

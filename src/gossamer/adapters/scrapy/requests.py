@@ -89,12 +89,17 @@ class RequestMapper:
         options: RequestOptions | None = None,
         fingerprint: Callable[[ScrapyRequest], bytes] | None = None,
         filters: bool = True,
+        choose_errback: Callable[[], str | None] = lambda: None,
     ) -> None:
-        """``fingerprint`` tells requests apart where the project has its own way; ``filters``: at all."""
+        """``fingerprint`` tells requests apart where the project has its own way; ``filters``: at all.
+
+        ``choose_errback`` names the errback of a request that has none.
+        """
         self._spider = spider
         self.options = options
         self._fingerprint = fingerprint
         self._filters = filters
+        self._choose_errback = choose_errback
         self._has_own_parse = type(spider)._parse is not Spider._parse
         self.references = ReferenceTable()
 
@@ -108,7 +113,7 @@ class RequestMapper:
         extras.split_values("meta", given.meta, extras.meta)
         extras.split_values("cb_kwargs", given.cb_kwargs, extras.cb_kwargs)
         callback = self._name_callback(given.callback, "callback", extras)
-        errback = self._name_callback(given.errback, "errback", extras)
+        errback = self._name_callback(given.errback, "errback", extras) or self._choose_errback()
         if callback is None and self._has_own_parse:
             callback = DEFAULT_CALLBACK
         if extras.live:

@@ -7,11 +7,13 @@ spider; extensions and signals live at ``crawler`` (:mod:`gossamer.adapters.scra
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping
 from functools import partial
 from typing import Any, ClassVar
+from uuid import uuid4
 
 from scrapy import Request as ScrapyRequest
 from scrapy import Spider as ScrapySpider
@@ -20,11 +22,12 @@ from scrapy.settings import Settings
 from scrapy.utils.misc import load_object
 from scrapy.utils.request import RequestFingerprinter
 
-from gossamer.adapters.scrapy.callbacks import CallbackRunner, outputs_of
+from gossamer.adapters.scrapy.callbacks import TELL_ONLY, CallbackRunner, outputs_of
 from gossamer.adapters.scrapy.crawler import AdaptedCrawler
 from gossamer.adapters.scrapy.downloader_middlewares import SETTING as DOWNLOADER_SETTING
 from gossamer.adapters.scrapy.downloader_middlewares import downloader_hooks
 from gossamer.adapters.scrapy.exchanges import find_exchange
+from gossamer.adapters.scrapy.lifecycle import close_crawl
 from gossamer.adapters.scrapy.middlewares import RETRIES, has_built_in
 from gossamer.adapters.scrapy.options import RequestOptions
 from gossamer.adapters.scrapy.pipelines import AdaptedPipeline
@@ -32,6 +35,7 @@ from gossamer.adapters.scrapy.reactor import follow_loop
 from gossamer.adapters.scrapy.removed import first_requests
 from gossamer.adapters.scrapy.requests import DEFAULT_CALLBACK, RequestMapper, RequestOrigin
 from gossamer.adapters.scrapy.settings import make_settings
+from gossamer.adapters.scrapy.statistics import StatisticsSink
 from gossamer.core.requests import Request
 from gossamer.policy.urls import parse_origin
 from gossamer.spiders.failure import Failure
@@ -39,6 +43,8 @@ from gossamer.spiders.response import Response
 from gossamer.spiders.spider import Spider
 
 log = logging.getLogger("gossamer.crawl")
+IDLE_S = 5.0
+"""How often a crawl that somebody keeps open says that it is idle, in seconds: as in Scrapy."""
 _START = "start"
 """The identity of what no page has led to."""
 
@@ -55,20 +61,28 @@ class AdaptedSpider(Spider):
     _base_settings: ClassVar[Settings]
 
     def __init__(self, **arguments: Any) -> None:
-        self.crawler = AdaptedCrawler(self.scrapy_class, self._base_settings)
+        self.crawler = AdaptedCrawler(self.scrapy_class, self._base_settings, self.stats)
         self.adapted = spider = self.crawler.make_spider(arguments)
         self.name = str(spider.name)
         self.start_urls = list(getattr(spider, "start_urls", None) or ())
         self.allowed_domains = _named_domains(spider)
         self.settings = make_settings(self.crawler.settings, self.name)
         options = RequestOptions(spider, self.crawler.settings)
-        mapper = RequestMapper(spider, options=options, **_filter_options(self.crawler))
+        mapper = RequestMapper(
+            spider,
+            options=options,
+            choose_errback=lambda: TELL_ONLY if self.crawler.hears_responses else None,
+            **_filter_options(self.crawler),
+        )
         self._mapper = mapper
         self._runner = CallbackRunner(self.crawler, spider, mapper)
         self.pipelines = (AdaptedPipeline(self.crawler),)
         self._hooks = downloader_hooks(self.crawler, mapper, self._runner.statuses)
         if not has_built_in(self.crawler.settings, DOWNLOADER_SETTING, RETRIES):
             self.settings = {**self.settings, "max_retries": 0}
+        self._is_idle = False
+        self._engine_origin = RequestOrigin(f"engine {uuid4().hex}")
+        self.sinks = (StatisticsSink(self.crawler),)
 
     @property
     def hooks(self) -> list[Any]:  # type: ignore[override]
@@ -101,7 +115,8 @@ class AdaptedSpider(Spider):
             first = self._runner.middlewares.process_first(first)
         async for output in first:
             if isinstance(output, ScrapyRequest):
-                yield self._mapper.to_request(output, origin)
+                if self.crawler.schedule_request(output):
+                    yield self._mapper.to_request(output, origin)
             elif output is not None:
                 log.warning(
                     "the spider %r gave %r before any page was fetched: it is not stored, since items are "
@@ -110,13 +125,27 @@ class AdaptedSpider(Spider):
                     output,
                 )
 
+    async def on_idle(self) -> AsyncIterator[Request]:
+        """What code has asked the engine for by now, or asks for when it is told that nothing is left."""
+        engine = self.crawler.adapted_engine
+        self._is_idle = True
+        requests = engine.take_requests()
+        while not requests and engine.tell_idle():
+            requests = engine.take_requests()
+            if not requests:
+                await asyncio.sleep(IDLE_S)
+        for request in requests or engine.take_requests():
+            self._is_idle = False
+            if self.crawler.schedule_request(request):
+                yield self._mapper.to_request(request, self._engine_origin)
+
+    def find_end(self) -> str:
+        """Why code has told the engine to end; where nothing was left to do anyway, the crawl is finished."""
+        return "" if self._is_idle else self.crawler.adapted_engine.close_reason
+
     async def closed(self, reason: str) -> None:
-        """Tell the adapted spider, as Scrapy does."""
-        closed = getattr(self.adapted, "closed", None)
-        if callable(closed):
-            returned = closed(reason)
-            if inspect.isawaitable(returned):
-                await returned
+        """Tell the adapted spider, and all that Scrapy would tell."""
+        await close_crawl(self.crawler, reason)
 
     def wants_status(self, request: Request, status: int) -> bool:
         """By Scrapy's rules."""

@@ -1,0 +1,60 @@
+"""The statistics collector of a project, whose counts of its own are told to Gossamer, too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scrapy.statscollectors import StatsCollector
+
+from gossamer.core.errors import UsageError
+from gossamer.policy.spider_stats import LONGEST_NAME
+from gossamer.spiders.stats import SpiderStats
+
+_SCRAPYS = (
+    *("downloader/", "scheduler/", "log_count/", "item_", "response_received_count", "retry/", "httperror/"),
+    *("robotstxt/", "offsite/", "dupefilter/", "request_depth", "spider_exceptions/", "file_", "image_"),
+    *("httpcache/", "memusage/", "feedexport/", "start_time", "finish_", "elapsed_time"),
+)
+"""How the names begin that Scrapy gives; of those Gossamer has its own counts."""
+
+
+class TellingCollector(StatsCollector):
+    """Tells a spider's own statistics what the code of a project counts, and does not get in its way."""
+
+    told: SpiderStats | None = None
+
+    def inc_value(self, key: str, count: int = 1, start: int = 0, spider: Any = None) -> None:
+        """Scrapy's, and ``stats.inc`` of the spider."""
+        super().inc_value(key, count, start)
+        self._tell("inc", key, count)
+
+    def max_value(self, key: str, value: Any, spider: Any = None) -> None:
+        """Scrapy's, and ``stats.max`` of the spider."""
+        super().max_value(key, value)
+        self._tell("max", key, value)
+
+    def min_value(self, key: str, value: Any, spider: Any = None) -> None:
+        """Scrapy's, and ``stats.min`` of the spider."""
+        super().min_value(key, value)
+        self._tell("min", key, value)
+
+    def set_value(self, key: str, value: Any, spider: Any = None) -> None:
+        """Scrapy's, and ``stats.set`` of the spider."""
+        super().set_value(key, value)
+        self._tell("set", key, value)
+
+    def _tell(self, method: str, key: str, value: Any) -> None:
+        told = self.told
+        if told is None or not isinstance(value, int | float) or not 0 < len(key) <= LONGEST_NAME:
+            return
+        if key.startswith(_SCRAPYS):
+            return
+        try:
+            getattr(told, method)(key, value)
+        except UsageError:  # counted in two ways under one name, which Scrapy allows: the first one stays
+            return
+
+
+def make_collector_type(kind: type[StatsCollector]) -> type[TellingCollector]:
+    """A class of collectors that tells what it counts."""
+    return type(kind.__name__, (TellingCollector, kind), {"__module__": kind.__module__})

@@ -1,0 +1,77 @@
+"""The beginning and the end of a crawl, as the code of a Scrapy project is told of them."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from datetime import UTC, datetime
+from typing import Any
+
+from scrapy import signals
+from scrapy.exceptions import CloseSpider, ScrapyDeprecationWarning
+from scrapy.pipelines import ItemPipelineManager
+from scrapy.utils.misc import build_from_crawler, load_object
+
+from gossamer.adapters.scrapy.crawler import AdaptedCrawler
+from gossamer.adapters.scrapy.deferreds import await_any
+from gossamer.adapters.scrapy.extensions import AdaptedExtensions
+from gossamer.adapters.scrapy.reactor import follow_loop
+
+_REASONS = {
+    "cancelled": "cancelled",
+    "max_errors": "closespider_errorcount",
+    "max_items": "closespider_itemcount",
+    "max_pages": "closespider_pagecount",
+    "max_time": "closespider_timeout",
+    "paused": "shutdown",
+    "signal": "shutdown",
+    "stopped": "cancelled",
+}
+"""Scrapy's words for why a crawl ends; the others are the same, or Gossamer's alone."""
+
+
+async def open_crawl(crawler: AdaptedCrawler) -> ItemPipelineManager:
+    """Make extensions and item pipelines, open these, and say that the crawl begins. Raises what they raise.
+
+    The order is Scrapy's: extensions are there before anything else is made.
+    """
+    follow_loop()
+    with warnings.catch_warnings():  # old code is what this is for
+        warnings.simplefilter("ignore", ScrapyDeprecationWarning)
+        crawler.extensions = AdaptedExtensions.from_crawler(crawler)
+        kind = load_object(crawler.settings["ITEM_PROCESSOR"])
+        chain: ItemPipelineManager = build_from_crawler(kind, crawler)
+    crawler.adapted_engine.scraper.itemproc = chain
+    await await_any(chain.open_spider_async())
+    crawler.stats.open_spider()
+    crawler.began_at = time.monotonic()
+    crawler.stats.set_value("start_time", datetime.now(tz=UTC))
+    told = await crawler.signals.send_catch_log_async(
+        signals.spider_opened, spider=crawler.open_spider, dont_log=CloseSpider
+    )
+    for _, answer in told:
+        if isinstance(answer, CloseSpider):
+            crawler.adapted_engine.close_spider(reason=answer.reason)
+    await crawler.signals.send_catch_log_async(signals.engine_started)
+    return chain
+
+
+async def close_crawl(crawler: AdaptedCrawler, reason: str) -> None:
+    """Say that the crawl has ended, and for which of Gossamer's reasons.
+
+    Raises the first of what those who are told raise, when all have been told.
+    """
+    told: Any = _REASONS.get(reason, reason)
+    if reason in ("finished", "stopped"):
+        told = crawler.adapted_engine.close_reason or told
+    crawler.stats.set_value("elapsed_time_seconds", time.monotonic() - crawler.began_at)
+    crawler.stats.set_value("finish_time", datetime.now(tz=UTC))
+    crawler.stats.set_value("finish_reason", told)
+    answers = await crawler.signals.send_catch_log_async(
+        signals.spider_closed, spider=crawler.open_spider, reason=told
+    )
+    crawler.stats.close_spider(reason=told)
+    await crawler.signals.send_catch_log_async(signals.engine_stopped)
+    for _, answer in answers:
+        if isinstance(answer, BaseException):
+            raise answer
