@@ -8,6 +8,7 @@ file (``Database.memory``), so that most need to read nothing but requests.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from math import inf
@@ -103,8 +104,8 @@ class FrontierTransaction:
     def enqueue_requests(self, rows: Sequence[tuple[int, str, int, int]]) -> None:
         """Requests (host, lane, rank, id) begin to wait for their hosts' turns. The hosts are loaded."""
         self.execute_many("enqueue", rows)
-        for host, lane, rank, _ in rows:
-            self.hosts.touch_host(host).count_waiting(lane, rank, 1)
+        for (host, lane, rank), count in Counter(row[:3] for row in rows).items():
+            self.hosts.touch_host(host).count_waiting(lane, rank, count)
 
     def begin_waiting(self, waiting: Iterable[tuple[int, float]]) -> None:
         """Requests (host, time) are about to wait for a turn: hosts for which none did remember when."""
