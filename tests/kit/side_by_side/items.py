@@ -30,13 +30,25 @@ def count_items(items: list[Item], left_out: Collection[str] = ()) -> Counter[st
 
 
 def find_chance(first: list[Item], second: list[Item]) -> set[str]:
-    """Fields whose values differ from run to run of the same spider: of time or of chance."""
-    names = {name for item in [*first, *second] for name in item}
-    return {name for name in names if _values(first, name) != _values(second, name)}
+    """The fewest fields without which two runs of the same spider gave the same: of time, chance or order.
+
+    Where no fields explain it, those that explain most of it.
+    """
+    names = sorted({name for item in [*first, *second] for name in item})
+    found: set[str] = set()
+    alike = _count_alike(first, second, found)
+    while alike < max(len(first), len(second)):
+        gains = {name: _count_alike(first, second, {*found, name}) for name in names if name not in found}
+        best = max(gains, key=lambda name: gains[name], default="")
+        if not best or gains[best] <= alike:
+            break
+        found.add(best)
+        alike = gains[best]
+    return found
 
 
-def _values(items: list[Item], name: str) -> Counter[str]:
-    return Counter(normalize_item({name: item[name]}) for item in items if name in item)
+def _count_alike(first: list[Item], second: list[Item], left_out: Collection[str]) -> int:
+    return (count_items(first, left_out) & count_items(second, left_out)).total()
 
 
 def tell_difference(expected: list[Item], found: list[Item], left_out: Collection[str] = ()) -> str:

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 from kit.side_by_side.projects import copy_project
 from kit.side_by_side.server import Place
@@ -33,6 +34,11 @@ _SETTINGS = {
     "ROBOTSTXT_OBEY": "False",
     "SPIDER_LOADER_WARN_ONLY": "True",
     "TELNETCONSOLE_ENABLED": "False",
+}
+_IN_ORDER = {
+    "DEPTH_PRIORITY": "1",
+    "SCHEDULER_DISK_QUEUE": "scrapy.squeues.PickleFifoDiskQueue",
+    "SCHEDULER_MEMORY_QUEUE": "scrapy.squeues.FifoMemoryQueue",
 }
 _OURS = ("delay=0", "per_host=8", "robots=false", "max_retries=1", "log.level=info")
 
@@ -99,13 +105,18 @@ class Runner:
         found = [_read_entry(root, copy, json.loads(row)) for row in rows]
         return found or [SpiderEntry(root, Path(), "?", error=run.log[-300:] or "no spiders are found")]
 
-    def run_scrapy(self, spider: SpiderEntry, place: Place, hits: list[str]) -> Run:
-        """By Scrapy, with a meaning for ``start_requests()`` where the spider needs it."""
+    def run_scrapy(
+        self, spider: SpiderEntry, place: Place, hits: list[str], *, in_order: bool = False
+    ) -> Run:
+        """By Scrapy, with what it has removed where the spider needs it.
+
+        ``in_order``: the first request first; as Scrapy is, the last one goes first.
+        """
         parts = {"start_requests": spider.by_requests, "aliases": spider.by_aliases}
         mode = "+".join(name for name, is_given in parts.items() if is_given) or "plain"
         command = [sys.executable, str(_ENVIRONMENT / "reference.py"), mode, "{}", "crawl", spider.name]
         command += ["-s", f"CLOSESPIDER_TIMEOUT={self._limit_s * 0.9:.0f}"]
-        for name, value in _SETTINGS.items():
+        for name, value in (_SETTINGS | (_IN_ORDER if in_order else {})).items():
             command += ["-s", f"{name}={value}"]
         return self._crawl(command, spider, place, hits)
 
@@ -117,7 +128,8 @@ class Runner:
 
     def run_gossamer(self, spider: SpiderEntry, place: Place, hits: list[str], *, argument: str = "") -> Run:
         """By Gossamer, in a data directory of its own; with an argument ``NAME=VALUE`` where one is given."""
-        target = spider.name  # of the project in the folder
+        is_named = crc32(spider.name.encode()) % 2 or not spider.class_name  # half of them by their file
+        target = spider.name if is_named else f"{spider.file}:{spider.class_name}"
         command = [
             sys.executable,
             "-m",

@@ -130,6 +130,12 @@ def test_items_are_compared_without_regard_to_order_and_chance():
     chance = find_chance([one], [{"a": 1, "at": "11:00"}])
     assert chance == {"at"}
     assert tell_difference([one], [{"a": 1, "at": "11:00"}], chance) == ""
+    numbered = (
+        [{"name": "a", "place": 0}, {"name": "b", "place": 1}],
+        [{"name": "b", "place": 0}, {"name": "a", "place": 1}],
+    )
+    assert len(find_chance(*numbered)) == 1, "the order of the crawl is in it"
+    assert find_chance([one, two], [two, one]) == set()
 
 
 def test_the_list_names_projects_and_whole_commits():
