@@ -68,14 +68,13 @@ def _import_file(path: Path) -> ModuleType:
     """The module of a file, as if it had been run in its own folder, or as a part of its Scrapy project."""
     path = path.resolve()
     name = f"gossamer_spider_{path.stem}"
-    folder = str(path.parent)
-    if folder not in sys.path:
-        sys.path.insert(0, folder)
     project = project_for(path)
     try:
         module: ModuleType | None = project.import_file(path) if project is not None else None
         if module is not None:
             return module
+        if (folder := str(path.parent)) not in sys.path:  # what lies beside a part of a package hides nothing
+            sys.path.insert(0, folder)
         spec = importlib.util.spec_from_file_location(name, path)
         assert spec is not None and spec.loader is not None, "a .py file has a loader"  # noqa: PT018
         module = importlib.util.module_from_spec(spec)
