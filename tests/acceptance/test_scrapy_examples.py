@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 PROJECT = Path(scrapy_examples.__file__).parent
 SPIDERS = {
     "quotes.py": ["saved", "by-follow", "authors", "tagged", "tagged:tag=2", "members"],
-    "requests.py": ["scroll", "handed", "failing", "statuses", "old"],
+    "requests.py": ["scroll", "posted", "handed", "failing", "statuses", "old", "signed"],
     "shop.py": ["by-rules", "loaded", "endless", "nodes", "rows", "mapped"],
 }
 FILES = {
