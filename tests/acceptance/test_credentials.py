@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -119,21 +120,40 @@ def test_a_password_is_not_in_what_is_said_of_a_failure(tmp_path: Path, line: st
     assert "pass%3A" not in done.stdout + done.stderr
 
 
-def test_a_request_of_start_says_how_to_go_on(tmp_path: Path, site: Site) -> None:
-    text = (
-        SPIDER.format(url="http://127.0.0.1:9")
-        + f"""
+REQUESTS = """
+from gossamer import Request, Spider
+
+
+class Mine(Spider):
+    name = "mine"
+
     async def start(self):
-        from gossamer import Request
-        yield Request("{with_credentials(site.url)}/")
+        yield Request("{url}/")
+
+    def parse(self, response):
+        yield {{"url": response.url}}
+        if not response.meta.get("followed"):
+            yield Request("{url}/2", meta={{"followed": True}})
+            yield from response.follow_all(css="a")
 """
-    )
-    (tmp_path / "mine.py").write_text(text)
-    said = gossamer("crawl mine.py", *FAST, cwd=tmp_path, code=2).stderr
-    assert (
-        f"start() of the spider 'mine' gave a URL with user and password at {site.url}: write it into" in said
-    )
-    assert "pass%3A" not in said
+
+
+def test_requests_that_a_spider_makes(tmp_path: Path, site: Site, other: Site) -> None:
+    """They ask with the credentials of their URL; links of pages that have some are not followed."""
+    assert isinstance(site.app, Closed)
+    site.app.elsewhere = with_credentials(other.url)
+    (tmp_path / "mine.py").write_text(REQUESTS.format(url=with_credentials(site.url)))
+    done = gossamer("crawl mine.py --json -s log.level=debug -s log.file=log", *FAST, cwd=tmp_path)
+    result = json.loads(done.stdout)
+    assert result["by_status"] == {"200": 2, "401": 3}, "links that say nothing get nothing"
+    assert other.hits == []
+    sent = [hit.headers.get("authorization") for hit in site.hits if hit.path in ("/", "/2")]
+    assert sent == [BASIC, BASIC]
+    assert "link:credentials 1" in gossamer("status mine", cwd=tmp_path).stdout
+    shown = done.stdout + done.stderr + (tmp_path / "log").read_text()
+    for line in ("attempts mine --json", f"explain {site.url}/2", "status mine", "dead list mine --json"):
+        shown += gossamer(line, cwd=tmp_path).stdout
+    assert not any(secret in shown for secret in ("pass%3A", PASSWORD, BASIC.removeprefix("Basic ")))
 
 
 def test_a_fleet_says_how_to_go_on(tmp_path: Path, site: Site) -> None:

@@ -31,6 +31,7 @@ from gossamer.runtime.log_context import describe_lines, line_details
 from gossamer.runtime.user_code import await_endable
 from gossamer.targets.discovery import CrawlTarget
 from gossamer.targets.plan import (
+    check_domains,
     check_headers,
     check_options,
     check_proxies,
@@ -141,6 +142,7 @@ class ShiftTask:
         plan = plan_from(job.plan)
         check_headers(plan, self._settings)
         check_options(plan, self._settings)
+        check_domains(plan, self._settings)
         check_proxies(plan, self._settings)
         changes = {change.key: change.value for change in await self._backends.book.read_changes(job)}
         settings = with_changes(settings_under(plan, self._settings), changes)

@@ -1,15 +1,11 @@
 """Settings of the ladder: which ways to fetch a crawl may use, and when a host changes its own."""
 
-import re
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from gossamer.config.section import BaseSettings, Count, Seconds
+from gossamer.config.section import BaseSettings, Count, HostName, Seconds
 from gossamer.core.rungs import AUTO, explain_wrong_rung
-
-_HOST = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*)(?::[0-9]{1,5})?")
-"""A host that hosts of URLs are compared with; those of other languages are there as ``xn--...``."""
 
 
 def _check_rung(rung: str) -> str:
@@ -42,12 +38,6 @@ def _read_host(value: Any) -> str | tuple[str, ...]:
     raise ValueError("should be a rung, or a list of rungs")
 
 
-def _check_host(host: str) -> str:
-    if not _HOST.fullmatch(host):
-        raise ValueError(f"{host!r} is not a host as it stands in URLs: shop.example, or shop.example:8080")
-    return host
-
-
 RungChoice = Annotated[str, AfterValidator(_check_choice)]
 RungList = Annotated[tuple[str, ...], AfterValidator(_check_ladder)]
 HostRungs = Annotated[str | tuple[str, ...], BeforeValidator(_read_host)]
@@ -62,7 +52,7 @@ class LadderSettings(BaseSettings):
         "`browser`, `gateway` or `gateway:NAME`, each with `+datacenter`, `+residential` or `+mobile` to go "
         "through a proxy of that kind. The last one is as far as a host may climb.",
     )
-    hosts: dict[Annotated[str, AfterValidator(_check_host)], HostRungs] = Field(
+    hosts: dict[HostName, HostRungs] = Field(
         default={},
         description="Exceptions by host, which hold for its sub-domains too: the one rung that all its "
         "requests take (`browser`), or a list of rungs, which is a ladder of its own.",

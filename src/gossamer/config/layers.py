@@ -19,7 +19,14 @@ from pydantic.fields import FieldInfo
 from gossamer.config.names import canonical_name, is_section, suggest_name, suggest_section
 from gossamer.config.option import SettingOption
 from gossamer.config.section import MEANT_BY
-from gossamer.config.settings import Settings, find_field, section_groups, setting_fields
+from gossamer.config.settings import (
+    DOMAIN,
+    Settings,
+    find_field,
+    section_groups,
+    setting_fields,
+    split_name,
+)
 from gossamer.config.values import hide_secrets, parse_text, secrets_in, to_tuple
 from gossamer.core.errors import SettingError
 from gossamer.core.record import Record
@@ -89,7 +96,7 @@ class LoadedSettings(Record, frozen=True, kw_only=True):
         """A setting by its full name; that of a named section that is not there is its default."""
         value: Any = self.settings
         name = canonical_name(key)
-        for part in name.split("."):
+        for part in split_name(name):
             if isinstance(value, Mapping) and part not in value:
                 field = find_field(name)
                 return None if field is None else field.get_default(call_default_factory=True)
@@ -219,7 +226,8 @@ def _read_values(
     """A layer with values of their own types; sections are mappings or part of the name."""
     for own, value in values.items():
         key = f"{section}{own}"
-        if not is_section(key):
+        is_in_domain = key.startswith(f"{DOMAIN}.") and not isinstance(value, Mapping)
+        if is_in_domain or not is_section(key):
             yield _resolve_name(key, source, value)[0], SettingValue(to_tuple(value), layer, source)
         elif not isinstance(value, Mapping):
             raise SettingError(
@@ -250,7 +258,7 @@ NAME_ITSELF = "[key]"
 def _validate_settings(flat: Mapping[str, SettingValue]) -> Settings:
     nested: dict[str, Any] = {}
     for name, setting in flat.items():
-        *sections, key = name.split(".")
+        *sections, key = split_name(name)
         place = nested
         for section in sections:
             place = place.setdefault(section, {})

@@ -20,8 +20,8 @@ class FollowingKind(StrEnum):
 
 
 _BY_LEASE = (
-    "delay", "min_delay", "max_delay", "per_host", "max_pages", "max_pages_per_host", "crawl_delay_cap",
-    "retry_after_cap", "host_patience",
+    "delay", "random_delay", "min_delay", "max_delay", "per_host", "max_pages", "max_pages_per_host",
+    "crawl_delay_cap", "retry_after_cap", "host_patience",
 )  # fmt: skip
 _BY_LOOK = (
     "concurrency", "max_depth", "max_time", "max_items", "max_errors", "max_retries", "retry_backoff",

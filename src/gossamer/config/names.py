@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 
 from gossamer.compat.scrapy import hints
-from gossamer.config.settings import section_groups, setting_fields
+from gossamer.config.settings import DOMAIN, find_field, section_groups, setting_fields
 
 
 def canonical_name(key: str) -> str:
@@ -39,6 +39,8 @@ def suggest_section(key: str) -> str:
 
 def is_section(name: str) -> bool:
     """Whether it is a section, or a table of sections that users name."""
+    if name.startswith(f"{DOMAIN}."):
+        return find_field(name) is None  # it is a domain, or a part of one that is written without quotes
     group, _, own = name.rpartition(".")
     return (
         name in section_groups()
@@ -52,6 +54,8 @@ def _names_in_groups(wrong: str) -> list[str]:
     found = []
     for group, section in section_groups().items():
         is_inside = wrong.startswith(f"{group}.")
-        own = wrong.removeprefix(f"{group}.").partition(".")[0] if is_inside else "NAME"
+        inner = wrong.removeprefix(f"{group}.")
+        own = (inner.rpartition(".") if group == DOMAIN else inner.partition("."))[0] if is_inside else ""
+        own = own or "NAME"
         found += [f"{group}.{own}.{key}" for key in section.model_fields]
     return found

@@ -2,12 +2,14 @@
 
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, GetCoreSchemaHandler
 from pydantic_core.core_schema import (
     CoreSchema,
     no_info_plain_validator_function,
     plain_serializer_function_ser_schema,
 )
+
+from gossamer.core.lazy import lazy_pattern
 
 SectionT = TypeVar("SectionT", bound=BaseModel)
 
@@ -23,6 +25,8 @@ VARIABLE = r"^(?:[A-Z_][A-Z0-9_]*)?$"
 HTTP_URL = r"^https?://"
 ANSWER_PART = r"^$|^(?:header|json|base64):\S+$"
 COUNTRY = r"^(?:[a-z]{2})?$"
+HOST = lazy_pattern(r"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*)(?::[0-9]{1,5})?")
+"""A host that hosts of URLs are compared with; those of other languages are there as ``xn--...``."""
 SectionName = Annotated[str, Field(pattern=SECTION)]
 MEANT_BY = {
     SECTION: "named with small letters, digits, hyphens and single underscores",
@@ -32,6 +36,15 @@ MEANT_BY = {
     COUNTRY: "a code of two small letters, such as de",
 }
 """What some patterns ask for, in words."""
+
+
+def _check_host(host: str) -> str:
+    if not HOST.fullmatch(host):
+        raise ValueError(f"{host!r} is not a host as it stands in URLs: shop.example, or shop.example:8080")
+    return host
+
+
+HostName = Annotated[str, AfterValidator(_check_host)]
 
 
 class BaseSettings(BaseModel):

@@ -25,6 +25,7 @@ from gossamer.config.data import (
     QualitySettings,
     S3Settings,
 )
+from gossamer.config.domains import DomainSettings
 from gossamer.config.fetching import CacheSettings, HttpSettings, ReplaySettings
 from gossamer.config.freshness import FreshnessSettings
 from gossamer.config.gateways import GatewaySettings
@@ -44,6 +45,7 @@ from gossamer.config.section import (
     BaseSettings,
     Count,
     HeaderText,
+    HostName,
     Late,
     Name,
     Pattern,
@@ -58,6 +60,9 @@ from gossamer.policy.patterns import compile_pattern
 from gossamer.policy.urls import TRACKING_PARAMETERS
 from gossamer.version import __version__
 
+DOMAIN = "domain"
+"""The group of sections whose names have dots."""
+
 
 class Settings(BaseSettings):
     """All settings of one crawl."""
@@ -69,6 +74,11 @@ class Settings(BaseSettings):
     )
     min_delay: Seconds = Field(
         default=0.1, description="Minimum seconds of a delay that follows the host's response time."
+    )
+    random_delay: bool = Field(
+        default=False,
+        description="Whether each delay is drawn from half to one and a half of it; a Crawl-delay, and what "
+        "a host that throttles asks for, are never undercut.",
     )
     max_delay: Seconds = Field(
         default=30.0, description="Maximum seconds of a delay that follows the host's response time."
@@ -183,6 +193,9 @@ class Settings(BaseSettings):
         description="The way to fetch of requests that do not name one: a rung, such as `impersonate` or "
         "`browser`; `auto` begins at the cheapest rung of `ladder.rungs` and climbs where a host refuses.",
     )
+    domain: dict[HostName, Late[DomainSettings]] = Field(
+        default={}, description="What holds for the hosts of one domain, and of those below it."
+    )
     http: Late[HttpSettings] = make_section(HttpSettings, description="Fetching over HTTP.")
     blocks: Late[BlockSettings] = make_section(BlockSettings, description="Pages that refuse a visitor.")
     ladder: Late[LadderSettings] = make_section(
@@ -296,6 +309,13 @@ def setting_fields() -> Mapping[str, FieldInfo]:
     return {name: field for name, field in found.items() if _named_section(field) is None}
 
 
+def split_name(name: str) -> list[str]:
+    """The parts of a full name; the name of a domain, as in ``domain.shop.example.delay``, is one of them."""
+    group, _, rest = name.partition(".")
+    own, _, key = rest.rpartition(".")
+    return [group, own, key] if group == DOMAIN and own else name.split(".")
+
+
 @cache
 def section_groups() -> Mapping[str, type[BaseSettings]]:
     """The settings of each section that users name themselves, by what its name begins with.
@@ -314,8 +334,8 @@ def section_groups() -> Mapping[str, type[BaseSettings]]:
 
 def find_field(name: str) -> FieldInfo | None:
     """The setting of that full name (``http.max_redirects``, ``gateways.zyte.price``), if there is one."""
-    group, _, key = name.rpartition(".")
-    group = group.rpartition(".")[0]
+    *around, key = split_name(name)
+    group = ".".join(around[:-1])
     if group in section_groups():
         return section_groups()[group].model_fields.get(key)
     return setting_fields().get(name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import types
+from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, Union, get_args, get_origin
 from urllib.parse import unquote
@@ -28,6 +29,7 @@ PROXY_LISTS = lazy_pattern(r"proxies\.(?:pools\.[^.]*\.)?urls?")
 # HOST:PORT, with or without :USER:PASSWORD
 BARE_PROXY = lazy_pattern(r"((?:\[[0-9A-Fa-f:.]*\]|[^\[:/@\s]+):[0-9]{1,5})(:.*)?$")
 PASSWORDS = (re.compile(r"://[^/@\s:]*:([^/@\s]+)@"), re.compile(r"://[^/@\s:]*:(\S+)@"))
+DOMAIN_SECRETS = lazy_pattern(r"domain\..*\.(?:auth|cookies)")
 _PARAMETER_VALUE = lazy_pattern(
     r"(?i)[?&][^=&\s]*(?:auth|token|secret|key|password)[^=&\s]*=(?!\{)([^&#\s]+)"
 )
@@ -119,8 +121,12 @@ def secrets_in(key: str, value: Any) -> Iterator[str]:
             else:
                 yield from secrets_in(key, inner)
     elif isinstance(value, tuple | list):
+        if DOMAIN_SECRETS.fullmatch(key):
+            yield b64encode(":".join(map(str, value)).encode()).decode()
         for element in value:
             yield from secrets_in(key, element)
+    elif isinstance(value, str) and DOMAIN_SECRETS.fullmatch(key):
+        yield from (value, b64encode(value.encode()).decode())
     elif isinstance(value, str) and hide_secrets(key, value) != value:
         for kind in PASSWORDS:
             for found in kind.finditer(value):

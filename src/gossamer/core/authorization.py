@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from base64 import b64decode, b64encode
 from collections.abc import Iterator
 from typing import Any
 
 from gossamer.core.errors import UsageError
+from gossamer.core.lazy import lazy_pattern
 
-_UNSENDABLE = re.compile(r"[\x00-\x1f\x7f]")
+_UNSENDABLE = lazy_pattern(r"[\x00-\x1f\x7f]")
 
 
 def encode_basic(user: bytes, password: bytes) -> str:

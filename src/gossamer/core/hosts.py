@@ -12,6 +12,14 @@ FREE = "/"
 # --------------------------------------------------------------------------- hosts and rules
 
 
+class DomainRules(Record, frozen=True, kw_only=True):
+    """What the settings of one domain ask of its hosts instead of what the rules say."""
+
+    delay_s: float | None = None
+    per_host: int | None = None
+    max_retries: int | None = None
+
+
 class FrontierRules(Record, frozen=True, kw_only=True):
     """What a job asks of its frontier; kept with the job's requests; ``change_rules`` changes them."""
 
@@ -32,6 +40,8 @@ class FrontierRules(Record, frozen=True, kw_only=True):
     max_pages: int | None = None  # pages of the job (responses parsed)
     max_pages_per_host: int | None = None
     max_depth: int | None = None
+    random_delay: bool = False  # what the operator asks for is spread over half to one and a half of it
+    domains: dict[str, DomainRules] = {}  # by domain, for the hosts in it; the longest one counts
 
 
 class HostState(Record, frozen=True, kw_only=True):
@@ -59,6 +69,8 @@ class HostState(Record, frozen=True, kw_only=True):
     is_free: bool = False  # it is no host (``FREE`` is in its name): it has no delay, slots or page budget
     taken: int = 0  # slots that other jobs have, or are to have
     look_at: float = 0.0  # no turn before this, since other jobs ask the host, too
+    own_delay_s: float | None = None  # the delay that the rules have for its domain
+    own_slots: int | None = None  # the slots that the rules have for its domain
 
 
 class JobClaim(Record, frozen=True, kw_only=True):

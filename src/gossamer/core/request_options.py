@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from gossamer.core.authorization import authorization_of
 from gossamer.core.errors import UsageError
 from gossamer.core.form_encoding import FORM_TYPE, encode_fields
+from gossamer.core.lazy import lazy_pattern
 from gossamer.core.storable import as_base_type, as_stored, check_size, without_surrogates
 
 JSON_TYPE = "application/json"
@@ -31,7 +31,7 @@ _EXPORTED_KEYS = frozenset(
     {"httpOnly", "sameSite", "expires", "partitionKey", "hostOnly", "session", "storeId"}
 )
 """What programs that export a browser's cookies say besides; it makes no difference here."""
-_IN_NAME, _IN_VALUE = re.compile(r"[\x00-\x20\x7f=;]"), re.compile(r"[\x00-\x08\x0a-\x1f\x7f;]")
+_IN_NAME, _IN_VALUE = lazy_pattern(r"[\x00-\x20\x7f=;]"), lazy_pattern(r"[\x00-\x08\x0a-\x1f\x7f;]")
 
 
 def has_own_options(request: Any) -> bool:
@@ -51,17 +51,17 @@ def has_own_options(request: Any) -> bool:
 def own_options_of(given: Mapping[str, Any]) -> dict[str, Any]:
     """The fields to set for those of ``given`` that are not ``None``. Raises :class:`UsageError`."""
     checked: dict[str, Any] = {}
-    if given["cookies"] is not None:
+    if given.get("cookies") is not None:
         checked["cookies"] = _cookies_as_stored(given["cookies"]) or None
-    if given["auth"] is not None:
+    if given.get("auth") is not None:
         checked["auth"] = authorization_of(given["auth"], "a request's auth")
-    if given["omit_headers"] is not None:
+    if given.get("omit_headers") is not None:
         checked["omit_headers"] = names_as_stored(given["omit_headers"]) or None
     for name in ("timeout", "delay"):
-        if given[name] is not None:
+        if given.get(name) is not None:
             checked[name] = _seconds(name, given[name])
     for name, least in (("max_size", 1), ("max_retries", 0)):
-        if given[name] is not None:
+        if given.get(name) is not None:
             checked[name] = _count(name, given[name], least)
     return checked
 

@@ -16,6 +16,7 @@ from gossamer.core.shifts import PAGE_LANE
 from gossamer.engine.trap_meter import GROUPS_WITH_LIMITS, ReadPage, TrapMeter
 from gossamer.policy import urls
 from gossamer.policy.budgets import BudgetOverrun
+from gossamer.policy.credentials import claim_credentials
 from gossamer.policy.scope import OFFSITE, Scope
 from gossamer.policy.traps import TrapCounter
 from gossamer.policy.urls import UrlOptions
@@ -36,6 +37,7 @@ class Admission:
     lanes by a request and its host. Without ``takes_files`` requests for files are refused. ``find_overrun``
     names the spent budget for which a link is not taken, or goes last, by its URL, its depth, and whether it
     is to a file. ``now`` is the frontier's time, from which requests with a delay wait.
+    ``authorized`` are origins that get the credentials of start URLs anyway.
     """
 
     def __init__(
@@ -52,6 +54,7 @@ class Admission:
         lane_for: Callable[[Request, str], str] | None = None,
         takes_files: bool = True,
         now: Callable[[], float] | None = None,
+        authorized: Collection[str] = (),
     ) -> None:
         self._scope = scope
         self.traps = traps or TrapCounter()
@@ -63,6 +66,7 @@ class Admission:
         self._lane_for = lane_for
         self._find_overrun = find_overrun
         self._takes_files = takes_files
+        self._authorized = authorized
         self._now = now or SystemClock().now
         self._places: dict[str, Place | str] = {}
         self._inside: set[int] = set()
@@ -81,6 +85,8 @@ class Admission:
         if isinstance(place, str):
             return place
         url, fingerprint, host = place
+        if "@" in request.url:
+            request = claim_credentials(request, self._authorized)
         if url != request.url or request.meta or request.cb_kwargs or request.headers:
             request = request.replace(url=url)  # with dicts of its own: `start()` may go on with the others
         if self._lane_for is not None:
@@ -122,6 +128,8 @@ class Admission:
             if overrun is not None and not overrun.is_last:
                 _count_drops(dropped, f"budget_{overrun.name}")
                 continue
+            if "@" in request.url:
+                request = claim_credentials(request, self._authorized)  # noqa: PLW2901 - the same one
             lane = request.lane if self._lane_for is None else self._lane_for(request, host)
             child = request.replace(url=url, depth=own_depth, via=via, lane=lane)
             if overrun is not None:

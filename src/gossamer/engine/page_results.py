@@ -11,6 +11,7 @@ from gossamer.core.requests import Entry, Request
 from gossamer.core.results import ExtractResult, FetchResult, ItemRecord
 from gossamer.engine.drop_samples import DropCollector
 from gossamer.engine.parts import VisitParts
+from gossamer.policy.credentials import has_credentials
 from gossamer.ports.pipeline import Pipeline
 
 ADMITTED_AT_ONCE = 5000
@@ -83,6 +84,10 @@ def _request_files(urls: tuple[str, ...], dropped: dict[str, int]) -> list[Reque
         key = DropKind.LINK.key_of("too_many")
         dropped[key] = dropped.get(key, 0) + len(urls) - MAX_FILES
     for url in urls[:MAX_FILES]:
+        if has_credentials(url):
+            key = DropKind.LINK.key_of("credentials")
+            dropped[key] = dropped.get(key, 0) + 1
+            continue
         try:
             requests.append(Request(url, saves=Saving()))
         except UsageError:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import OrderedDict
+from collections.abc import Callable
 
 import msgspec
 
@@ -86,17 +87,25 @@ class _OriginRules:
 class RobotsCache:
     """A :class:`~gossamer.ports.robots_gate.RobotsGate` for one user agent.
 
-    ``obey=False`` lets everything pass.
+    ``obey=False`` lets everything pass; ``obeys_at`` says it of each URL instead.
     """
 
     def __init__(
-        self, fetcher: Fetcher, shared: SharedState, clock: Clock, *, user_agent: str, obey: bool = True
+        self,
+        fetcher: Fetcher,
+        shared: SharedState,
+        clock: Clock,
+        *,
+        user_agent: str,
+        obey: bool = True,
+        obeys_at: Callable[[str], bool] | None = None,
     ) -> None:
         self._fetcher = fetcher
         self._shared = shared
         self._clock = clock
         self._user_agent = user_agent
         self._obey = obey
+        self._obeys_at = obeys_at
         self._origins: OrderedDict[str, _OriginRules] = OrderedDict()
         self._characters = 0
         self._flights: dict[str, asyncio.Future[None]] = {}
@@ -106,7 +115,7 @@ class RobotsCache:
 
     async def check_request(self, request: Request, route: Route = DIRECT) -> RobotsDecision:
         """Whether the request may be fetched; robots.txt is fetched by ``route``."""
-        if not self._obey:
+        if not (self._obey if self._obeys_at is None else self._obeys_at(request.url)):
             return ALLOWED
         url = request.url
         site = origin_of(url)

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from gossamer.core.hosts import FREE, FrontierRules, HostState, SharedPace
 from gossamer.policy import host_sharing, politeness
+from gossamer.policy.domains import adopt_domain
 
 NOTHING_KNOWN = SharedPace()
 Paces = dict[str, SharedPace] | None
@@ -37,7 +38,7 @@ class PacedHost:
     def __init__(self, name: str, state: HostState, paces: PaceTable) -> None:
         is_free = FREE in name
         self.name = name
-        self._state = replace(state, is_free=True) if is_free else state
+        self._state = replace(state, is_free=True) if is_free else adopt_domain(state, name, paces.rules)
         self._paces = None if is_free or paces.paces is None else paces  # None: nobody shares it
         self.pace = NOTHING_KNOWN
         self.claim = host_sharing.claim_of(NOTHING_KNOWN, paces.job)
@@ -76,12 +77,16 @@ class PacedHost:
         pace = None if paces is None or paces.paces is None else paces.paces.get(self.name)
         return self._state if pace is None else host_sharing.merge_pace(self._state, pace, 0.0)
 
-    def take_turn(self, rules: FrontierRules, now: float, deadline: float) -> None:
-        """A request is handed out now, under a lease until ``deadline``."""
+    def adopt_rules(self, rules: FrontierRules) -> None:
+        """Other rules are in force: they may say something else of its domain."""
+        self.state = adopt_domain(self.state, self.name, rules)
+
+    def take_turn(self, rules: FrontierRules, now: float, deadline: float, jitter: float) -> None:
+        """A request is handed out now, under a lease until ``deadline``; ``jitter`` is for a drawn delay."""
         before = self.state
-        self.state = politeness.grant_lease(before, rules, now)
+        self.state = politeness.grant_lease(before, rules, now, jitter)
         if self._paces is not None and (self._paces.has_others or self.pace is not NOTHING_KNOWN):
-            self.turn_at = self._state.next_at - politeness.delay_in_force(before, rules)
+            self.turn_at = self._state.next_at - politeness.draw_delay(before, rules, jitter)
             until = max(self.claim.until, deadline)
             self.claim = replace(self.claim, until=until, started_at=now, waits_until=0.0)
 
@@ -103,7 +108,9 @@ class PacedHost:
             return None
         if not (paces.has_others or self.name in paces.paces):
             return None
-        self.claim = replace(self.claim, in_flight=self._state.in_flight, slots=paces.rules.per_host)
+        self.claim = replace(
+            self.claim, in_flight=self._state.in_flight, slots=politeness.slots_of(self._state, paces.rules)
+        )
         self.pace = host_sharing.split_host(self._state, self.pace, self.claim, self.turn_at, paces.now())
         paces.paces[self.name], self.turn_at = self.pace, 0.0
         self.is_alone = host_sharing.is_alone(self.pace, paces.job) and not self._state.taken

@@ -11,6 +11,7 @@ from gossamer.core.lifecycle import OVER
 from gossamer.core.record import FieldMeaning, Record, Time
 from gossamer.core.text import format_count
 from gossamer.observe.units import format_duration
+from gossamer.policy.domains import adopt_domain
 from gossamer.policy.politeness import delay_in_force
 from gossamer.wiring.backends import Backends
 
@@ -54,7 +55,8 @@ async def read_host(backends: Backends, job: Job, host: str) -> SteeredHost:
     found = await frontier.find_host(host)
     if found is None:
         raise UsageError(f"{job.id} has no host {host!r}")
-    delay_s = delay_in_force(found.state, await frontier.read_rules())
+    rules = await frontier.read_rules()
+    delay_s = delay_in_force(adopt_domain(found.state, host, rules), rules)
     return SteeredHost(
         host=host,
         pending=found.pending,

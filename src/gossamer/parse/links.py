@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from turbohtml import Document, Element
 
+from gossamer.policy.credentials import has_credentials
 from gossamer.policy.urls import UrlJoiner
 
 MAX_LINKS = 50_000
@@ -29,7 +30,7 @@ class PageLinks(NamedTuple):
 
     urls: list[str]
     nofollow: frozenset[str]  # those that every element pointing there marks ``rel=nofollow``
-    dropped: dict[str, int]  # elements, by reason: ``scheme`` (not http or https), ``invalid``, ``too_many``
+    dropped: dict[str, int]  # elements, by reason: ``scheme`` (not http or https), ``invalid`` ...
 
 
 def extract_links(document: Document, joiner: UrlJoiner, limit: int = MAX_LINKS) -> PageLinks:
@@ -68,6 +69,10 @@ def join_links(
             urls[url] = None
         else:
             unusable[reference] = "scheme"
+    if "@" in "".join(urls):
+        for url in [url for url in urls if has_credentials(url)]:
+            del urls[url]  # a page has no say in who asks
+            dropped["credentials"] = dropped.get("credentials", 0) + 1
     if unusable:
         for reason in (unusable[reference] for reference in references if reference in unusable):
             dropped[reason] = dropped.get(reason, 0) + 1

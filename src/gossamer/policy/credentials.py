@@ -1,15 +1,18 @@
 """User names and passwords in URLs (``http://user:password@host/``): what is sent for them, and where to.
 
-They go to the origin that they were written for, as Basic credentials (RFC 7617), and are kept in memory
-only: the canonical form of a URL is without them, so that they reach no queue, ledger, log or listing.
+They go to the origin that they were written for, as Basic credentials (RFC 7617). The canonical form of a URL
+is without them, so that they reach no ledger, log or listing. Those of start URLs are kept in memory only;
+those of another request that a spider makes become its ``auth``. Links of pages that have any are not
+followed: a page has no say in who asks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from urllib.parse import unquote, unquote_to_bytes
 
 from gossamer.core.authorization import encode_basic
+from gossamer.core.requests import Request
 from gossamer.policy.url_parser import parse_url
 from gossamer.policy.urls import origin_of
 
@@ -29,6 +32,25 @@ def passwords_in(urls: Iterable[str]) -> Iterator[str]:
         if parsed is not None and parsed.password:
             yield unquote(parsed.password)
             yield basic_authorization(f"{parsed.username}:{parsed.password}").removeprefix("Basic ")
+
+
+def has_credentials(url: str) -> bool:
+    """Whether a URL has a user or a password in it."""
+    parsed = parse_url(url) if "@" in url else None
+    return parsed is not None and bool(parsed.username or parsed.password)
+
+
+def claim_credentials(request: Request, known: Collection[str]) -> Request:
+    """The request with the user and the password of its URL as its ``auth``, unless it says who asks.
+
+    For the origins in ``known`` they are sent anyway, and nothing has to be kept with the request.
+    """
+    if request.auth is not None:
+        return request
+    for origin, value in authorizations_for([request.url]).items():
+        if origin not in known:
+            return request.replace(auth=value)
+    return request
 
 
 def authorizations_for(urls: Iterable[str]) -> dict[str, str]:

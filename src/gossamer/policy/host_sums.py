@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from gossamer.core.hosts import FrontierRules
 from gossamer.core.jobs import HostReport
 from gossamer.core.record import Record
+from gossamer.policy.domains import adopt_domain
 from gossamer.policy.pace_limit import (
     STOPPED,
     DelayReason,
@@ -16,7 +17,7 @@ from gossamer.policy.pace_limit import (
     reason_of_delay,
     sum_allowed,
 )
-from gossamer.policy.politeness import delay_in_force, may_start, slots_for
+from gossamer.policy.politeness import delay_in_force, is_delay_set, may_start, slots_for
 from gossamer.policy.sentences.jobs import SlowHost
 
 LATE_HOSTS = 6
@@ -64,17 +65,18 @@ def pace_of(report: HostReport, rules: FrontierRules, now: float, p50_s: float |
 
     Where the delay follows the answers, it says that better than an average of all hosts.
     """
-    is_fixed = report.state.is_paced or rules.delay_s is not None
+    state = adopt_domain(report.state, report.host, rules)
+    is_fixed = is_delay_set(state, rules)
     p50_s = p50_s if is_fixed else None
-    allowed = allowed_per_s(report.state, rules, now, p50_s)
+    allowed = allowed_per_s(state, rules, now, p50_s)
     return HostPace(
         host=report.host,
         pending=report.pending,
-        delay_s=delay_in_force(report.state, rules),
-        why=reason_of_delay(report.state, rules, now),
+        delay_s=delay_in_force(state, rules),
+        why=reason_of_delay(state, rules, now),
         allowed_per_s=allowed,
         empties_s=empties_in_s(report.pending, allowed),
-        slots=slots_for(report.state, rules),
+        slots=slots_for(state, rules),
     )
 
 

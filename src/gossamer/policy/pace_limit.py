@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from gossamer.core.hosts import FrontierRules, HostState
 from gossamer.core.record import Record
-from gossamer.policy.politeness import delay_in_force, is_silent, slots_for
+from gossamer.policy.politeness import delay_in_force, is_delay_set, is_silent, slots_for
 
 SETTLED_S = 30.0
 """What decides the pace changes only when another answer has held for so long."""
@@ -137,8 +137,7 @@ def reason_of_delay(host: HostState, rules: FrontierRules, now: float) -> DelayR
         return DelayReason.ROBOTS
     if host.pace_s >= delay_s > 0:
         return DelayReason.PACE
-    is_set = host.is_paced or rules.delay_s is not None
-    return DelayReason.SET if is_set else DelayReason.ADAPTIVE
+    return DelayReason.SET if is_delay_set(host, rules) else DelayReason.ADAPTIVE
 
 
 def _reason_of_hold(host: HostState, rules: FrontierRules) -> DelayReason:

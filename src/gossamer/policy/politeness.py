@@ -63,10 +63,17 @@ def delay_in_force(host: HostState, rules: FrontierRules) -> float:
     return max(_own_delay(host, rules), host.crawl_delay_s or 0.0, host.pace_s)
 
 
+def is_delay_set(host: HostState, rules: FrontierRules) -> bool:
+    """Whether the operator asks for a delay, so that it follows nothing."""
+    return host.is_paced or host.own_delay_s is not None or rules.delay_s is not None
+
+
 def _own_delay(host: HostState, rules: FrontierRules) -> float:
     """What the operator asks for: of this host, else of all."""
     if host.is_paced:
         return host.delay_s
+    if host.own_delay_s is not None:
+        return host.own_delay_s
     if rules.delay_s is not None:
         return rules.delay_s
     return min(max(host.delay_s or rules.initial_delay_s, rules.min_delay_s), rules.max_delay_s)
@@ -100,7 +107,12 @@ def slots_for(host: HostState, rules: FrontierRules) -> int:
     """Requests that may be in flight at the host at once: while it is in trouble, one that asks again."""
     if host.is_free:
         return UNBOUNDED
-    return 1 if host.troubled_since else rules.per_host
+    return 1 if host.troubled_since else slots_of(host, rules)
+
+
+def slots_of(host: HostState, rules: FrontierRules) -> int:
+    """Requests that the job allows at the host at once while it is well."""
+    return rules.per_host if host.own_slots is None else host.own_slots
 
 
 def expire_lease(host: HostState) -> HostState:
@@ -172,10 +184,21 @@ def revive_host(host: HostState) -> HostState:
     return replace(host, incidents=0, silences=0, incident_at=0.0, troubled_since=0.0, troubled_by=0)
 
 
-def grant_lease(host: HostState, rules: FrontierRules, now: float) -> HostState:
-    """The host after one request was handed out at ``now``."""
-    delay_s = delay_in_force(host, rules)
-    return replace(host, in_flight=host.in_flight + 1, next_at=_turn_start(host, delay_s, now) + delay_s)
+def grant_lease(host: HostState, rules: FrontierRules, now: float, jitter: float = 0.5) -> HostState:
+    """The host after one request was handed out at ``now``; ``jitter`` as for :func:`draw_delay`."""
+    start = _turn_start(host, delay_in_force(host, rules), now)
+    return replace(host, in_flight=host.in_flight + 1, next_at=start + draw_delay(host, rules, jitter))
+
+
+def draw_delay(host: HostState, rules: FrontierRules, jitter: float) -> float:
+    """Seconds from a turn to the next one: the delay in force, or drawn around it.
+
+    By ``jitter`` in [0, 1), what the operator asks for is drawn from half to one and a half of it, which is
+    right on average; what the host asks for is never undercut.
+    """
+    if not rules.random_delay or host.is_free:
+        return delay_in_force(host, rules)
+    return max(_own_delay(host, rules) * (0.5 + jitter), host.crawl_delay_s or 0.0, host.pace_s)
 
 
 def _turn_start(host: HostState, delay_s: float, now: float) -> float:
@@ -194,7 +217,7 @@ def start_by(host: HostState, rules: FrontierRules, now: float) -> float:
     delay_s = delay_in_force(host, rules)
     slack_s = delay_s * LATE_SHARE
     if (
-        delay_s <= 0 or rules.per_host == 1 or delay_s <= host.pace_s
+        delay_s <= 0 or slots_of(host, rules) == 1 or delay_s <= host.pace_s
     ):  # a pace is found by trying, not asked for
         slack_s = max(LATE_FLOOR_S, slack_s)
     return _turn_start(host, delay_s, now) + slack_s
@@ -237,7 +260,7 @@ def settle_lease(
         host = _put_on_hold(host, rules, signal, now=now, jitter=jitter, mark=mark)
     # The real start corrects the grant's, if it was later than what may be caught up, or the delay has become
     # longer: what lies between two starts is never less than what is always kept of a delay.
-    delay_s = delay_in_force(host, rules)
+    delay_s = draw_delay(host, rules, 0.0)
     if host.next_at < signal.started_at + delay_s * (1.0 if host.crawl_delay_s else KEPT_SHARE):
         host = replace(host, next_at=signal.started_at + delay_s)
     return host
@@ -261,7 +284,7 @@ def _give_turn_back(host: HostState, rules: FrontierRules, signal: HostSignal, n
 
 def _adapt_delay(host: HostState, rules: FrontierRules, signal: HostSignal) -> HostState:
     """Follow the response time: half-way to the last latency; a failure never makes the delay shorter."""
-    if host.is_paced or rules.delay_s is not None or signal.latency_s is None:
+    if is_delay_set(host, rules) or signal.latency_s is None:
         return host
     current = host.delay_s or rules.initial_delay_s
     wanted = (current + signal.latency_s) / 2

@@ -17,6 +17,7 @@ from gossamer.core.requests import Entry, Request
 from gossamer.core.results import Verdict, VisitResult
 from gossamer.core.text import format_count
 from gossamer.policy import urls
+from gossamer.policy.credentials import has_credentials
 
 STATUSES = frozenset({301, 302, 303, 307, 308})
 CREDENTIALS = frozenset({"authorization", "cookie", "proxy-authorization"})
@@ -46,6 +47,8 @@ def follow_redirect(request: Request, url: str, status: int, location: str, *, l
     target = urls.join_url(url, location) if location.strip() else None
     if target is None or urls.canonicalise_url(target) is None:  # no URL, another scheme, longer than any URL
         raise FetchError(Fault.BAD_REDIRECT, f"status {status} with the Location {location[:200]!r}")
+    if "@" in target and has_credentials(target):  # a page has no say in who asks
+        target = urls.canonicalise_url(target) or target
     method, body = _method_and_body(request, status)
     headers, auth = request.headers, request.auth
     if request.body and not body:

@@ -11,8 +11,9 @@ from email.utils import parsedate_to_datetime
 from gossamer.core.errors import Fault
 from gossamer.core.hosts import FrontierRules, HostSignalKind
 from gossamer.core.record import Record
-from gossamer.core.requests import Lease
+from gossamer.core.requests import Entry, Lease
 from gossamer.core.results import Verdict
+from gossamer.policy.domains import find_domain
 from gossamer.policy.faults import FAULTS, FaultKind
 
 REFUSALS_OF_A_PAGE = 3
@@ -75,14 +76,21 @@ def decide_retry(
     if _is_hosts(fault, lease):
         return _retry_later(fault, lease, rules, now=now, jitter=jitter, retry_after_s=retry_after_s)
     may_pass = kind in _MAY_PASS or is_unanswered(fault, lease)
-    most = lease.entry.request.max_retries
-    if may_pass and lease.failures < (rules.max_retries if most is None else most):
+    if may_pass and lease.failures < most_retries(lease.entry, rules):
         nth = lease.failures + 1 + is_unanswered(fault, lease)  # others go before it: see `_later`
         wait = backoff_s(nth, rules, jitter)
         if retry_after_s is not None:
             wait = max(wait, min(max(retry_after_s, 0.0), rules.retry_after_cap_s))
         return RetryDecision(verdict=Verdict.RETRY, due_at=now + wait)
     return RetryDecision(verdict=Verdict.DEAD)
+
+
+def most_retries(entry: Entry, rules: FrontierRules) -> int:
+    """How many failures may be charged to a request: by itself, else the rules of its domain, or of all."""
+    if entry.request.max_retries is not None:
+        return entry.request.max_retries
+    own = find_domain(rules.domains, entry.host) if rules.domains else None
+    return rules.max_retries if own is None or own.max_retries is None else own.max_retries
 
 
 def is_unanswered(fault: Fault, lease: Lease) -> bool:

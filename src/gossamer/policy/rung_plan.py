@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from gossamer.core.requests import Request
 from gossamer.core.rungs import AUTO
+from gossamer.policy.domains import find_domain
 
 
 class RungPlan:
@@ -88,13 +89,4 @@ class RungPlan:
 
     def _said_of(self, host: str) -> str | tuple[str, ...] | None:
         """What the settings say of a host (``name`` or ``name:port``), or of the domain that it is in."""
-        if host in self._hosts:
-            return self._hosts[host]
-        if host.startswith("["):
-            return self._hosts.get(host.partition("]")[0] + "]")
-        name = host.partition(":")[0]
-        while name:
-            if name in self._hosts:
-                return self._hosts[name]
-            name = name.partition(".")[2]
-        return None
+        return find_domain(self._hosts, host)

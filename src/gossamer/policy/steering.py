@@ -19,11 +19,15 @@ def changes_delays(before: FrontierRules, after: FrontierRules) -> bool:
 
 def changes_room(before: FrontierRules, after: FrontierRules) -> bool:
     """Whether by other rules other hosts have room."""
-    return (before.per_host, before.max_pages_per_host) != (after.per_host, after.max_pages_per_host)
+    return _room_of(before) != _room_of(after)
 
 
-def _delays_of(rules: FrontierRules) -> tuple[float | None, float, float, float]:
-    return rules.delay_s, rules.min_delay_s, rules.max_delay_s, rules.initial_delay_s
+def _room_of(rules: FrontierRules) -> tuple[object, ...]:
+    return rules.per_host, rules.max_pages_per_host, rules.domains
+
+
+def _delays_of(rules: FrontierRules) -> tuple[object, ...]:
+    return rules.delay_s, rules.min_delay_s, rules.max_delay_s, rules.initial_delay_s, rules.domains
 
 
 def move_turn(host: HostState, rules: FrontierRules, now: float) -> HostState:

@@ -10,6 +10,7 @@ from gossamer.core.hosts import FrontierRules
 from gossamer.core.jobs import HostReport, Job
 from gossamer.core.record import FieldMeaning, Record, Time
 from gossamer.observe.silent_hosts import waiting_for
+from gossamer.policy.domains import adopt_domain
 from gossamer.policy.politeness import delay_in_force, is_silent
 from gossamer.wiring.backends import Backends
 
@@ -48,7 +49,8 @@ async def list_hosts(backends: Backends, job: Job, limit: int) -> HostPage:
 
 def _with_delay(report: HostReport, rules: FrontierRules) -> HostReport:
     """A host with the delay that is in force."""
-    return replace(report, state=replace(report.state, delay_s=delay_in_force(report.state, rules)))
+    state = adopt_domain(report.state, report.host, rules)
+    return replace(report, state=replace(state, delay_s=delay_in_force(state, rules)))
 
 
 def _status_of(report: HostReport) -> HostStatus:

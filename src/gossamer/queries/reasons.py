@@ -13,6 +13,7 @@ LEFT_OUT = {
     "scheme": "neither http nor https",
     "too_long": "too long",
     "bad_url": "that are not URLs",
+    "credentials": "with a user or a password in the URL",
     "invalid": "that cannot be read as URLs",
     "too_many": "beyond the limit of parse.max_links per page",
     "not_due": "to pages that are known and not due",

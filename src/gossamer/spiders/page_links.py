@@ -6,9 +6,12 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypedDict, cast
 
+from gossamer.core.drops import DropKind
 from gossamer.core.errors import UsageError
+from gossamer.core.redaction import hide_userinfo
 from gossamer.parse.links import PageLinks, join_links
 from gossamer.parse.selectors import Selector
+from gossamer.policy.credentials import has_credentials
 from gossamer.policy.link_filter import LinkFilter, Patterns, Texts, make_link_filter, texts_of
 from gossamer.policy.urls import UrlJoiner
 
@@ -111,6 +114,25 @@ def read_links(links: Iterable[str | Selector], options: LinkOptions = _NONE) ->
             yield found
         else:
             yield from _links_within(link, tags, attrs) or [found]
+
+
+class LinkCredentialsError(ValueError):
+    """A link has a user or a password in its URL."""
+
+
+def check_link(url: str) -> str:
+    """The absolute URL of a link. Raises :class:`LinkCredentialsError`: a page has no say in who asks."""
+    if "@" in url and has_credentials(url):
+        raise LinkCredentialsError(
+            f"the link {hide_userinfo(url)} has a user or a password in it: links of pages are not followed "
+            "so; if it is yours to send, write Request(url, auth=(user, password))"
+        )
+    return url
+
+
+def drop_reason_of(error: ValueError) -> str:
+    """By what a link is counted that could not be followed."""
+    return DropKind.LINK.key_of("credentials" if isinstance(error, LinkCredentialsError) else "bad_url")
 
 
 def read_link(link: str | Selector, attrs: Sequence[str] = _ATTRS) -> RawLink:

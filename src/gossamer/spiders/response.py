@@ -304,7 +304,7 @@ class Response(SavedPage, PageContent):
         href = None if url is None else page_links.read_link(url)[0]
         if href is None:
             raise ValueError(f"{url!r} on {self.url} has no href to follow")
-        return Request(self.urljoin(href), callback, **options)
+        return Request(page_links.check_link(self.urljoin(href)), callback, **options)
 
     def follow_all(
         self,
@@ -344,8 +344,8 @@ class Response(SavedPage, PageContent):
                 continue
             try:
                 request = self.follow(href, callback, **options)
-            except ValueError:
-                self._count_dropped(_BAD_URL)
+            except ValueError as error:
+                self._count_dropped(page_links.drop_reason_of(error))
                 continue
             if accepts is None or accepts(request.url):
                 yield request
@@ -361,7 +361,7 @@ class Response(SavedPage, PageContent):
             url = attributes.get("href") or attributes.get("src") or page_links.text_as_link(url) or ""
         if not url:
             raise ValueError(f"an element on {self.url} has neither href nor src: it names no file")
-        return Request(self.urljoin(url), saves=Saving(name=name), **options)
+        return Request(page_links.check_link(self.urljoin(url)), saves=Saving(name=name), **options)
 
     def form(self, data: Filling | None = None, callback: Any = None, **options: Any) -> Request:
         """A request that sends a form of this page; what ``data`` does not name is sent as the page has it.

@@ -19,6 +19,7 @@ from gossamer.core.drops import DropKind
 from gossamer.core.requests import Request
 from gossamer.parse.sitemap import SitemapEntry, SitemapReader
 from gossamer.policy import urls
+from gossamer.policy.credentials import has_credentials
 from gossamer.policy.lastmod import read_lastmod, read_priority
 from gossamer.policy.robots import RobotsRules, interpret_response
 from gossamer.policy.scope import Scope
@@ -103,6 +104,8 @@ class SitemapSpider(Spider):
         url = location.url
         if _site_of(url) not in hosts and not self._is_named(url):
             return "other_host"
+        if has_credentials(url):
+            return "credentials"
         if location.is_sitemap:
             if level >= self.sitemap_levels:
                 return "too_deep"

@@ -47,6 +47,7 @@ class JobPlan(msgspec.Struct, frozen=True, kw_only=True):
     secrets: tuple[str, ...] = ()  # the names of the others
     headers: tuple[str, ...] = ()  # the names of those in ``http.headers`` that carry secrets
     options: tuple[tuple[str, str], ...] = ()  # of stages, those that carry secrets: the stage and the name
+    domains: tuple[tuple[str, str], ...] = ()  # settings that carry secrets: the domain and the name
     has_proxies: bool = False  # requests go through proxies, which each worker has of its own
     settings: str = "{}"  # settled, as JSON, without what is each machine's own
     fleet: str = "default"  # whose supervisor looks after it
@@ -63,6 +64,7 @@ def plan_of(target: str, arguments: Mapping[str, str], settings: Settings, found
         secrets=tuple(name for name in arguments if is_secret(name)),
         headers=tuple(name for name in settings.http.headers if is_credential(name)),
         options=tuple(_secret_options(settings.pipeline.options)),
+        domains=tuple(_secret_domain_settings(settings)),
         has_proxies=settings.proxies.are_there,
         settings=settings_to_keep(settings),
         fleet=settings.cluster.fleet,
@@ -82,6 +84,8 @@ def settings_to_keep(settings: Settings) -> str:
         said["proxies"].pop(name)
     headers = said["http"]["headers"]
     said["http"]["headers"] = {k: v for k, v in headers.items() if not is_credential(k)}
+    for domain, name in _secret_domain_settings(settings):
+        said["domain"][domain].pop(name)
     said["scrapy"] = {name: value for name, value in said["scrapy"].items() if not is_secret(name)}
     for stage, option in _secret_options(settings.pipeline.options):
         said["pipeline"]["options"][stage].pop(option)
@@ -106,6 +110,7 @@ def settings_under(plan: JobPlan, own: Settings) -> Settings:
     said["http"] = {**said.get("http", {}), "headers": {**here["http"]["headers"], **said["http"]["headers"]}}
     said["proxies"] = {**said.get("proxies", {}), **{name: here["proxies"][name] for name in OWN_PROXIES}}
     said["pipeline"] = {**said.get("pipeline", {}), "options": _options_under(plan, said, own)}
+    said["domain"] = _domains_under(plan, said, own)
     said["processes"] = 1
     return load_settings(env={}, spider=said).settings
 
@@ -118,6 +123,34 @@ def _options_under(plan: JobPlan, said: dict[str, Any], own: Settings) -> dict[s
         if name in here.get(stage, {}):
             options.setdefault(stage, {})[name] = here[stage][name]
     return options
+
+
+def _domains_under(plan: JobPlan, said: dict[str, Any], own: Settings) -> dict[str, dict[str, Any]]:
+    """The settings of domains: those of the crawl, and of this machine what the plan does not hold."""
+    domains = {domain: _without_nothing(given) for domain, given in said.get("domain", {}).items()}
+    here = to_document(own.domain)
+    for domain, name in plan.domains:
+        if (value := here.get(domain, {}).get(name)) not in (None, {}):
+            domains.setdefault(domain, {})[name] = value
+    return domains
+
+
+def _without_nothing(given: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _secret_domain_settings(settings: Settings) -> list[tuple[str, str]]:
+    """The settings of domains that carry secrets: the domain and the name of each."""
+    return [
+        (domain, name)
+        for domain, own in settings.domain.items()
+        for name, has_secret in (
+            ("auth", own.auth is not None),
+            ("cookies", bool(own.cookies)),
+            ("headers", any(map(is_credential, own.headers))),
+        )
+        if has_secret
+    ]
 
 
 def _secret_options(options: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, str]]:
@@ -170,6 +203,13 @@ def check_options(plan: JobPlan, own: Settings) -> None:
         raise UsageError(f"{_options_not_kept(missing)} for this worker")
 
 
+def check_domains(plan: JobPlan, own: Settings) -> None:
+    """Raises ``UsageError`` when this machine lacks a domain's secret that the crawl was submitted with."""
+    here = set(_secret_domain_settings(own))
+    if missing := [one for one in plan.domains if one not in here]:
+        raise UsageError(f"{_domains_not_kept(missing)} for this worker")
+
+
 def check_proxies(plan: JobPlan, own: Settings) -> None:
     """Raises ``UsageError`` when this machine has no proxies, and the crawl was submitted with some."""
     if plan.has_proxies and not own.proxies.are_there:
@@ -185,6 +225,8 @@ def fleet_notes(plan: JobPlan) -> list[str]:
         said.append(f"{_headers_not_kept(plan.headers)} for every worker, {_AS_IN}")
     if plan.options:
         said.append(f"{_options_not_kept(plan.options)} for every worker")
+    if plan.domains:
+        said.append(f"{_domains_not_kept(plan.domains)} for every worker")
     if plan.has_proxies:
         said.append(f"{_PROXIES_NOT_KEPT} for every worker")
     if plan.has_closed:
@@ -207,6 +249,11 @@ def _headers_not_kept(names: Iterable[str]) -> str:
 def _options_not_kept(options: Iterable[tuple[str, str]]) -> str:
     names = ", ".join(f"pipeline.options.{stage}.{name}" for stage, name in options)
     return f"options of stages that carry secrets are not kept with a job: set {names}"
+
+
+def _domains_not_kept(domains: Iterable[tuple[str, str]]) -> str:
+    names = ", ".join(f"domain.{domain}.{name}" for domain, name in domains)
+    return f"settings of domains that carry secrets are not kept with a job (but auth_env is): set {names}"
 
 
 def version_of(found: CrawlTarget) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack, ExitStack
 from importlib import import_module
 from types import ModuleType
@@ -28,12 +28,10 @@ from gossamer.engine.store_then_settle import SplitCommitter
 from gossamer.engine.trap_meter import TrapMeter
 from gossamer.fetch.guard import AddressGuard
 from gossamer.fetch.http.limits import HttpOptions
-from gossamer.fetch.robots_cache import RobotsCache
 from gossamer.fetch.sessions.shared_cookies import SharedCookieStore
 from gossamer.fetch.trusted_hosts import TrustedHosts
 from gossamer.observe.multi_sink import MultiSink
 from gossamer.policy import urls
-from gossamer.policy.credentials import authorizations_for
 from gossamer.ports.committer import Committer
 from gossamer.ports.fetcher import Fetcher
 from gossamer.ports.frontier import Frontier
@@ -56,7 +54,7 @@ from gossamer.wiring.job_choice import choose_job, take_up_changes
 from gossamer.wiring.metrics import watched_committer
 from gossamer.wiring.page_tasks import add_keepers, due_requests, screenshots_of
 from gossamer.wiring.pipelines import pipeline_of
-from gossamer.wiring.routing import RouteParts, begin_spending, open_ways
+from gossamer.wiring.routing import RouteParts, begin_spending, open_ways, robots_gate_of
 from gossamer.wiring.rules import (
     admission_of,
     block_rules_of,
@@ -90,7 +88,6 @@ class CrawlParts(Record, frozen=True):
     resumed: bool
     closing: AsyncExitStack
     guard: AddressGuard
-    authorizations: Mapping[str, str]  # for the origins of start URLs with user and password
     settings: Settings  # with what a person changed of the job
     archive: JobArchive | None = None  # of this process
     hooks: SpiderHooks | None = None  # what requests and answers pass
@@ -115,7 +112,6 @@ class CrawlParts(Record, frozen=True):
                     raise UsageError(
                         f"{method}() of the spider {spider.name!r} gave {request!r}, which is not a Request"
                     )
-                self._check_credentials(spider, request.url)
                 self.guard.trust_host(urls.hostname_of(request.url))
                 yield request
         except (OperatorError, GeneratorExit):
@@ -129,15 +125,6 @@ class CrawlParts(Record, frozen=True):
     def due_requests(self) -> AsyncIterator[Request]:
         """The requests of known pages that are due, where the crawl comes back; nobody named their hosts."""
         return due_requests(self.settings, self.backends, self.parts)
-
-    def _check_credentials(self, spider: Spider, url: str) -> None:
-        """Raise ``UsageError`` for a user and a password that would be dropped in silence."""
-        for origin in authorizations_for([url]):
-            if origin not in self.authorizations:
-                raise UsageError(
-                    f"start() of the spider {spider.name!r} gave a URL with user and password at {origin}: "
-                    "write it into start_urls, or give the Request headers with an Authorization"
-                )
 
     async def close_steps(self) -> list[str]:
         """Close pipelines and hooks; tracebacks of those that fail. Idempotent."""
@@ -227,7 +214,7 @@ async def assemble_worker(
             store=backends.store,
             series=backends.series,
             fetcher=fetcher,
-            robots=_make_robots_gate(settings, fetcher, backends),
+            robots=robots_gate_of(settings, fetcher, backends.requests.shared, backends.clock),
             extractor=extractor_of(settings, target, opening.enter_context(ExitStack()), ways.hooks),
             pipeline=pipeline,
             admission=_make_admission(ways, router, meter),
@@ -241,7 +228,7 @@ async def assemble_worker(
         )
         parts = traced_parts(settings.traces, replace(parts, login=_open_login(ways, parts)))
         parts = await add_keepers(settings, target, backends, parts)
-        rest = (resumed, opening.pop_all(), ways.guard, target.authorizations, settings)
+        rest = (resumed, opening.pop_all(), ways.guard, settings)
         return CrawlParts(parts, _shift_options(ways), pipeline, backends, *rest, ways.archive, ways.hooks)
 
 
@@ -356,16 +343,6 @@ async def _open_pipeline(settings: Settings, target: CrawlTarget, opening: Async
     return pipeline
 
 
-def _make_robots_gate(settings: Settings, fetcher: Fetcher, backends: Backends) -> RobotsCache:
-    return RobotsCache(
-        fetcher,
-        backends.requests.shared,
-        backends.clock,
-        user_agent=settings.user_agent,
-        obey=settings.robots,
-    )
-
-
 def _make_admission(ways: RouteParts, router: Router, meter: TrapMeter | None) -> Admission:
     return admission_of(
         ways.settings,
@@ -376,6 +353,7 @@ def _make_admission(ways: RouteParts, router: Router, meter: TrapMeter | None) -
         meter=meter,
         spending=ways.spending,
         clock=ways.clock,
+        authorized=ways.authorizations.keys(),
     )
 
 

@@ -19,7 +19,6 @@ from gossamer.engine.admission import Admission
 from gossamer.engine.parts import ShiftOptions, VisitParts
 from gossamer.fetch.guard import AddressGuard
 from gossamer.fetch.http.limits import HttpOptions
-from gossamer.fetch.robots_cache import RobotsCache
 from gossamer.fetch.sessions.shared_cookies import SharedCookieStore
 from gossamer.frontier.memory.frontier import MemoryFrontier
 from gossamer.observe.log import LogSink
@@ -35,7 +34,7 @@ from gossamer.targets.discovery import CrawlTarget
 from gossamer.wiring.extractors import extractor_of
 from gossamer.wiring.hooks import open_hooks
 from gossamer.wiring.pipelines import pipeline_of
-from gossamer.wiring.routing import RouteParts, open_ways
+from gossamer.wiring.routing import RouteParts, open_ways, robots_gate_of
 from gossamer.wiring.rules import block_rules_of, rules_of, scope_of, trusted_hosts, url_options_of
 from gossamer.wiring.sessions import login_gate_of
 from gossamer.wiring.trap_rules import trap_rules_of
@@ -109,7 +108,7 @@ async def wire_preview(
         parts = VisitParts(
             rules=rules,
             fetcher=fetcher,
-            robots=RobotsCache(fetcher, shared, clock, user_agent=settings.user_agent, obey=settings.robots),
+            robots=robots_gate_of(settings, fetcher, shared, clock),
             extractor=extractor,
             pipeline=pipeline,
             admission=admission,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from gossamer.config.settings import Settings
@@ -12,10 +13,11 @@ from gossamer.core.errors import MissingServiceError
 from gossamer.core.jobs import Job
 from gossamer.core.record import Record
 from gossamer.core.requests import Request
-from gossamer.core.rungs import BROWSER_WAY, way_of
+from gossamer.core.rungs import AUTO, BROWSER_WAY, way_of
 from gossamer.core.shifts import BROWSER_LANE, PAGE_LANE
 from gossamer.engine.fixed_router import FixedRouter
 from gossamer.fetch.guard import AddressGuard
+from gossamer.fetch.robots_cache import RobotsCache
 from gossamer.fetch.routing.budgeted import BudgetFetcher, BudgetRouter
 from gossamer.fetch.routing.dispatch import RoutedFetcher
 from gossamer.fetch.routing.spending import SpendingMeter
@@ -84,6 +86,8 @@ async def open_ways(parts: RouteParts, opening: AsyncExitStack) -> tuple[Fetcher
     if parts.trust is not None:
         own = TrustingFetcher(own, parts.guard, parts.trust)
     own = with_request_hooks(own, parts.hooks)
+    if parts.settings.domain and own.touches_network:
+        own = _domains_room().with_domains(own, parts.settings, parts.cookies, parts.clock)
     if parts.settings.cache.on and own.touches_network and not parts.job.is_fleet:
         room = import_module("gossamer.wiring.cache")  # with the archive, which most crawls do without
         own = await room.open_cache(parts.settings, parts.target, parts.clock, own)
@@ -113,10 +117,33 @@ def plan_of(settings: Settings, target: CrawlTarget) -> RungPlan:
     return RungPlan(
         ladder.rungs,
         choice=settings.fetch,
-        hosts=ladder.hosts,
+        hosts={**_rungs_by_domain(settings), **ladder.hosts},
         by_callback=rung_of_callback if by_callback else None,
         named=by_callback.values(),
     )
+
+
+def _rungs_by_domain(settings: Settings) -> dict[str, str | tuple[str, ...]]:
+    """The rungs that the settings name for single domains."""
+    said = settings.domain.items()
+    return {domain: own.fetch for domain, own in said if own.fetch is not None and own.fetch != AUTO}
+
+
+def robots_gate_of(settings: Settings, fetcher: Fetcher, shared: SharedState, clock: Clock) -> RobotsCache:
+    """What asks robots.txt, where the settings want that."""
+    return RobotsCache(
+        fetcher,
+        shared,
+        clock,
+        user_agent=settings.user_agent,
+        obey=settings.robots,
+        obeys_at=_domains_room().obeys_at(settings) if settings.domain else None,
+    )
+
+
+def _domains_room() -> ModuleType:
+    """What knows the settings of single domains, which most crawls have none of."""
+    return import_module("gossamer.wiring.domains")
 
 
 def rungs_by_callback(spider: Spider) -> Mapping[str, str]:

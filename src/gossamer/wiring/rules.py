@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -11,7 +11,7 @@ from gossamer.config.layers import load_settings
 from gossamer.config.option import SettingOption
 from gossamer.config.settings import Settings
 from gossamer.core.errors import SettingError
-from gossamer.core.hosts import FrontierRules
+from gossamer.core.hosts import DomainRules, FrontierRules
 from gossamer.core.jobs import Job
 from gossamer.core.shifts import BROWSER_LANE, EXTRACT_LANE, PAGE_LANE
 from gossamer.engine.admission import Admission
@@ -47,11 +47,23 @@ def rules_of(settings: Settings, *, touches_network: bool = True) -> FrontierRul
         max_pages=settings.max_pages,
         max_pages_per_host=settings.max_pages_per_host,
         max_depth=settings.max_depth,
+        random_delay=settings.random_delay,
+        domains=_domain_rules_of(settings) if settings.domain and touches_network else {},
     )
+
+
+def _domain_rules_of(settings: Settings) -> dict[str, DomainRules]:
+    """What the settings ask of single domains, as far as a frontier keeps to it."""
+    said = {
+        domain.lower(): DomainRules(delay_s=own.delay, per_host=own.per_host, max_retries=own.max_retries)
+        for domain, own in settings.domain.items()
+    }
+    return {domain: rules for domain, rules in said.items() if rules != DomainRules()}
 
 
 _RULES = {
     "delay": ("delay_s",),
+    "random_delay": ("random_delay",),
     "min_delay": ("min_delay_s", "initial_delay_s"),
     "max_delay": ("max_delay_s", "initial_delay_s"),
     "per_host": ("per_host",),
@@ -133,11 +145,13 @@ def admission_of(
     meter: TrapMeter | None = None,
     spending: SpendingMeter | None = None,
     clock: Clock | None = None,
+    authorized: Collection[str] = (),
 ) -> Admission:
     """What decides which requests of a job are accepted; ``lanes`` are those that somebody serves.
 
     Where there are several, ``router`` knows on which of them a request waits. ``meter`` knows traps,
-    ``spending`` the budgets of patterns. ``clock`` is the frontier's.
+    ``spending`` the budgets of patterns. ``clock`` is the frontier's, ``authorized`` are the origins of start
+    URLs with credentials.
     """
     return Admission(
         scope_of(settings, spider),
@@ -151,6 +165,7 @@ def admission_of(
         lane_for=router.lane_for if router is not None and BROWSER_LANE in lanes else None,
         takes_files=settings.replay.job is None,  # an archive has none
         now=None if clock is None else clock.now,
+        authorized=authorized,
     )
 
 

@@ -13,6 +13,7 @@ from gossamer.config.layers import find_project, load_settings
 from gossamer.config.option import SettingOption, read_option
 from gossamer.config.settings import Settings, setting_fields
 from gossamer.core.errors import SettingError
+from gossamer.runtime.known_secrets import hide_secrets
 
 
 def load(*overrides, env=None, spider=None, start=None):
@@ -396,3 +397,57 @@ def test_the_name_of_a_variable_is_shown_and_a_key_is_refused():
         with pytest.raises(SettingError, match="the environment variable that holds it in key_env") as caught:
             load("gateways.mine.template=zyte", said)
         assert "hunter2" not in str(caught.value)
+
+
+DOMAINS = """
+[domain."shop.example"]
+delay = 3
+auth = ["me", "s3cret-word"]
+cookies = { sid = "s3cret-word" }
+[domain.other.example]
+per_host = 4
+[domain."127.0.0.1:8085"]
+headers = { X-Shop = "a" }
+"""
+
+
+def test_domains_have_settings_of_their_own(tmp_path):
+    start = project(tmp_path, DOMAINS)
+    loaded = load(
+        "domain.shop.example.delay=5", spider={"domain": {"shop.example": {"robots": False}}}, start=start
+    )
+    shop, other = loaded.settings.domain["shop.example"], loaded.settings.domain["other.example"]
+    assert (shop.delay, shop.robots, shop.cookies, other.per_host) == (5.0, False, {"sid": "s3cret-word"}, 4)
+    assert shop.auth == "Basic bWU6czNjcmV0LXdvcmQ="
+    assert loaded.settings.domain["127.0.0.1:8085"].headers == {"X-Shop": "a"}
+    delay = loaded.explain_setting("domain.shop.example.delay")
+    assert (delay.value, delay.layer, delay.overridden) == (
+        5.0,
+        "command line",
+        ((str(tmp_path / "gossamer.toml"), 3),),
+    )
+    assert loaded.explain_setting("domain.shop.example.auth").value == "***"
+    assert loaded.explain_setting("domain.shop.example.cookies").value == {"sid": "***"}
+    assert hide_secrets("s3cret-word bWU6czNjcmV0LXdvcmQ=") == "*** ***"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('[domain."shop.example"]\ndealy = 3', "did you mean 'domain.shop.example.delay'?"),
+        (
+            '[domain."shop.example"]\ndelay = "x"',
+            "domain.shop.example.delay = 'x' .*: should be a valid",
+        ),
+        ('[domain."shop.example"]\nauth = 3', r"auth must be \(user, password\), or a token"),
+        ('[domain."shop.example"]\ncookies = "s3cret"', r"cookies = '\*\*\*' .* a dict of values by name"),
+        ('[domain."shop.example"]\nauth_env = "s3cret-word"', "the name of an environment variable"),
+        ('[domain."sh op"]\ndelay = 3', "'sh op' is not a host"),
+        ("[domain]\ndelay = 3", "did you mean 'domain.NAME.delay'?"),
+        ('[domian."shop.example"]\ndelay = 3', "did you mean the section 'domain'?"),
+    ],
+)
+def test_what_is_wrong_with_a_domain_is_named(text, said, tmp_path):
+    with pytest.raises(SettingError, match=said) as caught:
+        load(start=project(tmp_path, text))
+    assert "s3cret" not in str(caught.value)

@@ -37,7 +37,7 @@ answers[4] = string.format('%.17g', delay_in_force(h, rules))
 answers[5] = string.format('%.17g', next_pause_s(h, rules))
 answers[6] = startable(h, rules, case.waiting, now)
 answers[7] = string.format('%.17g', ready_since(h))
-grant(h, rules, now)
+grant(h, rules, now, case.draw)
 tell()
 settle_host(h, rules, signal, now, case.is_page, case.jitter, case.mark)
 tell()
@@ -71,6 +71,7 @@ def drawn(rng):
         max_silences=rng.choice([1, 3]),
         host_patience_s=rng.choice([0.0, 4.0, 21_600.0]),
         backoff_cap_s=rng.choice([5.0, 300.0]),
+        random_delay=rng.random() < 0.3,
     )
     host = HostState(
         next_at=moment(),
@@ -95,6 +96,8 @@ def drawn(rng):
         is_free=rng.random() < 0.2,
         taken=rng.choice([0, 0, 1, 3]),
         look_at=rng.choice([0.0, 0.0, moment()]),
+        own_delay_s=rng.choice([None, None, 0.0, 1.5]),
+        own_slots=rng.choice([None, None, 1, 4]),
     )
     signal = HostSignal(
         kind=rng.choice(list(HostSignalKind)),
@@ -124,6 +127,7 @@ async def test_lua_and_python_decide_alike(server):
     for _ in range(1500):
         now, rules, host, signal = drawn(rng)
         is_page, jitter, nth = rng.random() < 0.5, rng.random(), rng.randrange(1, 80)
+        draw = rng.random()
         mark = politeness.mark_of(rng.choice([7, 8 - 2**40]), rng.choice([0, 1, 2]))
         order = HostOrder(
             command=rng.choice(list(HostCommand)),
@@ -137,6 +141,7 @@ async def test_lua_and_python_decide_alike(server):
             | {"kind": kinds[signal.kind]},
             "is_page": is_page,
             "jitter": jitter,
+            "draw": draw,
             "nth": nth,
             "mark": mark,
             "waiting": rng.randrange(5),
@@ -151,7 +156,7 @@ async def test_lua_and_python_decide_alike(server):
         expected.append(politeness.next_pause_s(host, rules))
         expected.append(politeness.count_startable(host, rules, case["waiting"], now))
         expected.append(politeness.ready_since(host))
-        after = politeness.grant_lease(host, rules, now)
+        after = politeness.grant_lease(host, rules, now, draw)
         expected += told(after)
         after = politeness.settle_lease(
             after, rules, signal, now=now, is_page=is_page, jitter=jitter, mark=mark

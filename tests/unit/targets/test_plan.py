@@ -9,6 +9,7 @@ from gossamer.config.settings import Settings
 from gossamer.core.errors import StorageError, UsageError
 from gossamer.targets.discovery import find_target
 from gossamer.targets.plan import (
+    check_domains,
     check_headers,
     check_options,
     check_proxies,
@@ -95,6 +96,28 @@ def test_headers_that_carry_secrets_come_from_the_worker():
     own = settings(http={"headers": {"Authorization": "mine", "x-api-token": "mine"}})
     check_headers(plan, own)
     assert settings_under(plan, own).http.headers["Authorization"] == "mine"
+
+
+def test_secrets_of_domains_come_from_the_worker():
+    domain = {
+        "shop.example": {"auth": ["me", SECRET], "delay": 2.0, "per_host": 3},
+        "api.example": {"cookies": {"sid": SECRET}, "headers": {"X-Api-Token": SECRET}},
+        "b.example": {"auth_env": "B_TOKEN", "cookies": {}},
+    }
+    said = settings(domain=domain)
+    packed = planned("https://shop.example/", own=said)
+    assert SECRET.encode() not in packed
+    assert said.domain["shop.example"].auth.encode() not in packed
+    plan = plan_from(packed)
+    told = "domain.shop.example.auth, domain.api.example.cookies, domain.api.example.headers"
+    with pytest.raises(UsageError, match=f"set {told} for this worker"):
+        check_domains(plan, Settings())
+    got = settings_under(plan, Settings()).domain
+    assert (got["shop.example"].delay, got["shop.example"].auth) == (2.0, None)
+    assert got["b.example"].auth_env == "B_TOKEN"
+    check_domains(plan, said)
+    assert settings_under(plan, said).domain == said.domain
+    assert told in fleet_notes(plan)[0]
 
 
 def test_no_password_of_a_url_or_a_server_is_in_it():

@@ -260,7 +260,8 @@ class MemoryFrontier(MemoryLetters):
         _, _, item = heappop(host.queues[lane])
         lease = item.make_lease(self._next_token, self._rules, now, ttl_s)
         self._next_token += 1
-        host.take_turn(self._rules, now, lease.deadline)
+        jitter = self._random.random() if self._rules.random_delay else 0.5
+        host.take_turn(self._rules, now, lease.deadline, jitter)
         item.lease = lease
         self._leased[lease.token] = item
         heappush(self._deadlines, (lease.deadline, lease.token))

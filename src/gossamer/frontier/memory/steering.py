@@ -35,6 +35,8 @@ class SteeredHosts:
         before, self._rules = self._rules, rules
         self._paces.rules = rules
         for host in self._schedule.hosts.values():
+            if before.domains != rules.domains:
+                host.adopt_rules(rules)
             if steering.changes_delays(before, rules):
                 host.state = steering.move_turn(host.state, rules, self._clock.now())
             self._schedule.place_host(host, rules)

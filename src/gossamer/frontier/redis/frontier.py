@@ -98,6 +98,7 @@ class RedisFrontier(RedisLetters):
             new=NewShardOptions(shards, dedup, seen_ttl_s, expected),
         )
         self._random = random.Random(seed)  # noqa: S311 - spreads back-offs, guards nothing
+        self._seeds = random.Random(seed)  # noqa: S311 - delays are drawn by them
         self._jitters: deque[float] = deque()  # drawn, and not used by the call they were drawn for
         self._fence = fence
         self._lives: dict[int, bytes] = {}  # by shard: which life of its server was met
@@ -155,7 +156,14 @@ class RedisFrontier(RedisLetters):
 
     async def _lease_share(self, shard: RedisShard, lane: str, limit: int, ttl_s: float) -> Grant:
         known = self._lives.get(shard.index, b"")
-        asked = (raw_bytes(text_bytes(lane)), limit, ttl_s, raw_bytes(self._owner), raw_bytes(known))
+        asked = (
+            raw_bytes(text_bytes(lane)),
+            limit,
+            ttl_s,
+            raw_bytes(self._owner),
+            raw_bytes(known),
+            self._seeds.random(),
+        )
         _, next_at, expired, leases, life = await shard.run_script("lease", *asked)
         self._check_life(shard, known, life)
         return Grant(

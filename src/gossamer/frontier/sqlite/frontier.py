@@ -92,7 +92,7 @@ class SqliteFrontier:
             expired = moves.take_back(s, s.now, ROUND)
             moves.promote_due(s, key)
             s.hosts.save(s.conn)  # so that their turns are seen
-            leases = moves.hand_out(s, key, limit, ttl_s, self._owner)
+            leases = moves.hand_out(s, key, limit, ttl_s, self._owner, jitter=self._random.random)
             s.hosts.save(s.conn)
             return Grant(leases=leases, next_at=moves.next_at(s, [key]), expired=expired)
 

@@ -38,7 +38,9 @@ Head = tuple[int, int, int, Sequence[Any], Sequence[str]]
 # --------------------------------------------------------------------------- handing out
 
 
-def hand_out(s: FrontierTransaction, lane: str, limit: int, ttl_s: float, owner: str) -> tuple[Lease, ...]:
+def hand_out(
+    s: FrontierTransaction, lane: str, limit: int, ttl_s: float, owner: str, *, jitter: Callable[[], float]
+) -> tuple[Lease, ...]:
     """Lease what may start now to ``owner``, within the job's budget."""
     left = left_in(s, lane)
     limit = limit if left is None else min(limit, left)
@@ -52,7 +54,7 @@ def hand_out(s: FrontierTransaction, lane: str, limit: int, ttl_s: float, owner:
     rows: list[tuple[Any, ...]] = []
     for host in in_turn(hosts, s.rules, s.now):
         head = host.heads.pop()
-        lease = _grant_lease(s, host, head, ttl_s)
+        lease = _grant_lease(s, host, head, ttl_s, jitter() if s.rules.random_delay else 0.5)
         leases.append(lease)
         times = (lease.granted_at, lease.start_by, lease.deadline)
         keys = (s.id, lease.token, head[1], host.id, lane, head[0], head[2])
@@ -136,7 +138,7 @@ def _mend_lines(lines: Iterable[list[str]]) -> list[list[str]]:
     return found
 
 
-def _grant_lease(s: FrontierTransaction, host: SqliteHost, head: Head, ttl_s: float) -> Lease:
+def _grant_lease(s: FrontierTransaction, host: SqliteHost, head: Head, ttl_s: float, jitter: float) -> Lease:
     _, _, fingerprint, (due_at, attempts, failures, throttled, expiries), parts = head
     lease = Lease(
         entry=read_entry(parts, fingerprint, host.name, due_at),
@@ -155,7 +157,7 @@ def _grant_lease(s: FrontierTransaction, host: SqliteHost, head: Head, ttl_s: fl
         is_suspect=politeness.is_suspect(host.state),
     )
     s.next_token += 1
-    host.take_turn(s.rules, s.now, lease.deadline)
+    host.take_turn(s.rules, s.now, lease.deadline, jitter)
     return lease
 
 

@@ -132,6 +132,8 @@ class FrontierTransaction:
         self.hosts.rules = rules
         for number in numbers:
             host = self.hosts.touch_host(number)
+            if before.domains != rules.domains:
+                host.adopt_rules(rules)
             if is_moving:
                 host.state = move_turn(host.state, rules, self.now)
 

@@ -8,6 +8,7 @@ from gossamer.core.lifecycle import JobState, RequestState
 from gossamer.core.shifts import EXTRACT_LANE
 from gossamer.core.text import format_count
 from gossamer.policy import politeness, urls
+from gossamer.policy.domains import adopt_domain
 from gossamer.policy.sentences.errors import words_for
 from gossamer.queries.explain.facts import NumberFormatter, UrlFacts, UrlState
 from gossamer.queries.explain.hold import hold_on
@@ -83,7 +84,8 @@ def _host_budget(facts: UrlFacts, found: KnownRequest) -> str:
 
 def _explain_turn(facts: UrlFacts, found: KnownRequest, show: NumberFormatter) -> list[str]:
     """What its host's politeness says."""
-    host, name, rules = found.host or HostState(), _host_name(facts, found), facts.rules
+    name, rules = _host_name(facts, found), facts.rules
+    host = adopt_domain(found.host or HostState(), name, rules)
     if politeness.is_down(host, rules):
         return [f"The host {name} has not answered for so long that what waits for it is given up, untried."]
     wait_s = host.next_at - facts.now
@@ -127,7 +129,7 @@ def _whose_delay(host: HostState, rules: FrontierRules, delay_s: float) -> str:
         return "robots.txt asks for it"
     if host.pace_s >= delay_s > 0:
         return "it refused faster requests"
-    return "it follows the host's response time" if rules.delay_s is None else "as set"
+    return "as set" if politeness.is_delay_set(host, rules) else "it follows the host's response time"
 
 
 def _host_name(facts: UrlFacts, found: KnownRequest) -> str:

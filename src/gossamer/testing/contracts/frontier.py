@@ -20,6 +20,7 @@ from collections.abc import Mapping
 
 from gossamer.ports.job_frontier import AdminFrontier
 from gossamer.testing.contracts.frontier_checks import (
+    domains,
     due,
     jobs,
     leases,
@@ -33,7 +34,7 @@ from gossamer.testing.contracts.frontier_harness import CHECKS, Check, FrontierS
 
 __all__ = ["AdminFrontier", "Check", "FrontierSubject", "Make", "check_frontier", "frontier_checks"]
 
-MODULES = (queue, ranks, leases, jobs, places, steering, due, sharing)
+MODULES = (queue, ranks, leases, jobs, places, steering, domains, due, sharing)
 """Where the checks are; they register themselves."""
 
 

@@ -1,11 +1,13 @@
--- Frontier.lease. args: {lane, limit, ttl_s, owner, known_life}, limit <= ROUND. Returns the time of the call, next_at
+-- Frontier.lease. args: {lane, limit, ttl_s, owner, known_life, seed}, limit <= ROUND; `seed` is a number in [0, 1) by
+-- which delays are drawn. Returns the time of the call, next_at
 -- (empty: none), the leases taken back and the new ones: each as two strings, what shown_lease says and the request;
 -- and the server's life. In another life than the known one nothing is done.
 
-local lane_name, limit, ttl_s, owner, known_life = unpack(args)
+local lane_name, limit, ttl_s, owner, known_life, seed = unpack(args)
 local life = life_of_server()
 if is_another(life, known_life) then return {exact(now), '', {}, {}, life} end
 local lane = lane_number(lane_name)
+local GOLDEN_RATIO = 0.6180339887498949 -- its multiples are spread evenly over [0, 1)
 
 local function overdue()
   if count.leased == 0 then return {} end
@@ -116,7 +118,7 @@ local function choose(wanted)
     slot.size = slot.size + 1
     if slot[3] > 0 then slot[3] = slot[3] - 1 else slot[4] = slot[4] - 1 end -- `take` sets it right
     picks[#picks + 1] = {h, band, start_by(h, rules, now), standing_of(h), next_pause_s(h, rules), slot}
-    grant(h, rules, now)
+    grant(h, rules, now, (seed + #picks * GOLDEN_RATIO) % 1)
     sharing.take_turn(h, now, now + ttl_s)
     local next_band = best(h, lane)
     if next_band and h.next_at <= now and has_room(h, rules) then

@@ -209,6 +209,26 @@ end
 -- Whether nobody is asked for what waits there (core/hosts.py, FREE).
 local function is_free(name) return string.find(name, '/', 1, true) ~= nil end
 
+-- What the rules say of the longest domain that a host is, or is below (policy/domains.py, find_domain).
+local function pace_of_domain(name)
+  local domains = rules.domains
+  if not domains or not next(domains) then return nil end
+  if domains[name] then return domains[name] end
+  name = string.gsub(name, ':%d+$', '')
+  while not domains[name] do
+    local dot = string.find(name, '.', 1, true)
+    if not dot then return nil end
+    name = sub(name, dot + 1)
+  end
+  return domains[name]
+end
+
+local function adopt_domain(h)
+  local pace = not h.is_free and pace_of_domain(h.name)
+  if pace then h.own_delay_s, h.own_slots = pace.delay_s, pace.per_host end
+  return h
+end
+
 local function has_flag(form, flag) return form % (2 * flag) >= flag end
 
 local function parse_host(key, raw)
@@ -242,7 +262,7 @@ local function parse_host(key, raw)
     known_next_at = 0, known_delay_s = 0, known_hold_until = 0, has_pace = false,
   }
   h.turns = form % 2 == 1 and turns_of(h) or {}
-  return h
+  return adopt_domain(h)
 end
 
 local function load_hosts(keys)
@@ -277,7 +297,7 @@ local function new_host(name)
     known_next_at = 0, known_delay_s = 0, known_hold_until = 0, has_pace = false,
   }
   hosts[h.key] = h
-  return h
+  return adopt_domain(h)
 end
 
 local function touch(h)

@@ -19,6 +19,7 @@ end
 
 local function own_delay(h, rules)
   if h.is_paced then return h.delay_s end
+  if h.own_delay_s then return h.own_delay_s end
   if rules.delay_s then return rules.delay_s end
   local known = h.delay_s ~= 0 and h.delay_s or rules.initial_delay_s
   return min(max(known, rules.min_delay_s), rules.max_delay_s)
@@ -32,9 +33,17 @@ local function delay_in_force(h, rules)
   return max(own_delay(h, rules), h.crawl_delay_s or 0, h.pace_s)
 end
 
+-- Seconds from a turn to the next one: the delay in force, or drawn around what the operator asks for.
+local function draw_delay(h, rules, jitter)
+  if not rules.random_delay or h.is_free then return delay_in_force(h, rules) end
+  return max(own_delay(h, rules) * (0.5 + jitter), h.crawl_delay_s or 0, h.pace_s)
+end
+
+local function slots_of(h, rules) return h.own_slots or rules.per_host end
+
 local function slots_for(h, rules)
   if h.is_free then return UNBOUNDED end
-  return h.troubled_since ~= 0 and 1 or rules.per_host
+  return h.troubled_since ~= 0 and 1 or slots_of(h, rules)
 end
 
 local function has_room_beside(h, rules, taken)
@@ -105,11 +114,11 @@ local function turn(h, delay_s, now)
   return h.next_at >= now - late_s and h.next_at or now
 end
 
-local function grant(h, rules, now)
-  local delay_s = delay_in_force(h, rules)
+local function grant(h, rules, now, jitter)
+  local delay_s = draw_delay(h, rules, jitter)
   change(h)
   h.in_flight = h.in_flight + 1
-  h.next_at = turn(h, delay_s, now) + delay_s
+  h.next_at = turn(h, delay_in_force(h, rules), now) + delay_s
   h.turn_began = h.next_at - delay_s
 end
 
@@ -117,7 +126,7 @@ local function start_by(h, rules, now)
   if h.is_free then return now + UNBOUNDED end
   local delay_s = delay_in_force(h, rules)
   local slack_s = delay_s * LATE_SHARE
-  if delay_s <= 0 or rules.per_host == 1 or delay_s <= h.pace_s then slack_s = max(LATE_FLOOR_S, slack_s) end
+  if delay_s <= 0 or slots_of(h, rules) == 1 or delay_s <= h.pace_s then slack_s = max(LATE_FLOOR_S, slack_s) end
   return turn(h, delay_s, now) + slack_s
 end
 
@@ -138,7 +147,7 @@ do
   end
 
   local function adapt(h, rules, signal)
-    if h.is_paced or rules.delay_s or not signal.latency_s then return end
+    if h.is_paced or h.own_delay_s or rules.delay_s or not signal.latency_s then return end
     local current = h.delay_s ~= 0 and h.delay_s or rules.initial_delay_s
     local wanted = (current + signal.latency_s) / 2
     if signal.kind ~= OK then wanted = max(wanted, current) end
@@ -228,7 +237,7 @@ do
     else
       trouble(h, rules, signal, now, jitter, mark)
     end
-    local delay_s, kept = delay_in_force(h, rules), asks_for_delay(h) and 1 or KEPT_SHARE
+    local delay_s, kept = draw_delay(h, rules, 0), asks_for_delay(h) and 1 or KEPT_SHARE
     if h.next_at < started_at + delay_s * kept then h.next_at = started_at + delay_s end
   end
 end

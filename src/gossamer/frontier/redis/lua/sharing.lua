@@ -221,7 +221,7 @@ do
   local function packed_pace(h, rules, now)
     local is_held, mine, kept, size = is_ordered_hold(h, now), h.mine or new_claim(), {}, 1
     h.mine = mine
-    mine.in_flight, mine.slots = h.in_flight, rules.per_host
+    mine.in_flight, mine.slots = h.in_flight, slots_of(h, rules)
     for _, claim in ipairs(h.claims) do
       if max(claim.till, claim.waits_until, claim.started_at + REMEMBERED_S) > now then
         size = size + 1

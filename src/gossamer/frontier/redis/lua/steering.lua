@@ -31,6 +31,15 @@ end
 
 local MOVING = 'turns:'
 
+-- Whether two rules say other things of a domain.
+local function differ(one, other)
+  for domain, pace in pairs(one or {}) do
+    local known = (other or {})[domain]
+    if not known or known.delay_s ~= pace.delay_s or known.per_host ~= pace.per_host then return true end
+  end
+  return false
+end
+
 -- Other rules, from now on: adds to the fields of META that change. Returns 1 if by them other hosts may have room, or
 -- their turns are others: then every host must be placed anew (place.lua), and until that is done the field `placing`
 -- says so, with MOVING before it if turns are to be moved.
@@ -39,6 +48,7 @@ local function change_rules(packed, changes)
   for _, name in ipairs({'delay_s', 'min_delay_s', 'max_delay_s', 'initial_delay_s'}) do
     moving = moving or new[name] ~= before[name]
   end
+  moving = moving or differ(new.domains, before.domains) or differ(before.domains, new.domains)
   changes[#changes + 1], changes[#changes + 2] = 'rules', packed
   local has_others = new.per_host ~= before.per_host or new.max_pages_per_host ~= before.max_pages_per_host
   if not (moving or has_others) then return 0 end
