@@ -40,6 +40,10 @@ class FeedSpider(Spider):
         """Whether ``callback`` selects in the whole page: ``parse`` reads it part by part."""
         return callback != "parse" and super().selects(callback)
 
+    def watches(self, callback: str) -> bool:
+        """Whether every crawl that comes back asks for pages of ``callback``: for feeds, it does."""
+        return callback == "parse" or super().watches(callback)
+
     async def _take_parts(
         self, response: Response, parts: Iterable[Any], parse_part: Any
     ) -> AsyncIterator[Any]:

@@ -10,6 +10,9 @@ from typing import Any, Self
 
 from gossamer.core.requests import Request
 from gossamer.core.results import FetchResult
+from gossamer.parse.engines import engine_named
+from gossamer.parse.html_engine import HTML
+from gossamer.ports.selector_engine import SelectorEngine
 
 NOWHERE = "http://localhost/"
 """Where a file is said to be whose address nobody knows."""
@@ -31,7 +34,7 @@ _TOP_BYTES = 4096
 class SavedPage:
     """The base of responses: how to make one without fetching anything."""
 
-    def __init__(self, request: Request, fetched: FetchResult) -> None:
+    def __init__(self, request: Request, fetched: FetchResult, *, engine: SelectorEngine = HTML) -> None:
         raise NotImplementedError
 
     @classmethod
@@ -46,6 +49,7 @@ class SavedPage:
         meta: Mapping[str, Any] | None = None,
         cb_kwargs: Mapping[str, Any] | None = None,
         request: Request | None = None,
+        engine: str = "turbohtml",
     ) -> Self:
         """The response that a page would be, to try a callback on it. ::
 
@@ -54,10 +58,12 @@ class SavedPage:
         ``headers`` are those of the answer; with another Content-Type it is no HTML (JSON, XML). ``encoding``
         is the charset that the Content-Type names: by default UTF-8 for text and none for bytes, whose
         charset is then found as for any page. ``meta`` and ``cb_kwargs`` are those of the request, unless a
-        whole ``request`` is given.
+        whole ``request`` is given. ``engine`` is what its selectors work on, as in the setting
+        ``parse.engine``.
         """
         fetched = make_fetched(url, html, "text/html", status=status, headers=headers, encoding=encoding)
-        return cls(request or _request_for(url, meta, cb_kwargs), fetched)
+        request = request or _request_for(url, meta, cb_kwargs)
+        return cls(request, fetched, engine=engine_named(engine))
 
     @classmethod
     def from_file(
@@ -71,6 +77,7 @@ class SavedPage:
         meta: Mapping[str, Any] | None = None,
         cb_kwargs: Mapping[str, Any] | None = None,
         request: Request | None = None,
+        engine: str = "turbohtml",
     ) -> Self:
         """The same of a file, whose suffix says what it is (``.html``, ``.json``, ``.xml``, ...).
 
@@ -82,7 +89,8 @@ class SavedPage:
         kind = _TYPES.get(path.suffix.lower().removeprefix("."), "text/html")
         url = url or find_address(body, path.name)
         fetched = make_fetched(url, body, kind, status=status, headers=headers, encoding=encoding)
-        return cls(request or _request_for(url, meta, cb_kwargs), fetched)
+        request = request or _request_for(url, meta, cb_kwargs)
+        return cls(request, fetched, engine=engine_named(engine))
 
 
 def find_address(body: bytes, name: str) -> str:

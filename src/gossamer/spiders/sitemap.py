@@ -21,6 +21,7 @@ from gossamer.parse.sitemap import SitemapEntry, SitemapReader
 from gossamer.policy import urls
 from gossamer.policy.credentials import has_credentials
 from gossamer.policy.lastmod import read_lastmod, read_priority
+from gossamer.policy.patterns import compile_pattern
 from gossamer.policy.robots import RobotsRules, interpret_response
 from gossamer.policy.scope import Scope
 from gossamer.spiders.response import Response
@@ -109,10 +110,10 @@ class SitemapSpider(Spider):
         if location.is_sitemap:
             if level >= self.sitemap_levels:
                 return "too_deep"
-            wanted = any(re.search(pattern, url) for pattern in self.sitemap_follow)
+            wanted = any(_is_found(pattern, url) for pattern in self.sitemap_follow)
             return self._sitemap_request(url, level + 1, named_by) if wanted else "not_followed"
         for pattern, callback in self.sitemap_rules:
-            if re.search(pattern, url):
+            if _is_found(pattern, url):
                 return Request(
                     url,
                     callback,
@@ -144,6 +145,12 @@ def sitemaps_named_by(response: Response) -> Sequence[str]:
     """The sitemaps that a robots.txt names."""
     record = interpret_response(response.status, response.body, response.content_type)
     return RobotsRules(replace(record, url=response.url)).sitemap_urls
+
+
+def _is_found(pattern: str | re.Pattern[str], url: str) -> bool:
+    """Whether a URL has what an expression describes, in a time that grows with the URL if that can be."""
+    known = compile_pattern(pattern) if isinstance(pattern, str) else pattern
+    return bool(known.search(url))
 
 
 def _site_of(url: str) -> str:

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 from gossamer.callbacks.extractor import ExtractorOptions, SpiderExtractor
 from gossamer.callbacks.watchdog import Watchdog
 from gossamer.config.settings import Settings
-from gossamer.parse.html_engine import HTML
+from gossamer.parse.engines import engine_named
 from gossamer.parse.isolation.limits import ParseLimits
 from gossamer.parse.isolation.process import IsolatedExaminer
 from gossamer.ports.extractor import Extractor
-from gossamer.ports.selector_engine import SelectorEngine
 from gossamer.targets.discovery import CrawlTarget
 
 if TYPE_CHECKING:
@@ -43,21 +42,14 @@ def extractor_of(
         callback_timeout_s=parse.callback_timeout,
     )
     passage = None if hooks is None else hooks.pass_output
+    engine = engine_named(parse.engine)
     extractor = SpiderExtractor(
-        target.choose, options, isolation=isolation, pass_output=passage, engine=_engine_of(settings)
+        target.choose, options, isolation=isolation, pass_output=passage, engine=engine
     )
     if hooks is not None:
         hooks.read_response = extractor.read_response
         watchdog.finders = (*watchdog.finders, hooks.find_call)
     return compare_pages(settings, extractor)
-
-
-def _engine_of(settings: Settings) -> SelectorEngine:
-    """What selectors of HTML work on."""
-    if settings.parse.engine == "turbohtml":
-        return HTML
-    engine: SelectorEngine = import_module("gossamer.parse.lxml_html").LXML_HTML
-    return engine
 
 
 def compare_pages(settings: Settings, extractor: Extractor) -> Extractor:

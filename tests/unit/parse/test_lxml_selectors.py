@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from gossamer.callbacks.extractor import SpiderExtractor
 from gossamer.config.settings import Settings
+from gossamer.core.errors import UsageError
 from gossamer.core.requests import Request
 from gossamer.core.results import FetchResult
 from gossamer.parse.html_engine import HTML
@@ -135,6 +136,16 @@ def test_callbacks_get_the_engine_of_the_crawl(engine, paragraphs):
     extractor = SpiderExtractor(lambda _: Counting(), engine=engine)
     result = asyncio.run(extractor.extract(Request(URL), fetched("<p>one</p></p>")))
     assert result.items == ({"paragraphs": paragraphs},)
+
+
+def test_a_saved_page_may_have_either_engine():
+    page = "<p>one</p></p>"
+    assert len(Response.from_html(URL, page).css("p")) == 2
+    assert len(Response.from_html(URL, page, engine="lxml").css("p")) == 1
+    with pytest.raises(
+        UsageError, match="there is no engine 'bs4' for selectors; there are turbohtml and lxml"
+    ):
+        Response.from_html(URL, page, engine="bs4")
 
 
 def test_the_setting_has_two_values():

@@ -181,6 +181,9 @@ def test_a_spider_gets_each_element(iterator):
     expected = {("One & <b>two</b>", "1.50"), ("Grüße", "2"), ("inner", None)}
     assert {(item["title"], item["price"]) for item in items} == expected
     assert spider.selects("parse") == (iterator == "xml")
+    assert spider.selects("page")
+    assert spider.watches("parse")
+    assert not spider.watches("page")
 
 
 def test_a_spider_may_read_html_and_says_how_it_reads():

@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import time
 from html import escape
 
 import pytest
@@ -124,6 +125,14 @@ def test_rules_take_the_links_that_scrapys_link_extractors_take(links, data):
     ((_, taken),) = links_by_rule([Rule(**options)], page(body))
     assert len(taken) == len(set(taken))
     assert set(taken) == expected
+
+
+def test_an_expression_takes_no_longer_than_the_url_is_long():
+    found = page(f"<a href='/{'a' * 7000}!'>x</a>")
+    start = time.process_time()
+    for pattern in ("(a+)+$", "(a|aa)+$", "(.*a){20}b"):
+        assert found.links(allow=pattern) == list(found.follow_all(allow=pattern)) == []
+    assert time.process_time() - start < 1
 
 
 # --------------------------------------------------------------------------- crawling by rules

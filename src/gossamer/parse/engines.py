@@ -1,0 +1,19 @@
+"""The engines that selectors of HTML can work on, by their names in the settings."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from gossamer.core.errors import UsageError
+from gossamer.parse.html_engine import HTML
+from gossamer.ports.selector_engine import SelectorEngine
+
+
+def engine_named(name: str) -> SelectorEngine:
+    """The engine ``turbohtml`` or ``lxml``, which is loaded with the first one. Raises ``UsageError``."""
+    if name == "turbohtml":
+        return HTML
+    if name != "lxml":
+        raise UsageError(f"there is no engine {name!r} for selectors; there are turbohtml and lxml")
+    engine: SelectorEngine = import_module("gossamer.parse.lxml_html").LXML_HTML
+    return engine
