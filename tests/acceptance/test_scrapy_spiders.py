@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import json
 import signal
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,6 +16,7 @@ import pytest
 from gossamer.testing.answers import SiteResponse
 from gossamer.testing.site import serve_in_thread
 from kit import scrapy_spiders
+from kit.environment import environment
 from kit.programs import run
 from kit.quotes_site import QuotesSite
 from kit.scrapy_runs import run_gossamer, run_scrapy
@@ -142,6 +145,12 @@ def test_a_project_is_read_and_its_spiders_are_found_by_name(project: Path) -> N
         assert len(items) == 30
         done = run("parse", f"{site.url}/", "--spider", "one", "-a", f"url={site.url}", cwd=project)
         assert "from the project maker" in done.stdout, done.stderr
+        named = ("--spider", "one", "-a", f"url={site.url}")
+        done = run("parse", f"{site.url}/", *named, "--callback", "no", cwd=project)
+        assert "the spider 'one' has no method 'no'" in done.stderr
+        code = "type(response).__module__, type(spider).__name__, response.request.callback"
+        done = run("shell", f"{site.url}/", "-c", code, *named, cwd=project)
+        assert done.stdout == "('scrapy.http.response.html', 'One', None)\n", done.stderr
 
 
 def test_several_processes_crawl_the_same(project: Path) -> None:
@@ -251,6 +260,54 @@ def test_a_crawl_that_is_killed_loses_nothing_and_stores_nothing_twice(tmp_path:
     assert found == wanted
 
 
+def test_lambdas_keep_a_crawl_in_one_process_and_off_a_fleet(tmp_path: Path) -> None:
+    (tmp_path / "lost.py").write_text(LOST)
+    with serve_in_thread(QuotesSite(35)) as site:
+        options = ("-a", f"url={site.url}", "-s", "robots=false", "--delay", "0", "-O", "out.jsonl")
+        done = run("crawl", "lost.py", *options, "--processes", "2", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (
+        "'lost' is crawled with one process: the callback of a request in line 15 is a lambda" in done.stderr
+    )
+    assert len((tmp_path / "out.jsonl").read_text().splitlines()) == 2
+    done = run("submit", "lost.py", "-a", "url=http://127.0.0.1:9", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "cannot go to a fleet: the callback of a request in line 15 is a lambda" in done.stderr
+
+
+def test_a_program_crawls_with_a_class(tmp_path: Path) -> None:
+    script = tmp_path / "program.py"
+    script.write_text(scrapy_spiders.START_REQUESTS + PROGRAM)
+    with serve_in_thread(QuotesSite(35)) as site:
+        done = subprocess.run(
+            [sys.executable, script.name, site.url],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            env=environment(),
+            check=False,
+        )
+    assert done.stdout.splitlines() == ["35 quotes 35"], done.stderr
+
+
+PROGRAM = """
+
+async def main(url):
+    from gossamer import crawl
+
+    settings = {"delay": 0.0, "robots": False}
+    result = await crawl(Quotes, arguments={"url": url}, data="data", **settings)
+    found = [item async for item in result.items()]
+    print(len(found), result.spider, result.items)
+
+
+if __name__ == "__main__":
+    import asyncio
+    import sys
+
+    asyncio.run(main(sys.argv[1]))
+"""
 LOST = """
 import os
 

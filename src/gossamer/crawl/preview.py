@@ -128,7 +128,7 @@ def preview_page(command: PageCommand, callback: str | None, tell: Callable[[str
 async def _preview_page(command: PageCommand, request: Request, tell: Callable[[str], None]) -> PagePreview:
     name = request.callback or "parse"
     spider = command.target.choose(request)
-    if not callable(getattr(spider, name, None)):
+    if not spider.has_callback(name):
         raise UsageError(f"the spider {spider.name!r} has no method {name!r}")
     parts = await command.wire()
     async with parts.closing:

@@ -191,6 +191,21 @@ class Spider:
         wanted = request.meta.get("handle_httpstatus_list")
         return status in (self.handle_httpstatus_list if wanted is None else wanted)
 
+    def has_callback(self, name: str) -> bool:
+        """Whether there is a callback of this name."""
+        return callable(getattr(self, name, None))
+
+    def console_names(self, response: Any) -> dict[str, Any]:
+        """What a person at a console works with, by name: the page, its request, and the spider."""
+        return {"response": response, "request": response.request, "spider": self}
+
+    def find_binding(self) -> str:
+        """Why its requests cannot leave the process that made them, in words; ``""``: they can."""
+        return ""
+
+    def share_work(self) -> None:
+        """Other processes take its requests, too, from now on."""
+
     def selects(self, callback: str) -> bool:
         """Whether ``callback`` selects elements of its pages; one that reads the bytes alone does not."""
         return True

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from gossamer.config.layers import LoadedSettings, find_project, load_settings
 from gossamer.config.option import SettingOption
@@ -14,6 +17,8 @@ from gossamer.core.record import Record
 from gossamer.spiders.spider import Spider
 from gossamer.targets.discovery import CrawlTarget, find_target
 from gossamer.targets.settings import spider_settings
+
+log = logging.getLogger("gossamer.crawl")
 
 
 class LoadedTarget(Record, frozen=True):
@@ -58,6 +63,9 @@ def load_target(
 
     found = find_target(target, arguments, find_project(start), read_options)
     loaded = load_settings(overrides=given, env=env, spider=spider_settings(found.spider), start=start)
+    if loaded.settings.processes > 1 and (why := found.spider.find_binding()):
+        log.warning("the spider %r is crawled with one process: %s", found.name, why)
+        loaded = replace(loaded, settings=loaded.settings.model_copy(update={"processes": 1}))
     return LoadedTarget(found, loaded)
 
 

@@ -57,7 +57,12 @@ class JobPlan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def plan_of(target: str, arguments: Mapping[str, str], settings: Settings, found: CrawlTarget) -> bytes:
-    """The plan of a crawl, packed."""
+    """The plan of a crawl, packed. Raises ``UsageError`` for a spider that a fleet cannot crawl."""
+    if why := found.spider.find_binding():
+        raise UsageError(
+            f"the spider {found.name!r} cannot go to a fleet: {why}, which no other process would find; make "
+            "it a method of the spider, or crawl on this machine with `gossamer crawl`"
+        )
     plan = JobPlan(
         target=found.text if type(found.spider) is GenericSpider else target,
         arguments={name: value for name, value in arguments.items() if not is_secret(name)},

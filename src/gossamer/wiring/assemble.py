@@ -281,6 +281,8 @@ def _route_parts(
     owner: str,
 ) -> RouteParts:
     is_alone = settings.processes == 1 and not owner
+    if not is_alone:
+        target.spider.share_work()
     shared, worker = backends.requests.shared, owner or worker_name(os.getpid())
     return RouteParts(
         settings=settings,

@@ -16,7 +16,7 @@ from scrapy import Spider, signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import CloseSpider, DontCloseSpider, IgnoreRequest
 from scrapy.http import Request, Response
-from scrapy.settings import Settings
+from scrapy.settings import SETTINGS_PRIORITIES, Settings
 from scrapy.utils.misc import build_from_crawler, load_object
 from twisted.python.failure import Failure
 
@@ -27,6 +27,16 @@ from gossamer.spiders.stats import SpiderStats
 
 if TYPE_CHECKING:
     from scrapy.core.engine import ExecutionEngine
+
+
+_ATTRIBUTES = {
+    "download_delay": "DOWNLOAD_DELAY",
+    "download_maxsize": "DOWNLOAD_MAXSIZE",
+    "download_timeout": "DOWNLOAD_TIMEOUT",
+    "max_concurrent_requests": "CONCURRENT_REQUESTS_PER_DOMAIN",
+    "user_agent": "USER_AGENT",
+}
+"""Attributes of spiders that say what settings of these names say."""
 
 
 class AdaptedEngine:
@@ -130,8 +140,13 @@ class AdaptedCrawler(Crawler):
     def make_spider(self, arguments: Mapping[str, Any]) -> Spider:
         """The spider, made as Scrapy makes it. Raises what its code raises."""
         self.spider = self._create_spider(**arguments)
-        self._apply_deprecated_spider_attr("download_delay", "DOWNLOAD_DELAY")
-        self._apply_deprecated_spider_attr("max_concurrent_requests", "CONCURRENT_REQUESTS_PER_DOMAIN")
+        for name, setting in _ATTRIBUTES.items():
+            value = getattr(self.spider, name, None)
+            if (
+                value is not None
+                and (self.settings.getpriority(setting) or 0) < SETTINGS_PRIORITIES["spider"]
+            ):
+                self.settings.set(setting, value, priority="spider")
         self.settings.freeze()
         return self.spider
 

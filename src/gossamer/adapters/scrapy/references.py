@@ -14,6 +14,8 @@ from gossamer.core.errors import UsageError
 
 DELIVERED = 256
 """Requests whose objects are still kept after their callbacks ran: one of them may be tried again."""
+MOST_STORED = 20_000
+"""Requests whose objects have a stored form, too, and are kept only to be the very same ones."""
 
 
 class HeldObjects(NamedTuple):
@@ -30,35 +32,46 @@ class LostReferenceError(UsageError):
 
 
 class ReferenceTable:
-    """The objects of the requests that wait; bounded by nothing but those."""
+    """The objects of the requests that wait; those that no file can hold are bounded by nothing else."""
 
     def __init__(self) -> None:
         self._waiting: dict[str, HeldObjects] = {}
+        self._stored: OrderedDict[str, HeldObjects] = OrderedDict()
         self._delivered: OrderedDict[str, HeldObjects] = OrderedDict()
         self._known: set[int] = set()
 
     def __repr__(self) -> str:
-        return f"<ReferenceTable of {len(self._waiting)} requests>"
+        return f"<ReferenceTable of {len(self)} requests>"
 
     def __len__(self) -> int:
-        return len(self._waiting)
+        return len(self._waiting) + len(self._stored)
 
-    def hold(self, identity: str, held: HeldObjects) -> None:
-        """Keep what a request refers to; of equal requests the first counts, as for the frontier."""
+    def hold(self, identity: str, held: HeldObjects, *, is_stored: bool = False) -> None:
+        """Keep what a request refers to; of equal requests the first counts, as for the frontier.
+
+        What ``is_stored`` besides is kept of the latest requests only.
+        """
         place = hash(identity)
         if place in self._known:
             return
         self._known.add(place)
-        self._waiting[identity] = held
+        if not is_stored:
+            self._waiting[identity] = held
+            return
+        self._stored[identity] = held
+        if len(self._stored) > MOST_STORED:
+            oldest, _ = self._stored.popitem(last=False)
+            self._known.discard(hash(oldest))
 
     def find(self, identity: str, *, is_taken: bool = True) -> HeldObjects | None:
         """What a request refers to; ``None``: it is not here. ``is_taken``: its callback runs now."""
-        held = self._waiting.get(identity)
+        held = self._waiting.get(identity) or self._stored.get(identity)
         if held is None:
             return self._delivered.get(identity)
         if not is_taken:
             return held
-        del self._waiting[identity]
+        self._waiting.pop(identity, None)
+        self._stored.pop(identity, None)
         self._delivered[identity] = held
         if len(self._delivered) > DELIVERED:
             self._delivered.popitem(last=False)

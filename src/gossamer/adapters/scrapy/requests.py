@@ -22,6 +22,7 @@ from w3lib.url import canonicalize_url
 from gossamer.adapters.scrapy.options import RequestOptions
 from gossamer.adapters.scrapy.references import HeldObjects, LostReferenceError, ReferenceTable
 from gossamer.adapters.scrapy.storage import SCALARS, NotStorableError, from_stored, to_stored
+from gossamer.core.errors import UsageError
 from gossamer.core.requests import Request
 from gossamer.policy.urls import canonicalise_url
 
@@ -102,6 +103,8 @@ class RequestMapper:
         self._choose_errback = choose_errback
         self._has_own_parse = type(spider)._parse is not Spider._parse
         self.references = ReferenceTable()
+        self.is_shared = False
+        """Whether other processes take requests, too, and would miss what is held here."""
 
     def to_request(self, given: ScrapyRequest, origin: RequestOrigin) -> Request:
         """What the frontier stores of a request; what it cannot store is kept here."""
@@ -117,8 +120,7 @@ class RequestMapper:
         if callback is None and self._has_own_parse:
             callback = DEFAULT_CALLBACK
         if extras.live:
-            extras.said["id"] = identity = key or identify(given.method, canonical or given.url, given.body)
-            self.references.hold(identity, HeldObjects(**extras.live))
+            self._hold(extras, key or identify(given.method, canonical or given.url, given.body))
         if given.encoding != "utf-8":
             extras.said["encoding"] = given.encoding
         if given.flags:
@@ -140,6 +142,18 @@ class RequestMapper:
             **({} if self.options is None else self.options.read_options(given)),
         )
 
+    def _hold(self, extras: _Extras, identity: str) -> None:
+        """Keep the very objects. Raises ``UsageError`` for some that other processes would need."""
+        lost = extras.said.get("held")
+        if lost and self.is_shared:
+            raise UsageError(
+                f"{', '.join(lost)} of a request is known to this process alone, and others work on the "
+                "crawl, too: use a method of the spider as the callback, and plain values, or crawl with one "
+                "process"
+            )
+        extras.said["id"] = identity
+        self.references.hold(identity, HeldObjects(**extras.live), is_stored=not lost)
+
     def _make_key(self, given: ScrapyRequest, origin: RequestOrigin) -> str:
         """What tells a request apart, where it is not its URL as we have it."""
         if given.dont_filter or not self._filters:
@@ -158,12 +172,23 @@ class RequestMapper:
             return None
         if call is NO_CALLBACK:
             return _NO_CALLBACK
-        name = str(getattr(call, "__name__", "") or type(call).__name__)
-        if getattr(call, "__self__", None) is self._spider and getattr(self._spider, name, None) == call:
+        if (name := self._name_method(call)) is not None:
             return name
         extras.live[field] = call
+        if isinstance(call, functools.partial) and not call.args:
+            name = self._name_method(call.func)
+            stored, lost = _store_values(call.keywords)
+            if name is not None and not lost:
+                extras.said.setdefault("partial", {})[field] = stored
+                return name
         extras.miss(f"{field} ({_describe_code(call)})")
-        return name
+        return str(getattr(call, "__name__", "") or type(call).__name__)
+
+    def _name_method(self, call: Any) -> str | None:
+        """The name by which the spider has it; ``None``: it is no method of the spider."""
+        name: str = getattr(call, "__name__", "")
+        is_own = bool(name) and getattr(call, "__self__", None) is self._spider
+        return name if is_own and getattr(self._spider, name, None) == call else None
 
     # ------------------------------------------------------------------ back to Scrapy's
 
@@ -180,7 +205,7 @@ class RequestMapper:
         cb_kwargs = {**request.cb_kwargs, **(held.cb_kwargs or _read_values(extras.get("cb_kwargs")))}
         made: ScrapyRequest = _PlainRequest(
             extras.get("url", request.url) if not request.redirects else request.url,
-            held.callback or self._find_callback(request.callback),
+            held.callback or self._find_callback(request.callback, "callback", extras),
             request.method,
             request.headers or None,
             request.body,
@@ -188,7 +213,7 @@ class RequestMapper:
             encoding=extras.get("encoding", "utf-8"),
             priority=request.priority,
             dont_filter=request.is_anywhere and not meta.get("allow_offsite"),
-            errback=held.errback or self._find_callback(request.errback),
+            errback=held.errback or self._find_callback(request.errback, "errback", extras),
             flags=extras.get("flags"),
             cb_kwargs=cb_kwargs,
         )
@@ -213,13 +238,16 @@ class RequestMapper:
             )
         return held
 
-    def _find_callback(self, name: str | None) -> Callable[..., Any] | None:
+    def _find_callback(
+        self, name: str | None, field: str, extras: Mapping[str, Any]
+    ) -> Callable[..., Any] | None:
         if name is None or name == DEFAULT_CALLBACK:
             return None
         if name == _NO_CALLBACK:
             return NO_CALLBACK
         found: Callable[..., Any] | None = getattr(self._spider, name, None)
-        return found
+        given = extras.get("partial", {}).get(field) if extras else None
+        return found if given is None or found is None else functools.partial(found, **_read_values(given))
 
 
 class _PlainRequest(ScrapyRequest):

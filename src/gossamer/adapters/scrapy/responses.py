@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from ipaddress import ip_address
 from typing import Any
-from urllib.parse import urlsplit
 
 from scrapy.http import Headers
 from scrapy.http import Request as ScrapyRequest
@@ -14,6 +14,7 @@ from scrapy.responsetypes import responsetypes
 from gossamer.adapters.scrapy.requests import EXTRAS, url_of
 from gossamer.core.requests import Request
 from gossamer.core.results import FetchResult
+from gossamer.policy.urls import hostname_of
 from gossamer.spiders.response import Response
 
 _DECODED = "content-encoding"
@@ -21,6 +22,7 @@ _DECODED = "content-encoding"
 _NAMES: dict[str, bytes] = {}
 _CLASSES: dict[str, type[ScrapyResponse]] = {}
 _MOST_REMEMBERED = 1000
+_address_of = lru_cache(maxsize=_MOST_REMEMBERED)(ip_address)
 
 
 def make_response(response: Response, request: ScrapyRequest) -> ScrapyResponse:
@@ -34,7 +36,7 @@ def make_response(response: Response, request: ScrapyRequest) -> ScrapyResponse:
         body=body,
         flags=list(response.flags) or None,
         request=request,
-        ip_address=ip_address(response.address) if response.address else None,
+        ip_address=_address_of(response.address) if response.address else None,
         protocol="HTTP/1.1",
     )
     made.headers = headers
@@ -66,7 +68,7 @@ def note_download(request: ScrapyRequest, response: Response) -> None:
     meta, own = request.meta, response.request
     meta["depth"] = own.depth
     meta["download_latency"] = response.elapsed_s
-    meta.setdefault("download_slot", urlsplit(own.url).hostname or "")
+    meta.setdefault("download_slot", hostname_of(own.url))
     hops = own.redirects
     if hops and EXTRAS in own.meta:  # middlewares have asked for it in the place of others, which are none
         hops = hops[own.meta[EXTRAS].get("replaced", 0) :]

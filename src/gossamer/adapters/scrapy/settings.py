@@ -119,6 +119,8 @@ _READERS: dict[str, Reader] = {
     "DOWNLOAD_DELAY": _delay,
     "DOWNLOAD_MAXSIZE": _maxsize,
     "DOWNLOAD_TIMEOUT": _timeout,
+    "HTTPCACHE_ENABLED": _as("cache.on", BaseSettings.getbool),
+    "HTTPCACHE_EXPIRATION_SECS": _limit("cache.max_age"),
     "LOG_FILE": _as("log.file", BaseSettings.get),
     "LOG_LEVEL": _level,
     "REDIRECT_MAX_TIMES": _as("http.max_redirects", BaseSettings.getint),
@@ -139,6 +141,8 @@ _ELSEWHERE = frozenset(
         *("LOG_ENABLED", "LOG_FORMATTER", "TELNETCONSOLE_ENABLED", "COOKIES_ENABLED", "DUPEFILTER_DEBUG"),
         *("ITEM_PIPELINES", "ITEM_PROCESSOR", "STATS_DUMP", "EXTENSIONS"),
         *("CLOSESPIDER_TIMEOUT_NO_ITEM", "CLOSESPIDER_PAGECOUNT_NO_ITEM"),
+        *("JOBDIR", "SCHEDULER_PRIORITY_QUEUE", "COMPRESSION_ENABLED", "COOKIES_DEBUG", "LOG_STDOUT"),
+        *("LOGSTATS_INTERVAL", "LOG_ENCODING", "LOG_DATEFORMAT", "LOG_FORMAT", "ASYNCIO_EVENT_LOOP"),
     }
 )
 """Settings that Scrapy's own classes read, or that say what happens here anyway."""

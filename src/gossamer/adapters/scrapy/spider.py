@@ -22,6 +22,7 @@ from scrapy.settings import Settings
 from scrapy.utils.misc import load_object
 from scrapy.utils.request import RequestFingerprinter
 
+from gossamer.adapters.scrapy.binding import find_binding
 from gossamer.adapters.scrapy.callbacks import TELL_ONLY, CallbackRunner, outputs_of
 from gossamer.adapters.scrapy.crawler import AdaptedCrawler
 from gossamer.adapters.scrapy.downloader_middlewares import SETTING as DOWNLOADER_SETTING
@@ -34,6 +35,7 @@ from gossamer.adapters.scrapy.pipelines import AdaptedPipeline
 from gossamer.adapters.scrapy.reactor import follow_loop
 from gossamer.adapters.scrapy.removed import first_requests
 from gossamer.adapters.scrapy.requests import DEFAULT_CALLBACK, RequestMapper, RequestOrigin
+from gossamer.adapters.scrapy.responses import make_response
 from gossamer.adapters.scrapy.settings import make_settings
 from gossamer.adapters.scrapy.statistics import StatisticsSink
 from gossamer.core.requests import Request
@@ -64,6 +66,8 @@ class AdaptedSpider(Spider):
         self.crawler = AdaptedCrawler(self.scrapy_class, self._base_settings, self.stats)
         self.adapted = spider = self.crawler.make_spider(arguments)
         self.name = str(spider.name)
+        for name in (self.name, self.scrapy_class.__module__.partition(".")[0]):
+            logging.getLogger(name).parent = logging.getLogger("gossamer")  # as loud as the crawl
         self.start_urls = list(getattr(spider, "start_urls", None) or ())
         self.allowed_domains = _named_domains(spider)
         self.settings = make_settings(self.crawler.settings, self.name)
@@ -110,7 +114,7 @@ class AdaptedSpider(Spider):
         """The first requests, by ``start()`` or, as of old, ``start_requests()``."""
         follow_loop()
         origin = RequestOrigin(_START)
-        first = outputs_of(_first_outputs(self.adapted))
+        first = self._first_outputs()
         if self._runner.middlewares is not None:
             first = self._runner.middlewares.process_first(first)
         async for output in first:
@@ -143,9 +147,39 @@ class AdaptedSpider(Spider):
         """Why code has told the engine to end; where nothing was left to do anyway, the crawl is finished."""
         return "" if self._is_idle else self.crawler.adapted_engine.close_reason
 
+    async def _first_outputs(self) -> AsyncIterator[Any]:
+        """What it begins with; after an error it goes on with what it has given before, as in Scrapy."""
+        count = 0
+        try:
+            async for output in outputs_of(_begin_spider(self.adapted)):
+                count += 1
+                yield output
+        except Exception:
+            if not count:
+                raise
+            log.exception("the start of the spider %r failed after %d requests", self.name, count)
+
     async def closed(self, reason: str) -> None:
         """Tell the adapted spider, and all that Scrapy would tell."""
         await close_crawl(self.crawler, reason)
+
+    def has_callback(self, name: str) -> bool:
+        """Whether the adapted spider has it."""
+        return callable(getattr(self.adapted, name, None))
+
+    def console_names(self, response: Any) -> dict[str, Any]:
+        """Scrapy's own objects."""
+        request = self._mapper.to_scrapy(response.request)
+        made = make_response(response, request)
+        return {"response": made, "request": request, "spider": self.adapted}
+
+    def find_binding(self) -> str:
+        """The first callback that no other process would find."""
+        return find_binding(self.scrapy_class)
+
+    def share_work(self) -> None:
+        """From now on, a request that refers to what is only here is refused when it is yielded."""
+        self._mapper.is_shared = True
 
     def wants_status(self, request: Request, status: int) -> bool:
         """By Scrapy's rules."""
@@ -189,7 +223,7 @@ def with_options(spider_class: type[AdaptedSpider], options: Mapping[str, Any]) 
     return adapt_spider(spider_class.scrapy_class, settings)
 
 
-def _first_outputs(spider: ScrapySpider) -> Any:
+def _begin_spider(spider: ScrapySpider) -> Any:
     """What the spider begins with: of its classes, the first one that says so decides."""
     for kind in type(spider).__mro__:
         if kind is ScrapySpider:
@@ -204,18 +238,18 @@ def _first_outputs(spider: ScrapySpider) -> Any:
 
 
 def _named_domains(spider: ScrapySpider) -> tuple[str, ...]:
-    """``allowed_domains`` as far as they are domains; for Scrapy the others never fit anything."""
+    """``allowed_domains`` as far as they are names of hosts; for Scrapy all others never fit anything."""
     given = getattr(spider, "allowed_domains", None) or ()
-    domains = []
-    for entry in (given,) if isinstance(given, str) else given:
-        host = parse_origin(f"http://{entry}").hostname if entry else ""
-        if host and "/" not in entry and "@" not in entry:
-            domains.append(str(entry))
-        elif entry:
-            log.warning(
-                "allowed_domains of the spider %r names %r, which is not a domain", spider.name, entry
-            )
-    return tuple(domains or [NO_DOMAIN]) if given else ()
+    entries = [str(entry) for entry in ((given,) if isinstance(given, str) else given) if entry]
+    domains = [entry for entry in entries if parse_origin(f"http://{entry}").hostname == entry.lower()]
+    if wrong := sorted(set(entries) - set(domains)):
+        log.warning(
+            "allowed_domains of the spider %r has what is not a domain, so nothing is allowed by it, as in "
+            "Scrapy: %s",
+            spider.name,
+            ", ".join(map(repr, wrong)),
+        )
+    return (*domains,) if domains or not entries else (NO_DOMAIN,)
 
 
 def _filter_options(crawler: AdaptedCrawler) -> dict[str, Any]:

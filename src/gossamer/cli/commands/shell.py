@@ -67,7 +67,7 @@ def _console_names(pages: PageFetcher, response: Response) -> dict[str, Any]:
     names: dict[str, Any] = {"__name__": "__console__", "__doc__": None}
 
     def use(response: Response) -> Response:
-        names.update(response=response, request=response.request, spider=pages.spider_for(response.request))
+        names.update(pages.spider_for(response.request).console_names(response))
         return response
 
     def fetch(url: str) -> Response | None:

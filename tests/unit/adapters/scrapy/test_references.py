@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from gossamer.adapters.scrapy import references
 from gossamer.adapters.scrapy.references import HeldObjects, ReferenceTable
 
@@ -27,3 +29,14 @@ def test_the_first_of_equal_requests_counts_and_later_ones_take_no_room() -> Non
     assert table.find("one") is first
     table.hold("one", HeldObjects(meta={"n": 3}))
     assert len(table) == 0
+
+
+def test_what_has_a_stored_form_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(references, "MOST_STORED", 2)
+    table = ReferenceTable()
+    for name in "abc":
+        table.hold(name, HeldObjects(meta={"n": name}), is_stored=True)
+    assert (table.find("a"), len(table)) == (None, 2)
+    assert table.find("c") == HeldObjects(meta={"n": "c"})
+    table.hold("a", HeldObjects())
+    assert table.find("a") == HeldObjects(), "what was let go may be held again"

@@ -14,6 +14,7 @@ from scrapy.settings import Settings
 from gossamer.adapters.scrapy.options import RequestOptions
 from gossamer.adapters.scrapy.references import LostReferenceError
 from gossamer.adapters.scrapy.requests import RequestMapper, RequestOrigin, identity_of, url_of
+from gossamer.core.errors import UsageError
 from gossamer.core.requests import Request
 from gossamer.frontier.codec import pack_request, unpack_request
 
@@ -105,7 +106,7 @@ def test_a_project_may_tell_them_apart_itself(shop: Shop) -> None:
 
 def test_what_is_held_is_the_very_object_until_its_process_ends(shop: Shop, mapper: RequestMapper) -> None:
     box = object()
-    calls = [lambda response: 1, functools.partial(shop.parse_item, n=1)]
+    calls = [lambda response: 1, functools.partial(shop.parse_item, box)]
     for number, call in enumerate(calls):
         given = scrapy.Request(
             URL, call, meta={"box": box, "list": [1]}, cb_kwargs={"own": box}, dont_filter=True
@@ -120,6 +121,22 @@ def test_what_is_held_is_the_very_object_until_its_process_ends(shop: Shop, mapp
         for said in ("callback (", "meta['box'] (object)", "cb_kwargs['own'] (object)", "process has ended"):
             assert said in str(lost.value)
         assert "meta['list']" not in str(lost.value)
+
+
+def test_a_partial_of_a_method_needs_no_process(shop: Shop, mapper: RequestMapper) -> None:
+    ours = stored(mapper, scrapy.Request(URL, functools.partial(shop.parse_item, n=(1, 2))))
+    back = RequestMapper(shop).to_scrapy(ours).callback
+    assert isinstance(back, functools.partial)
+    assert (back.func, back.keywords) == (shop.parse_item, {"n": (1, 2)})
+    mapper.is_shared = True
+    stored(mapper, scrapy.Request(URL, functools.partial(shop.parse_item, n=(1, 2))))
+
+
+def test_where_others_take_requests_what_is_here_alone_is_refused(mapper: RequestMapper) -> None:
+    mapper.is_shared = True
+    assert stored(mapper, scrapy.Request(URL, meta={"tags": {1}})).meta
+    with pytest.raises(UsageError, match=r"meta\['box'\] \(object\) of a request is known to this process"):
+        stored(mapper, scrapy.Request(URL, meta={"box": object()}))
 
 
 def test_what_has_a_stored_form_is_there_after_a_restart(shop: Shop, mapper: RequestMapper) -> None:

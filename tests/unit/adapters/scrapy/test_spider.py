@@ -1,0 +1,158 @@
+"""A spider of Scrapy's as one of ours: what it begins with, where it may go, what keeps it in one process."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import pytest
+import scrapy
+from scrapy.settings import Settings
+
+from gossamer.adapters.scrapy.aliases import install_aliases
+from gossamer.adapters.scrapy.spider import NO_DOMAIN, AdaptedSpider, adapt_spider
+from gossamer.core.requests import Request
+
+URL = "http://a.example/"
+
+
+def adapted(kind: type[scrapy.Spider], **arguments: Any) -> AdaptedSpider:
+    install_aliases()
+    return adapt_spider(kind, Settings())(**arguments)
+
+
+async def urls_of(spider: AdaptedSpider) -> list[str]:
+    return [request.url async for request in spider.start()]
+
+
+class Plain(scrapy.Spider):
+    name = "plain"
+    start_urls = [URL]
+    user_agent = "plain (+mail)"
+    download_delay = 3
+
+
+class Older(Plain):
+    def start_requests(self) -> Any:
+        yield scrapy.Request(URL + "older")
+        yield from super().start_requests()  # type: ignore[misc]
+
+
+class Both(Older):
+    async def start(self) -> Any:
+        yield scrapy.Request(URL + "newer")
+
+
+class Again(Both):
+    def start_requests(self) -> Any:
+        return [scrapy.Request(URL + "again")]
+
+
+class Made(Plain):
+    def make_requests_from_url(self, url: str) -> scrapy.Request:
+        return scrapy.Request(url + "made")
+
+
+@pytest.mark.parametrize(
+    ("kind", "urls"),
+    [
+        (Plain, [URL]),
+        (Older, [URL + "older", URL]),
+        (Both, [URL + "newer"]),
+        (Again, [URL + "again"]),
+        (Made, [URL + "made"]),
+    ],
+)
+async def test_the_nearest_class_says_what_it_begins_with(kind: type[scrapy.Spider], urls: list[str]) -> None:
+    assert await urls_of(adapted(kind)) == urls
+
+
+async def test_an_error_keeps_what_was_begun_with_before(caplog: pytest.LogCaptureFixture) -> None:
+    class Broken(Plain):
+        def start_requests(self) -> Any:
+            yield scrapy.Request(URL)
+            raise LookupError("no more")
+
+    assert await urls_of(adapted(Broken)) == [URL]
+    assert "the start of the spider 'plain' failed after 1 requests" in caplog.text
+    assert "LookupError: no more" in caplog.text
+
+    class Useless(Plain):
+        def start_requests(self) -> Any:
+            raise LookupError("none")
+
+    with pytest.raises(LookupError):
+        await urls_of(adapted(Useless))
+
+
+async def test_starting_again_asks_for_the_same(caplog: pytest.LogCaptureFixture) -> None:
+    class Twice(Plain):
+        start_urls = [URL, URL]
+
+    first, second = [[request async for request in adapted(Twice).start()] for _ in range(2)]
+    assert first == second
+    assert len({request.unique_key for request in first}) == 2, "start URLs pass the filter"
+    assert all(request.is_anywhere for request in first)
+
+
+def test_attributes_that_are_settings() -> None:
+    assert adapted(Plain).settings["user_agent"] == "plain (+mail)"
+    assert adapted(Plain).settings["delay"] == 3.0
+
+
+@pytest.mark.parametrize(
+    ("given", "domains"),
+    [
+        (["a.example", "B.example"], ("a.example", "B.example")),
+        (["https://a.example/", "a.example"], ("a.example",)),
+        (["https://a.example/"], (NO_DOMAIN,)),
+        (["a.example:8000"], (NO_DOMAIN,)),
+        ("a.example", ("a.example",)),
+        (None, ()),
+    ],
+)
+def test_domains_are_those_that_fit_in_scrapy(given: Any, domains: tuple[str, ...]) -> None:
+    class Bound(Plain):
+        allowed_domains = given
+
+    assert adapted(Bound).allowed_domains == domains
+
+
+def test_arguments_are_attributes_unless_init_takes_them() -> None:
+    class Own(Plain):
+        def __init__(self, pages: str = "1", *args: Any, **kwargs: Any) -> None:
+            super().__init__(*args, **kwargs)
+            self.pages = int(pages)
+
+    spider: Any = adapted(Own, pages="5", tag="x").adapted
+    assert (spider.pages, spider.tag, spider.crawler.spider is spider) == (5, "x", True)
+    assert spider.crawler.stats.get_value("nothing") is None
+
+
+class WithLambda(Plain):
+    def parse(self, response: Any) -> Any:
+        yield scrapy.Request(URL, callback=lambda found: None)
+
+
+def test_a_lambda_in_the_source_keeps_a_spider_in_one_process() -> None:
+    said = adapted(WithLambda).find_binding()
+    assert said.startswith("the callback of a request in line ")
+    assert said.endswith("is a lambda")
+
+
+async def test_items_before_any_page_are_named(caplog: pytest.LogCaptureFixture) -> None:
+    class Items(Plain):
+        async def start(self) -> Any:
+            yield {"a": 1}
+            yield scrapy.Request(URL)
+
+    with caplog.at_level(logging.WARNING):
+        assert await urls_of(adapted(Items)) == [URL]
+    assert "gave {'a': 1} before any page was fetched" in caplog.text
+
+
+async def test_what_the_engine_cannot_do_says_so() -> None:
+    spider = adapted(Plain)
+    with pytest.raises(AttributeError, match="Gossamer has no engine of Scrapy's"):
+        _ = spider.crawler.engine.slot
+    assert isinstance(await anext(spider.start()), Request)
