@@ -110,7 +110,6 @@ IMPORTS = {
     "JsonRequest": 'use Request(url, method="POST", body=json.dumps(data), headers={"Content-Type": '
     '"application/json"})',
     "LinkExtractor": f"its options are those of Rule, {_RULES}, and of response.links(allow=...)",
-    "Selector": "use response.css() and response.xpath(), or parsel's own Selector",
     "TextResponse": "use Response",
     "signals": _EXTENSIONS,
 }
