@@ -311,3 +311,33 @@ class Ways(scrapy.Spider):
         status = getattr(getattr(failure.value, "response", None), "status", None)
         yield {"failed": failure.type.__name__, "status": status, "url": failure.request.url[-6:]}
 """
+INLINE = """
+import scrapy
+from scrapy.http.request import NO_CALLBACK
+from scrapy.utils.defer import maybe_deferred_to_future
+from twisted.internet.defer import inlineCallbacks
+
+
+class Inline(scrapy.Spider):
+    name = "inline"
+
+    def start_requests(self):
+        yield scrapy.Request(self.url + "/page/1/", self.parse)
+        yield scrapy.Request(self.url + "/page/2/", self.parse_old)
+
+    async def parse(self, response):
+        request = scrapy.Request(self.url + "/to", callback=NO_CALLBACK, headers={"X-Own": "o"})
+        second = await self.crawler.engine.download_async(request)
+        third = await maybe_deferred_to_future(self.crawler.engine.download(response.follow("/gone")))
+        yield {"first": response.url, "second": second.url, "quotes": len(second.css("div.quote"))}
+        yield {"third": third.status, "kind": type(third).__name__}
+        try:
+            await self.crawler.engine.download_async(scrapy.Request("http://127.0.0.1:1/"))
+        except Exception as error:
+            yield {"error": type(error).__name__}
+
+    @inlineCallbacks
+    def parse_old(self, response):
+        author = yield self.crawler.engine.download(response.follow("/author/Ada-Weaver"))
+        return [{"author": author.css("h3::text").get()}]
+"""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import inspect
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from gossamer.core.browsing import Browsing, check_browsing
 from gossamer.core.errors import UsageError
 from gossamer.core.lazy import lazy_property
 from gossamer.core.requests import Request
+from gossamer.core.results import FetchResult
 from gossamer.spiders.rules import Rule, requests_by_rules
 from gossamer.spiders.stats import SpiderStats
 
@@ -205,6 +206,9 @@ class Spider:
 
     def share_work(self) -> None:
         """Other processes take its requests, too, from now on."""
+
+    def take_fetcher(self, fetch: Callable[[Request], Awaitable[tuple[Request, FetchResult]]]) -> None:
+        """``fetch`` is there from now on for code that needs a page while a callback runs."""
 
     def selects(self, callback: str) -> bool:
         """Whether ``callback`` selects elements of its pages; one that reads the bytes alone does not."""

@@ -17,6 +17,7 @@ from gossamer.callbacks.page_scripts import SpiderGuide
 from gossamer.config.settings import Settings
 from gossamer.core.jobs import Job
 from gossamer.core.requests import Request
+from gossamer.engine.inline_fetcher import InlineFetcher
 from gossamer.engine.parts import EngineParts, VisitParts
 from gossamer.fetch.browser.screenshots import ScreenshotFolder
 from gossamer.spiders.stats import changes_of
@@ -57,6 +58,13 @@ def files_of(settings: Settings, backends: Backends, job: Job, parts: VisitParts
     return open_files
 
 
+def give_fetcher(settings: Settings, target: CrawlTarget, parts: VisitParts) -> None:
+    """Give the spider what fetches pages for its callbacks while they run."""
+    delay_s = settings.min_delay if settings.delay is None else settings.delay
+    inline = InlineFetcher(parts, delay_s=delay_s, max_redirects=settings.http.max_redirects)
+    target.spider.take_fetcher(inline.fetch_page)
+
+
 async def add_keepers(
     settings: Settings, target: CrawlTarget, backends: Backends, parts: EngineParts
 ) -> EngineParts:
@@ -64,6 +72,7 @@ async def add_keepers(
 
     The last one only if it is asked for.
     """
+    give_fetcher(settings, target, parts)
     files = files_of(settings, backends, parts.job, parts)
     parts = replace(parts, open_files=files, changes=changes_of(target.spider))
     if not settings.freshness.is_on:

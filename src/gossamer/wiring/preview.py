@@ -33,6 +33,7 @@ from gossamer.shared.memory import MemorySharedState
 from gossamer.targets.discovery import CrawlTarget
 from gossamer.wiring.extractors import extractor_of
 from gossamer.wiring.hooks import open_hooks
+from gossamer.wiring.page_tasks import give_fetcher
 from gossamer.wiring.pipelines import pipeline_of
 from gossamer.wiring.routing import RouteParts, open_ways, robots_gate_of
 from gossamer.wiring.rules import block_rules_of, rules_of, scope_of, trusted_hosts, url_options_of
@@ -118,6 +119,7 @@ async def wire_preview(
         )
         login = login_gate_of(settings, target, parts, shared, WORKER, is_alone=True)
         parts = replace(parts, login=login)
+        give_fetcher(settings, target, parts)
         shift = ShiftOptions(
             worker=WORKER, concurrency=1, lease_ttl_s=LEASE_S, max_redirects=settings.http.max_redirects
         )

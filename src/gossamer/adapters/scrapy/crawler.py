@@ -17,10 +17,13 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import CloseSpider, DontCloseSpider, IgnoreRequest
 from scrapy.http import Request, Response
 from scrapy.settings import SETTINGS_PRIORITIES, Settings
+from scrapy.utils.defer import deferred_from_coro
 from scrapy.utils.misc import build_from_crawler, load_object
+from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
 from gossamer.adapters.scrapy.collectors import make_collector_type
+from gossamer.adapters.scrapy.downloads import DownloadRunner
 from gossamer.adapters.scrapy.signals import AdaptedSignals
 from gossamer.core.errors import UsageError
 from gossamer.spiders.stats import SpiderStats
@@ -53,6 +56,7 @@ class AdaptedEngine:
         self.scraper = SimpleNamespace(itemproc=SimpleNamespace(middlewares=()))
         """Where code looks for the item pipelines, once they are open."""
         self._requests: list[Request] = []
+        self.downloads: DownloadRunner | None = None
         self.close_reason = ""
         """Why the crawl is to end, once somebody asked for that; it is looked at every half second."""
 
@@ -64,6 +68,16 @@ class AdaptedEngine:
     def crawl(self, request: Request, spider: Spider | None = None) -> None:
         """Ask for one more request: with the next page that is done, or once nothing else is left to do."""
         self._requests.append(request)
+
+    async def download_async(self, request: Request) -> Response:
+        """The response to a request, now; no callback is called. Raises what a download raises."""
+        if self.downloads is None:
+            raise UsageError("crawler.engine.download() is there once the spider is made")
+        return await self.downloads.download(request)
+
+    def download(self, request: Request, spider: Spider | None = None) -> Deferred[Response]:
+        """The same, as a ``Deferred``."""
+        return deferred_from_coro(self.download_async(request))
 
     def take_requests(self) -> list[Request]:
         """What was asked for since."""

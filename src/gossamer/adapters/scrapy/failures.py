@@ -57,11 +57,16 @@ def make_failure(failure: Failure, request: ScrapyRequest, response: ScrapyRespo
     """The failure of a request: its answer, if there was one, or what went wrong instead."""
     if response is not None and not 200 <= response.status < 300:
         return fail_with(HttpError(response, "Ignoring non-200 response"), request)
-    kind = _EXCEPTIONS.get(failure.fault, scrapy.IgnoreRequest)
-    detail = failure.detail or failure.fault
+    return fail_with(error_of(failure.fault, failure.detail), request)
+
+
+def error_of(fault: str, detail: str) -> Exception:
+    """The exception for a fault."""
+    kind = _EXCEPTIONS.get(fault, scrapy.IgnoreRequest)
     if issubclass(kind, ResponseFailed):
-        return fail_with(kind([fail_with(twisted.ConnectionLost(detail), request)]), request)
-    return fail_with(kind(detail), request)
+        reason = TwistedFailure(twisted.ConnectionLost(detail or fault))  # type: ignore[no-untyped-call]
+        return kind([reason])
+    return kind(detail or fault)
 
 
 def exception_name(fault: str) -> str:

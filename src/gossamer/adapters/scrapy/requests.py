@@ -142,6 +142,20 @@ class RequestMapper:
             **({} if self.options is None else self.options.read_options(given)),
         )
 
+    def to_plain(self, given: ScrapyRequest) -> Request:
+        """What is sent of a request that nobody is to store: it has neither callbacks nor objects."""
+        options = {} if self.options is None else self.options.read_options(given)
+        plain = {name: value for name, value in given.meta.items() if type(value) in SCALARS}
+        return Request(
+            given.url,
+            method=given.method,
+            headers=headers_of(given),
+            body=given.body,
+            meta={**plain, EXTRAS: {"url": given.url}},
+            is_anywhere=True,
+            **options,
+        )
+
     def _hold(self, extras: _Extras, identity: str) -> None:
         """Keep the very objects. Raises ``UsageError`` for some that other processes would need."""
         lost = extras.said.get("held")

@@ -27,6 +27,7 @@ from gossamer.adapters.scrapy.callbacks import TELL_ONLY, CallbackRunner, output
 from gossamer.adapters.scrapy.crawler import AdaptedCrawler
 from gossamer.adapters.scrapy.downloader_middlewares import SETTING as DOWNLOADER_SETTING
 from gossamer.adapters.scrapy.downloader_middlewares import downloader_hooks
+from gossamer.adapters.scrapy.downloads import DownloadRunner, FetchPage
 from gossamer.adapters.scrapy.exchanges import find_exchange
 from gossamer.adapters.scrapy.lifecycle import close_crawl
 from gossamer.adapters.scrapy.middlewares import RETRIES, has_built_in
@@ -79,6 +80,7 @@ class AdaptedSpider(Spider):
             **_filter_options(self.crawler),
         )
         self._mapper = mapper
+        self.crawler.adapted_engine.downloads = DownloadRunner(mapper)
         self._runner = CallbackRunner(self.crawler, spider, mapper)
         self.pipelines = (AdaptedPipeline(self.crawler),)
         self._hooks = downloader_hooks(self.crawler, mapper, self._runner.statuses)
@@ -176,6 +178,12 @@ class AdaptedSpider(Spider):
     def find_binding(self) -> str:
         """The first callback that no other process would find."""
         return find_binding(self.scrapy_class)
+
+    def take_fetcher(self, fetch: FetchPage) -> None:
+        """``crawler.engine.download()`` fetches by it."""
+        downloads = self.crawler.adapted_engine.downloads
+        assert downloads is not None, "it was made with the spider"
+        downloads.fetch = fetch
 
     def share_work(self) -> None:
         """From now on, a request that refers to what is only here is refused when it is yielded."""

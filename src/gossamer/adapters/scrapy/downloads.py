@@ -1,0 +1,36 @@
+"""``crawler.engine.download()``: pages that Scrapy's code asks for while a callback or a pipeline runs."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from scrapy import Request as ScrapyRequest
+from scrapy.http import Response as ScrapyResponse
+
+from gossamer.adapters.scrapy.failures import error_of
+from gossamer.adapters.scrapy.requests import RequestMapper
+from gossamer.adapters.scrapy.responses import make_response
+from gossamer.core.errors import FetchError, UsageError
+from gossamer.core.requests import Request
+from gossamer.core.results import FetchResult
+from gossamer.spiders.response import Response
+
+FetchPage = Callable[[Request], Awaitable[tuple[Request, FetchResult]]]
+
+
+class DownloadRunner:
+    """Fetches what code asks for, once somebody has given it the means."""
+
+    def __init__(self, mapper: RequestMapper) -> None:
+        self._mapper = mapper
+        self.fetch: FetchPage | None = None
+
+    async def download(self, request: ScrapyRequest) -> ScrapyResponse:
+        """The response, behind redirects, whatever its status. Raises what Scrapy's downloader raises."""
+        if self.fetch is None:
+            raise UsageError("crawler.engine.download() is there once the crawl has begun")
+        try:
+            asked, fetched = await self.fetch(self._mapper.to_plain(request))
+        except FetchError as error:
+            raise error_of(error.fault, error.detail) from None
+        return make_response(Response(asked, fetched), request)
