@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from gossamer.spiders.rules import Rule
     from gossamer.spiders.sitemap import SitemapSpider
     from gossamer.spiders.spider import Spider
+    from gossamer.spiders.viewing import view
 
 # Imported when first used: `gossamer --help` needs none of it.
 _HOMES = {
@@ -104,6 +105,7 @@ _HOMES = {
     "key": "gossamer.items.item",
     "key_field": "gossamer.items.item",
     "start_crawl": "gossamer.crawl.running_crawl",
+    "view": "gossamer.spiders.viewing",
 }
 __all__ = [
     "Browsing",
@@ -157,6 +159,7 @@ __all__ = [
     "key",
     "key_field",
     "start_crawl",
+    "view",
 ]
 
 

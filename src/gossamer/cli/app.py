@@ -37,7 +37,7 @@ HOMES: dict[str, dict[str, str]] = {
     "spiders": {"list": "List the spiders and the arguments they take."},
     "shell": {"shell": "Fetch a page and try selectors on it."},
     "fetch": {"fetch": "Fetch one page and show what happened."},
-    "parse": {"parse": "Fetch one page and show what the spider makes of it."},
+    "parse": {"parse": "Show what a spider makes of one page, fetched or saved."},
     "sitemap": {"sitemap": "List the pages of a sitemap, one URL on each line."},
     "jobs": {
         "jobs": "List the crawls, newest first.",

@@ -55,6 +55,21 @@ PageSpider = Annotated[
         autocompletion=completion.complete_spiders,
     ),
 ]
+Method = Annotated[
+    str | None,
+    typer.Option("-X", "--method", metavar="METHOD", help="The method [default: GET, or POST with a body]."),
+]
+Header = Annotated[
+    list[str] | None,
+    typer.Option("-H", "--header", metavar="HEADER", help="A header, as in 'Accept: text/plain'."),
+]
+Body = Annotated[
+    str | None,
+    typer.Option("-d", "--data", metavar="TEXT", help="The body: JSON or a form; @FILE is that of a file."),
+]
+Form = Annotated[
+    list[str] | None, typer.Option("--form", metavar="NAME=VALUE", help="A field of a form that is sent.")
+]
 Declarative = Annotated[
     bool, typer.Option("--declarative", help="Write the spider in TOML, without any Python.")
 ]

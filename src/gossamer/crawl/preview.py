@@ -15,6 +15,7 @@ from gossamer.core.errors import DropItem, Fault, PipelineError, UnstorableItemE
 from gossamer.core.record import Record
 from gossamer.core.requests import Request
 from gossamer.core.results import ExtractResult, FetchResult, ItemRecord
+from gossamer.crawl.saved_page import with_saved_page
 from gossamer.crawl.single_page import PageCommand, PageVisit, PageVisitor
 from gossamer.engine.admission import Admission
 from gossamer.policy.request_secrets import secret_values_of
@@ -116,21 +117,30 @@ class PreviewPipeline:
         return record
 
 
-def preview_page(command: PageCommand, callback: str | None, tell: Callable[[str], None]) -> PagePreview:
-    """Visit a page with a callback of its spider.
+def preview_page(
+    command: PageCommand,
+    callback: str | None,
+    tell: Callable[[str], None],
+    *,
+    saved: FetchResult | None = None,
+) -> PagePreview:
+    """Visit a page with a callback of its spider; with ``saved``, nobody is asked for it.
 
     ``tell`` takes lines for people: redirects, and long waits. Raises ``FetchError``; ``UsageError`` where
     robots.txt says no, and for a callback that the spider does not have.
     """
-    return asyncio.run(_preview_page(command, Request(command.url, callback=callback), tell))
+    return asyncio.run(_preview_page(command, command.make_request(callback=callback), tell, saved))
 
 
-async def _preview_page(command: PageCommand, request: Request, tell: Callable[[str], None]) -> PagePreview:
+async def _preview_page(
+    command: PageCommand, request: Request, tell: Callable[[str], None], saved: FetchResult | None
+) -> PagePreview:
     name = request.callback or "parse"
     spider = command.target.choose(request)
     if not spider.has_callback(name):
         raise UsageError(f"the spider {spider.name!r} has no method {name!r}")
     parts = await command.wire()
+    parts = parts if saved is None else with_saved_page(parts, saved)
     async with parts.closing:
         extractor, pipeline = PreviewExtractor(parts.visit.extractor), PreviewPipeline(parts.visit.pipeline)
         visiting = replace(parts.visit, extractor=extractor, pipeline=pipeline)

@@ -56,7 +56,7 @@ def visit_by_rungs(
         for rung in rungs or command.settings.ladder.rungs:
             seen_as = _describe_rung(rung, command.settings)
             try:
-                visit = pages.visit_page(command.url, rung)
+                visit = pages.visit_page(command.make_request(), rung)
             except FetchError as error:
                 yield RungVisit(rung=rung, seen_as=seen_as, fault=error.fault, error=error.detail)
             except (MissingServiceError, SettingError) as error:

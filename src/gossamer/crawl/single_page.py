@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Self
+from typing import Any, Self
 
 from msgspec.structs import replace
 
@@ -21,6 +21,7 @@ from gossamer.core.hosts import HostSignal
 from gossamer.core.requests import Entry, Lease, Request
 from gossamer.core.results import ExtractResult, FetchResult, Outcome, Verdict, VisitResult
 from gossamer.core.routes import Block
+from gossamer.crawl.typed_requests import PLAIN, TypedRequest
 from gossamer.engine.attempt import OpenAttempt
 from gossamer.engine.recorder import without_secrets
 from gossamer.engine.visit import Visitor
@@ -195,17 +196,27 @@ class PageCommand:
     target: CrawlTarget
     settings: Settings
     authorizations: Mapping[str, str] = field(repr=False)
+    options: TypedRequest = PLAIN  # what the request has besides
 
     @classmethod
     def of(
-        cls, url: str, spider: str | None, arguments: Mapping[str, str], overrides: Sequence[SettingOption]
+        cls,
+        url: str,
+        spider: str | None,
+        arguments: Mapping[str, str],
+        overrides: Sequence[SettingOption],
+        options: TypedRequest = PLAIN,
     ) -> PageCommand:
         """What was typed. Raises ``UsageError`` for what is not a page, a spider or a setting."""
         canonical = canonical_page(url)
         found = load_target(spider or canonical, arguments, overrides)
         remember_secrets(passwords_in([absolute_url(url)]))
         given = {**found.target.authorizations, **authorizations_for([absolute_url(url)])}
-        return cls(canonical, found.target, found.settings, given)
+        return cls(canonical, found.target, found.settings, given, options)
+
+    def make_request(self, **more: Any) -> Request:
+        """The request for the page. Raises ``UsageError``."""
+        return self.options.make_request(self.url, **more)
 
     async def wire(self, extractor: Extractor | None = None) -> PreviewParts:
         """What visits its pages. What was typed is named by the operator, and may be a private address."""
@@ -246,12 +257,14 @@ class PageFetcher:
         """The spider that a crawl would give this request to."""
         return self._command.target.choose(request)
 
-    def fetch(self, url: str) -> Response:
+    def fetch(self, page: str | Request) -> Response:
         """A page, redirects followed. Raises ``FetchError``; ``UsageError`` where robots.txt says no."""
-        visit = self.visit_page(url)
+        visit = self.visit_page(page)
         follows = self._command.settings.follow_nofollow
         return Response(visit.request, visit.fetched, follow_nofollow=follows)
 
-    def visit_page(self, url: str, rung: str = "") -> PageVisit:
+    def visit_page(self, page: str | Request, rung: str = "") -> PageVisit:
         """The same with everything that is known of the fetch; by a certain rung, if one is named."""
-        return self._runner.run(self._visitor.visit_page(Request(canonical_page(url), fetch=rung)))
+        request = Request(canonical_page(page)) if isinstance(page, str) else page
+        request = request.replace(url=canonical_page(request.url), fetch=rung or request.fetch)
+        return self._runner.run(self._visitor.visit_page(request))

@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
+from urllib.parse import quote
 
 from gossamer.core.requests import Request
 from gossamer.core.results import FetchResult
@@ -84,19 +85,30 @@ class SavedPage:
         Without ``url``, the address is the one that a browser has noted when it saved the page, else that of
         a file of this name on ``localhost``. Raises ``OSError``.
         """
-        path = Path(path)
-        body = path.read_bytes()
-        kind = _TYPES.get(path.suffix.lower().removeprefix("."), "text/html")
-        url = url or find_address(body, path.name)
-        fetched = make_fetched(url, body, kind, status=status, headers=headers, encoding=encoding)
-        request = request or _request_for(url, meta, cb_kwargs)
+        fetched = read_page(Path(path), url, status=status, headers=headers, encoding=encoding)
+        request = request or _request_for(fetched.url, meta, cb_kwargs)
         return cls(request, fetched, engine=engine_named(engine))
 
 
 def find_address(body: bytes, name: str) -> str:
     """The address of a saved page: the one that a browser has noted, or one that leads nowhere."""
     noted = _SAVED_FROM.search(body[:_TOP_BYTES])
-    return noted[1].decode("utf-8", "replace") if noted else f"{NOWHERE}{name}"
+    return noted[1].decode("utf-8", "replace") if noted else f"{NOWHERE}{quote(name)}"
+
+
+def read_page(
+    path: Path,
+    url: str = "",
+    *,
+    status: int = 200,
+    headers: Mapping[str, str | Sequence[str]] | None = None,
+    encoding: str = "",
+) -> FetchResult:
+    """What a fetcher would have brought of a file; see :meth:`SavedPage.from_file`. Raises ``OSError``."""
+    body = path.read_bytes()
+    kind = _TYPES.get(path.suffix.lower().removeprefix("."), "text/html")
+    url = url or find_address(body, path.name)
+    return make_fetched(url, body, kind, status=status, headers=headers, encoding=encoding)
 
 
 def make_fetched(

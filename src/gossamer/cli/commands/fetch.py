@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from gossamer.cli.errors import print_progress
-from gossamer.cli.options import AsJson, NoRobots, Set
+from gossamer.cli.options import AsJson, Body, Form, Header, Method, NoRobots, Set
 from gossamer.cli.terminal.output import plain, plain_url, print_json
 from gossamer.cli.terminal.process_log import write_lines
 from gossamer.cli.terminal.tables import print_facts, print_table
@@ -18,6 +18,7 @@ from gossamer.core.errors import FetchError, MissingServiceError, UsageError
 from gossamer.core.exits import ExitCode
 from gossamer.crawl.rung_visits import RungVisit, split_rungs, visit_by_rungs
 from gossamer.crawl.single_page import PageCommand, PageFetcher, PageVisit
+from gossamer.crawl.typed_requests import read_request_options
 from gossamer.observe.text import printable_lines, shown_url
 from gossamer.observe.units import format_duration, format_size
 from gossamer.queries.documents import to_document
@@ -27,6 +28,7 @@ EXAMPLES = """
   gossamer fetch https://example.com
   gossamer fetch https://example.com --headers
   gossamer fetch https://example.com --body > page.html
+  gossamer fetch https://api.example.com/search -d '{"page": 1}' -H 'Accept: application/json'
   gossamer fetch https://example.com --ladder
   gossamer fetch https://example.com --rungs http,impersonate,browser
 """
@@ -47,6 +49,10 @@ def fetch_page(
     rungs: Annotated[
         str, typer.Option("--rungs", metavar="RUNGS", help="Fetch it by each of these rungs, and compare.")
     ] = "",
+    method: Method = None,
+    header: Header = None,
+    data: Body = None,
+    form: Form = None,
     settings: Set = None,
     no_robots: NoRobots = False,
     as_json: AsJson = False,
@@ -58,13 +64,9 @@ def fetch_page(
 
     --ladder fetches it by every rung of ladder.rungs, one after the other at the host's pace, side by side.
     """
-    if body and as_json:
-        raise UsageError("--body and --json both want stdout; choose one")
-    if (ladder or rungs) and (body or headers):
-        raise UsageError("--body and --headers show one answer, and --ladder and --rungs compare several")
-    if ladder and rungs:
-        raise UsageError("--ladder and --rungs both say which rungs to compare; choose one")
-    command = PageCommand.of(url, None, {}, page_overrides(settings, no_robots=no_robots))
+    _check_options(has_body=body, has_headers=headers, ladder=ladder, rungs=rungs, as_json=as_json)
+    options = read_request_options(method, header or (), data, form or ())
+    command = PageCommand.of(url, None, {}, page_overrides(settings, no_robots=no_robots), options)
     with write_lines(command.settings):
         if ladder or rungs:
             _compare_rungs(command, split_rungs(rungs) if rungs else (), as_json=as_json)
@@ -79,10 +81,20 @@ def fetch_page(
         _print_body(response)
 
 
+def _check_options(*, has_body: bool, has_headers: bool, ladder: bool, rungs: str, as_json: bool) -> None:
+    """Raise ``UsageError`` for options that do not go together."""
+    if has_body and as_json:
+        raise UsageError("--body and --json both want stdout; choose one")
+    if (ladder or rungs) and (has_body or has_headers):
+        raise UsageError("--body and --headers show one answer, and --ladder and --rungs compare several")
+    if ladder and rungs:
+        raise UsageError("--ladder and --rungs both say which rungs to compare; choose one")
+
+
 def _visit_page(command: PageCommand, url: str, *, as_json: bool) -> PageVisit:
     try:
         with PageFetcher(command, print_progress) as pages:
-            return pages.visit_page(url)
+            return pages.visit_page(command.make_request())
     except FetchError as error:
         if not as_json:
             raise MissingServiceError(f"{shown_url(url)} was not fetched: {error}") from None

@@ -9,49 +9,64 @@ from typing import Annotated, Any
 import typer
 
 from gossamer.cli.errors import print_progress, print_traceback
-from gossamer.cli.options import Argument, AsJson, NoRobots, PageSpider, Set
+from gossamer.cli.options import Argument, AsJson, Body, Form, Header, Method, NoRobots, PageSpider, Set
 from gossamer.cli.terminal.output import LONG, plain, plain_url, print_json
 from gossamer.cli.terminal.process_log import write_lines
 from gossamer.cli.terminal.tables import print_facts, print_table
 from gossamer.config.overrides import arguments_of, page_overrides
-from gossamer.core.errors import FetchError, MissingServiceError
+from gossamer.core.errors import FetchError, MissingServiceError, UsageError
 from gossamer.core.exits import ExitCode
 from gossamer.core.text import format_count
 from gossamer.crawl.preview import ItemPreview, PagePreview, preview_page
+from gossamer.crawl.saved_page import find_file, load_page
 from gossamer.crawl.single_page import PageCommand
+from gossamer.crawl.typed_requests import read_request_options
 from gossamer.observe.text import error_headline, shown_url
 
 EXAMPLES = """
   gossamer parse https://shop.example/a/1 --spider shop.py --callback parse_product
   gossamer parse https://shop.example/a/1 --spider shop -a category=books
+  gossamer parse saved.html --spider shop.py --url https://shop.example/a/1
   gossamer parse https://shop.example/ --json
 """
 
 
 def parse_page(
-    url: Annotated[str, typer.Argument(metavar="URL", help="The page.")],
+    page: Annotated[str, typer.Argument(metavar="URL|FILE", help="The page, or a file with one.")],
     *,
+    url: Annotated[str, typer.Option("--url", metavar="URL", help="The address of the page in FILE.")] = "",
     spider: PageSpider = None,
     callback: Annotated[
         str | None, typer.Option(metavar="NAME", help="The spider's method for the page [default: parse].")
     ] = None,
+    method: Method = None,
+    header: Header = None,
+    data: Body = None,
+    form: Form = None,
     settings: Set = None,
     argument: Argument = None,
     no_robots: NoRobots = False,
     as_json: AsJson = False,
 ) -> None:
-    """Fetch one page and show what the spider makes of it.
+    """Show what a spider makes of one page, fetched or saved.
 
     Shows the items as they would be stored, or why they would not be; the requests as they would be
-    admitted, or why they would not be. Nothing is stored, and nothing else is fetched.
+    admitted, or why they would not be. Nothing is stored, and nothing else is fetched. The suffix of a file
+    says what it is; without --url its address is the one that a browser has noted in it.
     """
+    file = find_file(page)
+    if url and file is None:
+        raise UsageError("--url is the address of a page in a file, and there is no file " + shown_url(page))
+    saved = None if file is None else load_page(file, url)
+    options = read_request_options(method, header or (), data, form or ())
     given = page_overrides(settings, no_robots=no_robots)
-    command = PageCommand.of(url, spider, arguments_of(argument), given)
+    address = page if saved is None else saved.url
+    command = PageCommand.of(address, spider, arguments_of(argument), given, options)
     try:
         with write_lines(command.settings):
-            found = preview_page(command, callback, print_progress)
+            found = preview_page(command, callback, print_progress, saved=saved)
     except FetchError as error:
-        raise MissingServiceError(f"{shown_url(url)} was not fetched: {error}") from None
+        raise MissingServiceError(f"{shown_url(address)} was not fetched: {error}") from None
     if as_json:
         print_json(_page_json(found))
     else:

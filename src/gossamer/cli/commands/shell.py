@@ -12,15 +12,18 @@ from typing import Annotated, Any
 import typer
 
 from gossamer.cli.errors import print_message, print_progress, print_traceback
-from gossamer.cli.options import Argument, NoRobots, PageSpider, Set
+from gossamer.cli.options import Argument, Body, Form, Header, Method, NoRobots, PageSpider, Set
 from gossamer.cli.terminal.process_log import write_lines
 from gossamer.config.overrides import arguments_of, page_overrides
 from gossamer.core.errors import FetchError, MissingServiceError, SelectorError, UsageError
 from gossamer.core.exits import ExitCode
+from gossamer.core.requests import Request
 from gossamer.core.text import format_count
 from gossamer.crawl.single_page import PageCommand, PageFetcher
+from gossamer.crawl.typed_requests import read_request_options
 from gossamer.observe.text import error_headline, printable_lines, shown_url
 from gossamer.spiders.response import Response
+from gossamer.spiders.viewing import view
 
 EXAMPLES = """
   gossamer shell https://example.com
@@ -37,20 +40,25 @@ def open_shell(
         typer.Option("-c", "--code", metavar="CODE", help="Evaluate CODE, print the result and exit."),
     ] = None,
     spider: PageSpider = None,
+    method: Method = None,
+    header: Header = None,
+    data: Body = None,
+    form: Form = None,
     settings: Set = None,
     argument: Argument = None,
     no_robots: NoRobots = False,
 ) -> None:
     """Fetch a page and try selectors on it.
 
-    Opens Python with response, request, spider and fetch(url). robots.txt is obeyed, and a second page
-    of a host has to wait its turn, as in a crawl.
+    Opens Python with response, request, spider, view() and fetch(url), which takes a Request or its options
+    too. robots.txt is obeyed, and a second page of a host has to wait its turn, as in a crawl.
     """
     given = page_overrides(settings, no_robots=no_robots)
-    command = PageCommand.of(url, spider, arguments_of(argument), given)
+    options = read_request_options(method, header or (), data, form or ())
+    command = PageCommand.of(url, spider, arguments_of(argument), given, options)
     with write_lines(command.settings), PageFetcher(command, print_progress) as pages:
         try:
-            response = pages.fetch(url)
+            response = pages.fetch(command.make_request())
         except FetchError as error:
             raise MissingServiceError(f"{shown_url(url)} was not fetched: {error}") from None
         names = _console_names(pages, response)
@@ -70,16 +78,24 @@ def _console_names(pages: PageFetcher, response: Response) -> dict[str, Any]:
         names.update(pages.spider_for(response.request).console_names(response))
         return response
 
-    def fetch(url: str) -> Response | None:
-        """Fetch another page (also relative to this one); ``response`` is the new one then."""
+    def fetch(page: str | Request, **options: Any) -> Response | None:
+        """Fetch another page; ``response`` is the new one then.
+
+        By a URL, also relative to this page, with options of ``Request`` (``json={...}``), or by a Request.
+        """
         try:
-            return use(pages.fetch(names["response"].urljoin(url)))
+            asked = page if isinstance(page, Request) else names["response"].follow(page, **options)
+            return use(pages.fetch(asked))
         except (FetchError, UsageError) as error:
             print_message(str(error))
             return None
 
+    def show(response: Response | None = None) -> None:
+        """Open a page, by default the latest, in the browser of this machine, without its scripts."""
+        print_message(f"opened {view(response or names['response'])}")
+
     use(response)
-    names["fetch"] = fetch
+    names.update(fetch=fetch, view=show)
     return names
 
 
@@ -127,7 +143,7 @@ def _open_console(names: dict[str, Any]) -> None:
     response = names["response"]
     banner = (
         f"{response.status} {printable_lines(response.url)}  {format_count(len(response.body), 'byte')}\n"
-        "response   request   spider   fetch(url)     try: response.css('h1::text').getall()\n"
+        "response   request   spider   fetch(url)   view()     try: response.css('h1::text').getall()\n"
     )
     if find_spec("IPython") is None:
         _enable_completion(names)

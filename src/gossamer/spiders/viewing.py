@@ -1,0 +1,61 @@
+"""A page as a person sees it: a copy of it, opened in the browser of this machine."""
+
+from __future__ import annotations
+
+import html
+import re
+import tempfile
+import webbrowser
+from collections.abc import Callable
+from mimetypes import guess_extension
+from pathlib import Path
+
+from gossamer.core.errors import UsageError
+from gossamer.spiders.response import Response, is_media
+
+_DOCTYPE = re.compile(r"\s*(<!doctype[^>]*>)?", re.IGNORECASE)
+NO_SCRIPTS = "script-src 'none'; object-src 'none'; frame-src 'none'; form-action 'none'"
+"""What the copy may not do: its scripts would run as those of a file of this machine."""
+
+
+def view(
+    response: Response, *, scripts: bool = False, open_url: Callable[[str], object] | None = None
+) -> Path:
+    """Open a response in the browser of this machine, as it came; where its copy is. ::
+
+        view(response)
+
+    The copy of a page of HTML loads its pictures and styles from their site, and runs no scripts, unless
+    ``scripts=True``. What is neither a page nor a picture is shown as text. ``open_url`` opens it in the
+    place of Python's ``webbrowser.open``. The file stays in the folder for temporary files. Raises
+    ``UsageError`` for what cannot be shown, and where there is no browser.
+    """
+    suffix, content = _copy_of(response, scripts=scripts)
+    with tempfile.NamedTemporaryFile(prefix="gossamer-view-", suffix=suffix, delete=False) as file:
+        file.write(content)
+    path = Path(file.name)
+    if (open_url or webbrowser.open)(path.as_uri()) is False:
+        raise UsageError(f"no browser could be opened; the page is in {path}")
+    return path
+
+
+def _copy_of(response: Response, *, scripts: bool) -> tuple[str, bytes]:
+    """The suffix of the file, and what is in it."""
+    kind = response.content_type.partition(";")[0].strip().lower()
+    if is_media(kind) and kind != "image/svg+xml":  # which may have scripts
+        return guess_extension(kind) or ".bin", response.body
+    if response.is_html:
+        return ".html", _with_base(response, scripts=scripts).encode("utf-8", "replace")
+    if "\0" in response.text[:1024]:
+        raise UsageError(f"{response.url} is {kind or 'of no known type'}, which no browser shows")
+    return ".html", f"<meta charset=utf-8><pre>{html.escape(response.text)}</pre>".encode("utf-8", "replace")
+
+
+def _with_base(response: Response, *, scripts: bool) -> str:
+    """The text of the page, whose links mean what they mean on its site: the first ``base`` counts."""
+    found = _DOCTYPE.match(response.text)
+    begin = found.end() if found else 0
+    policy = "" if scripts else f'<meta http-equiv="Content-Security-Policy" content="{NO_SCRIPTS}">'
+    base = f'<base href="{html.escape(response.page.base_url)}">'
+    head = f"<meta charset=utf-8>{policy}{base}"
+    return f"{response.text[:begin]}{head}{response.text[begin:]}"
