@@ -42,8 +42,15 @@ QUICK = ("-s", "DOWNLOAD_DELAY=0", "-s", "LOG_LEVEL=WARNING", "-s", "RETRY_TIMES
 def run_scrapy(file: Path, *options: str, url: str) -> list[dict[str, Any]]:
     """The items that Scrapy gives, in an order of their own."""
     out = file.with_name("scrapy.jsonl")
+    said = crawl_with_scrapy(file, *options, "-O", out.name, url=url)
+    assert out.is_file(), said
+    return read_items(out)
+
+
+def crawl_with_scrapy(file: Path, *options: str, url: str) -> str:
+    """Run Scrapy, which writes the feeds of the spider's settings; its log."""
     done = subprocess.run(
-        [sys.executable, "-c", RUNNER, file.name, "-a", f"url={url}", *QUICK, *options, "-O", out.name],
+        [sys.executable, "-c", RUNNER, file.name, "-a", f"url={url}", *QUICK, *options],
         cwd=file.parent,
         capture_output=True,
         text=True,
@@ -52,8 +59,7 @@ def run_scrapy(file: Path, *options: str, url: str) -> list[dict[str, Any]]:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert out.is_file(), done.stderr
-    return read_items(out)
+    return done.stderr
 
 
 def run_gossamer(file: Path, *options: str, url: str) -> list[dict[str, Any]]:

@@ -218,6 +218,10 @@ class CrawlRun:
     async def _close_spider(self, reason: FinishReason) -> None:
         """Close the pipelines and tell the spider; what fails there is said, and takes nothing."""
         self._failed_hooks += await self._wired.close_steps()
+        if self.spider.feeds:
+            write_feeds = import_module("gossamer.crawl.feeds").write_feeds  # which most spiders do without
+            store = self._wired.backends.store
+            self._failed_hooks += await write_feeds(self.spider, self.settings, store, self.job)
         try:
             await await_value(self.spider.closed(reason.value), self.settings.parse.callback_timeout)
         except BaseException as error:

@@ -27,10 +27,11 @@ from gossamer.export.formats import (
     load_writer,
 )
 from gossamer.export.names import BUCKET, name_file, placeholders_in, split_url
+from gossamer.export.new_items import NewItemReader
+from gossamer.export.records import ExportRecordFile
 from gossamer.observe.text import shown_url
 from gossamer.ports.store import Store
-from gossamer.queries.export_records import ExportRecordFile
-from gossamer.queries.items import NewItemReader, list_file_types
+from gossamer.queries.items import list_file_types
 from gossamer.wiring.backends import Backends
 
 _SCHEME = lazy_pattern(r"([A-Za-z][A-Za-z0-9+.-]*)://")
@@ -185,7 +186,9 @@ async def write_export(
     mark = ExportRecordFile(data, output.path, is_kept=not is_new)
     if output.is_rewritten and not mark.known_ranges(job):
         check_growth(output.format, output.path)
-    reader = NewItemReader(store, job, mark.known_ranges(job) if output.can_grow else (), which)
+    reader = NewItemReader(
+        store.read_items(job, which=which), mark.known_ranges(job) if output.can_grow else ()
+    )
     count = await write_items(
         reader.new_items(),
         output.path,

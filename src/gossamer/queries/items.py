@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
-
 from msgspec.structs import replace
 
 from gossamer.core.jobs import EVERY_ITEM, ItemFilter, Job, StoredItem
@@ -11,15 +9,10 @@ from gossamer.core.record import Record, Time
 from gossamer.export.formats import available_formats
 from gossamer.export.names import TYPE, check_types, placeholders_in
 from gossamer.ports.item_reader import ItemReader
-from gossamer.ports.store import Store
 from gossamer.queries.bounds import cut_values, fit_rows
 from gossamer.queries.cursors import cursor_of, read_place
 from gossamer.wiring.backends import Backends
 
-IdRanges = Sequence[tuple[int, int]]
-"""Ids of items in ascending order, as first and last of each unbroken row of them."""
-NO_RANGE = (1 << 63, 1 << 63)
-"""Behind every id."""
 MOST_TYPES = 100
 """Of items, that a listing names."""
 MOST_BYTES = 195_000
@@ -87,30 +80,3 @@ async def list_file_types(items: ItemReader, job: Job, target: str) -> list[str]
     types = await items.list_types(job) if TYPE in placeholders_in(target) else [""]
     check_types(target, job, types)
     return types
-
-
-class NewItemReader:
-    """Items of a job that are not among the known ones; ``seen`` are all of them."""
-
-    def __init__(self, store: Store, job: Job, known: IdRanges, which: ItemFilter = EVERY_ITEM) -> None:
-        self._store = store
-        self._which = which
-        self._job = job
-        self._known = iter(known)
-        self.seen: list[tuple[int, int]] = []
-
-    async def new_items(self) -> AsyncIterator[StoredItem]:
-        """Those that are not known, in the order in which they were first stored."""
-        first, last = next(self._known, NO_RANGE)
-        async for item in self._store.read_items(self._job, which=self._which):
-            self._note_seen(item.id)
-            while last < item.id:
-                first, last = next(self._known, NO_RANGE)
-            if item.id < first:
-                yield item
-
-    def _note_seen(self, number: int) -> None:
-        if self.seen and self.seen[-1][1] == number - 1:
-            self.seen[-1] = (self.seen[-1][0], number)
-        else:
-            self.seen.append((number, number))

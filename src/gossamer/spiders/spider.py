@@ -17,7 +17,7 @@ from gossamer.spiders.stats import SpiderStats
 
 RESERVED = frozenset(
     {
-        *("name", "browser", "rules", "settings", "stats", "pipelines", "hooks", "sinks"),
+        *("name", "browser", "rules", "settings", "stats", "pipelines", "hooks", "sinks", "feeds"),
         "handle_httpstatus_list",
     }
 )
@@ -78,6 +78,12 @@ class Spider:
     sinks: Sequence[Any] = ()
     """Objects with ``emit(event)`` that are told what happens in this process, besides those of the settings
     (:class:`~gossamer.ports.sink.Sink`). One that raises gets no more events.
+    """
+
+    feeds: Sequence[Any] = ()
+    """What writes the items of the job at the end of each run of `gossamer crawl`: objects with ``name``,
+    ``path``, ``can_grow`` (new items come behind those that are there) and
+    ``write_items(items, ready, is_continued)``; it calls ``ready(path)`` before a new file takes its place.
     """
 
     def __init__(self, **arguments: Any) -> None:

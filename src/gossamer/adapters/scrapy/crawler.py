@@ -126,6 +126,10 @@ class AdaptedCrawler(Crawler):
         """``told`` are the statistics that count what the code of the project counts."""
         super().__init__(spidercls, settings)
         self.signals: AdaptedSignals = AdaptedSignals(self)
+        self.feeds: list[Any] = []
+        """What is written when a run has ended."""
+        self.item_types: dict[str, Any] = {}
+        """The classes of items by their names, as far as they are known; ``None``: there is none."""
         self.began_at = 0.0
         """When the crawl began, by the monotonic clock."""
         self.settings.set("TWISTED_REACTOR_ENABLED", False, priority="cmdline")

@@ -15,6 +15,7 @@ from scrapy.utils.misc import build_from_crawler, load_object
 from gossamer.adapters.scrapy.crawler import AdaptedCrawler
 from gossamer.adapters.scrapy.deferreds import await_any
 from gossamer.adapters.scrapy.extensions import AdaptedExtensions
+from gossamer.adapters.scrapy.feeds import open_feeds
 from gossamer.adapters.scrapy.reactor import follow_loop
 
 _REASONS = {
@@ -39,6 +40,7 @@ async def open_crawl(crawler: AdaptedCrawler) -> ItemPipelineManager:
     with warnings.catch_warnings():  # old code is what this is for
         warnings.simplefilter("ignore", ScrapyDeprecationWarning)
         crawler.extensions = AdaptedExtensions.from_crawler(crawler)
+        crawler.feeds = open_feeds(crawler)
         kind = load_object(crawler.settings["ITEM_PROCESSOR"])
         chain: ItemPipelineManager = build_from_crawler(kind, crawler)
     crawler.adapted_engine.scraper.itemproc = chain
@@ -67,6 +69,8 @@ async def close_crawl(crawler: AdaptedCrawler, reason: str) -> None:
     crawler.stats.set_value("elapsed_time_seconds", time.monotonic() - crawler.began_at)
     crawler.stats.set_value("finish_time", datetime.now(tz=UTC))
     crawler.stats.set_value("finish_reason", told)
+    if crawler.feeds:
+        await crawler.signals.send_catch_log_async(signals.feed_exporter_closed)
     answers = await crawler.signals.send_catch_log_async(
         signals.spider_closed, spider=crawler.open_spider, reason=told
     )

@@ -72,6 +72,7 @@ class AdaptedPipeline:
     async def _tell_scraped(self, output: Any, response: Any) -> None:
         crawler = self._crawler
         crawler.count("item_scraped_count")
+        crawler.item_types.setdefault(type(output).__name__, type(output))
         is_heard = crawler.signals.is_heard(signals.item_scraped)
         if is_heard or log.isEnabledFor(logging.DEBUG):
             _log(crawler.logformatter.scraped(output, response, crawler.open_spider))

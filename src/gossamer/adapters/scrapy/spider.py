@@ -96,6 +96,11 @@ class AdaptedSpider(Spider):
         return self._hooks
 
     @property
+    def feeds(self) -> list[Any]:  # type: ignore[override]
+        """What is written when a run has ended."""
+        return self.crawler.feeds
+
+    @property
     def logger(self) -> logging.Logger:
         """The logger of the adapted spider."""
         return logging.getLogger(self.name)

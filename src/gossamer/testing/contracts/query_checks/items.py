@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from gossamer.core.results import Verdict
-from gossamer.queries.items import NewItemReader, list_items
+from gossamer.export.new_items import NewItemReader
+from gossamer.queries.items import list_items
 from gossamer.testing.contracts.frontier_harness import make_entry
 from gossamer.testing.contracts.query_harness import QueryHarness, register_check
 from gossamer.testing.contracts.store_harness import make_item
@@ -34,10 +35,10 @@ async def new_items_are_those_that_are_not_known(s: QueryHarness) -> None:
     """And all that were seen are named by their ids, in unbroken rows."""
     job = await s.make_job("shop", make_entry(1), make_entry(2))
     await s.end_visits(job, {1: (Verdict.SUCCESS, "")}, items=[make_item("a"), make_item("b")])
-    first = NewItemReader(s.backends.store, job, ())
+    first = NewItemReader(s.backends.store.read_items(job), ())
     assert_equal([item.key async for item in first.new_items()], ["a", "b"], "all are new")
     await s.end_visits(job, {2: (Verdict.SUCCESS, "")}, items=[make_item("b"), make_item("c")])
-    second = NewItemReader(s.backends.store, job, first.seen)
+    second = NewItemReader(s.backends.store.read_items(job), first.seen)
     assert_equal([item.key async for item in second.new_items()], ["c"], "what is known is not new")
-    third = NewItemReader(s.backends.store, job, second.seen)
+    third = NewItemReader(s.backends.store.read_items(job), second.seen)
     assert_equal([item.key async for item in third.new_items()], [], "everything was seen")

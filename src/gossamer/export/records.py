@@ -12,7 +12,7 @@ from msgspec import structs
 from gossamer.core.jobs import Job
 from gossamer.core.record import Record
 from gossamer.export.files import replace_file
-from gossamer.queries.items import IdRanges
+from gossamer.export.new_items import IdRanges
 
 
 class ExportRecord(Record, frozen=True, kw_only=True):

@@ -1,0 +1,46 @@
+"""What a spider writes itself of its job's items, at the end of each run.
+
+An item that a file is continued with is written once, over however many runs the job takes, and whenever one
+of them is killed.
+"""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+from gossamer.config.settings import Settings
+from gossamer.core.jobs import Job
+from gossamer.export.new_items import NewItemReader
+from gossamer.export.records import ExportRecordFile
+from gossamer.ports.store import Store
+from gossamer.runtime.user_code import ends_task, traceback_text
+from gossamer.spiders.spider import Spider
+
+log = logging.getLogger("gossamer.crawl")
+
+
+async def write_feeds(spider: Spider, settings: Settings, store: Store, job: Job) -> list[str]:
+    """Write all of them; what went wrong, one text for each that failed."""
+    failures = []
+    for feed in spider.feeds:
+        record = ExportRecordFile(Path(settings.data), feed.path, is_kept=not settings.memory)
+        known = record.known_ranges(job) if feed.can_grow else ()
+        reader = NewItemReader(store.read_items(job), known)
+
+        def note_file(part: Path, record: ExportRecordFile = record, reader: NewItemReader = reader) -> None:
+            record.note_replacement(part, job, reader.seen)
+
+        try:
+            await feed.write_items(reader.new_items(), note_file, is_continued=bool(known))
+        except BaseException as error:
+            if ends_task(error):
+                raise
+            failure = (
+                f"in the feed {feed.name} (its items are in the store):\n{traceback_text(error, __file__)}"
+            )
+            log.error("%s", failure.rstrip())  # noqa: TRY400 - with the traceback of the feed's code alone
+            failures.append(failure)
+        else:
+            record.note_items(job, reader.seen)
+    return failures
