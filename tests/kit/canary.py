@@ -16,7 +16,7 @@ from gossamer.testing.site import SiteResponse
 PLACES = (
     "url", "header", "cookie", "api_key", "proxy", "proxy_list", "gateway", "argument", "log_in", "body",
     "meta", "cb_kwargs", "request_header", "request_cookie", "redis", "postgres", "broker",
-    "answer_cookie", "webhook", "mail", "auth", "token", "own_cookie", "json",
+    "answer_cookie", "webhook", "mail", "auth", "token", "own_cookie", "json", "domain_auth", "domain_cookie",
 )  # fmt: skip
 SECRETS: Mapping[str, str] = {place: f"canary{place.replace('_', '')}7d1f" for place in PLACES}
 ENVIRONMENT = {
@@ -110,6 +110,10 @@ retry_backoff = 0.01
 
 [http]
 headers = {{ Authorization = "Bearer {header}", Cookie = "sid={cookie}", X-Api-Key = "{api_key}" }}
+
+[domain."members.shop.example"]
+auth = ["me", "{domain_auth}"]
+cookies = {{ sid = "{domain_cookie}" }}
 
 [proxies]
 always = false

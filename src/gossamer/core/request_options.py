@@ -83,6 +83,11 @@ def encode_body(request: Any) -> dict[str, Any]:
     return {"json": None, "form": None, "body": body, "method": method, "headers": headers}
 
 
+def without_type(headers: Mapping[str, str]) -> dict[str, str]:
+    """Headers of a request whose body becomes another one."""
+    return {name: value for name, value in headers.items() if name.lower() != "content-type"}
+
+
 def split_omitted(headers: Mapping[Any, Any], omitted: Iterable[str] | None) -> dict[str, Any]:
     """Headers without those whose value is ``None``, which are named in ``omit_headers`` instead."""
     names = [*(omitted or ()), *(name for name, value in headers.items() if value is None)]

@@ -24,6 +24,7 @@ from gossamer.core.request_options import (
     has_own_options,
     own_options_of,
     split_omitted,
+    without_type,
 )
 from gossamer.core.rungs import check_rung
 from gossamer.core.storable import (
@@ -180,7 +181,9 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True):
             force_setattr(self, "cb_kwargs", as_stored(self.cb_kwargs, "cb_kwargs"))
 
     def replace(self, **changes: Any) -> Request:
-        """The same request with some fields changed."""
+        """The same request with some fields changed; ``json`` or ``form`` takes the place of its body."""
+        if "json" in changes or "form" in changes:
+            changes = {"body": b"", "headers": without_type(self.headers), **changes}
         return msgspec.structs.replace(self, **changes)
 
     @property

@@ -16,7 +16,6 @@ from typing import Any
 import msgspec
 
 from gossamer.core.errors import StorageError, UsageError
-from gossamer.core.request_options import has_own_options
 from gossamer.core.requests import Entry, Request
 
 _SCHEMES = {"s": "https://", "p": "http://"}  # by the first letter of a URL part; "=": the URL as it is
@@ -107,7 +106,13 @@ def _is_usual(request: Request) -> bool:
         or request.follow_rules
         or request.unique_key
         or request.is_anywhere
-        or has_own_options(request)
+        or request.cookies is not None
+        or request.auth is not None
+        or request.omit_headers is not None
+        or request.timeout is not None
+        or request.max_size is not None
+        or request.max_retries is not None
+        or request.delay is not None
     )
 
 

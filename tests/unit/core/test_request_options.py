@@ -61,6 +61,14 @@ def test_what_is_said_goes_before_what_follows_from_it():
     assert Request(URL, form=[("a", 1), ("a", None), ("b", "x y")]).body == b"a=1&b=x+y"
 
 
+def test_another_body_takes_the_place_of_the_one_that_was_there():
+    first = Request(URL, json={"page": 1}, headers={"X-Me": "1"})
+    assert first.replace(json={"page": 2}) == Request(URL, json={"page": 2}, headers={"X-Me": "1"})
+    form = first.replace(form={"a": 1})
+    assert (form.body, form.headers["Content-Type"]) == (b"a=1", "application/x-www-form-urlencoded")
+    assert first.replace(depth=1).body == first.body
+
+
 @pytest.mark.parametrize(
     ("auth", "sent"),
     [

@@ -24,6 +24,7 @@ SETTINGS = {
     "jobdir": "data",
     "log_file": "log.file",
     "log_level": "log.level",
+    "randomize_download_delay": "random_delay",
     "redirect_max_times": "http.max_redirects",
     "redis_url": "frontier.url",
     "retry_times": "max_retries",
@@ -72,7 +73,6 @@ ADVICE = {
     "log_format": "log.format is `text` or `json`",
     "memusage": "memory is bounded by limits of single pages (http.max_size_bytes, parse.*)",
     "metarefresh": "a meta refresh is followed like any redirect, up to http.max_redirects",
-    "randomize_download_delay": "the delay is not made random",
     "reactor": "callbacks run on asyncio; there is no reactor",
     "redirect_enabled": "handle_httpstatus_list = [301, 302, 303, 307, 308] hands redirects to the spider",
     "redis": "frontier.url = redis://HOST/0 keeps the requests in Redis",
@@ -91,7 +91,7 @@ ADVICE = {
 }
 """Settings that there are not, by name or by the beginning of it: what to do instead."""
 
-_FORM = "response.form(data, callback), or log_in() of the spider to log in"
+_FORM = "Request(url, form=data), response.form(data, callback), or log_in() of the spider to log in"
 
 _RULES = "rules = [Rule(allow=..., callback=...)]"
 
@@ -107,8 +107,7 @@ IMPORTS = {
     "ImagesPipeline": _FILES,
     "ItemAdapter": "items are pydantic models, dataclasses or dicts, as they are",
     "ItemLoader": "give an Item the selected values; its annotations convert and check them",
-    "JsonRequest": 'use Request(url, method="POST", body=json.dumps(data), headers={"Content-Type": '
-    '"application/json"})',
+    "JsonRequest": "use Request(url, json=data)",
     "LinkExtractor": f"its options are those of Rule, {_RULES}, and of response.links(allow=...)",
     "TextResponse": "use Response",
     "signals": _EXTENSIONS,
