@@ -10,7 +10,8 @@ DROPPED = {"link:nofollow": 2, "item:price: too: high": 1, "item:too_many": 3, "
 def test_the_text_is_as_it_always_was():
     """It stands in databases and in what programs read."""
     assert DropKind.LINK.key_of("nofollow") == "link:nofollow"
-    assert [kind.key_of("x") for kind in DropKind] == ["link:x", "item:x", "file:x", "page:x", "sitemap:x"]
+    kinds = ["link:x", "item:x", "file:x", "page:x", "sitemap:x", "feed:x"]
+    assert [kind.key_of("x") for kind in DropKind] == kinds
     assert type(DropKind.LINK.key_of("x")) is str
 
 
