@@ -31,12 +31,16 @@ class Pages:
 
     def __init__(self) -> None:
         self.busy = 2
+        self.forbidden = 0
 
     def __call__(self, path: str, headers: Mapping[str, str]) -> SiteResponse:
         path = path.removeprefix(f"http://{headers.get('host', '')}")  # as a proxy is asked
         if path == "/busy" and self.busy:
             self.busy -= 1
             return SiteResponse(503, b"busy")
+        if path == "/forbidden":
+            self.forbidden += 1
+            return SiteResponse(403) if self.forbidden % 2 else SiteResponse(body=b"<h1>let in</h1>")
         if path == "/echo":
             said = {name: headers.get(name) for name in ("user-agent", "x-start")}
             return SiteResponse(body=json.dumps(said).encode(), content_type="application/json")
@@ -62,8 +66,8 @@ def test_the_same_items_as_in_scrapy(tmp_path: Path, site: Site) -> None:
     """Of middlewares in every form: sync, async and Deferred, with and without the spider as an argument."""
     file = tmp_path / "shop.py"
     file.write_text(scrapy_middlewares.SPIDER)
-    theirs = run_scrapy(file, url=site.url)
-    assert len(theirs) == 16
+    theirs = run_scrapy(file, "-s", "RETRY_TIMES=2", url=site.url)
+    assert len(theirs) == 18
     assert run_gossamer(file, url=site.url) == theirs
 
 
@@ -108,6 +112,7 @@ def test_what_is_tried_again_is_not_shown_below_the_retries(tmp_path: Path, site
     text = text.replace('"old.PatientRetry": 550,', "")
     found, _ = crawl_old(tmp_path, text, "-a", f"url={site.url}", "-s", "retry_backoff=0.01")
     assert found["/busy"]["seen"] == ["late200", "early200"], "each try is a request of its own to them"
+    assert found["/busy"]["log"] == [["late", 503], ["late", 503], ["late", 200], ["early", 200]]
     verdicts = rows(tmp_path / ".gossamer", "select verdict from attempt where url like '%/busy'")
     assert sorted(verdicts) == [("retry",), ("retry",), ("success",)]
 

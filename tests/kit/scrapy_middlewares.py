@@ -49,6 +49,9 @@ class Asynchronous:
             return request.replace(url=request.url.replace("/old", "/page/2/"))
         if request.url.endswith("/refused"):
             raise IgnoreRequest("refused")
+        if request.url.endswith("/wrong"):
+            request.meta["wrong"] = self.crawler.get_downloader_middleware(Asynchronous) is self
+            raise ZeroDivisionError("a slip")
 
     async def process_response(self, request, response):
         if request.url.endswith("/flaky"):
@@ -109,10 +112,11 @@ class Shop(scrapy.Spider):
             "scrapy.downloadermiddlewares.useragent.UserAgentMiddleware": None,
         },
         "SPIDER_MIDDLEWARES": {Around: 543, Within: 600},
+        "RETRY_HTTP_CODES": [403, 503],
     }
 
     def start_requests(self):
-        paths = "echo made old refused flaky shown raises bad broken gone to added"
+        paths = "echo made old refused flaky shown raises bad broken gone to added wrong forbidden"
         for path in paths.split():
             yield scrapy.Request(f"{self.url}/{path}", errback=self.failed, dont_filter=True)
         for port, saves in ((1, True), (2, False)):
@@ -130,12 +134,15 @@ class Shop(scrapy.Spider):
             "text": response.text,
             "made": response.headers.get("X-Made", b"").decode(),
             "meta": [meta.get(name) for name in ("seen", "statuses", "input", "start", "retry_times")],
+            "depth": None if path == "/more" else meta["depth"],
             "redirects": [url.replace(self.url, "") for url in meta.get("redirect_urls", [])],
         }
 
     def failed(self, failure):
         path = failure.request.url.replace(self.url, "")
-        yield {"path": path, "failure": failure.type.__name__}
+        meta = failure.request.meta
+        said = {"seen": meta["seen"], "wrong": meta.get("wrong")}
+        yield {"path": path, "failure": failure.type.__name__, **said}
 '''
 OLD = '''
 import random
@@ -163,12 +170,16 @@ class ThroughProxy:
             request.headers["Proxy-Authorization"] = "Basic bWU6Y2FuYXJ5cHJveHk3ZDFm"
 
 
+LOG = []
+
+
 class Seen:
     def __init__(self, name):
         self.name = name
 
     def process_response(self, request, response, spider):
         request.meta.setdefault("seen", []).append(self.name + str(response.status))
+        LOG.append([request.url, self.name, response.status])
         return response
 
 
@@ -218,5 +229,8 @@ class Old(scrapy.Spider):
             yield scrapy.Request(f"{self.url}/{path}")
 
     def parse(self, response):
-        yield {"path": response.url.replace(self.url, ""), "seen": response.meta.get("seen")}
+        import old
+
+        log = [[name, status] for url, name, status in old.LOG if url == response.url]
+        yield {"path": response.url.replace(self.url, ""), "seen": response.meta.get("seen"), "log": log}
 '''

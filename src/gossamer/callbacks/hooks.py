@@ -11,17 +11,18 @@ import asyncio
 import inspect
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
-from copy import copy
+from copy import copy, deepcopy
 from types import FrameType
 from typing import Any
 
-from msgspec.structs import replace
+from msgspec.structs import force_setattr, replace
 
 from gossamer.callbacks.hook_loading import Hook, load_hooks
 from gossamer.core.errors import Fault, FetchError, IgnoreRequest, UsageError
 from gossamer.core.hooks import HOOK_RUNG, INSTEAD_OF_FAILURE, HookError, Replacement
 from gossamer.core.requests import Request
 from gossamer.core.results import FetchResult
+from gossamer.core.storable import as_stored
 from gossamer.policy.sent_requests import explain_wrong_change, list_changed_values
 from gossamer.ports.clock import Clock
 from gossamer.ports.page_examiner import ParseInterruptError, ParseLimitError
@@ -108,8 +109,11 @@ class SpiderHooks:
         for hook in await self._hooks_for(request):
             if "on_request" not in hook.calls:
                 continue
-            sent = _copy_request(sent)
+            former, sent = sent, _copy_request(sent)
             answer = await self._call(hook, "on_request", request, sent)
+            if answer is None and sent == former:
+                sent = former
+                continue
             if isinstance(answer, Response):
                 return self._make_result(request, answer)
             if isinstance(answer, Replacement):
@@ -267,12 +271,13 @@ async def _gather_results(returned: Any, given: list[Any], most: int) -> list[An
 
 def _copy_request(request: Request) -> Request:
     """A request that a hook may change in place."""
-    return request.replace(
-        headers=dict(request.headers),
-        meta=dict(request.meta),
-        cb_kwargs=dict(request.cb_kwargs),
-        cookies=copy(request.cookies),
-    )
+    copied = copy(request)
+    force_setattr(copied, "headers", request.headers.copy())
+    force_setattr(copied, "meta", as_stored(request.meta, "meta") if request.meta else {})
+    force_setattr(copied, "cb_kwargs", as_stored(request.cb_kwargs, "cb_kwargs") if request.cb_kwargs else {})
+    if request.cookies is not None:
+        force_setattr(copied, "cookies", deepcopy(request.cookies))
+    return copied
 
 
 def _replaced_by(

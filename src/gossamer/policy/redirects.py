@@ -100,8 +100,6 @@ def replace_request(request: Request, wanted: Request, *, limit: int) -> Request
         depth=request.depth,
         via=request.via,
         trace=request.trace,
-        # The same URL once more, with a token for instance, is not a duplicate of itself.
-        dont_filter=wanted.dont_filter or wanted.url in chain,
     )
 
 

@@ -27,12 +27,13 @@ FIXED = (
 
 def explain_wrong_change(request: Request, sent: Request) -> str:
     """Why a request cannot be sent in the place of another; empty: it can."""
-    origin, other = origin_of(request.url), origin_of(sent.url)
-    if origin != other:
-        return (
-            f"it changed the URL from {origin} to {other}: scope, robots.txt and politeness were those of "
-            f"{origin}. Return Replacement(request) to have another request made instead"
-        )
+    if sent.url != request.url:
+        origin, other = origin_of(request.url), origin_of(sent.url)
+        if origin != other:
+            return (
+                f"it changed the URL from {origin} to {other}: scope, robots.txt and politeness were those "
+                f"of {origin}. Return Replacement(request) to have another request made instead"
+            )
     wrong = [name for name in FIXED if getattr(request, name) != getattr(sent, name)]
     if wrong:
         return (

@@ -6,6 +6,7 @@ import pytest
 
 from gossamer.core.browsing import Browsing
 from gossamer.core.errors import BlobMissingError
+from gossamer.core.hooks import HOOK_RUNG
 from gossamer.core.requests import Request
 from gossamer.core.routes import DIRECT, Route
 from gossamer.fetch.cached import CACHE_JOB, CachedFetcher
@@ -110,3 +111,12 @@ async def test_what_was_deleted_is_fetched_again(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(crawls.archive, "read_page", read_page)
     assert (await crawls.fetch(page))[0][2] == "http"
+
+
+async def test_what_a_hook_answers_is_asked_of_it_again() -> None:
+    crawls = Crawls()
+    crawls.site.rung = HOOK_RUNG
+    for _ in range(2):
+        ((_, _, rung),) = await crawls.fetch(Request(f"{HOST}/page"))
+        assert rung == HOOK_RUNG
+    assert len(crawls.site.hits) == 2

@@ -8,6 +8,7 @@ from itertools import pairwise
 import pytest
 
 from gossamer.core.errors import Fault, FetchError
+from gossamer.core.hooks import HookError
 from gossamer.core.hosts import HostSignal, HostSignalKind
 from gossamer.core.requests import Request
 from gossamer.core.results import FetchResult, RobotsDecision
@@ -328,3 +329,23 @@ async def test_a_reason_is_said_once(fault: Fault, reason: str, detail: str) -> 
     world = World({f"{SITE}/robots.txt": fault})
     answer = await world.check()
     assert (answer.reason, answer.detail) == (reason, detail)
+
+
+@pytest.mark.parametrize("fault", [Fault.HOOK, Fault.IGNORED])
+async def test_a_hook_that_fails_says_nothing_of_the_origin(fault: Fault) -> None:
+    """It is the spider's own trouble: the file is fetched again for the next page, at the next turn."""
+    world = World(robots())
+    asked: list[FetchResult] = []
+
+    async def fail(request: Request, route: object = None) -> FetchResult:
+        asked.append(await Web.fetch(world.web, request))
+        raise HookError(fault, "no token", fetched=asked[-1] if len(asked) > 1 else None)
+
+    world.web.fetch = fail
+    decision = await world.check()
+    assert (decision.allowed, decision.reason, decision.signal) == (False, fault, None)
+    decision = await world.check()
+    assert decision.signal is not None
+    assert decision.signal.kind is HostSignalKind.OK, "an answer had come, so the turn is used up"
+    del world.web.fetch
+    assert (await world.check()).allowed

@@ -16,13 +16,14 @@ from twisted.python.failure import Failure as TwistedFailure
 
 from gossamer.adapters.scrapy.crawler import AdaptedCrawler
 from gossamer.adapters.scrapy.deferreds import await_any, iterate_any
-from gossamer.adapters.scrapy.exchanges import find_exchange
+from gossamer.adapters.scrapy.exchanges import Exchange, find_exchange
 from gossamer.adapters.scrapy.failures import fail_with, make_failure
 from gossamer.adapters.scrapy.items import AdaptedItem, is_output
 from gossamer.adapters.scrapy.requests import RequestMapper, RequestOrigin, digest_of, identity_of
 from gossamer.adapters.scrapy.responses import make_response, note_download
 from gossamer.adapters.scrapy.spider_middlewares import open_spider_middlewares
 from gossamer.adapters.scrapy.statuses import StatusRules
+from gossamer.core.errors import Fault
 from gossamer.core.requests import Request
 from gossamer.spiders.failure import Failure
 from gossamer.spiders.response import Response
@@ -31,6 +32,7 @@ log = logging.getLogger("gossamer.crawl")
 Stop = Callable[[str], None]
 TELL_ONLY = "_tell_response"
 """The errback of requests that have none, while somebody listens to ``response_received``."""
+_OF_HOOKS = frozenset({Fault.HOOK, Fault.IGNORED})
 MAX_IDENTITY = 400
 """Characters of a request's identity in the keys of its items; a longer one is a digest."""
 
@@ -44,6 +46,8 @@ class CallbackRunner:
         self._mapper = mapper
         self.statuses = StatusRules(spider, crawler.settings)
         self.middlewares = open_spider_middlewares(crawler)
+        if self.middlewares is not None:
+            crawler.adapted_engine.scraper.spidermw = self.middlewares
 
     def run_callback(self, name: str, response: Response) -> Any:
         """What the callback of a page gives: an iterator of our requests and items, or an async one."""
@@ -63,24 +67,29 @@ class CallbackRunner:
 
     def run_errback(self, name: str, failure: Failure) -> Any:
         """The same for a request that will not be had."""
-        request = self._mapper.to_scrapy(failure.request)
-        made = None if failure.response is None else make_response(failure.response, request)
-        stop = failure.response.stop if failure.response is not None else _stop_later
-        if made is not None:
+        exchange = find_exchange(failure.request)
+        made: ScrapyResponse | None = None
+        stop = _stop_later
+        if failure.response is not None:
+            stop = failure.response.stop
+            request, made = self._make_response(failure.response)
             self._crawler.tell_response(made)
+        else:
+            request = self._take_request(failure.request, exchange)
         if name == TELL_ONLY:
             return ()
         call = request.errback or getattr(self._spider, name)
         if self.middlewares is not None and made is not None and not 200 <= made.status < 300:
             return self._run_within(made, failure.request, stop)
-        told = make_failure(failure, request, made)
+        own = exchange.error if exchange is not None and failure.fault in _OF_HOOKS else None
+        told = make_failure(failure, request, made) if own is None else fail_with(own, request)
         return self._run(lambda: call(told), failure.request, stop, told if made is None else made)
 
     def _make_response(self, response: Response) -> tuple[ScrapyRequest, ScrapyResponse]:
         """A response and its request, as middlewares have made them if there are any."""
         exchange = find_exchange(response.request)
         if exchange is None or exchange.response is None:
-            request = self._mapper.to_scrapy(response.request)
+            request = self._take_request(response.request, exchange)
             return request, make_response(response, request)
         self._mapper.take_held(response.request)
         made = exchange.response
@@ -90,6 +99,13 @@ class CallbackRunner:
             exchange.is_noted = True
             note_download(made.request, response)
         return made.request, made
+
+    def _take_request(self, asked: Request, exchange: Exchange | None) -> ScrapyRequest:
+        """The request whose callback or errback runs now, as middlewares have left it."""
+        if exchange is None:
+            return self._mapper.to_scrapy(asked)
+        self._mapper.take_held(asked)
+        return exchange.request
 
     def _run_within(self, made: ScrapyResponse, asked: Request, stop: Stop) -> Any:
         """What a callback or an errback gives of a response, as spider middlewares make it."""

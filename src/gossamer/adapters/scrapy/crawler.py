@@ -53,8 +53,11 @@ class AdaptedEngine:
         self.crawler = crawler
         self.settings = crawler.settings
         self.signals = crawler.signals
-        self.scraper = SimpleNamespace(itemproc=SimpleNamespace(middlewares=()))
-        """Where code looks for the item pipelines, once they are open."""
+        nothing = SimpleNamespace(middlewares=())
+        self.scraper = SimpleNamespace(itemproc=nothing, spidermw=nothing)
+        """Where code looks for the item pipelines, once they are open, and for the spider middlewares."""
+        self.downloader = SimpleNamespace(middleware=nothing)
+        """Where code looks for the downloader middlewares."""
         self._requests: list[Request] = []
         self.downloads: DownloadRunner | None = None
         self.close_reason = ""

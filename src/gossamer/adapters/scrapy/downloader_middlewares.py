@@ -12,9 +12,11 @@ from base64 import b64decode
 from binascii import Error as Base64Error
 from collections import OrderedDict
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import quote, urlsplit
 
+from scrapy.downloadermiddlewares.retry import RetryMiddleware
 from scrapy.exceptions import IgnoreRequest as ScrapyIgnoreRequest
 from scrapy.http import Request as ScrapyRequest
 from scrapy.http import Response as ScrapyResponse
@@ -25,7 +27,7 @@ from gossamer.adapters.scrapy.crawler import AdaptedCrawler
 from gossamer.adapters.scrapy.deferreds import await_any
 from gossamer.adapters.scrapy.exchanges import Exchange, begin_exchange, find_exchange
 from gossamer.adapters.scrapy.failures import make_failure
-from gossamer.adapters.scrapy.middlewares import RETRIES, has_built_in, open_middlewares
+from gossamer.adapters.scrapy.middlewares import RETRIES, OrderedMiddleware, has_built_in, open_middlewares
 from gossamer.adapters.scrapy.references import LostReferenceError
 from gossamer.adapters.scrapy.requests import (
     EXTRAS,
@@ -46,6 +48,8 @@ from gossamer.spiders.response import Response
 SETTING = "DOWNLOADER_MIDDLEWARES"
 _EVERY, _RETRY, _REDIRECT = float("-inf"), 550.0, 600.0
 """Orders: from which on middlewares see an answer."""
+_RETRIED = frozenset({408, 425, 429})
+"""Statuses below 500 that are tried again anyway."""
 _MOST_TRIED = 10_000
 _PROXY_KEY = b"Proxy-Authorization"
 Method = tuple[float, Callable[..., Any], bool]
@@ -55,7 +59,24 @@ Method = tuple[float, Callable[..., Any], bool]
 def downloader_hooks(crawler: AdaptedCrawler, mapper: RequestMapper, statuses: StatusRules) -> list[Any]:
     """The hooks of an adapted spider. Raises ``UsageError``."""
     made = open_middlewares(crawler, SETTING)
+    middlewares = SimpleNamespace(middlewares=tuple(one.thing for one in made))
+    crawler.adapted_engine.downloader = SimpleNamespace(middleware=middlewares)
+    if (retries := _other_retries(crawler)) is not None:
+        made.append(OrderedMiddleware(_RETRY, retries))
+        made.sort(key=lambda one: one.order)
     return [DownloaderHook(crawler, mapper, statuses, made)] if made else [ProxyHook()]
+
+
+def _other_retries(crawler: AdaptedCrawler) -> RetryMiddleware | None:
+    """Scrapy's own retries of statuses that Gossamer does not try again; ``None``: there are none."""
+    settings = crawler.settings
+    codes = {int(code) for code in settings.getlist("RETRY_HTTP_CODES")}
+    codes = {code for code in codes if code < 500 and code not in _RETRIED}
+    if not codes or not settings.getbool("RETRY_ENABLED") or not has_built_in(settings, SETTING, RETRIES):
+        return None
+    retries = RetryMiddleware.from_crawler(crawler)
+    retries.retry_http_codes, retries.exceptions_to_retry = codes, ()
+    return retries
 
 
 class ProxyHook:
@@ -111,9 +132,9 @@ class DownloaderHook:
         except Exception as error:
             if is_robots:
                 return None
-            answer = await self._pass_exception(error, made, _EVERY)
+            answer = await self._pass_exception(error, exchange, _EVERY)
             if answer is None:
-                raise _as_ours(error) from error
+                raise _as_ours(error, exchange) from error
         if answer is None or is_robots:
             return self._as_sent(request, made, before)
         return self._take_answer(request, exchange, answer)
@@ -138,8 +159,8 @@ class DownloaderHook:
             more = {"spider": self._spider} if takes_spider else {}
             try:
                 answer = await _take_result(call(request=exchange.request, response=answer, **more))
-            except ScrapyIgnoreRequest as error:
-                raise _as_ours(error) from error
+            except Exception as error:
+                raise _as_ours(error, exchange) from error
             if isinstance(answer, ScrapyRequest):
                 break
             if not isinstance(answer, ScrapyResponse):
@@ -156,15 +177,18 @@ class DownloaderHook:
             return None
         error: Any = make_failure(failure, exchange.request, None).value
         shown_from = _RETRY if self._is_tried_again(request, exchange.request) else _EVERY
-        answer = await self._pass_exception(error, exchange.request, shown_from)
+        answer = await self._pass_exception(error, exchange, shown_from)
         return None if answer is None else self._take_answer(request, exchange, answer)
 
     def _open_exchange(self, asked: Request) -> Exchange | None:
         """``None``: what the request refers to is gone, as its callback will say."""
         try:
-            return begin_exchange(asked, self._mapper.to_scrapy(asked, is_taken=False))
+            made = self._mapper.to_scrapy(asked, is_taken=False)
         except LostReferenceError:
             return None
+        if asked.depth:
+            made.meta["depth"] = asked.depth
+        return begin_exchange(asked, made)
 
     # ------------------------------------------------------------------ the chains
 
@@ -177,7 +201,7 @@ class DownloaderHook:
         return None
 
     async def _pass_exception(
-        self, error: Exception, made: ScrapyRequest, shown_from: float
+        self, error: Exception, exchange: Exchange, shown_from: float
     ) -> ScrapyRequest | ScrapyResponse | None:
         """What takes the place of an exception; ``None``: nothing. Raises what a middleware raises."""
         for order, call, takes_spider in self._exceptions:
@@ -185,11 +209,11 @@ class DownloaderHook:
                 break
             more = {"spider": self._spider} if takes_spider else {}
             try:
-                answer = await _take_result(call(request=made, exception=error, **more))
+                answer = await _take_result(call(request=exchange.request, exception=error, **more))
             except Exception as raised:
                 if raised is error:
                     break
-                raise _as_ours(raised) from raised
+                raise _as_ours(raised, exchange) from raised
             if answer is not None:
                 return _check_answer(call, answer)
         return None
@@ -286,8 +310,9 @@ def _wrong_answer(call: Callable[..., Any], answer: Any) -> TypeError:
     return TypeError(f"{name}() returned {type(answer).__name__}, and neither a Response nor a Request")
 
 
-def _as_ours(error: Exception) -> Exception:
-    """An error as hooks raise it."""
+def _as_ours(error: Exception, exchange: Exchange) -> Exception:
+    """An error as hooks raise it; the errback gets it as it is."""
+    exchange.error = error
     return IgnoreRequest(str(error)) if isinstance(error, ScrapyIgnoreRequest) else error
 
 

@@ -18,12 +18,13 @@ from gossamer.core.requests import Request
 class Exchange:
     """A request, and its response as soon as there is one."""
 
-    __slots__ = ("identity", "is_noted", "request", "response", "url")
+    __slots__ = ("error", "identity", "is_noted", "request", "response", "url")
 
     def __init__(self, asked: Request, request: ScrapyRequest) -> None:
         self.identity, self.url = identity_of(asked), asked.url
         self.request = request
         self.response: ScrapyResponse | None = None
+        self.error: Exception | None = None  # what a middleware has raised
         self.is_noted = False  # whether ``meta`` says what Scrapy's downloader puts there
 
 
