@@ -11,6 +11,7 @@ from typing import Any
 
 from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings
 
+from gossamer.config.section import HOST
 from gossamer.core.errors import SettingError
 
 log = logging.getLogger("gossamer.crawl")
@@ -70,6 +71,18 @@ def _per_domain(given: BaseSettings, name: str) -> Mapping[str, Any]:
     return {"per_host": max(given.getint(name), 1)}
 
 
+def _slots(given: BaseSettings, name: str) -> Mapping[str, Any]:
+    """Slots that are called like hosts are domains here; others, which requests name, have no meaning."""
+    made: dict[str, Any] = {}
+    for domain, said in (given.getdict(name) or {}).items():
+        if HOST.fullmatch(domain):
+            if said.get("delay") is not None:
+                made[f"domain.{domain}.delay"] = float(said["delay"])
+            if said.get("concurrency") is not None:
+                made[f"domain.{domain}.per_host"] = max(int(said["concurrency"]), 1)
+    return made
+
+
 def _timeout(given: BaseSettings, name: str) -> Mapping[str, Any]:
     seconds = given.getfloat(name)
     return {"http.total_timeout": seconds, "http.headers_timeout": seconds, "http.read_timeout": seconds}
@@ -118,11 +131,13 @@ _READERS: dict[str, Reader] = {
     "DEPTH_LIMIT": _limit("max_depth"),
     "DOWNLOAD_DELAY": _delay,
     "DOWNLOAD_MAXSIZE": _maxsize,
+    "DOWNLOAD_SLOTS": _slots,
     "DOWNLOAD_TIMEOUT": _timeout,
     "HTTPCACHE_ENABLED": _as("cache.on", BaseSettings.getbool),
     "HTTPCACHE_EXPIRATION_SECS": _limit("cache.max_age"),
     "LOG_FILE": _as("log.file", BaseSettings.get),
     "LOG_LEVEL": _level,
+    "RANDOMIZE_DOWNLOAD_DELAY": _as("random_delay", BaseSettings.getbool),
     "REDIRECT_MAX_TIMES": _as("http.max_redirects", BaseSettings.getint),
     "RETRY_ENABLED": _retries,
     "RETRY_TIMES": _retries,

@@ -43,6 +43,12 @@ def test_nothing_is_read_that_nobody_has_set() -> None:
         ("CLOSESPIDER_PAGECOUNT", 10, {"max_pages": 10}),
         ("CLOSESPIDER_TIMEOUT", 60, {"max_time": 60}),
         ("DOWNLOAD_MAXSIZE", 0, {}),
+        ("RANDOMIZE_DOWNLOAD_DELAY", True, {"random_delay": True}),
+        (
+            "DOWNLOAD_SLOTS",
+            {"shop.example": {"delay": 2, "concurrency": 3}, "own slot": {"delay": 1}},
+            {"domain.shop.example.delay": 2.0, "domain.shop.example.per_host": 3},
+        ),
         ("LOG_LEVEL", "DEBUG", {"log.level": "debug"}),
     ],
 )
