@@ -27,13 +27,15 @@ def serve_more(path: str, headers: Mapping[str, str]) -> SiteResponse:
     host = f"http://{headers.get('host', '')}"
     if path.startswith("/to"):
         return SiteResponse(302, headers=(("Location", "/page/2/"),))
-    if path == "/echo":
+    if path.partition("?")[0] == "/echo":
         said = {
             "body": headers.get(":body", ""),
             "own": headers.get("x-own"),
             "cookie": headers.get("cookie"),
         }
         said["type"] = headers.get("content-type")
+        if "?" in path or headers.get("user-agent", "").startswith("own"):
+            said["referer"] = headers.get("referer")
         return SiteResponse(body=json.dumps(said).encode(), content_type="application/json")
     return _FIXED.get(path.partition("?")[0]) or _site_map(path, host) or QuotesSite(35)(path, headers)
 

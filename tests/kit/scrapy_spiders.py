@@ -341,3 +341,27 @@ class Inline(scrapy.Spider):
         author = yield self.crawler.engine.download(response.follow("/author/Ada-Weaver"))
         return [{"author": author.css("h3::text").get()}]
 """
+HEADERS = """
+import scrapy
+
+
+class Headers(scrapy.Spider):
+    name = "headers"
+    custom_settings = {"USER_AGENT": "own (+mail)", "DEFAULT_REQUEST_HEADERS": {"X-Own": "each"}}
+
+    def start_requests(self):
+        yield scrapy.Request(self.url + "/page/2/")
+
+    def parse(self, response):
+        sent = response.request.headers
+        yield {"agent": sent["User-Agent"].decode(), "own": "X-Own" in sent}
+        yield scrapy.Request(self.url + "/echo", self.parse_echo)
+        own = {"Referer": "own", "X-Own": "o"}
+        yield scrapy.Request(self.url + "/echo?more", self.parse_echo, headers=own)
+
+    def parse_echo(self, response):
+        said = response.json()
+        names = ("Referer", "X-Own")
+        found = {name: response.request.headers[name].decode() for name in names}
+        yield {"at": said["referer"].rpartition(":")[2][5:], "own": said["own"], "found": found["X-Own"]}
+"""

@@ -43,6 +43,11 @@ class HttpSettings(BaseSettings):
     headers: dict[HeaderName, HeaderText] = Field(
         default={}, description="Headers sent with every request, by name."
     )
+    referer: bool = Field(
+        default=False,
+        description="Whether requests name the page that led to them (`Referer`), but for those from https "
+        "to http.",
+    )
 
 
 class CacheSettings(BaseSettings):

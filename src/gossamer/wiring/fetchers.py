@@ -61,6 +61,7 @@ def http_options_of(parts: FetchParts) -> HttpOptions:
     return HttpOptions(
         user_agent=parts.settings.user_agent,
         headers=http.headers,
+        says_referer=http.referer,
         authorizations=dict(parts.authorizations),
         connect_s=http.connect_timeout,
         headers_s=http.headers_timeout,

@@ -21,6 +21,7 @@ from gossamer.adapters.scrapy.failures import fail_with, make_failure
 from gossamer.adapters.scrapy.items import AdaptedItem, is_output
 from gossamer.adapters.scrapy.requests import RequestMapper, RequestOrigin, digest_of, identity_of
 from gossamer.adapters.scrapy.responses import make_response, note_download
+from gossamer.adapters.scrapy.sent_headers import SentHeaders
 from gossamer.adapters.scrapy.spider_middlewares import open_spider_middlewares
 from gossamer.adapters.scrapy.statuses import StatusRules
 from gossamer.core.errors import Fault
@@ -40,8 +41,11 @@ MAX_IDENTITY = 400
 class CallbackRunner:
     """Runs what the requests of one spider name as callbacks and errbacks."""
 
-    def __init__(self, crawler: AdaptedCrawler, spider: Spider, mapper: RequestMapper) -> None:
+    def __init__(
+        self, crawler: AdaptedCrawler, spider: Spider, mapper: RequestMapper, sent: SentHeaders
+    ) -> None:
         self._crawler = crawler
+        self._sent = sent
         self._spider = spider
         self._mapper = mapper
         self.statuses = StatusRules(spider, crawler.settings)
@@ -52,6 +56,7 @@ class CallbackRunner:
     def run_callback(self, name: str, response: Response) -> Any:
         """What the callback of a page gives: an iterator of our requests and items, or an async one."""
         request, made = self._make_response(response)
+        self._sent.add_to(request, response.request)
         self._crawler.tell_response(made)
         if self.middlewares is not None:
             return self._run_within(made, response.request, response.stop)

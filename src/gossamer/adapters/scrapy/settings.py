@@ -19,6 +19,7 @@ log = logging.getLogger("gossamer.crawl")
 AS_SCRAPY = {
     "tracking_params": [],
     "blocks.detect": False,
+    "http.referer": True,
     "traps.max_segments": None,
     "traps.max_repeats": None,
     "traps.max_same_body": None,
@@ -139,6 +140,7 @@ _READERS: dict[str, Reader] = {
     "LOG_LEVEL": _level,
     "RANDOMIZE_DOWNLOAD_DELAY": _as("random_delay", BaseSettings.getbool),
     "REDIRECT_MAX_TIMES": _as("http.max_redirects", BaseSettings.getint),
+    "REFERER_ENABLED": _as("http.referer", BaseSettings.getbool),
     "RETRY_ENABLED": _retries,
     "RETRY_TIMES": _retries,
     "ROBOTSTXT_OBEY": _as("robots", BaseSettings.getbool),

@@ -37,6 +37,7 @@ from gossamer.adapters.scrapy.reactor import follow_loop
 from gossamer.adapters.scrapy.removed import first_requests
 from gossamer.adapters.scrapy.requests import DEFAULT_CALLBACK, RequestMapper, RequestOrigin
 from gossamer.adapters.scrapy.responses import make_response
+from gossamer.adapters.scrapy.sent_headers import SentHeaders
 from gossamer.adapters.scrapy.settings import make_settings
 from gossamer.adapters.scrapy.statistics import StatisticsSink
 from gossamer.core.requests import Request
@@ -81,7 +82,7 @@ class AdaptedSpider(Spider):
         )
         self._mapper = mapper
         self.crawler.adapted_engine.downloads = DownloadRunner(mapper)
-        self._runner = CallbackRunner(self.crawler, spider, mapper)
+        self._runner = CallbackRunner(self.crawler, spider, mapper, SentHeaders(self.settings))
         self.pipelines = (AdaptedPipeline(self.crawler),)
         self._hooks = downloader_hooks(self.crawler, mapper, self._runner.statuses)
         if not has_built_in(self.crawler.settings, DOWNLOADER_SETTING, RETRIES):

@@ -45,6 +45,11 @@ def own_headers_of(request: Request) -> dict[str, str]:
     return own
 
 
+def is_told_from(via: str, url: str) -> bool:
+    """Whether a URL may know the page that led to it: not what was private on the way there."""
+    return bool(via) and not (via.startswith("https:") and url.startswith("http:"))
+
+
 class RequestHeaders:
     """What every request of one fetcher says, beside what it says itself.
 
@@ -57,6 +62,7 @@ class RequestHeaders:
     ) -> None:
         self._guard = guard
         self._cookies = cookies
+        self._says_referer = options.says_referer
         overridden = {name.lower() for name in options.headers}
         kept = [field for field in manners if field[0].lower() not in overridden]
         self._fields = [*kept, *options.headers.items()]
@@ -95,4 +101,6 @@ class RequestHeaders:
             cookies = self._cookies.cookie_header(session, request.url, now)
             if cookies:
                 fields.append(("Cookie", cookies))
+        if self._says_referer and "referer" not in taken and is_told_from(request.via, request.url):
+            fields.append(("Referer", request.via))
         return fields

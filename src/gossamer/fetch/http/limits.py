@@ -44,6 +44,7 @@ class HttpOptions(Record, frozen=True, kw_only=True):
 
     user_agent: str = "gossamer"
     headers: dict[str, str] = {}  # sent with every request; a request's own headers go first
+    says_referer: bool = False  # requests name the page that led to them
     authorizations: dict[str, str] = {}  # by origin: sent there instead of an Authorization in ``headers``
     accept_language: str = "en,*;q=0.5"
     connect_s: float = 10.0  # name look-up, connection and TLS handshake

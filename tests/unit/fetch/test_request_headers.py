@@ -1,0 +1,36 @@
+"""What a request says besides its own headers, as far as the settings decide it."""
+
+from __future__ import annotations
+
+import pytest
+
+from gossamer.core.requests import Request
+from gossamer.fetch.guard import AddressGuard
+from gossamer.fetch.http.fields import RequestHeaders, manners_of
+from gossamer.fetch.http.limits import HttpOptions
+from gossamer.fetch.http.target import parse_target
+from gossamer.fetch.sessions.cookies import CookieJar
+
+
+def said(request: Request, *, says_referer: bool = True) -> dict[str, str]:
+    options = HttpOptions(says_referer=says_referer)
+    headers = RequestHeaders(options, manners_of(options), AddressGuard(()), CookieJar(10))
+    return dict(headers.list_fields(request, parse_target(request.url).origin, "", 0.0))
+
+
+@pytest.mark.parametrize(
+    ("via", "url", "told"),
+    [
+        ("https://a.example/list", "https://b.example/", "https://a.example/list"),
+        ("http://a.example/list", "https://a.example/", "http://a.example/list"),
+        ("https://a.example/list", "http://a.example/", None),
+        ("", "http://a.example/", None),
+    ],
+)
+def test_a_request_names_the_page_that_led_to_it(via: str, url: str, told: str | None) -> None:
+    assert said(Request(url, via=via)).get("Referer") == told
+    assert "Referer" not in said(Request(url, via=via), says_referer=False)
+    own = said(Request(url, via=via, headers={"referer": "own"}))
+    assert own["referer"] == "own"
+    assert "Referer" not in own
+    assert "Referer" not in said(Request(url, via=via, omit_headers=("referer",)))
