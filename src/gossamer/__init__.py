@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from gossamer.crawl.run import crawl
     from gossamer.crawl.running_crawl import RunningCrawl, start_crawl
     from gossamer.items.item import FileRef, Item, key, key_field
+    from gossamer.parse.selectors import Selector
     from gossamer.queries.stored_items import read_items as items
     from gossamer.spiders.feeds import CSVFeedSpider, XMLFeedSpider
     from gossamer.spiders.pagination import Paginate
@@ -87,6 +88,7 @@ _HOMES = {
     "RunningCrawl": "gossamer.crawl.running_crawl",
     "Screenshot": "gossamer.core.browsing",
     "Scroll": "gossamer.core.browsing",
+    "Selector": "gossamer.parse.selectors",
     "SelectorError": "gossamer.core.errors",
     "SettingError": "gossamer.core.errors",
     "ShiftEndedEvent": "gossamer.core.events",
@@ -139,6 +141,7 @@ __all__ = [
     "RunningCrawl",
     "Screenshot",
     "Scroll",
+    "Selector",
     "SelectorError",
     "SettingError",
     "ShiftEndedEvent",

@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator
 from decimal import Decimal
 
-from gossamer import CrawlResult, Item, Request, Response, Spider, crawl, key
+from gossamer import (
+    CrawlResult,
+    CSVFeedSpider,
+    Item,
+    Request,
+    Response,
+    Rule,
+    Selector,
+    Spider,
+    XMLFeedSpider,
+    crawl,
+    key,
+)
 
 
 class Product(Item):
@@ -31,6 +43,34 @@ class Shop(Spider):
     def parse_product(self, response: Response, page: int) -> Iterator[Product]:
         name: str | None = response.css("h1::text").get()
         yield Product(sku=f"{page}", name=name or "", price=Decimal(1))
+
+
+class Ruled(Spider):
+    name = "ruled"
+    rules = [Rule(allow=r"/p/", deny=["/no"], callback="parse_product", follow=True), Rule(css="a.next")]
+
+    def parse_product(self, response: Response) -> Iterator[Request]:
+        urls: list[str] = response.links(allow="/p/", deny_domains=["other.example"], css=["main", "aside"])
+        yield from response.follow_all(allow="/p/", callback=self.parse_product, priority=1)
+        yield from response.follow_all(urls)
+        first: str | None = response.jmespath("products[].name").get()
+        yield response.follow(first or "/")
+
+
+class Prices(CSVFeedSpider):
+    name = "prices"
+    delimiter = ";"
+
+    def parse_row(self, response: Response, row: dict[str, str]) -> Iterator[Product]:
+        yield Product(sku=row["sku"], name=row["name"])
+
+
+class News(XMLFeedSpider):
+    name = "news"
+    namespaces = [("g", "http://base.google.com/ns/1.0")]
+
+    async def parse_node(self, response: Response, node: Selector) -> Product:
+        return Product(sku=node.xpath("g:id/text()").get(""), name=node.css("title::text").get(""))
 
 
 async def main() -> int:

@@ -109,7 +109,6 @@ IMPORTS = {
     "ItemLoader": "give an Item the selected values; its annotations convert and check them",
     "JsonRequest": "use Request(url, json=data)",
     "LinkExtractor": f"its options are those of Rule, {_RULES}, and of response.links(allow=...)",
-    "Selector": "use response.css() and response.xpath(), or parsel's own Selector",
     "TextResponse": "use Response",
     "signals": _EXTENSIONS,
 }
