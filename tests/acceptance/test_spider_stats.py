@@ -141,6 +141,26 @@ async def test_the_summary_and_the_metrics_show_them(tmp_path: Path) -> None:
     assert MetricSample(metrics.SPIDER_STAT, 1, ("small-2", 'odd "name"')) in samples
 
 
+async def test_hooks_and_pipelines_count_for_the_page_in_hand(tmp_path: Path) -> None:
+    class Hooked(Spider):
+        name = "hooked"
+
+        def on_request(self, request: Any) -> None:
+            self.stats.inc("sent")
+
+        def on_response(self, response: Any) -> None:
+            self.stats.inc(f"status {response.status}")
+
+        def parse(self, response: Any) -> Any:
+            yield from response.follow_all(response.links())
+
+    async with serve(chain_app) as site:
+        Hooked.start_urls = [f"{site.url}/{PAGES - 2}", f"{site.url}/none"]
+        result = await crawl(Hooked, sinks=SILENT, data=str(tmp_path), **QUICK)
+        assert len(site.hits) == 3
+    assert result.stats == {"sent": 3, "status 200": 2, "status 404": 1}
+
+
 async def test_a_callback_that_counts_what_is_no_number_is_a_dead_letter_at_its_line(tmp_path: Path) -> None:
     class Wrong(Spider):
         name = "wrong"

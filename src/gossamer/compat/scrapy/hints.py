@@ -84,7 +84,7 @@ ADVICE = {
     "spider_middlewares": _MIDDLEWARES,
     "spider_modules": _SPIDERS,
     "newspider_module": _SPIDERS,
-    "stats": "`gossamer status` and the summary have the figures",
+    "stats": "a spider counts with self.stats.inc(); the summary and `gossamer status` show it",
     "telnetconsole": "there is no console; `gossamer status` looks into a running crawl",
     "twisted": "callbacks run on asyncio; there is no reactor",
     "urllength_limit": "URLs of more than 8192 characters are left out",

@@ -23,6 +23,7 @@ from gossamer.queries.host_view import HostFilter, read_host, read_hosts
 from gossamer.queries.job_view import read_job_view
 from gossamer.queries.overview import Overview, read_overview
 from gossamer.queries.pace import estimate_pace
+from gossamer.queries.status import read_status
 from gossamer.testing.contracts.frontier_harness import make_entry
 from gossamer.testing.contracts.query_checks.fleet import begin_shifts
 from gossamer.testing.contracts.query_harness import QueryHarness, register_check
@@ -141,6 +142,19 @@ async def what_the_site_announces_is_told_with_how_much_of_it_is_there(s: QueryH
     assert_equal([goal.to_text() for goal in view.goals], ["2 of 9 products"], "in its view")
     assert_equal(row.goals, view.goals, "in a listing")
     assert_equal((view.left_s, pace.left_s), (120.0, 120.0), "6 more, one in 20 seconds")
+
+
+@register_check
+async def what_the_spider_counts_itself_is_told(s: QueryHarness) -> None:
+    """In the view and the state of its job, by name."""
+    job = await s.make_job("shop", make_entry(1))
+    counted = {"stat:inc:seen": 3000, "stat:min:least": -500}
+    await s.backends.store.record_attempts(job, (), counted)
+    async with _crawling(s, job):
+        view = await read_job_view(s.backends, SETTINGS, job)
+        status = await read_status(s.backends, job)
+    assert_equal(view.stats, {"least": -0.5, "seen": 3}, "in its view")
+    assert_equal(status.stats, view.stats, "in its state")
 
 
 @register_check
