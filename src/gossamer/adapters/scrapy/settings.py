@@ -9,7 +9,7 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings
+from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings, default_settings
 
 from gossamer.config.section import HOST
 from gossamer.core.errors import SettingError
@@ -36,11 +36,12 @@ def make_settings(given: BaseSettings, spider: str) -> dict[str, Any]:
     without: list[str] = []
     for name in given:
         priority = given.getpriority(name) or 0
-        if priority <= SETTINGS_PRIORITIES["default"] or name in _ELSEWHERE:
+        if priority <= SETTINGS_PRIORITIES["default"] or name in _ELSEWHERE or name.startswith(_FAMILIES):
             continue
         read = _READERS.get(name)
         if read is None:
-            without.append(name)
+            if name in _SCRAPYS:
+                without.append(name)
             continue
         try:
             made |= read(given, name)
@@ -119,6 +120,9 @@ def _level(given: BaseSettings, name: str) -> Mapping[str, Any]:
     return {"log.level": str(given[name]).lower().replace("critical", "error")}
 
 
+_SCRAPYS = frozenset(name for name in vars(default_settings) if name.isupper())
+"""The settings that Scrapy knows; all others are those of a project's own code, which reads them itself."""
+
 _READERS: dict[str, Reader] = {
     "AUTOTHROTTLE_ENABLED": lambda given, name: {},
     "AUTOTHROTTLE_MAX_DELAY": _as("max_delay", BaseSettings.getfloat),
@@ -151,20 +155,17 @@ _READERS: dict[str, Reader] = {
 _ELSEWHERE = frozenset(
     {
         *("ADDONS", "BOT_NAME", "SPIDER_MODULES", "NEWSPIDER_MODULE", "SPIDER_LOADER_CLASS"),
-        *("SPIDER_LOADER_WARN_ONLY", "TWISTED_REACTOR", "TWISTED_REACTOR_ENABLED", "FEED_EXPORT_ENCODING"),
+        *("SPIDER_LOADER_WARN_ONLY", "TWISTED_REACTOR", "TWISTED_REACTOR_ENABLED", "MEDIA_ALLOW_REDIRECTS"),
         *("REQUEST_FINGERPRINTER_CLASS", "REQUEST_FINGERPRINTER_IMPLEMENTATION", "DUPEFILTER_CLASS"),
         *("HTTPERROR_ALLOWED_CODES", "HTTPERROR_ALLOW_ALL", "REDIRECT_ENABLED", "STATS_CLASS"),
         *("DOWNLOADER_MIDDLEWARES", "SPIDER_MIDDLEWARES", "RETRY_HTTP_CODES", "RETRY_PRIORITY_ADJUST"),
         *("LOG_ENABLED", "LOG_FORMATTER", "TELNETCONSOLE_ENABLED", "COOKIES_ENABLED", "DUPEFILTER_DEBUG"),
         *("ITEM_PIPELINES", "ITEM_PROCESSOR", "STATS_DUMP", "EXTENSIONS"),
-        *("FEEDS", "FEED_URI", "FEED_FORMAT", "FEED_EXPORT_FIELDS", "FEED_EXPORT_INDENT", "FEED_EXPORTERS"),
-        *("FEED_STORAGES", "FEED_STORE_EMPTY", "FEED_URI_PARAMS", "FEED_EXPORT_BATCH_ITEM_COUNT"),
-        *("FEED_TEMPDIR", "FEED_STORAGE_S3_ACL", "FEED_STORAGE_GCS_ACL", "FEED_STORAGE_FTP_ACTIVE"),
-        *("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL"),
-        *("AWS_REGION_NAME", "AWS_USE_SSL", "AWS_VERIFY", "GCS_PROJECT_ID"),
         *("CLOSESPIDER_TIMEOUT_NO_ITEM", "CLOSESPIDER_PAGECOUNT_NO_ITEM"),
         *("JOBDIR", "SCHEDULER_PRIORITY_QUEUE", "COMPRESSION_ENABLED", "COOKIES_DEBUG", "LOG_STDOUT"),
         *("LOGSTATS_INTERVAL", "LOG_ENCODING", "LOG_DATEFORMAT", "LOG_FORMAT", "ASYNCIO_EVENT_LOOP"),
     }
 )
 """Settings that Scrapy's own classes read, or that say what happens here anyway."""
+_FAMILIES = ("AWS_", "FEED", "FILES_", "FTP_", "GCS_", "IMAGES_")
+"""How the names begin of settings that Scrapy's feeds and media pipelines read."""

@@ -70,3 +70,8 @@ def test_what_has_no_meaning_is_said_once(caplog: pytest.LogCaptureFixture) -> N
 def test_a_value_that_is_none_names_the_setting() -> None:
     with pytest.raises(SettingError, match="DOWNLOAD_DELAY = 'slow' of the spider 'shop'"):
         made(DOWNLOAD_DELAY="slow")
+
+
+def test_settings_of_a_project_s_own_code_are_its_own_business(caplog: pytest.LogCaptureFixture) -> None:
+    assert made(MONGO_URI="mongodb://db.example", FILES_STORE="files") == {}
+    assert not caplog.records
