@@ -19,11 +19,11 @@ class Agents:
         return made
 
     def spider_opened(self, spider):
-        self.opened = spider.name
+        pass
 
     def process_request(self, request, spider):
         request.headers["User-Agent"] = "mine"
-        request.meta["seen"] = self.opened
+        request.meta["seen"] = spider.name
 
     def process_response(self, request, response, spider):
         request.meta.setdefault("statuses", []).append(response.status)
@@ -210,12 +210,10 @@ class OldSpiderMiddleware:
 class Old(scrapy.Spider):
     name = "old"
     proxy = ""
-    paths = "busy moved fine"
     custom_settings = {
         "DOWNLOADER_MIDDLEWARES": {
             "scrapy.downloadermiddlewares.retry.RetryMiddleware": None,
             "scrapy.downloadermiddlewares.httpproxy.HttpProxyMiddleware": 110,
-            "scrapy.contrib.downloadermiddleware.useragent.UserAgentMiddleware": None,
             "old.RandomAgent": 400,
             "old.Early": 500,
             "old.PatientRetry": 550,
@@ -227,7 +225,7 @@ class Old(scrapy.Spider):
     }
 
     def start_requests(self):
-        for path in self.paths.split():
+        for path in ("busy", "moved", "fine"):
             yield scrapy.Request(f"{self.url}/{path}")
 
     def parse(self, response):

@@ -12,7 +12,6 @@ _SECTIONED = {
     "archive": "archive.on",
     "cache": "cache.on",
     "metrics_port": "metrics.port",
-    "recrawl": "freshness.recrawl",
 }
 """Options of settings that are in a section."""
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
@@ -73,9 +72,10 @@ def crawl_overrides(
     recrawl: bool = False,
     **given: object,
 ) -> list[SettingOption]:
-    """The options that say how to crawl."""
+    """The options that say how to crawl; beside ``--recrawl``, ``-s freshness.recrawl=all`` says more."""
     given["max_time"] = None if max_time is None else parse_seconds(max_time, "--max-time")
-    return page_overrides(settings, no_robots=no_robots, recrawl="due" if recrawl else None, **given)
+    due = [SettingOption("freshness.recrawl", "due", "--recrawl")] if recrawl else []
+    return [*due, *page_overrides(settings, no_robots=no_robots, **given)]
 
 
 def arguments_of(pairs: list[str] | None) -> dict[str, str]:

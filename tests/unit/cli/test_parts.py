@@ -50,6 +50,8 @@ def test_options_become_settings():
     ]
     assert page_overrides(None, no_robots=True) == [("robots", False, "--no-robots")]
     assert crawl_overrides(None, max_time="2m", no_robots=False) == [("max_time", 120.0, "--max-time")]
+    both = crawl_overrides(["freshness.recrawl=all"], max_time=None, no_robots=False, recrawl=True)
+    assert [value for _, value, _ in both] == ["due", "all"]  # the later one counts
     assert to_overrides(None) == []
     assert arguments_of(["a=1", "b=x=y", "c="]) == {"a": "1", "b": "x=y", "c": ""}
     with pytest.raises(UsageError):

@@ -7,6 +7,7 @@ once, but for what it means here: without Scrapy's retries there are none of our
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from scrapy.exceptions import NotConfigured
@@ -38,13 +39,16 @@ def open_middlewares(crawler: AdaptedCrawler, setting: str) -> list[OrderedMiddl
     Raises ``UsageError`` for what cannot be imported or made.
     """
     settings = crawler.settings
-    given = [(key, order) for key, order in (settings[setting] or {}).items() if order is not None]
+    try:
+        given: Mapping[Any, float] = settings.get_component_priority_dict_with_base(setting)
+    except (Exception, SystemExit) as error:
+        raise UsageError(f"{setting} cannot be read: {type(error).__name__}: {error}") from error
     made = []
-    for key, order in sorted(given, key=lambda pair: pair[1]):
-        if _path_of(key).startswith(_BUILT_IN):
-            continue
+    for key, order in sorted(given.items(), key=lambda pair: pair[1]):
         try:
-            made.append(OrderedMiddleware(order, build_from_crawler(load_object(key), crawler)))
+            kind = load_object(key)
+            if not kind.__module__.startswith(_BUILT_IN):
+                made.append(OrderedMiddleware(order, build_from_crawler(kind, crawler)))
         except NotConfigured as error:
             if error.args:
                 log.warning("%s is left out: %s", key, error)
