@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 import redis
@@ -32,6 +33,10 @@ class Signed(Spider):
     start_urls = ["{url}/"]
     hooks = [Sign]
 
+    def on_response(self, response):
+        if response.status == 200:
+            return response.from_html(response.url, response.body + b"<a href=/late>x</a>")
+
     def on_output(self, response, output):
         for thing in output:
             if isinstance(thing, dict):
@@ -59,9 +64,13 @@ class Signed:
         return SiteResponse(200, "".join(f"<a href=/{n}>x</a>" for n in range(PAGES)).encode(), delay_s=0.02)
 
 
-def test_workers_sign_and_tell_nobody(servers: Servers, tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_deferred", [False, True], ids=["at_once", "deferred"])
+def test_workers_sign_and_tell_nobody(servers: Servers, tmp_path: Path, is_deferred: bool) -> None:
+    """Where pages are read later, the worker that reads them passes their answers through hooks."""
     app = Signed()
-    settings = {"per_host": 4, "delay": 0.0, "frontier.lease_ttl": 2}
+    settings: dict[str, Any] = {"per_host": 4, "delay": 0.0, "frontier.lease_ttl": 2}
+    if is_deferred:
+        settings |= {"archive.url": str(tmp_path / "archive"), "extract.deferred": True}
     with (
         serve_in_thread(app) as site,
         Fleet(tmp_path, servers, workers=2, slots=1, settings=settings) as fleet,
@@ -75,7 +84,7 @@ def test_workers_sign_and_tell_nobody(servers: Servers, tmp_path: Path) -> None:
         stored = fleet.stored(job)
         kept = dump_of(servers.redis.url)
     assert (result["finish_reason"], result["dead"]) == ("finished", 0)
-    assert len(stored.pages) == len(stored.lines) == PAGES + 1
+    assert len(stored.pages) == len(stored.lines) == PAGES + 2, "one link was added by a hook"
     assert all('"passed":true' in line.replace(" ", "") for line in map(str, stored.lines))
     assert app.refused == []
     assert CANARY.encode() not in kept
