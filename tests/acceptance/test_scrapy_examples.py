@@ -14,9 +14,24 @@ pytestmark = pytest.mark.slow
 
 PROJECT = Path(scrapy_examples.__file__).parent
 SPIDERS = {
-    "quotes.py": ["saved", "by-follow", "authors", "tagged", "tagged:tag=2", "members"],
+    "quotes.py": ["saved", "by-address", "by-follow", "authors", "tagged", "tagged:tag=2", "members"],
     "requests.py": ["scroll", "posted", "handed", "failing", "statuses", "old", "signed"],
     "shop.py": ["by-rules", "loaded", "endless", "nodes", "rows", "mapped"],
+    "corners.py": [
+        *(
+            "told",
+            "callbacks",
+            "kinds",
+            "steered",
+            "retried",
+            "limited",
+            "ruled",
+            "extracted",
+            "named",
+            "indexed",
+        ),
+        "dropped",
+    ],
 }
 FILES = {
     "saved": "quotes-?.html",

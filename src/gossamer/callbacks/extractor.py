@@ -365,6 +365,6 @@ def _describe_error(spider: Spider, name: str, raised: BaseException) -> str:
     """The traceback, from the callback's frame down: what a spider's author needs."""
     if name == "parse" and type(spider).parse is Spider.parse and isinstance(raised, NotImplementedError):
         return str(raised)
-    if isinstance(raised, AttributeError) and not hasattr(spider, name):
+    if isinstance(raised, AttributeError) and not spider.has_callback(name):
         return f"{type(spider).__name__} has no method {name!r}, which the request names as its callback"
     return traceback_text(raised, __file__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Mapping
 from urllib.parse import parse_qs, urlsplit
@@ -11,6 +12,13 @@ from kit.side_by_side.site import Answer, make_image
 
 _HTML = "text/html; charset=utf-8"
 _PRODUCTS = 8
+_LINKS = """
+<a href="/one?b=2&amp;a=1#part">one</a> <a href="two.html">two <b>bold</b></a>
+<a href="/one?b=2&amp;a=1">again</a>
+<a href="http://elsewhere.example/three" rel="nofollow">three</a> <a href="archive.zip">four</a>
+<a href="javascript:void(0)">six</a> <a href="mailto:a@b.example">seven</a> <area href=" /eight ">
+<a href="pic.jpg">five</a> <img src="/nine.png"> <a>ten</a> <a href="">eleven</a>
+"""
 _PER_LIST = 3
 
 
@@ -79,6 +87,19 @@ def _answer_shop(path: str, query: dict[str, list[str]], headers: Mapping[str, s
             return Answer(200, "application/xml", f'<?xml version="1.0"?><shop>{rows}</shop>'.encode())
         case "prices.csv":
             return Answer(200, "text/csv", b"1;silk;2.50\n2;'wool; red';3\n3;linen;\n")
+        case "coded":
+            head = f'<meta charset="{rest}">' if rest == "gb2312" else ""
+            kind = "text/html" if head else f"text/html; charset={rest}"
+            text = "\u4e1d\u7ef8" if head else "\u0448\u0451\u043b\u043a"
+            return Answer(200, kind, f"<html>{head}<h1>{text}</h1></html>".encode(rest))
+        case "links":
+            return _page("Links", _LINKS)
+        case "atom.xml":
+            rows = "".join(f'<entry><title>silk {n}</title><link href="/{n}"/></entry>' for n in range(3))
+            body = f'<?xml version="1.0"?><feed xmlns="http://www.w3.org/2005/Atom">{rows}</feed>'
+            return Answer(200, "application/atom+xml", body.encode())
+        case "sitemaps.xml.gz":
+            return Answer(200, "application/gzip", gzip.compress(_index().encode()))
         case "sitemap.xml":
             return Answer(200, "application/xml", _sitemap().encode())
     return Answer(404, _HTML, b"")
@@ -108,6 +129,13 @@ def _sitemap() -> str:
         f"<url><loc>http://shop.example{p}</loc><lastmod>{at}</lastmod></url>" for p, at in rows.items()
     )
     return f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{urls}</urlset>'
+
+
+def _index() -> str:
+    parts = "".join(
+        f"<sitemap><loc>http://shop.example/{name}</loc></sitemap>" for name in ("sitemap.xml", "others.xml")
+    )
+    return f'<sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{parts}</sitemapindex>'
 
 
 def _page(title: str, body: str) -> Answer:

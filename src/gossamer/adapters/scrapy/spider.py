@@ -110,7 +110,7 @@ class AdaptedSpider(Spider):
         """What calls a method of the adapted spider, or what is held for a request under its name."""
         return partial(self._call, name)
 
-    def _call(self, name: str, given: Response | Failure, **_: Any) -> Any:
+    def _call(self, name: str, given: Response | Failure, /, **_: Any) -> Any:
         """Run a callback or an errback; ``cb_kwargs`` stand in the request."""
         follow_loop()
         if isinstance(given, Failure):

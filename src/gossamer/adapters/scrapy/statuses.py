@@ -10,11 +10,13 @@ from scrapy.http import Response
 from scrapy.settings import BaseSettings
 from scrapy.spidermiddlewares.httperror import HttpError
 
-from gossamer.adapters.scrapy.middlewares import HTTP_ERRORS, has_built_in
+from gossamer.adapters.scrapy.middlewares import HTTP_ERRORS, RETRIES, has_built_in
 from gossamer.adapters.scrapy.middlewares import REDIRECTS as REDIRECT_MIDDLEWARE
 from gossamer.core.requests import Request
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
+ASKING_FOR_TIME = frozenset({429, 503})
+"""Statuses for which a request waits and is not charged; one that may not be tried again is handed on."""
 
 
 class StatusRules:
@@ -26,6 +28,9 @@ class StatusRules:
             settings, "SPIDER_MIDDLEWARES", HTTP_ERRORS
         )
         self._allowed: Collection[int] = {int(code) for code in settings.getlist("HTTPERROR_ALLOWED_CODES")}
+        self._retries = settings.getbool("RETRY_ENABLED") and has_built_in(
+            settings, "DOWNLOADER_MIDDLEWARES", RETRIES
+        )
         self._follows = settings.getbool("REDIRECT_ENABLED") and has_built_in(
             settings, "DOWNLOADER_MIDDLEWARES", REDIRECT_MIDDLEWARE
         )
@@ -37,6 +42,8 @@ class StatusRules:
         """
         if 200 <= status < 300:
             return False
+        if status in ASKING_FOR_TIME and (request.max_retries == 0 or not self._retries):
+            return True
         meta = request.meta if meta is None else meta
         if status not in REDIRECTS:
             return self._allows(meta, status)
@@ -54,9 +61,7 @@ class StatusRules:
         status = response.status
         if 200 <= status < 300 or self._allows(response.meta, status):
             return None
-        return HttpError(
-            response, f"Ignoring response {response}: HTTP status code is not handled or not allowed"
-        )
+        return HttpError(response, "Ignoring non-200 response")
 
     def _allows(self, meta: dict[str, Any], status: int) -> bool:
         if meta.get("handle_httpstatus_all"):

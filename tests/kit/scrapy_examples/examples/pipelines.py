@@ -3,8 +3,10 @@
 import asyncio
 import json
 
+import scrapy
 from itemadapter import ItemAdapter
 from scrapy.exceptions import DropItem
+from scrapy.pipelines.files import FilesPipeline
 
 
 class AddTax:
@@ -61,10 +63,35 @@ class AskElsewhere:
         return cls(crawler)
 
     async def process_item(self, item, spider):
-        import scrapy
-
         await asyncio.sleep(0)
         request = scrapy.Request(f"http://shop.example/stock/{item['name']}", dont_filter=True)
         response = await self.crawler.engine.download_async(request)
         item["stock"] = response.json()["stock"] if response.status == 200 else None
+        return item
+
+
+class Breaks:
+    """Fails at some items."""
+
+    def process_item(self, item, spider):
+        if item["name"].endswith("2"):
+            raise ValueError("on purpose")
+        return item
+
+
+class OwnFiles(FilesPipeline):
+    """Asks for files and names them in its own way."""
+
+    def get_media_requests(self, item, info):
+        for link in item["wanted"]:
+            yield scrapy.Request(
+                f"http://shop.example{link}?of={item['of'][-1]}", meta={"number": item["of"][-1]}
+            )
+
+    def file_path(self, request, response=None, info=None, *, item=None):
+        return f"by-number/{request.meta['number']}.pdf"
+
+    def item_completed(self, results, item, info):
+        item["paths"] = [found["path"] for is_kept, found in results if is_kept]
+        item["failed"] = sum(not is_kept for is_kept, _ in results)
         return item

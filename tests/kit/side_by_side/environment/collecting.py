@@ -10,6 +10,8 @@ from scrapy.utils.serialize import ScrapyJSONEncoder
 
 class _Encoder(ScrapyJSONEncoder):
     def default(self, o):
+        if isinstance(o, bytes):
+            return o.decode("utf-8", "replace")
         try:
             return super().default(o)
         except TypeError:
