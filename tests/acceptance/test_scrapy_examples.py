@@ -15,29 +15,20 @@ pytestmark = pytest.mark.slow
 PROJECT = Path(scrapy_examples.__file__).parent
 SPIDERS = {
     "quotes.py": ["saved", "by-address", "by-follow", "authors", "tagged", "tagged:tag=2", "members"],
-    "requests.py": ["scroll", "posted", "handed", "failing", "statuses", "old", "signed"],
-    "shop.py": ["by-rules", "loaded", "endless", "nodes", "rows", "mapped"],
+    "requests.py": ["scroll", "posted", "handed", "failing", "statuses", "old", "signed", "counted"],
+    "shop.py": ["by-rules", "loaded", "priced", "with-files", "endless", "nodes", "rows", "mapped"],
     "corners.py": [
-        *(
-            "told",
-            "callbacks",
-            "kinds",
-            "steered",
-            "retried",
-            "limited",
-            "ruled",
-            "extracted",
-            "named",
-            "indexed",
-        ),
-        "dropped",
+        *("told", "callbacks", "kinds", "steered", "retried", "limited"),
+        *("ruled", "extracted", "named", "indexed", "dropped", "kept"),
     ],
 }
 FILES = {
-    "saved": "quotes-?.html",
-    "priced": "priced.jsonl",
-    "counted": "closed.txt",
-    "with-files": "kept/**/*",
+    "saved": ["quotes-?.html"],
+    "counted": ["closed.txt"],
+    "priced": ["priced.jsonl", "names.csv"],
+    "with-files": ["kept/**/*"],
+    "dropped": ["events.txt"],
+    "kept": ["own-files/**/*", "kept-kept.json", "kept.xml"],
 }
 NAMES = [(file, name) for file, names in SPIDERS.items() for name in names]
 
@@ -64,14 +55,13 @@ def test_an_example_gives_the_same_items_as_with_scrapy(file, name, by_scrapy, t
     assert ours.code == 0, ours.log[-3000:]
     assert tell_difference(expected, ours.items) == "", ours.log[-3000:]
     if name in FILES:
-        written = _files(by_scrapy, FILES[name])
-        assert written
-        assert _files(ours.folder, FILES[name]) == written
+        for pattern in FILES[name]:
+            written = _files(by_scrapy, pattern)
+            assert written
+            assert _files(ours.folder, pattern) == written, ours.log[-3000:]
 
 
 def _files(folder, pattern):
     """The files of a folder, by their names; the lines of each in order of the alphabet."""
-    found = {
-        str(path.relative_to(folder)): path.read_bytes() for path in folder.glob(pattern) if path.is_file()
-    }
-    return {name: sorted(content.splitlines()) for name, content in found.items()}
+    files = [path for path in folder.glob(pattern) if path.is_file()]
+    return {str(path.relative_to(folder)): sorted(path.read_bytes().splitlines()) for path in files}

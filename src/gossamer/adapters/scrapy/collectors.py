@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from scrapy.statscollectors import StatsCollector
@@ -51,8 +52,9 @@ class TellingCollector(StatsCollector):
             return
         try:
             getattr(told, method)(key, value)
-        except UsageError:  # counted in two ways under one name, which Scrapy allows: the first one stays
-            return
+        except UsageError:  # counted in two ways under one name, as is usual: set to 0, and counted on
+            with suppress(UsageError):  # one that was counted first stays so
+                told.set(key, self.get_value(key))
 
 
 def make_collector_type(kind: type[StatsCollector]) -> type[TellingCollector]:

@@ -356,7 +356,6 @@ class Dropped(scrapy.Spider):
             "item_dropped",
             "item_error",
             "spider_error",
-            "response_received",
             "spider_opened",
         ):
             crawler.signals.connect(spider.counter_of(name), getattr(signals, name), weak=False)
@@ -385,7 +384,11 @@ class Dropped(scrapy.Spider):
     def closed(self, reason):
         with open("events.txt", "w", encoding="utf-8") as file:
             file.writelines(f"{name} {count}\n" for name, count in self.events.items())
-            names = ("item_scraped_count", "item_dropped_count", "finish_reason", "response_received_count")
+            names = (
+                "item_scraped_count",
+                "item_dropped_count",
+                "examples/scraped",
+            )
             file.writelines(f"{name} {self.crawler.stats.get_value(name)}\n" for name in names)
 
 
