@@ -167,6 +167,8 @@ class Async(scrapy.Spider):
 
     async def start(self):
         await asyncio.sleep(0)
+        yield {"before": {1, 1}}
+        yield {"before": "any page"}
         for number in (1, 2, 3):
             yield scrapy.Request(f"{self.url}/page/{number}/", cb_kwargs={"number": number})
         yield scrapy.Request(self.url + "/none", self.parse_once)

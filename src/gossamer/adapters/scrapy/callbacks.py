@@ -20,7 +20,13 @@ from gossamer.adapters.scrapy.deferreds import await_any, iterate_any
 from gossamer.adapters.scrapy.exchanges import Exchange, find_exchange
 from gossamer.adapters.scrapy.failures import fail_with, make_failure
 from gossamer.adapters.scrapy.items import AdaptedItem, is_output
-from gossamer.adapters.scrapy.requests import RequestMapper, RequestOrigin, digest_of, identity_of
+from gossamer.adapters.scrapy.requests import (
+    FIRST_ITEMS,
+    RequestMapper,
+    RequestOrigin,
+    digest_of,
+    identity_of,
+)
 from gossamer.adapters.scrapy.responses import make_response, note_download
 from gossamer.adapters.scrapy.sent_headers import SentHeaders
 from gossamer.adapters.scrapy.spider_middlewares import open_spider_middlewares
@@ -61,6 +67,26 @@ class CallbackRunner:
         request, made = self._make_response(response)
         self._sent.add_to(request, response.request)
         self._crawler.tell_response(made)
+        first = request.meta.pop(FIRST_ITEMS, None)
+        given = self._run_page(name, request, made, response)
+        return given if first is None else self._put_first(first, given, made, response)
+
+    async def _put_first(
+        self, items: Iterable[Any], given: Any, made: ScrapyResponse, response: Response
+    ) -> AsyncIterator[Any]:
+        """The items that the start of the spider gave, and what the page gives."""
+        identity = f"{identity_of(response.request)} start"
+        outputs = _OutputMapper(self._mapper, self._crawler, identity, response.stop, made)
+        for item in items:
+            yield outputs.to_ours(item)
+        if hasattr(given, "__aiter__"):
+            async for output in given:
+                yield output
+        else:
+            for output in given:
+                yield output
+
+    def _run_page(self, name: str, request: ScrapyRequest, made: ScrapyResponse, response: Response) -> Any:
         if self.middlewares is not None:
             return self._run_within(made, response.request, response.stop)
         refused = self.statuses.refuse_response(made)

@@ -140,15 +140,16 @@ def test_a_lambda_in_the_source_keeps_a_spider_in_one_process() -> None:
     assert said.endswith("is a lambda")
 
 
-async def test_items_before_any_page_are_named(caplog: pytest.LogCaptureFixture) -> None:
+async def test_items_that_no_request_follows_are_named(caplog: pytest.LogCaptureFixture) -> None:
     class Items(Plain):
         async def start(self) -> Any:
             yield {"a": 1}
             yield scrapy.Request(URL)
+            yield {"b": 1}
 
     with caplog.at_level(logging.WARNING):
         assert await urls_of(adapted(Items)) == [URL]
-    assert "gave {'a': 1} before any page was fetched" in caplog.text
+    assert "gave 1 item after the last request: they are not stored" in caplog.text
 
 
 async def test_what_the_engine_cannot_do_says_so() -> None:
