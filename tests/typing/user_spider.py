@@ -9,6 +9,7 @@ from gossamer import (
     CrawlResult,
     CSVFeedSpider,
     Item,
+    PageDoneEvent,
     Request,
     Response,
     Rule,
@@ -17,6 +18,7 @@ from gossamer import (
     XMLFeedSpider,
     crawl,
     key,
+    start_crawl,
 )
 
 
@@ -75,4 +77,17 @@ class News(XMLFeedSpider):
 
 async def main() -> int:
     result: CrawlResult = await crawl(Shop, max_pages=100)
-    return result.items
+    prices: list[Decimal | None] = [product.price async for product in result.items(Product)]
+    page: list[Product | Request] = [
+        *Shop().parse_product(Response.from_html("https://shop.example/1", "<h1>x</h1>"), page=1)
+    ]
+    return result.items + len(prices) + len(page)
+
+
+async def stop_early() -> float:
+    async with start_crawl(Shop, memory=True) as crawling:
+        async for event in crawling.events():
+            if isinstance(event, PageDoneEvent) and event.attempt.status == 403:
+                crawling.stop()
+    result = await crawling.wait()
+    return result.stats.get("products", 0)
