@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from typing import get_origin
 
 from gossamer.compat.scrapy import hints
 from gossamer.config.settings import DOMAIN, find_field, section_groups, setting_fields
@@ -14,8 +15,10 @@ def canonical_name(key: str) -> str:
 
 
 def suggest_name(key: str) -> str:
-    """``; did you mean 'max_pages'?``, or nothing when no name is near."""
+    """``; did you mean 'max_pages'?``, or how the table of an entry is given; nothing if no name is near."""
     wrong = canonical_name(key).lower()
+    if table := _table_around(wrong):
+        return f"; {table!r} is a table, and given as a whole: '{table}={{\"NAME\": VALUE}}'"
     if wrong in hints.SETTINGS:
         return f"; did you mean {hints.SETTINGS[wrong]!r}?"
     if advice := hints.setting_advice(wrong):
@@ -28,6 +31,15 @@ def suggest_name(key: str) -> str:
         found = difflib.get_close_matches(wrong.rpartition(".")[2], short, n=1, cutoff=0.75)
         close = [short[name] for name in found]
     return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def _table_around(name: str) -> str:
+    """The setting of which it would be an entry, if there is one whose value is a table."""
+    fields, parts = setting_fields(), name.split(".")
+    starts = (".".join(parts[:length]) for length in range(len(parts) - 1, 0, -1))
+    return next(
+        (start for start in starts if start in fields and get_origin(fields[start].annotation) is dict), ""
+    )
 
 
 def suggest_section(key: str) -> str:

@@ -93,6 +93,10 @@ def test_text_becomes_the_type_of_its_setting(text, name, value):
         ("max_page=4", "command line: there is no setting 'max_page' (= '4'); did you mean 'max_pages'?"),
         ("http.max_redirect=4", "did you mean 'http.max_redirects'?"),
         ("max_redirects=4", "did you mean 'http.max_redirects'?"),
+        (
+            "http.headers.X-A=1",
+            """'http.headers' is a table, and given as a whole: 'http.headers={"NAME": VALUE}'""",
+        ),
         ("level=debug", "did you mean 'log.level'?"),
         ("DOWNLOAD_DELAY=1", "did you mean 'delay'?"),
         ("ROBOTSTXT_OBEY=0", "did you mean 'robots'?"),
