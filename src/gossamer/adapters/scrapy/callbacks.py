@@ -11,7 +11,6 @@ from scrapy import Request as ScrapyRequest
 from scrapy import Spider
 from scrapy.exceptions import CloseSpider
 from scrapy.http import Response as ScrapyResponse
-from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings
 from scrapy.utils.spider import iterate_spider_output
 from twisted.python.failure import Failure as TwistedFailure
 
@@ -35,7 +34,6 @@ from gossamer.core.errors import Fault
 from gossamer.core.requests import Request
 from gossamer.spiders.failure import Failure
 from gossamer.spiders.response import Response
-from gossamer.version import __version__
 
 log = logging.getLogger("gossamer.crawl")
 Stop = Callable[[str], None]
@@ -60,7 +58,6 @@ class CallbackRunner:
         self.middlewares = open_spider_middlewares(crawler)
         if self.middlewares is not None:
             crawler.adapted_engine.scraper.spidermw = self.middlewares
-        self._agent = _agent_of(crawler.settings)
 
     def run_callback(self, name: str, response: Response) -> Any:
         """What the callback of a page gives: an iterator of our requests and items, or an async one."""
@@ -124,13 +121,11 @@ class CallbackRunner:
         exchange = find_exchange(response.request)
         if exchange is None or exchange.response is None:
             request = self._take_request(response.request, exchange)
-            request.headers.setdefault("User-Agent", self._agent)
             return request, make_response(response, request)
         self._mapper.take_held(response.request)
         made = exchange.response
         if made.request is None:
             made.request = exchange.request
-        made.request.headers.setdefault("User-Agent", self._agent)
         if not exchange.is_noted:
             exchange.is_noted = True
             note_download(made.request, response)
@@ -177,12 +172,6 @@ class CallbackRunner:
         if inspect.isawaitable(returned) or hasattr(returned, "__aiter__"):
             return _take_waiting(returned, outputs)
         return _take_outputs(iterate_spider_output(returned), outputs)
-
-
-def _agent_of(settings: BaseSettings) -> str:
-    """The User-Agent of requests that nobody gave one: spiders read it in ``response.request``."""
-    is_given = (settings.getpriority("USER_AGENT") or 0) > SETTINGS_PRIORITIES["default"]
-    return str(settings.get("USER_AGENT")) if is_given else f"gossamer/{__version__}"
 
 
 class _OutputMapper:
