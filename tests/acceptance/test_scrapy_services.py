@@ -24,7 +24,8 @@ from twisted.internet.defer import Deferred, succeed
 
 NAMES = (
     "engine_started engine_stopped spider_opened spider_idle spider_closed spider_error request_scheduled "
-    "response_received item_scraped"
+    "response_received item_scraped request_reached_downloader request_left_downloader response_downloaded "
+    "headers_received bytes_received"
 ).split()
 COUNTS = (
     "finish_reason item_scraped_count item_dropped_count spider_exceptions/ValueError mine highest "

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
+from inspect import signature
 from typing import Any
 
 from scrapy.statscollectors import StatsCollector
@@ -24,6 +26,25 @@ class TellingCollector(StatsCollector):
 
     told: SpiderStats | None = None
 
+    def get_value(self, key: str, default: Any = None, spider: Any = None) -> Any:
+        """Scrapy's."""
+        self._take_counts()
+        return super().get_value(key, default)
+
+    def get_stats(self, spider: Any = None) -> Any:
+        """Scrapy's."""
+        self._take_counts()
+        return super().get_stats()
+
+    def open_spider(self, spider: Any = None) -> None:
+        """Scrapy's; those of older projects ask for the spider."""
+        super().open_spider(**self._spider_for(super().open_spider))
+
+    def close_spider(self, spider: Any = None, reason: str | None = None) -> None:
+        """Scrapy's."""
+        self._take_counts()
+        super().close_spider(reason=reason, **self._spider_for(super().close_spider))
+
     def inc_value(self, key: str, count: int = 1, start: int = 0, spider: Any = None) -> None:
         """Scrapy's, and ``stats.inc`` of the spider."""
         super().inc_value(key, count, start)
@@ -41,8 +62,19 @@ class TellingCollector(StatsCollector):
 
     def set_value(self, key: str, value: Any, spider: Any = None) -> None:
         """Scrapy's, and ``stats.set`` of the spider."""
+        self._take_counts()
         super().set_value(key, value)
         self._tell("set", key, value)
+
+    def _spider_for(self, method: Callable[..., Any]) -> dict[str, Any]:
+        """The spider, for a method that takes one."""
+        return {"spider": self._crawler.spider} if "spider" in signature(method).parameters else {}
+
+    def _take_counts(self) -> None:
+        """Take over what Gossamer has counted: all at once, since collectors take their time."""
+        crawler: Any = self._crawler
+        for key, count in crawler.take_counts().items():
+            super().inc_value(key, count)
 
     def _tell(self, method: str, key: str, value: Any) -> None:
         told = self.told

@@ -129,6 +129,7 @@ class AdaptedCrawler(Crawler):
         """``told`` are the statistics that count what the code of the project counts."""
         super().__init__(spidercls, settings)
         self.signals: AdaptedSignals = AdaptedSignals(self)
+        self._counted: dict[str, int] = {}
         self.feeds: list[Any] = []
         """What is written when a run has ended."""
         self.item_types: dict[str, Any] = {}
@@ -172,8 +173,13 @@ class AdaptedCrawler(Crawler):
         return self.spider
 
     def count(self, name: str, count: int = 1) -> None:
-        """Add to one of the statistics."""
-        self.stats.inc_value(name, count)
+        """Add to one of the statistics; the collector has it when somebody asks the collector."""
+        self._counted[name] = self._counted.get(name, 0) + count
+
+    def take_counts(self) -> dict[str, int]:
+        """What was counted since, for the collector."""
+        taken, self._counted = self._counted, {}
+        return taken
 
     def schedule_request(self, request: Request) -> bool:
         """Send ``request_scheduled``; whether nobody refuses the request."""

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import logging
+import warnings
 from typing import Any
 
+from scrapy.exceptions import ScrapyDeprecationWarning
 from scrapy.extension import ExtensionManager
 from scrapy.settings import Settings
 from scrapy.utils.conf import build_component_list
 from scrapy.utils.misc import load_object
 
-log = logging.getLogger("gossamer.crawl")
+from gossamer.adapters.scrapy.crawler import AdaptedCrawler
+from gossamer.core.errors import UsageError
 
 _OURS = frozenset(
     f"scrapy.extensions.{name}"
@@ -28,6 +30,19 @@ _OURS = frozenset(
 """What Gossamer does itself, or what looks into an engine that is not there."""
 _NO_ITEM = ("CLOSESPIDER_TIMEOUT_NO_ITEM", "CLOSESPIDER_PAGECOUNT_NO_ITEM")
 """Limits that only Scrapy's own extension knows."""
+
+
+def open_extensions(crawler: AdaptedCrawler) -> None:
+    """Make the extensions, before anything else is made from the crawler, as Scrapy does.
+
+    Raises ``UsageError`` for what cannot be imported or made.
+    """
+    try:
+        with warnings.catch_warnings():  # old code is what this is for
+            warnings.simplefilter("ignore", ScrapyDeprecationWarning)
+            crawler.extensions = AdaptedExtensions.from_crawler(crawler)
+    except (Exception, SystemExit) as error:
+        raise UsageError(f"EXTENSIONS cannot be opened: {type(error).__name__}: {error}") from error
 
 
 class AdaptedExtensions(ExtensionManager):

@@ -14,7 +14,6 @@ from scrapy.utils.misc import build_from_crawler, load_object
 
 from gossamer.adapters.scrapy.crawler import AdaptedCrawler
 from gossamer.adapters.scrapy.deferreds import await_any
-from gossamer.adapters.scrapy.extensions import AdaptedExtensions
 from gossamer.adapters.scrapy.feeds import open_feeds
 from gossamer.adapters.scrapy.reactor import follow_loop
 
@@ -32,14 +31,10 @@ _REASONS = {
 
 
 async def open_crawl(crawler: AdaptedCrawler) -> ItemPipelineManager:
-    """Make extensions and item pipelines, open these, and say that the crawl begins. Raises what they raise.
-
-    The order is Scrapy's: extensions are there before anything else is made.
-    """
+    """Make the item pipelines, open them, and say that the crawl begins. Raises what they raise."""
     follow_loop()
     with warnings.catch_warnings():  # old code is what this is for
         warnings.simplefilter("ignore", ScrapyDeprecationWarning)
-        crawler.extensions = AdaptedExtensions.from_crawler(crawler)
         crawler.feeds = open_feeds(crawler)
         kind = load_object(crawler.settings["ITEM_PROCESSOR"])
         chain: ItemPipelineManager = build_from_crawler(kind, crawler)

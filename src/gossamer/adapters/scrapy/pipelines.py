@@ -8,6 +8,7 @@ item is stored.
 from __future__ import annotations
 
 import logging
+from collections.abc import Awaitable
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -49,8 +50,14 @@ class AdaptedPipeline:
         """Close the members. Raises what they raise."""
         await await_any(self._members.close_spider_async())
 
-    async def process_item(self, item: AdaptedItem, spider: Any) -> AdaptedItem:
+    def process_item(self, item: AdaptedItem, spider: Any) -> AdaptedItem | Awaitable[AdaptedItem]:
         """What the chain makes of an item. Raises ``DropItem`` for one that it gives nothing for."""
+        if self._chain is not None or self._crawler.signals.is_heard(signals.item_scraped):
+            return self._process_item(item)
+        self._note_scraped(item.item, item.response)
+        return item
+
+    async def _process_item(self, item: AdaptedItem) -> AdaptedItem:
         output = given = item.item
         if self._chain is not None:
             try:
@@ -69,17 +76,20 @@ class AdaptedPipeline:
         await self._tell_scraped(output, item.response)
         return item if output is given else AdaptedItem(output, item.key, item.response)
 
-    async def _tell_scraped(self, output: Any, response: Any) -> None:
+    def _note_scraped(self, output: Any, response: Any) -> None:
         crawler = self._crawler
         crawler.count("item_scraped_count")
         crawler.item_types.setdefault(type(output).__name__, type(output))
-        is_heard = crawler.signals.is_heard(signals.item_scraped)
-        if is_heard or log.isEnabledFor(logging.DEBUG):
+        if log.isEnabledFor(logging.DEBUG):
             _log(crawler.logformatter.scraped(output, response, crawler.open_spider))
-            if is_heard:
-                await crawler.signals.send_catch_log_async(
-                    signals.item_scraped, item=output, response=response, spider=crawler.open_spider
-                )
+
+    async def _tell_scraped(self, output: Any, response: Any) -> None:
+        self._note_scraped(output, response)
+        crawler = self._crawler
+        if crawler.signals.is_heard(signals.item_scraped):
+            await crawler.signals.send_catch_log_async(
+                signals.item_scraped, item=output, response=response, spider=crawler.open_spider
+            )
 
     async def _tell_dropped(self, item: Any, drop: ScrapyDropItem, response: Any) -> None:
         crawler = self._crawler

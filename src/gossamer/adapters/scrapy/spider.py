@@ -25,10 +25,12 @@ from scrapy.utils.request import RequestFingerprinter
 from gossamer.adapters.scrapy.binding import find_binding
 from gossamer.adapters.scrapy.callbacks import TELL_ONLY, CallbackRunner, outputs_of
 from gossamer.adapters.scrapy.crawler import AdaptedCrawler
+from gossamer.adapters.scrapy.download_signals import download_signals
 from gossamer.adapters.scrapy.downloader_middlewares import SETTING as DOWNLOADER_SETTING
 from gossamer.adapters.scrapy.downloader_middlewares import downloader_hooks
 from gossamer.adapters.scrapy.downloads import DownloadRunner, FetchPage
 from gossamer.adapters.scrapy.exchanges import find_exchange
+from gossamer.adapters.scrapy.extensions import open_extensions
 from gossamer.adapters.scrapy.lifecycle import close_crawl
 from gossamer.adapters.scrapy.middlewares import RETRIES, has_built_in
 from gossamer.adapters.scrapy.options import RequestOptions
@@ -74,6 +76,7 @@ class AdaptedSpider(Spider):
         self.start_urls = list(getattr(spider, "start_urls", None) or ())
         self.allowed_domains = _named_domains(spider)
         self.settings = make_settings(self.crawler.settings, self.name)
+        open_extensions(self.crawler)
         options = RequestOptions(spider, self.crawler.settings)
         mapper = RequestMapper(
             spider,
@@ -85,7 +88,10 @@ class AdaptedSpider(Spider):
         self.crawler.adapted_engine.downloads = DownloadRunner(mapper)
         self._runner = CallbackRunner(self.crawler, spider, mapper, SentHeaders(self.settings))
         self.pipelines = (AdaptedPipeline(self.crawler),)
-        self._hooks = downloader_hooks(self.crawler, mapper, self._runner.statuses)
+        self._hooks = [
+            *downloader_hooks(self.crawler, mapper, self._runner.statuses),
+            *download_signals(self.crawler, mapper),
+        ]
         if not has_built_in(self.crawler.settings, DOWNLOADER_SETTING, RETRIES):
             self.settings = {**self.settings, "max_retries": 0}
         self._is_idle = False

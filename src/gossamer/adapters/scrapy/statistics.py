@@ -14,6 +14,7 @@ class StatisticsSink:
 
     def __init__(self, crawler: AdaptedCrawler) -> None:
         self._crawler = crawler
+        self._deepest = 0
 
     def emit(self, event: Event) -> None:
         """See :class:`~gossamer.ports.sink.Sink`."""
@@ -43,7 +44,8 @@ class StatisticsSink:
             count(f"retry/reason_count/{reason}")
         elif attempt.status and attempt.verdict is not Verdict.REDIRECT:
             count("response_received_count")
-            if attempt.depth:
+            if attempt.depth > self._deepest:
+                self._deepest = attempt.depth
                 self._crawler.stats.max_value("request_depth_max", attempt.depth)
             if attempt.status >= 400 and attempt.verdict in (Verdict.SKIPPED, Verdict.DEAD):
                 count("httperror/response_ignored_count")
