@@ -21,6 +21,7 @@ SPIDERS = {
         *("told", "callbacks", "kinds", "steered", "retried", "limited"),
         *("ruled", "extracted", "named", "indexed", "dropped", "kept"),
     ],
+    "visits.py": ["redirected", "forms", "twice", "given", "given:first=2", "passed", "ended", "selected"],
 }
 FILES = {
     "saved": ["quotes-?.html"],
@@ -28,6 +29,7 @@ FILES = {
     "priced": ["priced.jsonl", "names.csv"],
     "with-files": ["kept/**/*"],
     "dropped": ["events.txt"],
+    "ended": ["ended.txt"],
     "kept": ["own-files/**/*", "kept-kept.json", "kept.xml"],
 }
 NAMES = [(file, name) for file, names in SPIDERS.items() for name in names]

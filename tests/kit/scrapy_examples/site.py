@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Mapping
+from html import escape
 from urllib.parse import parse_qs, urlsplit
 
 from kit.quotes_site import QuotesSite
@@ -12,6 +13,19 @@ from kit.side_by_side.site import Answer, make_image
 
 _HTML = "text/html; charset=utf-8"
 _PRODUCTS = 8
+_FORMS = """
+<form action="/tell"><input name="q" value="silk"><input type="checkbox" name="c" value="1" checked>
+<input type="submit"></form>
+<form action="/tell?form=2" method="post"><input name="q" value="silk">
+<input type="hidden" name="none" value="x"> <textarea name="t">text</textarea>
+<select name="s"><option>a</option><option value="b" selected>b</option></select>
+</form>
+<form name="named" action="/tell"><button name="go" value="first">1</button>
+<button name="go" value="second">2</button></form>
+<form id="byid" action="/tell" method="post"><input type="radio" name="r" value="1">
+<input type="radio" name="r" value="2" checked> <input name="deep"><input disabled name="off" value="1">
+<input type="image" name="i"></form>
+"""
 _LINKS = """
 <a href="/one?b=2&amp;a=1#part">one</a> <a href="two.html">two <b>bold</b></a>
 <a href="/one?b=2&amp;a=1">again</a>
@@ -87,6 +101,25 @@ def _answer_shop(path: str, query: dict[str, list[str]], headers: Mapping[str, s
             return Answer(200, "application/xml", f'<?xml version="1.0"?><shop>{rows}</shop>'.encode())
         case "prices.csv":
             return Answer(200, "text/csv", b"1;silk;2.50\n2;'wool; red';3\n3;linen;\n")
+        case "hop":
+            return Answer(number, headers={"Location": "/tell?hopped=1"})
+        case "away":
+            return Answer(302, headers={"Location": "http://elsewhere.example/tell"})
+        case "round":
+            return Answer(302, headers={"Location": f"/round/{number + 1}"})
+        case "refreshed":
+            head = '<meta http-equiv="refresh" content="0; url=/tell?refreshed=1">'
+            return Answer(body=f"<html><head>{head}</head></html>".encode())
+        case "forms":
+            return _page("Forms", _FORMS)
+        case "tell":
+            told = {
+                "query": query,
+                "body": body.decode(),
+                "own": headers.get("x-own"),
+                "cookie": headers.get("cookie"),
+            }
+            return _page("Told", f"<pre>{escape(json.dumps(told, sort_keys=True))}</pre>")
         case "coded":
             head = f'<meta charset="{rest}">' if rest == "gb2312" else ""
             kind = "text/html" if head else f"text/html; charset={rest}"

@@ -55,6 +55,8 @@ _EXCEPTIONS: dict[str, type[Exception]] = {
 
 def make_failure(failure: Failure, request: ScrapyRequest, response: ScrapyResponse | None) -> TwistedFailure:
     """The failure of a request: its answer, if there was one, or what went wrong instead."""
+    if failure.fault == Fault.REDIRECT_LIMIT:
+        return fail_with(scrapy.IgnoreRequest("max redirections reached"), request)
     if response is not None and not 200 <= response.status < 300:
         return fail_with(HttpError(response, "Ignoring non-200 response"), request)
     return fail_with(error_of(failure.fault, failure.detail), request)

@@ -25,7 +25,7 @@ def _redirect(address):
     host, port = address[0], address[1]
     if host in ("127.0.0.1", "::1") and port in (_PLAIN, _TLS):
         return address
-    if port in _REFUSED:
+    if port in _REFUSED or host in ("127.0.0.1", "::1"):  # what projects run beside their crawl is not here
         raise ConnectionRefusedError(f"no server at port {port}")
     return ("127.0.0.1", _TLS if port in (443, 8443) else _PLAIN)
 

@@ -49,3 +49,10 @@ def test_an_answer_is_an_http_error() -> None:
     failed = make_failure(Failure(Request(URL), "gone", ""), scrapy.Request(URL), response)
     assert failed.check(HttpError)
     assert failed.value.response is response
+
+
+def test_too_many_redirects_are_no_answer() -> None:
+    request = scrapy.Request(URL)
+    made = HtmlResponse(URL, status=302, request=request)
+    failed = make_failure(Failure(Request(URL), Fault.REDIRECT_LIMIT, "too many"), request, made)
+    assert failed.check(exceptions.IgnoreRequest)
