@@ -62,7 +62,12 @@ def test_settings_of_scrapy_elsewhere(tmp_path: Path) -> None:
     assert "cookies are always kept, in one jar" in refused(tmp_path)
 
 
-@pytest.mark.parametrize("line", ["parse page.html", "fetch page.html", "crawl page.html"])
+def test_a_saved_page_is_parsed(tmp_path: Path) -> None:
+    (tmp_path / "page.html").write_text("<h1>Saved</h1>")
+    assert '"text":"Saved"' in gossamer("parse page.html", cwd=tmp_path).stdout
+
+
+@pytest.mark.parametrize("line", ["fetch page.html", "crawl page.html"])
 def test_a_file_is_not_looked_up_as_a_host(tmp_path: Path, line: str) -> None:
     (tmp_path / "page.html").write_text("<h1>Saved</h1>")
     said = gossamer(line, cwd=tmp_path, code=2).stderr
