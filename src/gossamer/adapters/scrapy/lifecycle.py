@@ -16,6 +16,7 @@ from gossamer.adapters.scrapy.crawler import AdaptedCrawler
 from gossamer.adapters.scrapy.deferreds import await_any
 from gossamer.adapters.scrapy.feeds import open_feeds
 from gossamer.adapters.scrapy.reactor import follow_loop
+from gossamer.adapters.scrapy.state import read_state, write_state
 
 _REASONS = {
     "cancelled": "cancelled",
@@ -40,6 +41,7 @@ async def open_crawl(crawler: AdaptedCrawler) -> ItemPipelineManager:
         chain: ItemPipelineManager = build_from_crawler(kind, crawler)
     crawler.adapted_engine.scraper.itemproc = chain
     await await_any(chain.open_spider_async())
+    read_state(crawler)
     crawler.stats.open_spider()
     crawler.began_at = time.monotonic()
     crawler.stats.set_value("start_time", datetime.now(tz=UTC))
@@ -69,6 +71,7 @@ async def close_crawl(crawler: AdaptedCrawler, reason: str) -> None:
     answers = await crawler.signals.send_catch_log_async(
         signals.spider_closed, spider=crawler.open_spider, reason=told
     )
+    write_state(crawler)
     crawler.stats.close_spider(reason=told)
     await crawler.signals.send_catch_log_async(signals.engine_stopped)
     for _, answer in answers:

@@ -1,0 +1,52 @@
+"""``spider.state``: what a spider keeps from one run to the next, in the folder that ``JOBDIR`` names.
+
+As JSON, and never pickled. Like Scrapy it is written when a run ends, so a kill loses what changed since.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from pathlib import Path
+from typing import Any
+
+from gossamer.adapters.scrapy.crawler import AdaptedCrawler
+from gossamer.adapters.scrapy.storage import NotStorableError, from_stored, to_stored
+from gossamer.core.errors import UsageError
+from gossamer.export.files import replace_file
+
+log = logging.getLogger("gossamer.crawl")
+FILE = "spider.state.json"
+
+
+def read_state(crawler: AdaptedCrawler) -> None:
+    """Give the spider its state, where there is a folder for it. Raises ``UsageError`` for a damaged file."""
+    spider: Any = crawler.open_spider
+    path = _path_of(crawler)
+    if path is None:
+        return
+    spider.state = {}
+    if path.is_file():
+        try:
+            spider.state = from_stored(json.loads(path.read_bytes()))
+        except (ValueError, NotStorableError, OSError) as error:
+            raise UsageError(f"the state of the spider in {path} cannot be read: {error}") from error
+
+
+def write_state(crawler: AdaptedCrawler) -> None:
+    """Keep the state, where there is a folder for it; what cannot be kept is said."""
+    path, state = _path_of(crawler), getattr(crawler.spider, "state", None)
+    if path is None or state is None:
+        return
+    try:
+        stored = to_stored(state)
+    except NotStorableError as error:
+        log.warning("the state of the spider holds a %s, which no file can hold: it is not kept", error)
+        return
+    with replace_file(path, keep=False) as (out, _):
+        out.write(json.dumps(stored).encode())
+
+
+def _path_of(crawler: AdaptedCrawler) -> Path | None:
+    folder = crawler.settings["JOBDIR"]
+    return Path(folder) / FILE if folder else None
