@@ -22,6 +22,7 @@ SPIDERS = {
         *("ruled", "extracted", "named", "indexed", "dropped", "kept"),
     ],
     "visits.py": ["redirected", "forms", "twice", "given", "given:first=2", "passed", "ended", "selected"],
+    "idioms.py": ["handing", "one-item", "paged", "argued:category=3", "old-rules", "borrowing"],
 }
 FILES = {
     "saved": ["quotes-?.html"],
@@ -30,6 +31,8 @@ FILES = {
     "with-files": ["kept/**/*"],
     "dropped": ["events.txt"],
     "ended": ["ended.txt"],
+    "handing": ["names.txt"],
+    "borrowing": ["out/*.csv"],
     "kept": ["own-files/**/*", "kept-kept.json", "kept.xml"],
 }
 NAMES = [(file, name) for file, names in SPIDERS.items() for name in names]

@@ -9,6 +9,7 @@ import importlib
 import importlib.util
 import sys
 import traceback
+from contextlib import nullcontext
 from pathlib import Path
 from types import ModuleType
 
@@ -79,7 +80,8 @@ def _import_file(path: Path) -> ModuleType:
         assert spec is not None and spec.loader is not None, "a .py file has a loader"  # noqa: PT018
         module = importlib.util.module_from_spec(spec)
         sys.modules[name] = module
-        spec.loader.exec_module(module)
+        with nullcontext() if project is None else project.read_module():
+            spec.loader.exec_module(module)
     except OperatorError:
         sys.modules.pop(name, None)
         raise

@@ -6,6 +6,7 @@ import configparser
 import pkgutil
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -18,6 +19,7 @@ from scrapy.utils.spider import iter_spider_classes
 from gossamer.adapters.scrapy.aliases import install_aliases
 from gossamer.adapters.scrapy.reactor import install_reactor_finder
 from gossamer.adapters.scrapy.removed import open_settings
+from gossamer.adapters.scrapy.scripts import ScriptedCrawl, find_crawl, find_crawls, hold_crawls
 from gossamer.adapters.scrapy.spider import AdaptedSpider, adapt_spider, with_options
 from gossamer.core.errors import UsageError
 
@@ -55,17 +57,42 @@ class ScrapyProject:
             modules, failed = _import_all(name)
             broken += failed
             for module in modules:
-                found |= {str(one.name): one for one in self.spiders_of(module) if one.name}
+                found |= {str(kind.name): self._adapt(kind) for kind in iter_spider_classes(module)}
         return found, broken
 
     def spiders_of(self, module: ModuleType) -> list[type[AdaptedSpider]]:
-        """The spiders that a module defines itself."""
-        return [adapt_spider(kind, self.settings) for kind in iter_spider_classes(module)]
+        """The spiders that a module has Scrapy crawl when it is run, or else those that it defines itself."""
+        crawls = find_crawls(module)
+        if not crawls:
+            return [self._adapt(kind) for kind in iter_spider_classes(module)]
+        by_name = self.find_spiders()[0] if any(isinstance(crawl.spider, str) for crawl in crawls) else {}
+        found = {}
+        for crawl in crawls:
+            kind = crawl.spider
+            if isinstance(kind, str):
+                if kind not in by_name:
+                    raise UsageError(f"{module.__file__} crawls {kind!r}: there is no such spider here")
+                kind = by_name[kind].scrapy_class
+            found[kind] = self._adapt(kind, crawl)
+        return list(found.values())
 
     def adapt_class(self, kind: Any) -> type[AdaptedSpider] | None:
         """The adapted class of a spider; ``None`` for what is none of Scrapy's."""
         is_spider = isinstance(kind, type) and issubclass(kind, ScrapySpider)
-        return adapt_spider(kind, self.settings) if is_spider else None
+        return self._adapt(kind) if is_spider else None
+
+    def _adapt(self, kind: type[ScrapySpider], crawl: ScriptedCrawl | None = None) -> type[AdaptedSpider]:
+        """Adapt a class, with what the file that it is in would give Scrapy for it."""
+        crawl = crawl or find_crawl(kind)
+        if crawl is None:
+            return adapt_spider(kind, self.settings)
+        settings = self.settings.copy()
+        settings.update(crawl.settings)  # each value keeps its priority
+        return adapt_spider(kind, settings, crawl.arguments)
+
+    def read_module(self) -> AbstractContextManager[None]:
+        """While a file is imported, Scrapy starts nothing that the file would start."""
+        return hold_crawls()
 
     def import_file(self, path: Path) -> ModuleType | None:
         """The module of a file that belongs to a package of the project; ``None``: it stands alone."""
@@ -76,14 +103,21 @@ class ScrapyProject:
         packages = [folder.joinpath(*inside.parts[:depth]) for depth in range(1, len(inside.parts))]
         if not packages or not all((package / "__init__.py").is_file() for package in packages):
             return None
-        return import_module(".".join(inside.with_suffix("").parts))
+        with hold_crawls():
+            return import_module(".".join(inside.with_suffix("").parts))
 
 
 def open_project(start: Path) -> ScrapyProject:
-    """The project of this folder or of the nearest one above it. Raises ``UsageError``."""
+    """The project that a folder is in. Raises ``UsageError``.
+
+    It is the one that the command is given in, as with Scrapy, where the folder is in that one; or else the
+    nearest.
+    """
     start = start.absolute()
-    folders = (start, *start.parents)
-    return ScrapyProject(next((folder for folder in folders if (folder / PROJECT_FILE).is_file()), None))
+    folders = [folder for folder in (start, *start.parents) if (folder / PROJECT_FILE).is_file()]
+    here = Path.cwd()
+    own = [folder for folder in folders if here.is_relative_to(folder)]
+    return ScrapyProject(next(iter(own or folders), None))
 
 
 def give_options(spider_class: type[Any], options: Callable[[], Mapping[str, Any]]) -> type[Any]:
@@ -95,7 +129,8 @@ def give_options(spider_class: type[Any], options: Callable[[], Mapping[str, Any
 def _import_all(name: str) -> tuple[list[ModuleType], list[str]]:
     """A module and all below it, and what could not be imported: one broken file hides no other spider."""
     try:
-        module = import_module(name)
+        with hold_crawls():
+            module = import_module(name)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - users' code
         return [], [f"the module {name!r} cannot be imported: {type(error).__name__}: {error}"]
     found, broken = [module], []

@@ -66,10 +66,11 @@ class AdaptedSpider(Spider):
     source_file: ClassVar[str | None] = None
     reads_pages: ClassVar[bool] = False
     _base_settings: ClassVar[Settings]
+    _base_arguments: ClassVar[Mapping[str, Any]]
 
     def __init__(self, **arguments: Any) -> None:
         self.crawler = AdaptedCrawler(self.scrapy_class, self._base_settings, self.stats)
-        self.adapted = spider = self.crawler.make_spider(arguments)
+        self.adapted = spider = self.crawler.make_spider({**self._base_arguments, **arguments})
         self.name = str(spider.name)
         for name in (self.name, self.scrapy_class.__module__.partition(".")[0]):
             logging.getLogger(name).parent = logging.getLogger("gossamer")  # as loud as the crawl
@@ -219,8 +220,10 @@ class AdaptedSpider(Spider):
         return False
 
 
-def adapt_spider(spider_class: type[ScrapySpider], settings: Settings) -> type[AdaptedSpider]:
-    """The adapted class of a spider, with the settings of its project."""
+def adapt_spider(
+    spider_class: type[ScrapySpider], settings: Settings, arguments: Mapping[str, Any] | None = None
+) -> type[AdaptedSpider]:
+    """The adapted class of a spider, with the settings of its project, and arguments that it has anyway."""
     try:
         file = inspect.getsourcefile(spider_class)
     except TypeError:
@@ -237,6 +240,7 @@ def adapt_spider(spider_class: type[ScrapySpider], settings: Settings) -> type[A
             "source_file": file,
             "allowed_domains": tuple(getattr(spider_class, "allowed_domains", None) or ()),
             "_base_settings": settings,
+            "_base_arguments": arguments or {},
         },
     )
     return made
@@ -246,7 +250,7 @@ def with_options(spider_class: type[AdaptedSpider], options: Mapping[str, Any]) 
     """The same class, with settings of Scrapy's that were given by hand."""
     settings = spider_class._base_settings.copy()
     settings.setdict(dict(options), priority="cmdline")
-    return adapt_spider(spider_class.scrapy_class, settings)
+    return adapt_spider(spider_class.scrapy_class, settings, spider_class._base_arguments)
 
 
 def _begin_spider(spider: ScrapySpider) -> Any:

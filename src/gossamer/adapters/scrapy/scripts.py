@@ -1,0 +1,102 @@
+"""Files that start Scrapy themselves: nothing is crawled while one is read; what it would crawl is noted.
+
+A file that ends with ``process.crawl(MySpider)`` and ``process.start()``, or with ``cmdline.execute(...)``,
+is imported like any other. What it gives to ``CrawlerProcess`` (settings, arguments of the spider) counts.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import pairwise
+from types import ModuleType
+from typing import Any, NamedTuple
+
+from scrapy import Spider, cmdline, crawler
+from scrapy.settings import BaseSettings
+from twisted.internet.asyncioreactor import AsyncioSelectorReactor
+from twisted.internet.defer import Deferred, succeed
+
+
+class ScriptedCrawl(NamedTuple):
+    """What a file would have crawled."""
+
+    spider: type[Spider] | str
+    settings: BaseSettings
+    arguments: Mapping[str, Any]
+
+
+_NAME = "__scripted_crawls__"
+"""Where a module holds them, so that they go with it."""
+
+
+def find_crawls(module: ModuleType | None) -> list[ScriptedCrawl]:
+    """What a module would have crawled when it was read."""
+    found: list[ScriptedCrawl] = getattr(module, _NAME, [])
+    return found
+
+
+def find_crawl(spider_class: type[Spider]) -> ScriptedCrawl | None:
+    """The crawl of a spider that its own file would have started; ``None``: it starts none."""
+    crawls = find_crawls(sys.modules.get(spider_class.__module__))
+    return next((crawl for crawl in crawls if crawl.spider is spider_class), None)
+
+
+@contextmanager
+def hold_crawls() -> Iterator[None]:
+    """Let nothing be started by Scrapy meanwhile."""
+    held: tuple[tuple[Any, str, Any], ...] = (
+        (crawler.CrawlerRunner, "crawl", _note_runner),
+        (crawler.AsyncCrawlerRunner, "crawl", _note_runner),
+        (crawler.CrawlerProcess, "start", _ignore),
+        (crawler.AsyncCrawlerProcess, "start", _ignore),
+        (crawler.CrawlerProcessBase, "__init__", _prepare_process),
+        (cmdline, "execute", _note_command),
+        (AsyncioSelectorReactor, "run", _ignore),
+        (AsyncioSelectorReactor, "stop", _ignore),
+    )
+    former = [(place, name, getattr(place, name)) for place, name, _ in held]
+    for place, name, value in held:
+        setattr(place, name, value)
+    try:
+        yield
+    finally:
+        for place, name, value in former:
+            setattr(place, name, value)
+
+
+def _prepare_process(
+    process: crawler.CrawlerProcessBase, settings: Any = None, install_root_handler: bool | None = None
+) -> None:
+    """As a runner is made: it sets no log up."""
+    crawler.CrawlerRunnerBase.__init__(process, settings)
+    process._initialized_reactor = True  # type: ignore[attr-defined]
+
+
+def _note_runner(
+    runner: crawler.CrawlerRunnerBase, crawler_or_spidercls: Any, *args: Any, **kwargs: Any
+) -> Deferred[None]:
+    given = crawler_or_spidercls
+    if isinstance(given, crawler.Crawler):
+        _note(ScriptedCrawl(given.spidercls, given.settings, kwargs))
+    else:
+        _note(ScriptedCrawl(given, runner.settings, kwargs))
+    return succeed(None)
+
+
+def _note_command(argv: Sequence[str] | None = None, settings: BaseSettings | None = None) -> None:
+    """``scrapy crawl NAME -a KEY=VALUE``; other commands have nothing to crawl."""
+    words = [str(word) for word in argv or ()]
+    if words[1:2] == ["crawl"] and len(words) > 2:
+        given = [value for option, value in pairwise(words) if option == "-a" and "=" in value]
+        arguments = dict(value.split("=", 1) for value in given)
+        _note(ScriptedCrawl(words[2], settings or BaseSettings(), arguments))
+
+
+def _note(crawl: ScriptedCrawl) -> None:
+    sys._getframe(2).f_globals.setdefault(_NAME, []).append(crawl)
+
+
+def _ignore(*args: Any, **kwargs: Any) -> None:
+    return None
