@@ -33,9 +33,18 @@ def check_name(name: object) -> str:
 def units_of(value: object, rule: MergeRule, name: str) -> int:
     """A value as it is stored. Raises ``UsageError`` for what is no number, or too large a one."""
     limit = MOST_AT_ONCE if rule is MergeRule.SUM else LARGEST
-    if isinstance(value, bool) or not isinstance(value, int | float) or not -limit <= value <= limit:
+    number = value if isinstance(value, int | float) else _read_number(value)
+    if isinstance(value, bool) or number is None or not -limit <= number <= limit:
         raise UsageError(f"stats.{rule}({name!r}, {value!r:.80}): give a number from -{limit:,} to {limit:,}")
-    return round(value * UNITS)
+    return round(number * UNITS)
+
+
+def _read_number(value: object) -> float | None:
+    """A number of another kind (``Decimal``, numpy's) as a float; ``None`` for what is none."""
+    try:
+        return float(value) if hasattr(value, "__float__") else None
+    except (TypeError, ValueError, OverflowError):  # a NaN that signals, an array
+        return None
 
 
 def value_of(units: int) -> float:

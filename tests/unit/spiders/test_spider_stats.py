@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -37,12 +39,21 @@ def test_what_is_no_name_is_refused(name: Any) -> None:
         Shop().stats.inc(name)
 
 
-@pytest.mark.parametrize("value", ["1", None, True, float("nan"), float("inf"), LARGEST + 1, 10**400])
+@pytest.mark.parametrize(
+    "value", ["1", None, True, float("nan"), float("inf"), LARGEST + 1, 10**400, Decimal("sNaN"), 1j]
+)
 def test_what_is_no_number_is_refused(value: Any) -> None:
     with pytest.raises(UsageError, match=r"stats\.set\('x', .*\): give a number"):
         Shop().stats.set("x", value)
     with pytest.raises(UsageError, match=r"stats\.inc\('x', .*\): give a number"):
         Shop().stats.inc("x", MOST_AT_ONCE + 1)
+
+
+@pytest.mark.parametrize("value", [Decimal("12.50"), Fraction(25, 2)])
+def test_prices_of_items_are_numbers(value: Any) -> None:
+    shop = Shop()
+    shop.stats.max("dearest", value)
+    assert shop.stats.get("dearest") == 12.5
 
 
 def test_a_name_belongs_to_one_method() -> None:
