@@ -97,15 +97,20 @@ def split_omitted(headers: Mapping[Any, Any], omitted: Iterable[str] | None) -> 
 
 def names_as_stored(names: Any) -> tuple[str, ...]:
     """Names of headers in lower case, each once."""
-    if isinstance(names, str) or not all(isinstance(name, str) for name in names):
+    if not _is_list(names) or not all(isinstance(name, str) for name in names):
         raise UsageError("a request's omit_headers is a list of names of headers")
     return tuple(dict.fromkeys(str(name).lower() for name in names))
+
+
+def _is_list(given: Any) -> bool:
+    """Whether it gives one thing after the other; a text is one thing."""
+    return isinstance(given, Iterable) and not isinstance(given, str | bytes)
 
 
 def _form_fields(form: Any) -> list[tuple[str, str]]:
     """Names and values in their order; of a list each, and of ``None`` nothing."""
     pairs = form.items() if isinstance(form, Mapping) else form
-    if isinstance(pairs, str | bytes):
+    if not _is_list(pairs):
         raise UsageError("a request's form is a dict or a list of pairs; a form as text is its body")
     fields: list[tuple[str, str]] = []
     for pair in pairs:
@@ -132,7 +137,7 @@ def _cookies_as_stored(cookies: Any) -> Cookies:
         stored = {_cookie_text("name", name): _cookie_text("value", value) for name, value in cookies.items()}
         _check_cookies(len(stored), sum(map(len, stored)) + sum(map(len, stored.values())))
         return stored
-    if isinstance(cookies, str) or not all(isinstance(one, Mapping) for one in cookies):
+    if not _is_list(cookies) or not all(isinstance(one, Mapping) for one in cookies):
         raise UsageError("a request's cookies are a dict of values by name, or a list of dicts")
     listed = [_cookie_as_stored(one) for one in cookies]
     _check_cookies(len(listed), sum(len(str(value)) for one in listed for value in one.values()))
@@ -178,7 +183,8 @@ def _seconds(name: str, value: Any) -> float:
     value = as_base_type(value)
     is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
     if not is_number or value < 0 or (name == "timeout" and value == 0):
-        raise UsageError(f"a request's {name} is a number of seconds, not {value!r}")
+        least = "above 0" if name == "timeout" else "of at least 0"
+        raise UsageError(f"a request's {name} is a number of seconds {least}, not {value!r}")
     return float(value)
 
 
