@@ -251,7 +251,8 @@ class SpiderHooks:
             if ends_task(raised):
                 raise
             told = _hide_changes(request, args, traceback_text(raised, __file__))
-            detail = f"{_describe_call(hook, method, request)}:\n{told}"
+            between = "\n" if "\n" in told.rstrip() else " "  # one line is its headline, too
+            detail = f"{_describe_call(hook, method, request)}:{between}{told}"
             raise HookError(Fault.HOOK, detail, fetched=fetched) from raised
 
 

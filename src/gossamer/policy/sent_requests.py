@@ -44,14 +44,17 @@ def explain_wrong_change(request: Request, sent: Request) -> str:
 
 
 def list_changed_values(request: Request, sent: Request) -> tuple[str, ...]:
-    """The values that only the request that is sent has: they may be secrets, whatever their names are."""
+    """The values that only the request that is sent has: they may be secrets, whatever their names are.
+
+    A hook that raises may leave anything in a request: what is not text could not have been sent.
+    """
     return tuple(dict.fromkeys(_walk_changes(request, sent)))
 
 
 def _walk_changes(request: Request, sent: Request) -> Iterator[str]:
     former = {name.lower(): value for name, value in request.headers.items()}
     for name, value in sent.headers.items():
-        if former.get(name.lower()) != value:
+        if isinstance(name, str) and isinstance(value, str) and former.get(name.lower()) != value:
             yield from header_secrets(name, value)
     if sent.auth and sent.auth != request.auth:
         yield from header_secrets("authorization", str(sent.auth))
@@ -67,6 +70,6 @@ def _walk_changes(request: Request, sent: Request) -> Iterator[str]:
 
 def _values_of_cookies(cookies: Cookies) -> Iterator[str]:
     if isinstance(cookies, dict):
-        yield from cookies.values()
+        yield from map(str, cookies.values())
     else:
         yield from (str(cookie.get("value", "")) for cookie in cookies)
