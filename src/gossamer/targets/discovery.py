@@ -70,6 +70,10 @@ def find_target(
     ``options`` reads settings that are given to spiders of another framework alone.
     """
     if not isinstance(target, str):
+        if not isinstance(target, type):
+            raise UsageError(
+                f"a {type(target).__name__} cannot be crawled: give a spider's class, name or URL"
+            )
         is_ours = issubclass(target, Spider)
         return _of_class(target if is_ours else _adapt_target(target), arguments, options)
     file = file_of(target)

@@ -262,3 +262,9 @@ def test_a_target_that_is_read_again_is_the_same():
     assert target_text("shop", {"token": ""}) == "shop token="
     odd = {"q": "***0123abcd '", "b": "***0123abcd -a c=d"}
     assert shlex.split(target_text("shop", odd)) == ["shop", f"b={odd['b']}", f"q={odd['q']}"]
+
+
+@pytest.mark.parametrize("junk", [Bare(), 5, None])
+def test_what_is_no_target_is_said(junk):
+    with pytest.raises(UsageError, match="cannot be crawled: give a spider's class, name or URL"):
+        find_target(junk, {}, None)
