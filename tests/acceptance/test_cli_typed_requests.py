@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from gossamer.cli.commands.parse import parse_page
+from gossamer.core.errors import Fault, FetchError, MissingServiceError, UsageError
 from gossamer.testing.answers import SiteResponse
 from gossamer.testing.site import Site, serve_in_thread
 from kit.programs import run
@@ -97,6 +99,17 @@ def test_a_file_of_json_is_an_answer_of_an_api(folder: Path) -> None:
 def test_an_address_without_a_file_is_wrong_use(folder: Path) -> None:
     done = run("parse", "none.html", "--url", "https://shop.example/", cwd=folder)
     assert (done.returncode, "there is no file none.html" in done.stderr) == (2, True)
+
+
+def test_what_is_neither_a_file_nor_a_host_is_wrong_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    def know_no_host(*given: object, **more: object) -> None:
+        raise FetchError(Fault.DNS, "none.html: Name or service not known")
+
+    monkeypatch.setattr("gossamer.cli.commands.parse.preview_page", know_no_host)
+    with pytest.raises(UsageError, match=r"^none\.html is neither a file nor a known host \(dns: none"):
+        parse_page("none.html")
+    with pytest.raises(MissingServiceError, match="was not fetched: dns"):
+        parse_page("http://none.html/")
 
 
 def fetched(url: str, *arguments: str, cwd: Path | None = None) -> dict[str, Any]:

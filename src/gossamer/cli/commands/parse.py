@@ -14,7 +14,7 @@ from gossamer.cli.terminal.output import LONG, plain, plain_url, print_json
 from gossamer.cli.terminal.process_log import write_lines
 from gossamer.cli.terminal.tables import print_facts, print_table
 from gossamer.config.overrides import arguments_of, page_overrides
-from gossamer.core.errors import FetchError, MissingServiceError, UsageError
+from gossamer.core.errors import Fault, FetchError, MissingServiceError, OperatorError, UsageError
 from gossamer.core.exits import ExitCode
 from gossamer.core.text import format_count
 from gossamer.crawl.preview import ItemPreview, PagePreview, preview_page
@@ -66,7 +66,7 @@ def parse_page(
         with write_lines(command.settings):
             found = preview_page(command, callback, print_progress, saved=saved)
     except FetchError as error:
-        raise MissingServiceError(f"{shown_url(address)} was not fetched: {error}") from None
+        raise _explain_failure(address, error) from None
     if as_json:
         print_json(_page_json(found))
     else:
@@ -75,6 +75,12 @@ def parse_page(
         print_traceback(f"{found.callback}() raised {error_headline(found.error)}", found.error)
     if found.error or any(item.fault for item in found.items):
         raise typer.Exit(ExitCode.USAGE)
+
+
+def _explain_failure(page: str, error: FetchError) -> OperatorError:
+    if error.fault is Fault.DNS and "://" not in page:
+        return UsageError(f"{shown_url(page)} is neither a file nor a known host ({error})")
+    return MissingServiceError(f"{shown_url(page)} was not fetched: {error}")
 
 
 def _print_page(found: PagePreview) -> None:
