@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
+from importlib import import_module
 from typing import Any, TypeVar, overload
 
 from gossamer.config.settings import Settings
 from gossamer.core.jobs import ItemFilter, Job, StoredItem
-from gossamer.items.restoring import ItemClasses
 from gossamer.ports.backends import StoreBackend
 from gossamer.wiring.open import open_store
 
@@ -23,7 +23,7 @@ class ItemSource:
         self._settings = settings
         self._job = job
         self._kept = kept
-        self._classes = ItemClasses(spider)
+        self._spider = spider
 
     async def read_stored(self, kind: str) -> AsyncGenerator[StoredItem, None]:
         """The items of a type ("": of any) as the store has them, in the order in which it got them."""
@@ -36,9 +36,10 @@ class ItemSource:
 
     async def read_items(self, kind: str) -> AsyncGenerator[Any, None]:
         """The same as the spider gave them."""
+        classes = import_module("gossamer.items.restoring").ItemClasses(self._spider)
         async with aclosing(self.read_stored(kind)) as stored:
             async for item in stored:
-                yield self._classes.restore_item(item)
+                yield classes.restore_item(item)
 
 
 class ItemCount(int):

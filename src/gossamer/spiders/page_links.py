@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypedDict, cast
 
 from gossamer.core.drops import DropKind
 from gossamer.core.errors import UsageError
+from gossamer.core.lazy import lazy_pattern
 from gossamer.core.redaction import hide_userinfo
 from gossamer.parse.links import PageLinks, join_links
 from gossamer.parse.selectors import Selector
@@ -44,7 +44,7 @@ RawLink = tuple[str | None, bool]
 SELECTING = frozenset({"css", "xpath", "tags", "attrs"})
 """Options that say where links are; the others look at their URLs."""
 _TAGS, _ATTRS = ("a", "area"), ("href",)
-_NAME = re.compile(r"[^\W\d][\w.-]*")
+_NAME = lazy_pattern(r"[^\W\d][\w.-]*")
 _NONE = LinkOptions()
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import quote
 
+from gossamer.core.lazy import lazy_pattern
 from gossamer.core.requests import Request
 from gossamer.core.results import FetchResult
 from gossamer.parse.engines import engine_named
@@ -27,7 +27,7 @@ _TYPES = {
     "csv": "text/csv",
 }
 """Of files, by their suffix; all others are taken for HTML."""
-_SAVED_FROM = re.compile(rb"<!--\s*saved from url=\(\d{4,}\)(https?://\S+)\s*-->")
+_SAVED_FROM = lazy_pattern(rb"<!--\s*saved from url=\(\d{4,}\)(https?://\S+)\s*-->")
 """What browsers write at the top of a page that they save."""
 _TOP_BYTES = 4096
 

@@ -17,7 +17,7 @@ from gossamer.callbacks.page_scripts import SpiderGuide
 from gossamer.config.settings import Settings
 from gossamer.core.jobs import Job
 from gossamer.core.requests import Request
-from gossamer.engine.inline_fetcher import InlineFetcher
+from gossamer.core.results import FetchResult
 from gossamer.engine.parts import EngineParts, VisitParts
 from gossamer.fetch.browser.screenshots import ScreenshotFolder
 from gossamer.spiders.stats import changes_of
@@ -26,6 +26,7 @@ from gossamer.wiring.backends import Backends
 
 if TYPE_CHECKING:
     from gossamer.engine.file_keeper import FileKeeper
+    from gossamer.engine.inline_fetcher import InlineFetcher
 
 
 def guide_of(settings: Settings, target: CrawlTarget) -> SpiderGuide:
@@ -60,9 +61,20 @@ def files_of(settings: Settings, backends: Backends, job: Job, parts: VisitParts
 
 def give_fetcher(settings: Settings, target: CrawlTarget, parts: VisitParts) -> None:
     """Give the spider what fetches pages for its callbacks while they run."""
-    delay_s = settings.min_delay if settings.delay is None else settings.delay
-    inline = InlineFetcher(parts, delay_s=delay_s, max_redirects=settings.http.max_redirects)
-    target.spider.take_fetcher(inline.fetch_page)
+
+    @cache
+    def make_inline() -> InlineFetcher:
+        delay_s = settings.min_delay if settings.delay is None else settings.delay
+        room = import_module("gossamer.engine.inline_fetcher")
+        made: InlineFetcher = room.InlineFetcher(
+            parts, delay_s=delay_s, max_redirects=settings.http.max_redirects
+        )
+        return made
+
+    async def fetch_page(request: Request) -> tuple[Request, FetchResult]:
+        return await make_inline().fetch_page(request)
+
+    target.spider.take_fetcher(fetch_page)
 
 
 async def add_keepers(

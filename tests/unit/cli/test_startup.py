@@ -42,7 +42,11 @@ OPTIONAL = {
     "gossamer.fetch.archived", "gossamer.fetch.cached", "gossamer.fetch.routing.proxies",
     "gossamer.observe.metrics", "gossamer.outputs", "gossamer.testing", "gossamer.watch.watch",
     "gossamer.wiring.deferred", "gossamer.wiring.outputs", "cronsim", "gossamer.core.schedules",
-    "gossamer.store.sqlite.schedules",
+    "gossamer.store.sqlite.schedules", "gossamer.adapters", "gossamer.callbacks.hooks",
+    "gossamer.engine.inline_fetcher", "gossamer.fetch.domains", "gossamer.fetch.hooked",
+    "gossamer.items.restoring", "gossamer.parse.csv_rows", "gossamer.parse.lxml_html",
+    "gossamer.spiders.feeds", "gossamer.spiders.forms", "gossamer.spiders.viewing", "gossamer.wiring.memory",
+    "jmespath",
 }  # fmt: skip
 HEAVY = {"aiohttp", "asyncio", "httptools", "msgspec", "pydantic", "rich", "sqlite3", "ssl", "turbohtml"}
 
