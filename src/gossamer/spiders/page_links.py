@@ -58,7 +58,10 @@ def split_options(options: dict[str, Any]) -> tuple[LinkOptions, dict[str, Any]]
 
 
 def link_filter_of(options: LinkOptions) -> LinkFilter:
-    """What URLs must be like. Raises ``UsageError`` that names the option."""
+    """What URLs must be like. Raises ``UsageError`` that names the option, also for one that is none."""
+    if unknown := options.keys() - LinkOptions.__annotations__.keys():
+        names = ", ".join(LinkOptions.__annotations__)
+        raise UsageError(f"{', '.join(sorted(unknown))} is no option for links; there are {names}")
     return make_link_filter(
         options.get("allow", ()),
         options.get("deny", ()),

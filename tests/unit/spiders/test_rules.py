@@ -127,6 +127,14 @@ def test_rules_take_the_links_that_scrapys_link_extractors_take(links, data):
     assert set(taken) == expected
 
 
+def test_a_misspelt_option_takes_no_links():
+    found = page("<a href='/p/1'>x</a><a href='/q'>y</a>")
+    with pytest.raises(UsageError, match=r"^alow is no option for links; there are allow, deny, css"):
+        found.links(alow="/p/")
+    with pytest.raises(UsageError, match=r"^alow is no option for links"):
+        found.links(css="a", alow="/p/")
+
+
 def test_an_expression_takes_no_longer_than_the_url_is_long():
     found = page(f"<a href='/{'a' * 7000}!'>x</a>")
     start = time.process_time()
