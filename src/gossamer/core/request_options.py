@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping
+from decimal import Decimal
 from typing import Any
 
 from gossamer.core.authorization import authorization_of
@@ -118,13 +119,14 @@ def _form_fields(form: Any) -> list[tuple[str, str]]:
             raise UsageError("a request's form is a dict or a list of pairs of a name and a value")
         name, given = pair
         values = given if isinstance(given, tuple | list) else [given]
-        fields += [(str(name), _form_value(name, value)) for value in values if value is not None]
+        fields += [(str(name), form_value_of(name, value)) for value in values if value is not None]
     return fields
 
 
-def _form_value(name: Any, value: Any) -> str:
+def form_value_of(name: Any, value: Any) -> str:
+    """One value of a field as text. Raises :class:`UsageError` for what is neither text nor a number."""
     value = as_base_type(value)
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
+    if isinstance(value, bool) or not isinstance(value, str | int | float | Decimal):
         raise UsageError(
             f"form[{name!r}] is a {type(value).__name__}: forms hold text and numbers, so write what "
             "the site expects ('on', '1', 'true'), and data with structure as json="

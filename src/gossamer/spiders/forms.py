@@ -8,9 +8,11 @@ from typing import Any
 
 from gossamer.core.errors import UsageError
 from gossamer.core.form_encoding import FormFile, FormValue, encode_fields, encode_form
+from gossamer.core.request_options import form_value_of
 from gossamer.core.requests import Request
 from gossamer.parse.forms import FormButton, PageForm, choose_form, read_forms
 from gossamer.policy.urls import origin_of
+from gossamer.spiders.page_links import check_link
 
 Value = str | int | float | bool | FormFile
 Filling = Mapping[str, "Value | Iterable[Value] | None"]
@@ -32,6 +34,10 @@ def request_for_form(
     """The request of ``response.form``, which says what the arguments mean. Raises ``ValueError``."""
     if "method" in options or "body" in options:
         raise UsageError("the form says how it is sent: leave out method and body")
+    if data is not None and not isinstance(data, Mapping):
+        raise UsageError(
+            f"what is filled into a form is a dict of values by name, not a {type(data).__name__}"
+        )
     form, button = _choose_form(response, data or {}, css=css, number=number, click=click)
     encoding = _charset_for(form, response.encoding)
     fields = _fill_form(form, data or {}, button, encoding)
@@ -40,7 +46,7 @@ def request_for_form(
     enctype = (button.enctype if button is not None else None) or form.enctype
     if method == "DIALOG":
         raise ValueError(f"the form of {response.url} closes a dialog: it is not sent")
-    url = response.urljoin(action) if action.strip() else response.url
+    url = check_link(response.urljoin(action)) if action.strip() else response.url
     headers = {"Referer": _referer_for(response.url, url), **options.pop("headers", {})}
     if method == "GET":
         named = [(name, value if isinstance(value, str) else value.name) for name, value in fields]
@@ -111,8 +117,12 @@ def _values_of(name: str, given: Value | Iterable[Value] | None, choices: list[s
         return [*choices]
     if isinstance(given, FormFile | str):
         return [given]
-    values = [given] if isinstance(given, int | float) else given
-    return [one if isinstance(one, FormFile) else str(one) for one in values]
+    values: Iterable[Any] = [given]
+    if isinstance(given, Iterable) and not isinstance(given, Mapping | bytes):
+        values = given
+    return [
+        one if isinstance(one, FormFile) else form_value_of(name, one) for one in values if one is not None
+    ]
 
 
 def _charset_for(form: PageForm, page: str) -> str:

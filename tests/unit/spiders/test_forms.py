@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from decimal import Decimal
 from email import message_from_bytes
 from html import escape
 from urllib.parse import parse_qsl
@@ -295,3 +296,24 @@ def is_plain(control):
     if kind != "select":
         return kind != "checkbox" or bool(value)
     return not any(off for *_, off in value) and (is_multiple or sum(chosen for _, chosen, _ in value) < 2)
+
+
+@pytest.mark.parametrize("value", [b"abc", {"a": 1}, [["a"]], ["a", True], object()])
+def test_what_no_form_can_hold_is_not_sent_as_something_else(value):
+    with pytest.raises(UsageError, match=r"form\['q'\] is a "):
+        page("<form><input name=q></form>").form({"q": value})
+    with pytest.raises(UsageError, match="a dict of values by name, not a str"):
+        page("<form><input name=q></form>").form("q=1")
+
+
+def test_prices_and_several_values_are_sent_as_they_are():
+    filled = page("<form method=post><input name=q></form>").form({"q": [Decimal("1.50"), None, 2]})
+    assert sent(filled) == [("q", "1.50"), ("q", "2")]
+    assert sent(Request(URL, form={"q": Decimal("1.50")})) == [("q", "1.50")]
+
+
+def test_a_page_has_no_say_in_who_sends_its_form():
+    form = page("<form method=post action='https://me:s3cret@club.example/x'><input name=q></form>")
+    with pytest.raises(ValueError, match="has a user or a password in it") as refused:
+        form.form()
+    assert "s3cret" not in str(refused.value)
