@@ -248,6 +248,8 @@ class DownloaderHook:
             if authorization:
                 proxy = with_credentials(proxy, authorization[-1].decode("latin-1"))
             changes["meta"] = {**request.meta, "proxy": proxy}
+        elif "proxy" in request.meta:
+            changes["meta"] = {name: value for name, value in request.meta.items() if name != "proxy"}
         return request.replace(**changes) if changes else None
 
     # ------------------------------------------------------------------ who sees what

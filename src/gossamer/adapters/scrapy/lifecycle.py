@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import time
 import warnings
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from scrapy import signals
@@ -17,7 +19,9 @@ from gossamer.adapters.scrapy.deferreds import await_any
 from gossamer.adapters.scrapy.feeds import open_feeds
 from gossamer.adapters.scrapy.reactor import follow_loop
 from gossamer.adapters.scrapy.state import read_state, write_state
+from gossamer.core.text import format_count
 
+log = logging.getLogger("gossamer.crawl")
 _REASONS = {
     "cancelled": "cancelled",
     "max_errors": "closespider_errorcount",
@@ -34,6 +38,7 @@ _REASONS = {
 async def open_crawl(crawler: AdaptedCrawler) -> ItemPipelineManager:
     """Make the item pipelines, open them, and say that the crawl begins. Raises what they raise."""
     follow_loop()
+    read_state(crawler)  # before anything is open that would have to be closed
     with warnings.catch_warnings():  # old code is what this is for
         warnings.simplefilter("ignore", ScrapyDeprecationWarning)
         crawler.feeds = open_feeds(crawler)
@@ -41,7 +46,6 @@ async def open_crawl(crawler: AdaptedCrawler) -> ItemPipelineManager:
         chain: ItemPipelineManager = build_from_crawler(kind, crawler)
     crawler.adapted_engine.scraper.itemproc = chain
     await await_any(chain.open_spider_async())
-    read_state(crawler)
     crawler.stats.open_spider()
     crawler.began_at = time.monotonic()
     crawler.stats.set_value("start_time", datetime.now(tz=UTC))
@@ -71,9 +75,24 @@ async def close_crawl(crawler: AdaptedCrawler, reason: str) -> None:
     answers = await crawler.signals.send_catch_log_async(
         signals.spider_closed, spider=crawler.open_spider, reason=told
     )
-    write_state(crawler)
-    crawler.stats.close_spider(reason=told)
+    raised = [answer for _, answer in answers if isinstance(answer, BaseException)]
+    for step in (partial(write_state, crawler), partial(crawler.stats.close_spider, reason=told)):
+        try:
+            step()
+        except Exception as error:  # noqa: BLE001 - users' code, and a disk that may be full: told at the end
+            raised.append(error)
     await crawler.signals.send_catch_log_async(signals.engine_stopped)
-    for _, answer in answers:
-        if isinstance(answer, BaseException):
-            raise answer
+    _tell_unsent(crawler)
+    if raised:
+        raise raised[0]
+
+
+def _tell_unsent(crawler: AdaptedCrawler) -> None:
+    """Count the requests that code has asked the engine for when no page came any more to send them with."""
+    if left := crawler.adapted_engine.take_requests():
+        log.warning(
+            "%s that code asked of crawler.engine.crawl() %s not sent: the crawl of the spider %r has ended",
+            format_count(len(left), "request"),
+            "was" if len(left) == 1 else "were",
+            crawler.open_spider.name,
+        )

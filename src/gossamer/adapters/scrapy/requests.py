@@ -122,7 +122,7 @@ class RequestMapper:
         if callback is None and self._has_own_parse:
             callback = DEFAULT_CALLBACK
         if extras.live:
-            self._hold(extras, key or identify(given.method, canonical or given.url, given.body))
+            self._hold(extras, identify(given.method, key or canonical or given.url, given.body))
         if given.encoding != "utf-8":
             extras.said["encoding"] = given.encoding
         if given.flags:
@@ -275,14 +275,14 @@ class _PlainRequest(ScrapyRequest):
         self._url = url
 
 
-def identify(method: str, url: str, body: bytes) -> str:
-    """What a request without a key is known by."""
-    return url if method == "GET" and not body else f"{method}:{digest_of(url, body=body)}"
+def identify(method: str, known_as: str, body: bytes) -> str:
+    """What a request is known by, as for the frontier: its key or else its URL, its method and its body."""
+    return known_as if method == "GET" and not body else f"{method}:{digest_of(known_as, body=body)}"
 
 
 def identity_of(request: Request) -> str:
     """What a stored request is known by, along all redirects the URL that it has now."""
-    return request.unique_key or identify(request.method, request.url, request.body)
+    return identify(request.method, request.unique_key or request.url, request.body)
 
 
 def url_of(request: Request) -> str:

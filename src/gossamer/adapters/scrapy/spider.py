@@ -73,7 +73,7 @@ class AdaptedSpider(Spider):
         self.adapted = spider = self.crawler.make_spider({**self._base_arguments, **arguments})
         self.name = str(spider.name)
         for name in (self.name, self.scrapy_class.__module__.partition(".")[0]):
-            logging.getLogger(name).parent = logging.getLogger("gossamer")  # as loud as the crawl
+            _put_below_ours(logging.getLogger(name))
         self.start_urls = list(getattr(spider, "start_urls", None) or ())
         self.allowed_domains = _named_domains(spider)
         self.settings = make_settings(self.crawler.settings, self.name)
@@ -96,7 +96,6 @@ class AdaptedSpider(Spider):
         if not has_built_in(self.crawler.settings, DOWNLOADER_SETTING, RETRIES):
             self.settings = {**self.settings, "max_retries": 0}
         self._is_idle = False
-        self._engine_origin = RequestOrigin(f"engine {uuid4().hex}")
         self.sinks = (StatisticsSink(self.crawler),)
 
     @property
@@ -159,10 +158,11 @@ class AdaptedSpider(Spider):
             requests = engine.take_requests()
             if not requests:
                 await asyncio.sleep(IDLE_S)
+        origin = RequestOrigin(f"engine {uuid4().hex}")
         for request in requests or engine.take_requests():
             self._is_idle = False
             if self.crawler.schedule_request(request):
-                yield self._mapper.to_request(request, self._engine_origin)
+                yield self._mapper.to_request(request, origin)
 
     def find_end(self) -> str:
         """Why code has told the engine to end; where nothing was left to do anyway, the crawl is finished."""
@@ -251,6 +251,13 @@ def with_options(spider_class: type[AdaptedSpider], options: Mapping[str, Any]) 
     settings = spider_class._base_settings.copy()
     settings.setdict(dict(options), priority="cmdline")
     return adapt_spider(spider_class.scrapy_class, settings, spider_class._base_arguments)
+
+
+def _put_below_ours(logger: logging.Logger) -> None:
+    """Let a logger of users' code be as loud as the crawl; a spider may be named like ours, or ``root``."""
+    ours = logging.getLogger("gossamer")
+    if logger not in (ours, ours.parent):
+        logger.parent = ours
 
 
 def _begin_spider(spider: ScrapySpider) -> Any:
