@@ -22,6 +22,7 @@ SPIDERS = {
         *("ruled", "extracted", "named", "indexed", "dropped", "kept"),
     ],
     "visits.py": ["redirected", "forms", "twice", "given", "given:first=2", "passed", "ended", "selected"],
+    "habits.py": ["habits", "filtered", "seen", "moved", "lettered"],
     "idioms.py": ["handing", "one-item", "paged", "argued:category=3", "old-rules", "borrowing"],
 }
 FILES = {
@@ -31,6 +32,8 @@ FILES = {
     "with-files": ["kept/**/*"],
     "dropped": ["events.txt"],
     "ended": ["ended.txt"],
+    "habits": ["rows.txt", "*_rows.csv", "rows.jsonl", "seen.txt"],
+    "moved": ["moved.txt"],
     "handing": ["names.txt"],
     "borrowing": ["out/*.csv"],
     "kept": ["own-files/**/*", "kept-kept.json", "kept.xml"],

@@ -24,6 +24,7 @@ from twisted.python.failure import Failure
 
 from gossamer.adapters.scrapy.collectors import make_collector_type
 from gossamer.adapters.scrapy.downloads import DownloadRunner
+from gossamer.adapters.scrapy.duplicates import ProjectFilter
 from gossamer.adapters.scrapy.signals import AdaptedSignals
 from gossamer.core.errors import UsageError
 from gossamer.spiders.stats import SpiderStats
@@ -170,6 +171,7 @@ class AdaptedCrawler(Crawler):
             ):
                 self.settings.set(setting, value, priority="spider")
         self.settings.freeze()
+        self.duplicates = ProjectFilter(self)
         return self.spider
 
     def count(self, name: str, count: int = 1) -> None:
@@ -182,13 +184,15 @@ class AdaptedCrawler(Crawler):
         return taken
 
     def schedule_request(self, request: Request) -> bool:
-        """Send ``request_scheduled``; whether nobody refuses the request."""
+        """Send ``request_scheduled``; whether neither its hearers nor the project's filter refuse it."""
         if not self.signals.is_heard(signals.request_scheduled):
-            return True
+            return self.duplicates.is_wanted(request)
         answers = self.signals.send_catch_log(
             signals.request_scheduled, request=request, spider=self.spider, dont_log=IgnoreRequest
         )
-        return not any(isinstance(getattr(answer, "value", None), IgnoreRequest) for _, answer in answers)
+        if any(isinstance(getattr(answer, "value", None), IgnoreRequest) for _, answer in answers):
+            return False
+        return self.duplicates.is_wanted(request)
 
     def stop(self) -> Any:
         """End the crawl."""

@@ -76,7 +76,12 @@ async def close_crawl(crawler: AdaptedCrawler, reason: str) -> None:
         signals.spider_closed, spider=crawler.open_spider, reason=told
     )
     raised = [answer for _, answer in answers if isinstance(answer, BaseException)]
-    for step in (partial(write_state, crawler), partial(crawler.stats.close_spider, reason=told)):
+    steps = (
+        partial(write_state, crawler),
+        partial(crawler.duplicates.close, told),
+        partial(crawler.stats.close_spider, reason=told),
+    )
+    for step in steps:
         try:
             step()
         except Exception as error:  # noqa: BLE001 - users' code, and a disk that may be full: told at the end

@@ -15,8 +15,11 @@ log = logging.getLogger("gossamer.crawl")
 
 _WITHOUT = {
     "bindaddress": "requests leave by the address that the system chooses",
+    "impersonate": 'no handler of scrapy-impersonate is asked; the setting fetch = "impersonate" does that',
+    "playwright": 'no handler of scrapy-playwright is asked; the setting fetch = "browser" renders all pages',
+    "zyte_api": "no handler of scrapy-zyte-api is asked; pages are fetched from the sites themselves",
 }
-"""Names in ``meta`` that Scrapy's downloader reads, and nothing here does: what to do instead."""
+"""Names in ``meta`` that download handlers read, and nothing here does: what to do instead."""
 
 
 class RequestOptions:

@@ -17,10 +17,7 @@ from uuid import uuid4
 
 from scrapy import Request as ScrapyRequest
 from scrapy import Spider as ScrapySpider
-from scrapy.dupefilters import RFPDupeFilter
 from scrapy.settings import Settings
-from scrapy.utils.misc import load_object
-from scrapy.utils.request import RequestFingerprinter
 
 from gossamer.adapters.scrapy.binding import find_binding
 from gossamer.adapters.scrapy.callbacks import TELL_ONLY, CallbackRunner, outputs_of
@@ -277,7 +274,15 @@ def _begin_spider(spider: ScrapySpider) -> Any:
 def _named_domains(spider: ScrapySpider) -> tuple[str, ...]:
     """``allowed_domains`` as far as they are names of hosts; for Scrapy all others never fit anything."""
     given = getattr(spider, "allowed_domains", None) or ()
-    entries = [str(entry) for entry in ((given,) if isinstance(given, str) else given) if entry]
+    if isinstance(given, str):
+        log.warning(
+            "allowed_domains of the spider %r is a text, not a list, so nothing is allowed by it, as in "
+            "Scrapy: use [%r]",
+            spider.name,
+            given,
+        )
+        return (NO_DOMAIN,)
+    entries = [str(entry) for entry in given if entry]
     domains = [entry for entry in entries if parse_origin(f"http://{entry}").hostname == entry.lower()]
     if wrong := sorted(set(entries) - set(domains)):
         log.warning(
@@ -291,10 +296,7 @@ def _named_domains(spider: ScrapySpider) -> tuple[str, ...]:
 
 def _filter_options(crawler: AdaptedCrawler) -> dict[str, Any]:
     """How the project tells requests apart, where that is not Scrapy's usual way."""
-    filters = load_object(crawler.settings["DUPEFILTER_CLASS"])
-    if not (isinstance(filters, type) and issubclass(filters, RFPDupeFilter)):
+    duplicates = crawler.duplicates
+    if not duplicates.has_keys:
         return {"filters": False}
-    fingerprinter = crawler.request_fingerprinter
-    if type(fingerprinter) is RequestFingerprinter:
-        return {}
-    return {"fingerprint": fingerprinter.fingerprint}
+    return {"fingerprint": duplicates.fingerprint} if duplicates.fingerprints else {}

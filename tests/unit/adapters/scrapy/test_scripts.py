@@ -1,9 +1,22 @@
 """Files that start Scrapy themselves: nothing is crawled while one is read; what it would crawl counts."""
 
+import sys
+
 import pytest
+import twisted.internet
+from twisted.internet.asyncioreactor import AsyncioSelectorReactor
 
 from gossamer.core.errors import UsageError
 from gossamer.targets.spider_files import class_in_file, spiders_in_file
+
+
+@pytest.fixture(autouse=True)
+def reactor(monkeypatch):
+    """A reactor that has no loop: whatever would run it fails."""
+    unmade = AsyncioSelectorReactor.__new__(AsyncioSelectorReactor)
+    monkeypatch.setitem(sys.modules, "twisted.internet.reactor", unmade)
+    monkeypatch.setattr(twisted.internet, "reactor", unmade, raising=False)
+
 
 SPIDERS = """
 import scrapy

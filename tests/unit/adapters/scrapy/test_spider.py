@@ -107,7 +107,7 @@ def test_attributes_that_are_settings() -> None:
         (["https://a.example/", "a.example"], ("a.example",)),
         (["https://a.example/"], (NO_DOMAIN,)),
         (["a.example:8000"], (NO_DOMAIN,)),
-        ("a.example", ("a.example",)),
+        ("a.example", (NO_DOMAIN,)),
         (None, ()),
     ],
 )
