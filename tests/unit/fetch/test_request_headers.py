@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from gossamer.core.requests import Request
@@ -34,3 +36,21 @@ def test_a_request_names_the_page_that_led_to_it(via: str, url: str, told: str |
     assert own["referer"] == "own"
     assert "Referer" not in own
     assert "Referer" not in said(Request(url, via=via, omit_headers=("referer",)))
+
+
+@pytest.mark.parametrize(
+    "cookie",
+    [
+        {"name": "a", "value": "s3cret", "domain": "other.example"},
+        {"name": "b", "value": "s3cret", "secure": True},
+        {"name": "c", "value": "s3cret" * 1000},
+    ],
+)
+def test_a_cookie_that_its_host_could_not_set_is_told_of_once(
+    cookie: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    request = Request("http://left-out.example/", cookies=[cookie, {"name": "kept", "value": "1"}])
+    assert said(request)["Cookie"] == said(request)["Cookie"] == "kept=1"
+    (told,) = caplog.messages
+    assert f"the cookie '{cookie['name']}' of a request is not sent to left-out.example" in told
+    assert "s3cret" not in told

@@ -6,17 +6,38 @@ host: the jar's own rules say to whom. What the host sets later replaces them.
 
 from __future__ import annotations
 
+import logging
+from functools import lru_cache
 from typing import Any
 
 from gossamer.core.request_options import Cookies
 from gossamer.core.requests import Request
+from gossamer.fetch.sessions.set_cookie import cookie_origin_of, read_cookie
 from gossamer.ports.cookie_store import CookieStore
+
+log = logging.getLogger("gossamer.crawl")
 
 
 def put_cookies(cookies: CookieStore, session: str, request: Request, now: float) -> None:
-    """Do so, if it has any. Those of a domain that is not the host's are left out, as anybody's would be."""
+    """Do so, if it has any. What its host could not set is left out, and told of once for each host."""
     if request.cookies:
-        cookies.store_cookies(session, request.url, _lines_of(request.cookies), now)
+        lines = _lines_of(request.cookies)
+        cookies.store_cookies(session, request.url, lines, now)
+        here = cookie_origin_of(request.url)
+        for line in lines:
+            if read_cookie(line, here, now) is None:
+                _tell_left_out(line.partition("=")[0], here.host)
+
+
+@lru_cache(maxsize=1000)
+def _tell_left_out(name: str, host: str) -> None:
+    """Once for each: most spiders send the same cookies with all of their requests."""
+    log.warning(
+        "the cookie %r of a request is not sent to %s: its domain is not that host or above it, it is for "
+        "https alone, or it is too long",
+        name,
+        host,
+    )
 
 
 def _lines_of(cookies: Cookies) -> list[str]:
