@@ -185,7 +185,7 @@ class RobotsCache:
             return RobotsDecision(
                 allowed=False,
                 reason=error.fault.value,
-                detail=error.detail,
+                detail=_explain_failure(error),
                 retry_at=None if asked_s is None else self._clock.now() + asked_s,
                 signal=_signal_before(error),
             )
@@ -300,6 +300,15 @@ def _without_answer(error: FetchError) -> RobotsRecord:
     if error.fault is Fault.NOT_ARCHIVED:
         return RobotsRecord(access=RobotsAccess.OPEN)
     return RobotsRecord(access=RobotsAccess.CLOSED, fault=error.fault.value, detail=error.detail)
+
+
+def _explain_failure(error: FetchError) -> str:
+    """Its detail, and what a hook has to do that wants another request in the place of this one."""
+    if isinstance(error, HookError) and error.request is not None:
+        return (
+            f"{error.detail}. It was asked for robots.txt, which no other request replaces: return None there"
+        )
+    return error.detail
 
 
 def _signal_before(error: FetchError) -> HostSignal | None:

@@ -331,6 +331,19 @@ async def test_a_reason_is_said_once(fault: Fault, reason: str, detail: str) -> 
     assert (answer.reason, answer.detail) == (reason, detail)
 
 
+async def test_a_hook_that_wants_another_request_is_told_that_there_is_none_for_robots_txt() -> None:
+    world = World(robots())
+
+    async def replace(request: Request, route: object = None) -> FetchResult:
+        raise HookError(Fault.HOOK, "Token.on_response() wants another request", request=request)
+
+    world.web.fetch = replace
+    decision = await world.check()
+    assert decision.detail.startswith(
+        "Token.on_response() wants another request. It was asked for robots.txt"
+    )
+
+
 @pytest.mark.parametrize("fault", [Fault.HOOK, Fault.IGNORED])
 async def test_a_hook_that_fails_says_nothing_of_the_origin(fault: Fault) -> None:
     """It is the spider's own trouble: the file is fetched again for the next page, at the next turn."""
