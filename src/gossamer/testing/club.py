@@ -9,17 +9,15 @@ hosts something else besides: 127.0.0.1 the token, localhost Basic credentials.
 from __future__ import annotations
 
 import argparse
-import asyncio
 import hashlib
 import hmac
 import json
-import sys
 from base64 import b64encode
 from collections.abc import Callable, Mapping
 from urllib.parse import parse_qs
 
 from gossamer.testing.answers import SiteResponse
-from gossamer.testing.site import serve
+from gossamer.testing.site import serve_until_interrupted
 
 USER, PASSWORD = "me@example.org", "tea4two"
 TOKEN, KEY = "s3cret-token", "club-key"
@@ -138,18 +136,7 @@ def main(arguments: list[str] | None = None) -> None:
         prog="python -m gossamer.testing.club", description="Serve a club with a log-in."
     )
     parser.add_argument("--port", type=int, default=0, help="port on 127.0.0.1; 0 takes a free one")
-    port = parser.parse_args(arguments).port
-
-    async def run() -> None:
-        async with serve(answer_request, port=port) as site:
-            sys.stdout.write(f"{site.url}\n")
-            sys.stdout.flush()
-            await asyncio.Event().wait()
-
-    try:
-        asyncio.run(run())
-    except KeyboardInterrupt:
-        return
+    serve_until_interrupted(answer_request, parser.parse_args(arguments).port)
 
 
 if __name__ == "__main__":

@@ -12,9 +12,7 @@ and ``--changed 0.01`` is the same shop with other prices for one product in a h
 from __future__ import annotations
 
 import argparse
-import asyncio
 import json
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -26,7 +24,7 @@ from random import Random
 from urllib.parse import parse_qs
 
 from gossamer.testing.answers import SiteResponse
-from gossamer.testing.site import serve
+from gossamer.testing.site import serve_until_interrupted
 
 CATEGORIES = ("lamps", "chairs", "tables", "rugs", "clocks")
 _ADJECTIVES = ("Amber", "Crimson", "Café", "Quiet", "Nordic", "Little", "Folding", "Grand", "Linen", "Old")
@@ -363,17 +361,7 @@ def main(arguments: list[str] | None = None) -> None:
         validators=given.validators,
     )
     shop.change_products(given.changed)
-
-    async def run() -> None:
-        async with serve(shop, port=given.port) as site:
-            sys.stdout.write(f"{site.url}\n")
-            sys.stdout.flush()
-            await asyncio.Event().wait()
-
-    try:
-        asyncio.run(run())
-    except KeyboardInterrupt:
-        return
+    serve_until_interrupted(shop, given.port)
 
 
 if __name__ == "__main__":

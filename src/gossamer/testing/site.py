@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import struct
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -37,6 +38,7 @@ __all__ = [
     "serve",
     "serve_folder",
     "serve_in_thread",
+    "serve_until_interrupted",
 ]
 
 MAX_HEAD_BYTES = 256 * 1024
@@ -94,6 +96,21 @@ class Site:
 def serve(app: App, host: str = "127.0.0.1", port: int = 0, clock: Clock | None = None) -> Site:
     """A site to be served: ``async with serve(app) as site``. Port 0 takes a free one."""
     return Site(app, host, port, clock or SystemClock())
+
+
+def serve_until_interrupted(app: App, port: int = 0) -> None:
+    """The same for programs: the first line on stdout is its URL."""
+
+    async def run() -> None:
+        async with serve(app, port=port) as site:
+            sys.stdout.write(f"{site.url}\n")
+            sys.stdout.flush()
+            await asyncio.Event().wait()
+
+    try:
+        asyncio.run(run())
+    except KeyboardInterrupt:
+        return
 
 
 @contextmanager
