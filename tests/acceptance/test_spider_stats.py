@@ -119,6 +119,11 @@ async def test_the_summary_and_the_metrics_show_them(tmp_path: Path) -> None:
     class Small(Spider):
         name = "small"
 
+        async def start(self) -> Any:
+            self.stats.set("set", 0)
+            async for request in super().start():
+                yield request
+
         def parse(self, response: Any) -> Any:
             self.stats.inc('odd "name"')
             self.stats.set("set", 1.5)

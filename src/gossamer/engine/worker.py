@@ -321,7 +321,7 @@ class Worker:
 
 
 def _with_counts(result: VisitResult, counted: Mapping[str, int]) -> VisitResult:
-    """A result with what users' code has counted besides."""
-    stats = dict(result.stats)
-    merge_counts(stats, counted)
+    """A result with what users' code has counted before it; of two values that were set, its own stays."""
+    stats = dict(counted)
+    merge_counts(stats, result.stats)
     return replace(result, stats=stats)
