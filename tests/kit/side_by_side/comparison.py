@@ -97,6 +97,9 @@ class Comparer:
         if expected.code or expected.reason == "start_error":
             found.why = next(iter(expected.errors[-1:]), "")
             return
+        if not expected.hits and "NotSupported: Unsupported URL scheme 'http" in expected.log:
+            found.why = "its download handlers are not installed"
+            return
         if self._is_scrapy_only:
             found.outcome = NOT_RUN
             return
