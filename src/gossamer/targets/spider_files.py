@@ -94,6 +94,10 @@ def _import_file(path: Path) -> ModuleType:
 def _describe_error(error: BaseException, path: Path) -> str:
     """``line 3: NameError: ...`` of the user's own file."""
     text = f"{type(error).__name__}: {error}"
+    if (
+        isinstance(error, RuntimeError) and "running event loop" in text
+    ):  # a program that crawls its own spider
+        text += '; put what starts the crawl below: if __name__ == "__main__":'
     if isinstance(error, SyntaxError):
         place = f"line {error.lineno}: " if error.lineno else ""
         inside = f" (in {error.filename})" if error.filename not in (None, str(path)) else ""

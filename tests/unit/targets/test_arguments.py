@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import warnings
 from datetime import date
 from decimal import Decimal
 from enum import Enum
@@ -268,3 +269,12 @@ def test_a_target_that_is_read_again_is_the_same():
 def test_what_is_no_target_is_said(junk):
     with pytest.raises(UsageError, match="cannot be crawled: give a spider's class, name or URL"):
         find_target(junk, {}, None)
+
+
+async def test_a_program_that_crawls_its_own_spider_is_told_how(tmp_path):
+    (tmp_path / "program.py").write_text("import asyncio\nasyncio.run(asyncio.sleep(0))\n")
+    with (
+        warnings.catch_warnings(action="ignore"),
+        pytest.raises(UsageError, match=r'line 2: RuntimeError.*below: if __name__ == "__main__":$'),
+    ):
+        find_target(str(tmp_path / "program.py"), {}, None)
