@@ -167,7 +167,6 @@ class Habits(scrapy.Spider):
         names = (
             "item_scraped_count",
             "finish_reason",
-            "downloader/response_status_count/200",
             "request_depth_max",
         )
         with open("seen.txt", "w") as file:
