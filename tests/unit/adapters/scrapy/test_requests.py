@@ -96,6 +96,20 @@ def test_requests_are_told_apart_as_scrapy_does(mapper: RequestMapper) -> None:
     assert len(set(twice)) == 2, "a page that asks twice wants it twice"
 
 
+@pytest.mark.parametrize("url", [URL, URL + "?b=2&a=1"])
+def test_requests_that_the_frontier_tells_apart_share_nothing(mapper: RequestMapper, url: str) -> None:
+    """The keys of their items, and the objects that are held for them, go by what they are known by."""
+    given = [scrapy.Request(url, method=method) for method in ("GET", "POST")]
+    given += [scrapy.Request(url, method="POST", body=body) for body in ("1", "2")]
+    boxes = [object() for _ in given]
+    asked = [
+        mapper.to_request(one.replace(meta={"box": box}), RequestOrigin("start"))
+        for one, box in zip(given, boxes, strict=True)
+    ]
+    assert len({identity_of(one) for one in asked}) == len(given)
+    assert [mapper.to_scrapy(one).meta["box"] for one in asked] == boxes
+
+
 def test_a_project_may_tell_them_apart_itself(shop: Shop) -> None:
     own = RequestMapper(shop, fingerprint=lambda request: request.url.encode())
     assert own.to_request(scrapy.Request(URL), RequestOrigin("")).unique_key == f"scrapy:{URL.encode().hex()}"

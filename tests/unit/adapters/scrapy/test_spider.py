@@ -140,6 +140,34 @@ def test_a_lambda_in_the_source_keeps_a_spider_in_one_process() -> None:
     assert said.endswith("is a lambda")
 
 
+@pytest.mark.parametrize("name", ["gossamer", "root"])
+def test_a_spider_may_have_the_name_of_a_logger_that_is_there(name: str) -> None:
+    named = type("Named", (Plain,), {"name": name})
+    spider = adapted(named)
+    parents, logger = [], spider.adapted.logger.logger
+    while logger is not None and len(parents) < 5:
+        parents.append(logger)
+        logger = logger.parent
+    assert parents[-1] is logging.getLogger(), "the ways of messages end"
+
+
+class Unproxied:
+    """A middleware that takes a proxy away again, as those do that try without one."""
+
+    def process_request(self, request: Any, spider: Any) -> None:
+        request.meta.pop("proxy", None)
+
+
+async def test_a_middleware_may_take_the_proxy_of_a_request_away() -> None:
+    class Direct(Plain):
+        custom_settings = {"DOWNLOADER_MIDDLEWARES": {Unproxied: 1}}
+
+    (hook,) = adapted(Direct).hooks
+    sent = await hook.on_request(Request(URL, meta={"proxy": "http://127.0.0.1:9", "n": 1}))
+    assert sent is not None
+    assert sent.meta == {"n": 1}
+
+
 async def test_items_that_no_request_follows_are_named(caplog: pytest.LogCaptureFixture) -> None:
     class Items(Plain):
         async def start(self) -> Any:
