@@ -15,6 +15,7 @@ from gossamer.callbacks.pipelines import SpiderPipeline
 from gossamer.config.live import with_changes
 from gossamer.config.settings import Settings
 from gossamer.core.errors import OperatorError, StorageError, UsageError
+from gossamer.core.foreign import ForeignItem
 from gossamer.core.hosts import FrontierRules
 from gossamer.core.jobs import Job, tag_of
 from gossamer.core.record import Record
@@ -66,6 +67,7 @@ from gossamer.wiring.rules import (
 )
 from gossamer.wiring.sessions import login_gate_of
 from gossamer.wiring.sinks import open_sinks, sinks_of
+from gossamer.wiring.start_items import store_start_item
 from gossamer.wiring.traces import traced_parts
 from gossamer.wiring.traps import open_traps
 
@@ -101,13 +103,18 @@ class CrawlParts(Record, frozen=True):
         """The spider's first requests, or what another method of it gives; their hosts were named by the
         operator and may be private.
 
-        Raises ``UsageError`` for what the method raises or gives.
+        Items of other frameworks among them are stored. Raises ``UsageError`` for what the method raises or
+        gives.
         """
         try:
             given: AsyncIterator[Any] = results_of(getattr(spider, method)())
             if self.hooks is not None and method == "start":
                 given = self.hooks.pass_start(spider, given)
             async for request in given:
+                if isinstance(request, ForeignItem):
+                    pipeline = await self.pipeline.open_pipeline(spider)
+                    await store_start_item(request, self.parts, pipeline)
+                    continue
                 if not isinstance(request, Request):
                     raise UsageError(
                         f"{method}() of the spider {spider.name!r} gave {request!r}, which is not a Request"

@@ -20,7 +20,6 @@ from gossamer.adapters.scrapy.exchanges import Exchange, find_exchange
 from gossamer.adapters.scrapy.failures import fail_with, make_failure
 from gossamer.adapters.scrapy.items import AdaptedItem, is_output
 from gossamer.adapters.scrapy.requests import (
-    FIRST_ITEMS,
     RequestMapper,
     RequestOrigin,
     digest_of,
@@ -64,24 +63,11 @@ class CallbackRunner:
         request, made = self._make_response(response)
         self._sent.add_to(request, response.request)
         self._crawler.tell_response(made)
-        first = request.meta.pop(FIRST_ITEMS, None)
-        given = self._run_page(name, request, made, response)
-        return given if first is None else self._put_first(first, given, made, response)
+        return self._run_page(name, request, made, response)
 
-    async def _put_first(
-        self, items: Iterable[Any], given: Any, made: ScrapyResponse, response: Response
-    ) -> AsyncIterator[Any]:
-        """The items that the start of the spider gave, and what the page gives."""
-        identity = f"{identity_of(response.request)} start"
-        outputs = _OutputMapper(self._mapper, self._crawler, identity, response.stop, made)
-        for item in items:
-            yield outputs.to_ours(item)
-        if hasattr(given, "__aiter__"):
-            async for output in given:
-                yield output
-        else:
-            for output in given:
-                yield output
+    def map_outputs(self, identity: str) -> OutputMapper:
+        """Our form of what no page gives."""
+        return OutputMapper(self._mapper, self._crawler, identity, _stop_later, None)
 
     def _run_page(self, name: str, request: ScrapyRequest, made: ScrapyResponse, response: Response) -> Any:
         if self.middlewares is not None:
@@ -140,7 +126,7 @@ class CallbackRunner:
 
     def _run_within(self, made: ScrapyResponse, asked: Request, stop: Stop) -> Any:
         """What a callback or an errback gives of a response, as spider middlewares make it."""
-        outputs = _OutputMapper(self._mapper, self._crawler, identity_of(asked), stop, made)
+        outputs = OutputMapper(self._mapper, self._crawler, identity_of(asked), stop, made)
         return _take_waiting(self._scrape(made), outputs)
 
     async def _scrape(self, made: ScrapyResponse) -> AsyncIterator[Any]:
@@ -160,7 +146,7 @@ class CallbackRunner:
 
     def _run(self, call: Callable[[], Any], asked: Request, stop: Stop, found: Any) -> Any:
         """Call it, and hand on what it gives, in our form; items of it were found on ``found``."""
-        outputs = _OutputMapper(self._mapper, self._crawler, identity_of(asked), stop, found)
+        outputs = OutputMapper(self._mapper, self._crawler, identity_of(asked), stop, found)
         try:
             returned = call()
         except CloseSpider as error:
@@ -174,7 +160,7 @@ class CallbackRunner:
         return _take_outputs(iterate_spider_output(returned), outputs)
 
 
-class _OutputMapper:
+class OutputMapper:
     """Our form of what one page gives."""
 
     def __init__(
@@ -218,7 +204,7 @@ class _OutputMapper:
         return map(self.to_ours, engine.take_requests())
 
 
-def _take_outputs(given: Iterable[Any], outputs: _OutputMapper) -> Iterator[Any]:
+def _take_outputs(given: Iterable[Any], outputs: OutputMapper) -> Iterator[Any]:
     try:
         for output in given:
             yield outputs.to_ours(output)
@@ -230,7 +216,7 @@ def _take_outputs(given: Iterable[Any], outputs: _OutputMapper) -> Iterator[Any]
     yield from outputs.finish()
 
 
-async def _take_waiting(given: Any, outputs: _OutputMapper) -> AsyncIterator[Any]:
+async def _take_waiting(given: Any, outputs: OutputMapper) -> AsyncIterator[Any]:
     try:
         async for output in outputs_of(given):
             yield outputs.to_ours(output)

@@ -28,8 +28,6 @@ from gossamer.policy.urls import canonicalise_url
 
 EXTRAS = "scrapy"
 """The name in ``meta`` of what only Scrapy knows of a request."""
-FIRST_ITEMS = "scrapy_first_items"
-"""The name in ``meta`` of items that the start of a spider gave before this request."""
 DEFAULT_CALLBACK = "_parse"
 """What Scrapy calls for a request without a callback."""
 OF_THE_ENGINE = frozenset({"depth", "download_latency", "download_slot", EXTRAS})

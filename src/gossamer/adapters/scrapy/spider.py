@@ -15,7 +15,6 @@ from functools import partial
 from typing import Any, ClassVar
 from uuid import uuid4
 
-from scrapy import Request as ScrapyRequest
 from scrapy import Spider as ScrapySpider
 from scrapy.settings import Settings
 
@@ -34,13 +33,12 @@ from gossamer.adapters.scrapy.options import RequestOptions
 from gossamer.adapters.scrapy.pipelines import AdaptedPipeline
 from gossamer.adapters.scrapy.reactor import follow_loop
 from gossamer.adapters.scrapy.removed import first_requests
-from gossamer.adapters.scrapy.requests import DEFAULT_CALLBACK, FIRST_ITEMS, RequestMapper, RequestOrigin
+from gossamer.adapters.scrapy.requests import DEFAULT_CALLBACK, RequestMapper, RequestOrigin
 from gossamer.adapters.scrapy.responses import make_response
 from gossamer.adapters.scrapy.sent_headers import SentHeaders
 from gossamer.adapters.scrapy.settings import make_settings
 from gossamer.adapters.scrapy.statistics import StatisticsSink
 from gossamer.core.requests import Request
-from gossamer.core.text import format_count
 from gossamer.policy.urls import parse_origin
 from gossamer.spiders.failure import Failure
 from gossamer.spiders.response import Response
@@ -122,29 +120,16 @@ class AdaptedSpider(Spider):
         method = DEFAULT_CALLBACK if given.request.callback is None else name
         return self._runner.run_callback(method, given)
 
-    async def start(self) -> AsyncIterator[Request]:
-        """The first requests, by ``start()`` or, as of old, ``start_requests()``."""
+    async def start(self) -> AsyncIterator[Any]:
+        """The first requests and items, by ``start()`` or, as of old, ``start_requests()``."""
         follow_loop()
-        origin = RequestOrigin(_START)
         first = self._first_outputs()
         if self._runner.middlewares is not None:
             first = self._runner.middlewares.process_first(first)
-        items: list[Any] = []
+        outputs = self._runner.map_outputs(_START)
         async for output in first:
-            if isinstance(output, ScrapyRequest):
-                if self.crawler.schedule_request(output):
-                    if items:  # they are stored with the page of the request that comes next
-                        output.meta[FIRST_ITEMS], items = items, []
-                    yield self._mapper.to_request(output, origin)
-            elif output is not None:
-                items.append(output)
-        if items:
-            log.warning(
-                "the start of the spider %r gave %s after the last request: they are not stored, since "
-                "items are stored with a page",
-                self.name,
-                format_count(len(items), "item"),
-            )
+            if (made := outputs.to_ours(output)) is not None:
+                yield made
 
     async def on_idle(self) -> AsyncIterator[Request]:
         """What code has asked the engine for by now, or asks for when it is told that nothing is left."""

@@ -10,6 +10,7 @@ import scrapy
 from scrapy.settings import Settings
 
 from gossamer.adapters.scrapy.aliases import install_aliases
+from gossamer.adapters.scrapy.items import AdaptedItem
 from gossamer.adapters.scrapy.spider import NO_DOMAIN, AdaptedSpider, adapt_spider
 from gossamer.core.requests import Request
 
@@ -168,16 +169,17 @@ async def test_a_middleware_may_take_the_proxy_of_a_request_away() -> None:
     assert sent.meta == {"n": 1}
 
 
-async def test_items_that_no_request_follows_are_named(caplog: pytest.LogCaptureFixture) -> None:
+async def test_items_of_the_start_have_keys_that_stay() -> None:
     class Items(Plain):
         async def start(self) -> Any:
             yield {"a": 1}
             yield scrapy.Request(URL)
-            yield {"b": 1}
+            yield {"a": 1}
 
-    with caplog.at_level(logging.WARNING):
-        assert await urls_of(adapted(Items)) == [URL]
-    assert "gave 1 item after the last request: they are not stored" in caplog.text
+    first, second = [[output async for output in adapted(Items).start()] for _ in range(2)]
+    assert [output.key for output in first if isinstance(output, AdaptedItem)] == ["start#1", "start#2"]
+    assert [output.key for output in second if isinstance(output, AdaptedItem)] == ["start#1", "start#2"]
+    assert first[1].url == URL
 
 
 async def test_what_the_engine_cannot_do_says_so() -> None:

@@ -1,0 +1,33 @@
+"""Items that the start of a spider gives: no page brings them, so they are stored by themselves, at once."""
+
+from __future__ import annotations
+
+import logging
+
+from gossamer.core.foreign import ForeignItem
+from gossamer.core.requests import Entry, Lease, Request
+from gossamer.core.results import ExtractResult, Outcome, Verdict, VisitResult
+from gossamer.engine.page_results import keep_items
+from gossamer.engine.parts import EngineParts
+from gossamer.ports.pipeline import Pipeline
+
+log = logging.getLogger("gossamer.crawl")
+_NO_PAGE = "http://none.invalid/"
+"""Stands where a result says which request it is of; nobody asks for it, and nothing of it is stored."""
+
+
+async def store_start_item(item: ForeignItem, parts: EngineParts, pipeline: Pipeline) -> None:
+    """Store an item that no page has given; one that comes again, after a kill for instance, is stored once.
+
+    One that the pipeline drops is counted, and one that cannot be stored is said. Raises ``StorageError``,
+    and ``PipelineError`` for a step that fails.
+    """
+    dropped: dict[str, int] = {}
+    records, told = await keep_items(pipeline, ExtractResult(items=(item,)), "", dropped)
+    if told.fault:
+        log.error("an item that the start of a spider gave is not stored: %s", told.error)
+    nobody = Entry(request=Request(_NO_PAGE), fingerprint=0, host="")
+    now = parts.clock.now()
+    lease = Lease(entry=nobody, token=0, granted_at=now, start_by=now, deadline=now, attempt=1)
+    outcome = Outcome(lease=lease, verdict=Verdict.SKIPPED)
+    await parts.store.write(parts.job, [VisitResult(outcome=outcome, items=records, dropped=dropped)])
