@@ -136,9 +136,9 @@ class AdaptedSpider(Spider):
         engine = self.crawler.adapted_engine
         self._is_idle = True
         requests = engine.take_requests()
-        while not requests and engine.tell_idle():
+        while not requests and not engine.close_reason and engine.tell_idle():
             requests = engine.take_requests()
-            if not requests:
+            if not requests and not engine.close_reason:
                 await asyncio.sleep(IDLE_S)
         origin = RequestOrigin(f"engine {uuid4().hex}")
         for request in requests or engine.take_requests():

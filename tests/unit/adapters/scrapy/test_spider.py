@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from typing import Any
 
 import pytest
 import scrapy
+from scrapy import signals
+from scrapy.exceptions import DontCloseSpider
 from scrapy.settings import Settings
 
 from gossamer.adapters.scrapy.aliases import install_aliases
@@ -180,6 +183,25 @@ async def test_items_of_the_start_have_keys_that_stay() -> None:
     assert [output.key for output in first if isinstance(output, AdaptedItem)] == ["start#1", "start#2"]
     assert [output.key for output in second if isinstance(output, AdaptedItem)] == ["start#1", "start#2"]
     assert first[1].url == URL
+
+
+async def test_a_crawl_that_is_kept_open_ends_when_the_engine_is_told_to() -> None:
+    spider = adapted(Plain)
+    told: list[str] = []
+
+    def stay() -> None:
+        told.append("stay")
+        raise DontCloseSpider
+
+    def close() -> None:
+        told.append("close")
+        spider.crawler.adapted_engine.close_spider(spider.adapted, "idle for too long")
+
+    spider.crawler.signals.connect(stay, signals.spider_idle, weak=False)
+    spider.crawler.signals.connect(close, signals.spider_idle, weak=False)
+    async with asyncio.timeout(2):
+        assert [request async for request in spider.on_idle()] == []
+    assert sorted(told) == ["close", "stay"]
 
 
 async def test_what_the_engine_cannot_do_says_so() -> None:
