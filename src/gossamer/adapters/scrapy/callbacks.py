@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import logging
+import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from typing import Any
 
@@ -39,6 +41,8 @@ Stop = Callable[[str], None]
 TELL_ONLY = "_tell_response"
 """The errback of requests that have none, while somebody listens to ``response_received``."""
 _OF_HOOKS = frozenset({Fault.HOOK, Fault.IGNORED})
+TURN_S = 0.05
+"""Seconds after which a callback that yields lets others run."""
 MAX_IDENTITY = 400
 """Characters of a request's identity in the keys of its items; a longer one is a digest."""
 
@@ -237,8 +241,12 @@ async def outputs_of(given: Any) -> AsyncIterator[Any]:
         async for output in iterate_any(given):
             yield output
     else:
+        turn = time.monotonic()
         for output in iterate_spider_output(given):
             yield output
+            if time.monotonic() - turn > TURN_S:  # a middleware that gathers all of it lets nobody else run
+                await asyncio.sleep(0)
+                turn = time.monotonic()
 
 
 def _stop_later(reason: str) -> None:
