@@ -43,7 +43,10 @@ TWO = "gossamer-2"
 IMPERSONATE = "impersonate"
 """Gossamer with its rung ``impersonate``."""
 
-OURS = ("gossamer", TWO, IMPERSONATE)
+ADAPTED = "adapted"
+"""Gossamer with the spider that Scrapy runs, as it is."""
+
+OURS = ("gossamer", TWO, IMPERSONATE, ADAPTED)
 
 
 @dataclass(frozen=True)
@@ -65,7 +68,7 @@ class Workload:
 
 WORKLOADS = (
     Workload("docs", pages=527, per_host=16),
-    Workload("catalogue", pages=5_200, per_host=16, peers=("gossamer", TWO, "scrapy", "crawlee")),
+    Workload("catalogue", pages=5_200, per_host=16, peers=("gossamer", TWO, ADAPTED, "scrapy", "crawlee")),
     Workload("slow", pages=5_051, per_host=200),
     # Crawlee has no delay per host.
     Workload("hosts", pages=200 * 51, per_host=1, delay_s=0.2, peers=("gossamer", "scrapy")),
@@ -120,8 +123,9 @@ def command(peer: str, workload: Workload, seeds: Sequence[str], folder: Path) -
         site = f"{workload.site}+h2" if workload.name.startswith("h2") else workload.site
         return [str(PEERS_PYTHON), script, site, joined, *limits, items]
     spider = "Catalogue" if workload.site == "catalogue" else "Pages"
+    file = HERE / "peers" / ("scrapy_peer.py" if peer == ADAPTED else "gossamer_peer.py")
     return [
-        sys.executable, "-m", "gossamer", "crawl", f"{HERE / 'peers' / 'gossamer_peer.py'}:{spider}", "-q",
+        sys.executable, "-m", "gossamer", "crawl", f"{file}:{spider}", "-q",
         "--data", str(folder / "data"), "-O", items, "-a", f"seeds={joined}",
         "--delay", str(workload.delay_s), "--per-host", str(workload.per_host),
         "--concurrency", str(max(workload.per_host, len(seeds))), "--processes", "2" if peer == TWO else "1",

@@ -16,7 +16,7 @@ from scrapy.http import HtmlResponse
 class Bench(scrapy.Spider):
     def __init__(self, seeds, **arguments):
         super().__init__(**arguments)
-        self.seeds = seeds
+        self.seeds = seeds.split(",") if isinstance(seeds, str) else seeds  # Gossamer's -a is a text
         self.allowed_domains = [urlsplit(url).hostname for url in seeds]
 
     async def start(self):
