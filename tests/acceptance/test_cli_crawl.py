@@ -74,7 +74,7 @@ def test_a_crawl_ends_with_one_json_object_and_the_files(here):
     assert list(result) == [
         "job", "spider", "finish_reason", "pages", "items", "attempts", "retries", "dead", "dropped",
         "duplicates", "bytes", "seconds", "pages_per_second", "cost", "by_rung", "cost_by_rung",
-        "by_status", "goals", "budgets", "cut_pages",
+        "by_status", "goals", "stats", "budgets", "cut_pages",
         "redirects_to_known",
         "peak_rss_mb",
     ]  # fmt: skip
