@@ -28,7 +28,7 @@ from gossamer.ports.clock import Clock
 from gossamer.ports.page_examiner import ParseInterruptError, ParseLimitError
 from gossamer.runtime.callback_results import results_of
 from gossamer.runtime.known_secrets import hide_secrets
-from gossamer.runtime.user_code import await_value, ends_task, traceback_text
+from gossamer.runtime.user_code import await_value, ends_task, refuse_failed_opening, traceback_text
 from gossamer.spiders.failure import Failure
 from gossamer.spiders.response import Response
 from gossamer.spiders.spider import Spider
@@ -73,17 +73,12 @@ class SpiderHooks:
         """A spider's hooks, opened. Raises ``UsageError`` for what they raise: the crawl ends."""
         async with self._opening:  # nobody uses hooks that are still being opened
             if id(spider) not in self._open:
-                try:
+                with refuse_failed_opening(f"a hook of the spider {spider.name!r}"):
                     hooks = load_hooks(spider, self._names)
                     for hook in hooks:
                         if method := getattr(hook.thing, "open_spider", None):
                             await await_value(method(spider), self._timeout_s)
                         self._closing.append((hook, spider))
-                except (Exception, SystemExit) as error:  # users' code
-                    told = str(error) if isinstance(error, UsageError) else f"{type(error).__name__}: {error}"
-                    raise UsageError(
-                        f"a hook of the spider {spider.name!r} cannot be opened: {told}"
-                    ) from error
                 self._open[id(spider)] = hooks
             return self._open[id(spider)]
 

@@ -7,12 +7,12 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from gossamer.core.errors import UsageError
 from gossamer.core.requests import Request
 from gossamer.core.results import ItemRecord
 from gossamer.items.pipeline import DefaultPipeline
 from gossamer.items.stages import name_of
 from gossamer.policy.urls import DEFAULT_OPTIONS, UrlOptions
+from gossamer.runtime.user_code import refuse_failed_opening
 from gossamer.spiders.spider import Spider
 
 log = logging.getLogger("gossamer.crawl")
@@ -54,14 +54,9 @@ class SpiderPipeline:
         """A spider's pipeline, opened. Raises ``UsageError`` for what its steps raise: the crawl ends."""
         async with self._opening:  # nobody uses a pipeline that is still being opened
             if id(spider) not in self._open:
-                try:
+                with refuse_failed_opening(f"a pipeline of the spider {spider.name!r}"):
                     pipeline = self._make_pipeline(spider)
                     await pipeline.open_steps()
-                except (Exception, SystemExit) as error:  # users' code
-                    told = str(error) if isinstance(error, UsageError) else f"{type(error).__name__}: {error}"
-                    raise UsageError(
-                        f"a pipeline of the spider {spider.name!r} cannot be opened: {told}"
-                    ) from error
                 self._open[id(spider)] = pipeline
             return self._open[id(spider)]
 

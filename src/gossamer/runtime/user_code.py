@@ -13,11 +13,12 @@ import logging
 import sys
 import traceback
 import types
-from collections.abc import Awaitable, Coroutine, Generator
+from collections.abc import Awaitable, Coroutine, Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from gossamer.core.errors import SelectorError
+from gossamer.core.errors import SelectorError, UsageError
 
 _PACKAGE = str(Path(__file__).parents[1])
 
@@ -33,6 +34,16 @@ def ends_task(error: BaseException) -> bool:
         task = asyncio.current_task()
         return task is None or task.cancelling() > 0
     return isinstance(error, KeyboardInterrupt)
+
+
+@contextmanager
+def refuse_failed_opening(what: str) -> Iterator[None]:
+    """Around code of users that opens something: what that raises is a ``UsageError``, and the crawl ends."""
+    try:
+        yield
+    except (Exception, SystemExit) as error:
+        told = str(error) if isinstance(error, UsageError) else f"{type(error).__name__}: {error}"
+        raise UsageError(f"{what} cannot be opened: {told}") from error
 
 
 async def await_value(value: Any, limit_s: float) -> Any:
