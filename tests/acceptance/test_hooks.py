@@ -164,8 +164,9 @@ def test_single_pages_pass_the_hooks_of_their_spider(tmp_path: Path, site: Site,
     (tmp_path / "gossamer.toml").write_text("" if "--spider" in line else f'hooks = ["{module}:Sign"]\n')
     (tmp_path / f"{module}.py").write_text(SIGNED.format(canary=CANARY, url=site.url))
     done = gossamer(line.format(url=site.url), cwd=tmp_path)
-    assert "401" not in done.stdout
-    assert "200" in done.stdout
+    said = done.stdout.replace(site.url, "")  # a port may have these digits, too
+    assert "401" not in said
+    assert "200" in said
     assert CANARY not in done.stdout + done.stderr
 
 
