@@ -8,16 +8,41 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from gossamer.core.archive import ArchiveEntry, ArchiveLocation
+from gossamer.core.record import Record
 from gossamer.policy.urls import UrlOrigin, parse_origin
 
 _encode = msgspec.json.Encoder().encode
 _NO_SIGNS = str.maketrans("", "", "-:T")
 DEFAULT_PORTS = {"http": "80", "https": "443"}
+
+
+class _OwnFields(Record, frozen=True, kw_only=True, gc=False):
+    """What no other tool says."""
+
+    at: float
+    rung: str
+    flags: tuple[str, ...] = ()
+    method: str = "GET"
+    request: str = ""  # the digest of its body
+    mime: str | UnsetType = UNSET  # of a revisit
+
+
+class _Fields(Record, frozen=True, kw_only=True, gc=False):
+    """The JSON of a line."""
+
+    url: str
+    mime: str
+    status: str
+    digest: str
+    length: str
+    offset: str
+    filename: str
+    gossamer: _OwnFields
 
 
 def key_of(url: str) -> str:
@@ -40,25 +65,24 @@ def _turned_host(origin: UrlOrigin) -> str:
 
 def line_of(entry: ArchiveEntry, request_digest: str) -> str:
     """The line of an answer, without its end."""
-    own: dict[str, Any] = {"at": entry.at, "fp": entry.fingerprint, "rung": entry.rung}
-    if entry.flags:
-        own["flags"] = entry.flags
-    if entry.method != "GET":
-        own["method"] = entry.method
-    if request_digest:
-        own["request"] = request_digest
-    if entry.is_revisit:
-        own["mime"] = entry.content_type
-    said = {
-        "url": entry.url,
-        "mime": "warc/revisit" if entry.is_revisit else entry.content_type,
-        "status": str(entry.status),
-        "digest": entry.digest,
-        "length": str(entry.location.length),
-        "offset": str(entry.location.offset),
-        "filename": entry.location.file.rpartition("/")[2],
-        "gossamer": own,
-    }
+    own = _OwnFields(
+        at=entry.at,
+        rung=entry.rung,
+        flags=entry.flags,
+        method=entry.method,
+        request=request_digest,
+        mime=entry.content_type if entry.is_revisit else UNSET,
+    )
+    said = _Fields(
+        url=entry.url,
+        mime="warc/revisit" if entry.is_revisit else entry.content_type,
+        status=str(entry.status),
+        digest=entry.digest,
+        length=str(entry.location.length),
+        offset=str(entry.location.offset),
+        filename=entry.location.file.rpartition("/")[2],
+        gossamer=own,
+    )
     return f"{key_of(entry.url)} {_stamp_of(int(entry.at))} {_encode(said).decode()}"
 
 
@@ -89,7 +113,6 @@ def entry_from(line: str, folder: str) -> tuple[ArchiveEntry, str]:
             location=location,
             is_revisit=said["mime"] == "warc/revisit",
             rung=own["rung"],
-            fingerprint=own["fp"],
             flags=tuple(own.get("flags", ())),
         )
     except (IndexError, KeyError, TypeError, AttributeError, msgspec.DecodeError) as error:

@@ -16,6 +16,8 @@ from http import HTTPStatus
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+from gossamer.archive.header_forms import has_known_form, learn_form
+from gossamer.core.record import Record
 from gossamer.core.requests import Request
 from gossamer.core.results import FetchResult
 from gossamer.fetch.http.decode import BodyDecoder
@@ -41,36 +43,72 @@ _TRANSFER_LINE = re.compile(rb"^transfer-encoding(?=[ \t]*:)", re.IGNORECASE | r
 _OLD_LENGTH_LINE = re.compile(rb"^content-length(?=[ \t]*:)", re.IGNORECASE | re.MULTILINE)
 
 
-class HttpBlock(NamedTuple):
+class HttpBlock(Record, frozen=True, kw_only=True, gc=False):
     """An answer as it is kept."""
 
     header: bytes  # with the empty line at its end
     body: bytes
-    is_remade: bool  # lines were renamed, and the last one is our own Content-Length
+    is_remade: bool = False  # lines were renamed, and the last one is our own Content-Length
     headers: str = ""  # the fields as JSON, where the header cannot say them
+
+
+class BodyContent(NamedTuple):
+    """What the header of an answer says of its body."""
+
+    media_type: str  # without its parameters
+    is_compressed: bool  # as it was sent it is not worth compressing once more
+
+
+class _Traits(NamedTuple):
+    """What the names of the fields of a header tell."""
+
+    has_credentials: bool
+    is_chunked: bool
 
 
 def block_of(fetched: FetchResult, *, keeps_credentials: bool) -> HttpBlock:
     """An answer as it is kept."""
-    headers = fetched.headers if keeps_credentials else hide_credentials(fetched.headers)
+    headers, raw = fetched.headers, fetched.raw
+    names, values = zip(*headers, strict=True) if headers else ((), ())
+    has_credentials, is_chunked = _traits_of(names)
+    hides = has_credentials and not keeps_credentials
+    if raw is not None and not hides and not is_chunked:
+        header = _last_header(raw.response_header)
+        text = header.decode("latin-1")
+        if has_known_form(text, fetched.status, names, values):
+            return HttpBlock(header=header, body=raw.body)
+        if _says(header, (fetched.status, headers), is_remade=False):
+            learn_form(text, fetched.status, names, values)
+            return HttpBlock(header=header, body=raw.body)
+    return _read_block(fetched, hides=hides, is_chunked=is_chunked)
+
+
+def _read_block(fetched: FetchResult, *, hides: bool, is_chunked: bool) -> HttpBlock:
+    headers, raw = fetched.headers, fetched.raw
+    if hides:
+        headers = tuple([(name, HIDDEN if _is_secret_answer(name) else value) for name, value in headers])
     said = fetched.status, headers
-    raw = fetched.raw
     if raw is not None:
         header = _last_header(raw.response_header)
-        if headers is not fetched.headers:
+        if hides:
             header = _FIELD.sub(_hide_field, header)
-        is_chunked = "transfer-encoding" in [name for name, _ in headers]
         if is_chunked:
             header = _rename_lines(header, len(raw.body))
         if _says(header, said, is_remade=is_chunked):
-            return HttpBlock(header, raw.body, is_chunked)
+            return HttpBlock(header=header, body=raw.body, is_remade=is_chunked)
     body = fetched.body if raw is None else raw.body
     stale = {"transfer-encoding", "content-length"} | ({"content-encoding"} if raw is None else set())
     header = _make_header(fetched.status, headers, stale, len(body))
     if _says(header, said, is_remade=True):
-        return HttpBlock(header, body, is_remade=True)
+        return HttpBlock(header=header, body=body, is_remade=True)
     header = _make_header(fetched.status, (), stale, len(body))
-    return HttpBlock(header, body, is_remade=True, headers=json.dumps(headers))
+    return HttpBlock(header=header, body=body, is_remade=True, headers=json.dumps(headers))
+
+
+@lru_cache(1000)
+def _traits_of(names: tuple[str, ...]) -> _Traits:
+    """The answers of a site have few different ones."""
+    return _Traits(any(map(_is_secret_answer, names)), "transfer-encoding" in names)
 
 
 def _says(header: bytes, said: tuple[int, Headers], *, is_remade: bool) -> bool:
@@ -79,13 +117,6 @@ def _says(header: bytes, said: tuple[int, Headers], *, is_remade: bool) -> bool:
         return read_header(header, is_remade=is_remade) == said
     except ValueError:
         return False
-
-
-def hide_credentials(headers: Headers) -> Headers:
-    """Fields without the values of credentials; the same ones, where there are none."""
-    if not any(_is_secret_answer(name) for name, _ in headers):
-        return headers
-    return tuple([(name, HIDDEN if _is_secret_answer(name) else value) for name, value in headers])
 
 
 @lru_cache(1000)
@@ -151,14 +182,17 @@ def read_header(header: bytes, *, is_remade: bool = False) -> tuple[int, Headers
     return int(parts[1]), tuple(fields)
 
 
-def is_compressed(headers: Headers) -> bool:
-    """Whether a body as it was sent is not worth compressing once more, by what its header says."""
-    for name, value in headers:
-        if name == "content-encoding" and value.strip().lower() not in ("", "identity"):
-            return True
-        if name == "content-type" and value.startswith(PACKED_TYPES) and not value.startswith("image/svg"):
-            return True
-    return False
+def content_of(headers: Headers) -> BodyContent:
+    """What a header says of its body."""
+    fields = dict(headers)
+    return _content_of(fields.get("content-type", ""), fields.get("content-encoding", ""))
+
+
+@lru_cache(1000)
+def _content_of(kind: str, encoding: str) -> BodyContent:
+    is_packed = kind.startswith(PACKED_TYPES) and not kind.startswith("image/svg")
+    is_encoded = encoding.strip().lower() not in ("", "identity")
+    return BodyContent(kind.partition(";")[0].strip().lower(), is_packed or is_encoded)
 
 
 def split_block(block: bytes) -> tuple[bytes, bytes]:

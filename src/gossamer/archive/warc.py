@@ -19,14 +19,17 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 from gossamer.archive.http_block import (
+    BodyContent,
     HttpBlock,
     block_of,
+    content_of,
     decode_body,
     read_header,
     request_header_of,
     split_block,
 )
 from gossamer.core.archive import ARCHIVE_RUNG, ArchiveEntry, ArchiveLocation
+from gossamer.core.record import Record
 from gossamer.core.requests import Request
 from gossamer.core.results import FetchResult
 
@@ -34,29 +37,19 @@ SAME_PAYLOAD = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest
 _GZIP = zlib.MAX_WBITS | 16
 _END = b"\r\n\r\n"
 _UNSAFE = re.compile(r"[^\x21-\x7e]")
-_DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"  # RFC 4648, 6
-_DIGIT_PAIRS = [first + second for first in _DIGITS for second in _DIGITS]
-_PAIR_SHIFTS = range(150, -1, -10)
+_DIGITS = bytes.maketrans(bytes(range(32)), b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567")  # RFC 4648, 6
 _SECOND = 1_000_000  # in microseconds
 
 
-class FormerRecord(NamedTuple):
-    """Where a body was written before."""
-
-    place: str
-    url: str
-    at: float
-
-
-class ResponseParts(NamedTuple):
+class ResponseParts(Record, frozen=True, kw_only=True, gc=False):
     """An answer on its way into the archive."""
 
     request: Request
     fetched: FetchResult
-    fingerprint: int
     at: float  # when the fetch began, in whole microseconds
     block: HttpBlock
     digest: str  # of the body
+    content: BodyContent
 
 
 class WarcRecord(NamedTuple):
@@ -66,10 +59,29 @@ class WarcRecord(NamedTuple):
     block: bytes
 
 
+def _lower_half(bits: int, lane: int) -> int:
+    """A mask of the lowest bits of each lane, of 256 bits together."""
+    return sum(((1 << bits) - 1) << start for start in range(0, 256, lane))
+
+
+_LOWER_80, _UPPER_80 = _lower_half(80, 256), _lower_half(80, 256) << 80
+_LOWER_40, _UPPER_40 = _lower_half(40, 128), _lower_half(40, 128) << 40
+_LOWER_20, _UPPER_20 = _lower_half(20, 64), _lower_half(20, 64) << 20
+_LOWER_10, _UPPER_10 = _lower_half(10, 32), _lower_half(10, 32) << 10
+_LOWER_5, _UPPER_5 = _lower_half(5, 16), _lower_half(5, 16) << 5
+
+
 def digest_of(data: bytes) -> str:
-    """``sha1:BASE32``, as archives write it; in half the time of the library's encoder."""
-    number = int.from_bytes(sha1(data, usedforsecurity=False).digest())
-    return "sha1:" + "".join([_DIGIT_PAIRS[number >> shift & 1023] for shift in _PAIR_SHIFTS])
+    """``sha1:BASE32``, as archives write it; in a third of the time of the library's encoder."""
+    n = int.from_bytes(sha1(data, usedforsecurity=False).digest())
+    # 160 bits become 32 bytes of five bits each, without a loop over them: of what is in a lane, the upper
+    # half goes to the upper half of the lane; of 256 bits first, then of 128 and so on.
+    n = n & _LOWER_80 | (n & _UPPER_80) << 48
+    n = n & _LOWER_40 | (n & _UPPER_40) << 24
+    n = n & _LOWER_20 | (n & _UPPER_20) << 12
+    n = n & _LOWER_10 | (n & _UPPER_10) << 6
+    n = n & _LOWER_5 | (n & _UPPER_5) << 3
+    return "sha1:" + n.to_bytes(32).translate(_DIGITS).decode()
 
 
 def request_digest_of(body: bytes) -> str:
@@ -77,13 +89,17 @@ def request_digest_of(body: bytes) -> str:
     return digest_of(body) if body else ""
 
 
-def parts_of(
-    request: Request, fetched: FetchResult, fingerprint: int, *, keeps_credentials: bool
-) -> ResponseParts:
+def parts_of(request: Request, fetched: FetchResult, *, keeps_credentials: bool) -> ResponseParts:
     """An answer on its way into the archive."""
     block = block_of(fetched, keeps_credentials=keeps_credentials)
-    at = round(fetched.started_at, 6)
-    return ResponseParts(request, fetched, fingerprint, at, block, digest_of(block.body))
+    return ResponseParts(
+        request=request,
+        fetched=fetched,
+        at=round(fetched.started_at, 6),
+        block=block,
+        digest=digest_of(block.body),
+        content=content_of(fetched.headers),
+    )
 
 
 class RecordCounter:
@@ -91,52 +107,60 @@ class RecordCounter:
 
     def __init__(self) -> None:
         digits = os.urandom(10).hex()
-        self._start = f"<urn:uuid:{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-a{digits[17:20]}-"
-        self._numbers = count()
+        start = f"<urn:uuid:{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-a{digits[17:20]}-"
+        self._ids = map((start + "%012x>").__mod__, count())
 
     def make_id(self) -> str:
         """Another one."""
-        return f"{self._start}{next(self._numbers):012x}>"
+        return next(self._ids)
 
 
 def info_record(name: str, software: str, job: str, record_id: str) -> bytes:
     """The first record of a file: who wrote it."""
     said = f"software: {software}\r\nformat: WARC File Format 1.1\r\nisPartOf: {job}\r\n".encode()
     date = _date_of(datetime.now(UTC).timestamp())
-    fields = (
-        f"WARC-Date: {date}\r\nWARC-Filename: {name.rpartition('/')[2]}\r\n"
-        "Content-Type: application/warc-fields\r\n"
+    head = (
+        f"WARC/1.1\r\nWARC-Type: warcinfo\r\nWARC-Record-ID: {record_id}\r\nWARC-Date: {date}\r\n"
+        f"WARC-Filename: {name.rpartition('/')[2]}\r\nContent-Type: application/warc-fields\r\n"
+        f"Content-Length: {len(said)}\r\n\r\n"
     )
-    return _record("warcinfo", record_id, fields, said)
+    return b"".join((head.encode(), said, _END))
 
 
 def exchange_records(
-    parts: ResponseParts, former: FormerRecord | None, ids: RecordCounter, *, keeps_credentials: bool
+    parts: ResponseParts, former: ArchiveEntry | None, ids: RecordCounter, *, keeps_credentials: bool
 ) -> tuple[bytes, bytes]:
-    """The records of a request and of its answer; of a body that was written before only the header."""
+    """The records of a request and of its answer; of a body that a former one has only the header."""
     request, fetched, block = parts.request, parts.fetched, parts.block
     response_id = ids.make_id()
-    about = f"WARC-Date: {_date_of(parts.at)}\r\nWARC-Target-URI: {_UNSAFE.sub(_quote_sign, fetched.url)}\r\n"
-    if fetched.address:
-        about += f"WARC-IP-Address: {fetched.address}\r\n"
+    address = f"WARC-IP-Address: {fetched.address}\r\n" if fetched.address else ""
+    url = _UNSAFE.sub(_quote_sign, fetched.url)
+    about = f"WARC-Date: {_date_of(parts.at)}\r\nWARC-Target-URI: {url}\r\n{address}"
     asked = request_header_of(request, fetched, keeps_credentials=keeps_credentials)
-    more = f"{about}WARC-Concurrent-To: {response_id}\r\nContent-Type: application/http;msgtype=request\r\n"
-    if request.body:
-        more += "WARC-Truncated: unspecified\r\n"  # the body of a log-in has a password
-    sent = _record("request", ids.make_id(), more, asked)
-    about += (
-        f"Content-Type: application/http;msgtype=response\r\nWARC-Payload-Digest: {parts.digest}\r\n"
-        f"{_own_fields(parts)}"
+    cut = "WARC-Truncated: unspecified\r\n" if request.body else ""  # the body of a log-in has a password
+    sent = (
+        f"WARC/1.1\r\nWARC-Type: request\r\nWARC-Record-ID: {ids.make_id()}\r\n{about}"
+        f"WARC-Concurrent-To: {response_id}\r\nContent-Type: application/http;msgtype=request\r\n{cut}"
+        f"Content-Length: {len(asked)}\r\n\r\n"
     )
     if former is None:
-        if "truncated" in fetched.flags:
-            about += "WARC-Truncated: length\r\n"
-        return sent, _record("response", response_id, about, block.header, block.body)
-    about += (
-        f"WARC-Profile: {SAME_PAYLOAD}\r\nWARC-Refers-To-Target-URI: {former.url}\r\n"
-        f"WARC-Refers-To-Date: {_date_of(former.at)}\r\nGossamer-Refers-To: {former.place}\r\n"
+        kind, body = "response", block.body
+        more = "WARC-Truncated: length\r\n" if "truncated" in fetched.flags else ""
+    else:
+        kind, body = "revisit", b""
+        more = (
+            f"WARC-Profile: {SAME_PAYLOAD}\r\nWARC-Refers-To-Target-URI: {former.url}\r\n"
+            f"WARC-Refers-To-Date: {_date_of(former.at)}\r\nGossamer-Refers-To: {former.location.text}\r\n"
+        )
+    said = (
+        f"WARC/1.1\r\nWARC-Type: {kind}\r\nWARC-Record-ID: {response_id}\r\n{about}"
+        f"Content-Type: application/http;msgtype=response\r\nWARC-Payload-Digest: {parts.digest}\r\n"
+        f"{_own_fields(parts)}{more}Content-Length: {len(block.header) + len(body)}\r\n\r\n"
     )
-    return sent, _record("revisit", response_id, about, block.header)
+    return (
+        b"".join((sent.encode(), asked, _END)),
+        b"".join((said.encode("utf-8", "replace"), block.header, body, _END)),
+    )
 
 
 def _quote_sign(found: re.Match[str]) -> str:
@@ -145,7 +169,7 @@ def _quote_sign(found: re.Match[str]) -> str:
 
 def _own_fields(parts: ResponseParts) -> str:
     request, fetched, block = parts.request, parts.fetched, parts.block
-    own = f"Gossamer-Rung: {fetched.rung}\r\nGossamer-Fingerprint: {parts.fingerprint}\r\n"
+    own = f"Gossamer-Rung: {fetched.rung}\r\n"
     if block.body is not fetched.body:  # as it was sent; so much of it was taken when it was decoded
         own += f"Gossamer-Body-Length: {len(fetched.body)}\r\n"
     if request.method != "GET":
@@ -159,14 +183,6 @@ def _own_fields(parts: ResponseParts) -> str:
     if block.headers:
         own += f"Gossamer-Headers: {block.headers}\r\n"
     return own
-
-
-def _record(kind: str, record_id: str, fields: str, block: bytes, rest: bytes = b"") -> bytes:
-    head = (
-        f"WARC/1.1\r\nWARC-Type: {kind}\r\nWARC-Record-ID: {record_id}\r\n{fields}"
-        f"Content-Length: {len(block) + len(rest)}\r\n\r\n"
-    )
-    return b"".join((head.encode("utf-8", "replace"), block, rest, _END))
 
 
 def read_member(data: bytes) -> WarcRecord:
@@ -207,12 +223,11 @@ def entry_of(record: WarcRecord, location: ArchiveLocation) -> ArchiveEntry | No
         method=fields.get("gossamer-method", "GET"),
         at=datetime.fromisoformat(fields["warc-date"]).timestamp(),
         status=status,
-        content_type=media_type_of(headers),
+        content_type=content_of(headers).media_type,
         digest=fields["warc-payload-digest"],
         location=location,
         is_revisit=fields["warc-type"] == "revisit",
         rung=fields["gossamer-rung"],
-        fingerprint=int(fields["gossamer-fingerprint"]),
         flags=tuple(fields.get("gossamer-flags", "").split()),
     )
 
@@ -225,22 +240,13 @@ def new_entry(parts: ResponseParts, location: ArchiveLocation, *, is_revisit: bo
         method=request.method,
         at=parts.at,
         status=fetched.status,
-        content_type=media_type_of(fetched.headers),
+        content_type=parts.content.media_type,
         digest=parts.digest,
         location=location,
         is_revisit=is_revisit,
         rung=fetched.rung,
-        fingerprint=parts.fingerprint,
         flags=fetched.flags,
     )
-
-
-def media_type_of(headers: tuple[tuple[str, str], ...]) -> str:
-    """The media type of an answer, without its parameters."""
-    for name, value in headers:
-        if name == "content-type":
-            return value.partition(";")[0].strip().lower()
-    return ""
 
 
 def fetched_of(entry: ArchiveEntry, record: WarcRecord, body: bytes) -> FetchResult:

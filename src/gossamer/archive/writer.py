@@ -14,11 +14,9 @@ from typing import NamedTuple, TypeVar
 
 from gossamer.archive import cdxj
 from gossamer.archive.depot import WARC, ArchiveDepot
-from gossamer.archive.http_block import is_compressed
 from gossamer.archive.open_file import OpenWarcFile
 from gossamer.archive.packing import pack_record, store_record
 from gossamer.archive.warc import (
-    FormerRecord,
     RecordCounter,
     ResponseParts,
     exchange_records,
@@ -27,7 +25,7 @@ from gossamer.archive.warc import (
     parts_of,
     request_digest_of,
 )
-from gossamer.core.archive import ArchiveLocation
+from gossamer.core.archive import ArchiveEntry, ArchiveLocation
 from gossamer.core.errors import StorageError
 from gossamer.core.record import Record
 from gossamer.core.requests import Request
@@ -37,12 +35,17 @@ from gossamer.version import __version__
 log = logging.getLogger("gossamer.crawl")
 
 ValueT = TypeVar("ValueT")
+_Answer = tuple[ArchiveEntry, str]
+"""What was written, and what stands for the body of its request."""
 
 MAX_ANSWERS = 25_000
 """Of one file: its index is kept in memory until the file is finished (about 10 MB)."""
 MAX_DIGESTS = 100_000
 PACKED_HERE_BYTES = 512 * 1024
 """So much is packed at once, in about 2 ms: a thread would fight for the interpreter for longer than that."""
+LISTED_AT_ONCE = 32
+"""Answers whose lines of the index are made together, but for the first: most commits are of a few, which
+would cost twice as much. Whoever looks for a page meanwhile reads up to so many records."""
 SLOW_S = 0.02
 """A disk that takes longer for that is written to in a thread from then on, until the next file."""
 REFERS_FOR_S = 86_400.0
@@ -59,22 +62,20 @@ class ArchiveOptions(Record, frozen=True, kw_only=True):
     publishes_turns: bool = False  # whether ``flush`` makes a file of what was written
 
 
-class _Waiting(NamedTuple):
+class _Waiting(Record, frozen=True, gc=False):
     request: Request
     fetched: FetchResult
-    fingerprint: int
-    place: asyncio.Future[str] | None  # None: nobody waits for it
+    place: asyncio.Future[str] | None = None  # None: nobody waits for it
 
 
 class _PackedBatch(NamedTuple):
     data: bytes
-    lines: list[str]  # of the index
-    places: list[str]
-    new: dict[str, FormerRecord]  # by digest: bodies that were not written before
+    answers: list[_Answer]
+    new: dict[str, ArchiveEntry]  # by digest: bodies that were not written before
 
 
 def _is_small(batch: Sequence[_Waiting]) -> bool:
-    return sum([waiting.fetched.size_bytes for waiting in batch]) <= PACKED_HERE_BYTES
+    return sum([len(waiting.fetched.body) for waiting in batch]) <= PACKED_HERE_BYTES
 
 
 class WarcWriter:
@@ -93,8 +94,9 @@ class WarcWriter:
         self._ids = RecordCounter()
         self._file: OpenWarcFile | None = None
         self._name = ""
-        self._lines: list[str] = []
-        self._former: OrderedDict[str, FormerRecord] = OrderedDict()
+        self._lines: list[str] = []  # of the index of the file
+        self._unlisted: list[_Answer] = []  # what is in the file behind these lines
+        self._former: OrderedDict[str, ArchiveEntry] = OrderedDict()
         self._waiting: list[_Waiting] = []
         self._writing: asyncio.Task[None] | None = None
         self._is_slow = False
@@ -106,17 +108,17 @@ class WarcWriter:
     def __repr__(self) -> str:
         return f"<WarcWriter of {self._job}, {self._number} files>"
 
-    async def write_exchange(self, request: Request, fetched: FetchResult, fingerprint: int) -> str:
+    async def write_exchange(self, request: Request, fetched: FetchResult) -> str:
         """See :class:`~gossamer.ports.archive_writer.ArchiveWriter`."""
         place: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        self._waiting.append(_Waiting(request, fetched, fingerprint, place))
+        self._waiting.append(_Waiting(request=request, fetched=fetched, place=place))
         if self._writing is None:
             self._writing = asyncio.create_task(self._write_waiting())
         return await place
 
-    def queue_exchange(self, request: Request, fetched: FetchResult, fingerprint: int) -> None:
+    def queue_exchange(self, request: Request, fetched: FetchResult) -> None:
         """See :class:`~gossamer.ports.archive_writer.ArchiveWriter`."""
-        self._waiting.append(_Waiting(request, fetched, fingerprint, None))
+        self._waiting.append(_Waiting(request=request, fetched=fetched))
 
     async def flush(self) -> None:
         """See :class:`~gossamer.ports.archive_writer.ArchiveWriter`."""
@@ -163,13 +165,13 @@ class WarcWriter:
             while self._waiting:
                 batch, self._waiting = self._waiting, []
                 try:
-                    places = await self._append_batch(batch)
+                    answers = await self._append_batch(batch)
                 except BaseException as error:  # noqa: BLE001 - whoever waits for it raises it
                     self._take_back([*batch, *self._waiting], error)
                     return
-                for waiting, place in zip(batch, places, strict=True):
+                for waiting, (entry, _) in zip(batch, answers, strict=True):
                     if waiting.place is not None and not waiting.place.done():  # or the visit was broken off
-                        waiting.place.set_result(place)
+                        waiting.place.set_result(entry.location.text)
                 if self._is_full():
                     self._finish_file()
                     self._publish_aside()
@@ -187,7 +189,7 @@ class WarcWriter:
     def _is_full(self) -> bool:
         file = self._file
         return file is not None and (
-            file.size >= self._options.max_file_bytes or len(self._lines) >= MAX_ANSWERS
+            file.size >= self._options.max_file_bytes or len(self._lines) + len(self._unlisted) >= MAX_ANSWERS
         )
 
     async def _in_thread(self, act: Callable[[], ValueT]) -> ValueT:
@@ -203,8 +205,8 @@ class WarcWriter:
                 f"the archive cannot be written: {error.filename or self._name}: {error.strerror or error}"
             ) from error
 
-    async def _append_batch(self, batch: Sequence[_Waiting]) -> Sequence[str]:
-        """The places of the answers. Either all of them are written or none."""
+    async def _append_batch(self, batch: Sequence[_Waiting]) -> Sequence[_Answer]:
+        """What was written of each. Either all of them are written or none."""
         file = self._file
         if file is None:
             file = await self._in_thread(self._open_file)
@@ -215,7 +217,7 @@ class WarcWriter:
         else:
             packed = pack() if _is_small(batch) else await self._in_thread(pack)
             await self._in_thread(partial(self._store_batch, file, packed))
-        return packed.places
+        return packed.answers
 
     def _is_written_here(self, batch: Sequence[_Waiting]) -> bool:
         """Whether it is little, and has a quick place."""
@@ -223,24 +225,26 @@ class WarcWriter:
         return is_quick and _is_small(batch)
 
     def _pack_batch(self, batch: Sequence[_Waiting], offset: int) -> _PackedBatch:
+        keeps = self._options.keeps_credentials
         written: list[bytes] = []
-        lines: list[str] = []
-        places: list[str] = []
-        new: dict[str, FormerRecord] = {}
+        answers: list[_Answer] = []
+        new: dict[str, ArchiveEntry] = {}
         for waiting in batch:
-            parts = self._parts_of(waiting)
+            request, fetched = waiting.request, waiting.fetched
+            parts = parts_of(request, fetched, keeps_credentials=keeps)
             former = self._find_former(parts, new)
-            sent, answer = self._pack_exchange(parts, former)
+            asked, said = exchange_records(parts, former, self._ids, keeps_credentials=keeps)
+            is_sent_so = fetched.raw is not None and parts.content.is_compressed
+            sent, answer = store_record(asked), store_record(said) if is_sent_so else pack_record(said)
             offset += len(sent)
             location = ArchiveLocation(file=self._name, offset=offset, length=len(answer))
             offset += len(answer)
             written += (sent, answer)
-            entry, place = new_entry(parts, location, is_revisit=former is not None), location.text
-            lines.append(cdxj.line_of(entry, request_digest_of(waiting.request.body)))
-            places.append(place)
+            entry = new_entry(parts, location, is_revisit=former is not None)
+            answers.append((entry, request_digest_of(request.body)))
             if former is None and parts.block.body:
-                new[parts.digest] = FormerRecord(place, entry.url, entry.at)
-        return _PackedBatch(b"".join(written), lines, places, new)
+                new[parts.digest] = entry
+        return _PackedBatch(b"".join(written), answers, new)
 
     def _store_here(self, file: OpenWarcFile, packed: _PackedBatch) -> None:
         began = time.perf_counter()
@@ -250,32 +254,30 @@ class WarcWriter:
 
     def _store_batch(self, file: OpenWarcFile, packed: _PackedBatch) -> None:
         file.append_bytes(packed.data)
-        self._lines += packed.lines
-        file.note_lines(packed.lines)
+        self._unlisted += packed.answers
+        if len(self._unlisted) >= LISTED_AT_ONCE or not self._lines:
+            file.note_lines(self._list_answers())
         self._remember_bodies(packed.new)
         if self._options.is_synced and self._is_full():
             file.sync()  # the next ``flush`` has another file
 
-    def _parts_of(self, waiting: _Waiting) -> ResponseParts:
-        keeps = self._options.keeps_credentials
-        return parts_of(waiting.request, waiting.fetched, waiting.fingerprint, keeps_credentials=keeps)
+    def _list_answers(self) -> list[str]:
+        """The lines of the index that were not made yet."""
+        lines = [cdxj.line_of(entry, request_digest) for entry, request_digest in self._unlisted]
+        self._lines += lines
+        self._unlisted = []
+        return lines
 
-    def _pack_exchange(self, parts: ResponseParts, former: FormerRecord | None) -> tuple[bytes, bytes]:
-        keeps = self._options.keeps_credentials
-        sent, answer = exchange_records(parts, former, self._ids, keeps_credentials=keeps)
-        is_sent_so = parts.fetched.raw is not None and is_compressed(parts.fetched.headers)
-        return store_record(sent), store_record(answer) if is_sent_so else pack_record(answer)
-
-    def _find_former(self, parts: ResponseParts, new: Mapping[str, FormerRecord]) -> FormerRecord | None:
+    def _find_former(self, parts: ResponseParts, new: Mapping[str, ArchiveEntry]) -> ArchiveEntry | None:
         """Where the same body was written lately."""
         if not self._options.revisits or not parts.block.body:
             return None
         former = new.get(parts.digest) or self._former.get(parts.digest)
-        if former is None or abs(parts.fetched.started_at - former.at) > REFERS_FOR_S:
+        if former is None or abs(parts.at - former.at) > REFERS_FOR_S:
             return None
         return former
 
-    def _remember_bodies(self, new: Mapping[str, FormerRecord]) -> None:
+    def _remember_bodies(self, new: Mapping[str, ArchiveEntry]) -> None:
         if self._options.revisits:
             self._former.update(new)
             while len(self._former) > MAX_DIGESTS:
@@ -295,6 +297,7 @@ class WarcWriter:
     def _finish_file(self) -> None:
         """The next answer begins another file."""
         if self._file is not None:
+            self._list_answers()
             self._finished.append((self._file, self._name, self._lines))
             self._file, self._lines = None, []
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from gossamer.core.lazy import lazy_pattern
-from gossamer.core.record import Fingerprint, Record, Time
+from gossamer.core.record import Record, Time
 from gossamer.core.results import FetchResult
 
 ARCHIVE_RUNG = "archive"
@@ -14,7 +14,7 @@ ARCHIVE_RUNG = "archive"
 _PLACE = lazy_pattern(r"(?P<file>[\w.=/-]+):(?P<offset>\d+):(?P<length>[1-9]\d*)", re.ASCII)
 
 
-class ArchiveLocation(Record, frozen=True, kw_only=True):
+class ArchiveLocation(Record, frozen=True, kw_only=True, gc=False):
     """Where one record of an archive is: a part of one of its files."""
 
     file: str  # the name of the blob, as ``JOB/WORKER-00001.warc.gz``
@@ -35,7 +35,7 @@ class ArchiveLocation(Record, frozen=True, kw_only=True):
         return cls(file=found["file"], offset=int(found["offset"]), length=int(found["length"]))
 
 
-class ArchiveEntry(Record, frozen=True, kw_only=True):
+class ArchiveEntry(Record, frozen=True, kw_only=True, gc=False):
     """What the index of an archive says of one answer."""
 
     url: str  # as it was fetched, in its canonical form
@@ -47,7 +47,6 @@ class ArchiveEntry(Record, frozen=True, kw_only=True):
     location: ArchiveLocation
     is_revisit: bool = False  # its body is that of an earlier record, which has the same digest
     rung: str = "http"  # how it was fetched
-    fingerprint: Fingerprint = 0  # identifies the request in its job
     flags: tuple[str, ...] = ()  # what fetching found out about the page: ``truncated`` and the like
 
 

@@ -167,7 +167,7 @@ class VisitResult(Record, frozen=True, kw_only=True):
     stop: str = ""  # why the callback ends the job; empty: it does not
 
 
-class RawExchange(Record, frozen=True, kw_only=True):
+class RawExchange(Record, frozen=True, kw_only=True, gc=False):
     """What went over the wire for one response. It holds credentials: cookies and Authorization, as sent."""
 
     request_header: bytes  # as sent, with the empty line at its end; empty: it is not to be kept

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from urllib.parse import urlsplit
 
 from msgspec.structs import replace
@@ -26,14 +25,12 @@ class ArchivingFetcher:
         self,
         fetcher: Fetcher,
         writer: ArchiveWriter,
-        fingerprint_of: Callable[[Request], int],
         *,
         keeps_robots: bool = False,
         says_places: bool = False,
     ) -> None:
         self._fetcher = fetcher
         self._writer = writer
-        self._fingerprint_of = fingerprint_of
         self._keeps_robots = keeps_robots
         self._says_places = says_places
         self.touches_network = fetcher.touches_network
@@ -45,11 +42,10 @@ class ArchivingFetcher:
         if fetched.saved is not None:  # it has a place of its own
             return replace(fetched, raw=None)
         if self._keeps_robots or not _is_robots(request.url):
-            fingerprint = self._fingerprint_of(request)
             if self._says_places:
-                place = await self._writer.write_exchange(request, fetched, fingerprint)
+                place = await self._writer.write_exchange(request, fetched)
             else:
-                self._writer.queue_exchange(request, fetched, fingerprint)
+                self._writer.queue_exchange(request, fetched)
         return replace(fetched, archived=place, raw=None)
 
     async def close(self) -> None:

@@ -59,7 +59,7 @@ class CachedFetcher:
             return known
         fetched = await self._fetcher.fetch(request, route)
         if self._is_worth_keeping(fetched):
-            await self._writer.write_exchange(request, fetched, 0)
+            await self._writer.write_exchange(request, fetched)
         return fetched
 
     async def _find_page(self, url: str, route: Route) -> FetchResult | None:

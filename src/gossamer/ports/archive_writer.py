@@ -18,11 +18,11 @@ class ArchiveWriter(Protocol):
     :class:`~gossamer.core.errors.StorageError`.
     """
 
-    async def write_exchange(self, request: Request, fetched: FetchResult, fingerprint: int) -> str:
+    async def write_exchange(self, request: Request, fetched: FetchResult) -> str:
         """Write a request and its answer; the place of the answer (``ArchiveLocation.text``)."""
         ...
 
-    def queue_exchange(self, request: Request, fetched: FetchResult, fingerprint: int) -> None:
+    def queue_exchange(self, request: Request, fetched: FetchResult) -> None:
         """Have a request and its answer written by ``flush``, of which it costs less than by itself."""
         ...
 

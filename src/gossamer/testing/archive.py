@@ -76,15 +76,15 @@ class MemoryArchiveWriter:
         self._written = 0
         self._unflushed: list[tuple[_Key, ArchivedPage]] = []
 
-    async def write_exchange(self, request: Request, fetched: FetchResult, fingerprint: int) -> str:
+    async def write_exchange(self, request: Request, fetched: FetchResult) -> str:
         """See :class:`~gossamer.ports.archive_writer.ArchiveWriter`."""
-        return self._keep_page(request, fetched, fingerprint)
+        return self._keep_page(request, fetched)
 
-    def queue_exchange(self, request: Request, fetched: FetchResult, fingerprint: int) -> None:
+    def queue_exchange(self, request: Request, fetched: FetchResult) -> None:
         """See :class:`~gossamer.ports.archive_writer.ArchiveWriter`."""
-        self._keep_page(request, fetched, fingerprint)
+        self._keep_page(request, fetched)
 
-    def _keep_page(self, request: Request, fetched: FetchResult, fingerprint: int) -> str:
+    def _keep_page(self, request: Request, fetched: FetchResult) -> str:
         sent = fetched.raw.body if fetched.raw is not None else fetched.body
         location = ArchiveLocation(file=self._file, offset=self._written, length=len(sent) + 1)
         self._written += location.length
@@ -97,7 +97,6 @@ class MemoryArchiveWriter:
             digest=f"sha1:{base64.b32encode(hashlib.sha1(sent, usedforsecurity=False).digest()).decode()}",
             location=location,
             rung=fetched.rung,
-            fingerprint=fingerprint,
             flags=fetched.flags,
         )
         key = _key_of(request.url, request.method, request.body)

@@ -10,10 +10,8 @@ from gossamer.archive.reader import WarcReader
 from gossamer.archive.writer import REFERS_FOR_S, ArchiveOptions, WarcWriter
 from gossamer.config.settings import Settings
 from gossamer.core.jobs import Job, tag_of
-from gossamer.core.requests import Request
 from gossamer.engine.archiving_committer import ArchivingCommitter
 from gossamer.fetch.archiving import ArchivingFetcher
-from gossamer.policy import urls
 from gossamer.ports.archive_reader import ArchiveReader
 from gossamer.ports.archive_writer import ArchiveWriter
 from gossamer.ports.blob_store import BlobStore
@@ -30,9 +28,8 @@ SPOOL = "archive-spool"
 class JobArchive:
     """One worker's part of a job's archive, on its way between fetcher and committer."""
 
-    def __init__(self, writer: ArchiveWriter, job: Job, *, keeps_robots: bool, says_places: bool) -> None:
+    def __init__(self, writer: ArchiveWriter, *, keeps_robots: bool, says_places: bool) -> None:
         self._writer = writer
-        self._job = job
         self._keeps_robots = keeps_robots
         self._says_places = says_places
 
@@ -41,7 +38,6 @@ class JobArchive:
         return ArchivingFetcher(
             fetcher,
             self._writer,
-            self._fingerprint_of,
             keeps_robots=self._keeps_robots,
             says_places=self._says_places,
         )
@@ -54,16 +50,12 @@ class JobArchive:
         """Finish the files. Raises ``StorageError``."""
         await self._writer.close()
 
-    def _fingerprint_of(self, request: Request) -> int:
-        return urls.fingerprint_of(request.method, request.url, request.body, self._job.key)
-
 
 async def open_archive(settings: Settings, job: Job) -> JobArchive:
     """What keeps the answers to one worker of a job. Raises what ``open_writer`` raises."""
     writer = await open_writer(settings, job)
     return JobArchive(
         writer,
-        job,
         keeps_robots=settings.archive.what == "all",
         says_places=settings.extract.deferred,  # an extraction is asked for by its page's place
     )

@@ -103,7 +103,7 @@ async def test_other_readers_see_the_bytes_that_were_sent(tmp_path, kind):
     raw = RawExchange(request_header=b"GET / HTTP/1.1\r\n\r\n", response_header=header, body=body)
     fetched = replace(fetched, raw=raw)
     writer = make_writer(tmp_path)
-    place = await writer.write_exchange(Request(PAGE), fetched, 1)
+    place = await writer.write_exchange(Request(PAGE), fetched)
     await writer.close()
     assert plain((await make_reader(tmp_path).read_page(place)).fetched) == plain(fetched)
     (path,) = tmp_path.glob("*/*.warc.gz")
@@ -130,7 +130,7 @@ async def test_other_readers_see_the_bytes_that_were_sent(tmp_path, kind):
 async def test_a_revisit_is_one_for_other_readers_too(tmp_path):
     writer = make_writer(tmp_path)
     for url in (PAGE, f"{SITE}/other"):
-        await writer.write_exchange(Request(url), make_answer(url, b"same" * 500), 1)
+        await writer.write_exchange(Request(url), make_answer(url, b"same" * 500))
     await writer.close()
     (path,) = tmp_path.glob("*/*.warc.gz")
     with path.open("rb") as file:
@@ -197,11 +197,11 @@ def test_whatever_came_over_the_wire_is_read_back(coding, body, cut, header, is_
 
 def give_back(fetched):
     """An answer through its record."""
-    parts = parts_of(Request(fetched.url), fetched, -5, keeps_credentials=False)
+    parts = parts_of(Request(fetched.url), fetched, keeps_credentials=False)
     record = read_record(exchange_records(parts, None, RecordCounter(), keeps_credentials=False)[1])
     entry = entry_of_record(record, LOCATION)
     assert entry is not None
-    assert (entry.at, entry.fingerprint) == (round(fetched.started_at, 6), -5)
+    assert entry.at == round(fetched.started_at, 6)
     assert cdxj.entry_from(cdxj.line_of(entry, ""), "") == (entry, "")
     return fetched_of(entry, record, split_block(record.block)[1])
 
@@ -209,11 +209,11 @@ def give_back(fetched):
 @pytest.mark.parametrize("keeps", [False, True])
 async def test_credentials_are_in_no_file_unless_they_are_asked_for(tmp_path, keeps):
     writer = make_writer(tmp_path, keeps_credentials=keeps)
-    await writer.write_exchange(Request(PAGE), sent_by_http(), 1)
+    await writer.write_exchange(Request(PAGE), sent_by_http())
     asked = Request(
         PAGE, method="POST", body=b"password=canary-body", headers={"Authorization": "canary-made"}
     )
-    await writer.write_exchange(asked, make_answer(headers=(("set-cookie", "a=canary-set"),)), 1)
+    await writer.write_exchange(asked, make_answer(headers=(("set-cookie", "a=canary-set"),)))
     await writer.close()
     text = b"".join(gzip.decompress(path.read_bytes()) for path in tmp_path.glob("*/*.warc.gz"))
     text += b"".join(path.read_bytes() for path in tmp_path.glob("*/*.cdxj"))
@@ -227,7 +227,7 @@ def test_folded_and_oddly_written_credentials_are_hidden_too():
     fetched = make_answer(
         headers=(("x", "1"),), raw=RawExchange(request_header=b"", response_header=header, body=b"")
     )
-    parts = parts_of(Request(PAGE), fetched, 1, keeps_credentials=False)
+    parts = parts_of(Request(PAGE), fetched, keeps_credentials=False)
     assert b"canary" not in exchange_records(parts, None, RecordCounter(), keeps_credentials=False)[1]
 
 
@@ -249,7 +249,7 @@ def test_what_an_answer_tells_like_a_secret_is_hidden_and_the_rest_is_as_it_was(
     header = "\r\n".join(["HTTP/1.1 200 OK", *lines, "", ""]).encode()
     fetched = raw_answer(header, b"x")
     fetched = fetched if is_raw else replace(fetched, raw=None)
-    parts = parts_of(Request(PAGE), fetched, 1, keeps_credentials=False)
+    parts = parts_of(Request(PAGE), fetched, keeps_credentials=False)
     assert b"canary" not in parts.block.header
     assert all(f"kept {name}".encode() in parts.block.header for name in plain_ones)
     assert all(name.lower().encode() in parts.block.header.lower() for name in secret)
@@ -273,7 +273,7 @@ async def test_a_full_disk_loses_nothing_that_was_said_to_be_written(tmp_path, m
         body = b"%d" % number * 100
         try:
             place = await writer.write_exchange(
-                Request(f"{SITE}/{number}"), make_answer(f"{SITE}/{number}", body), 1
+                Request(f"{SITE}/{number}"), make_answer(f"{SITE}/{number}", body)
             )
         except StorageError as error:
             said = str(error)
@@ -307,7 +307,7 @@ async def test_what_is_queued_while_the_disk_is_full_is_written_when_there_is_ro
     writer = make_writer(tmp_path)
     for number in range(3):
         url = f"{SITE}/{number}"
-        writer.queue_exchange(Request(url), make_answer(url, b"%d" % number), number)
+        writer.queue_exchange(Request(url), make_answer(url, b"%d" % number))
         if number < begun:
             await writer.flush()
             continue
@@ -315,7 +315,7 @@ async def test_what_is_queued_while_the_disk_is_full_is_written_when_there_is_ro
         with pytest.raises(StorageError, match="No space left"):
             await writer.flush()
     with pytest.raises(StorageError, match="No space left"):
-        await writer.write_exchange(Request(PAGE), make_answer(PAGE, b"4"), 4)
+        await writer.write_exchange(Request(PAGE), make_answer(PAGE, b"4"))
     is_full[0] = False
     await writer.flush()
     found = [entry.url async for entry in make_reader(tmp_path).list_pages(JOB)]
@@ -337,7 +337,7 @@ async def test_a_turns_pages_wait_for_no_thread_unless_the_disk_is_slow(tmp_path
 
     async def flush(writer, body=b"x"):
         handed.clear()
-        writer.queue_exchange(Request(PAGE), make_answer(PAGE, body), 1)
+        writer.queue_exchange(Request(PAGE), make_answer(PAGE, body))
         await writer.flush()
         return bool(handed)
 
@@ -362,7 +362,7 @@ async def test_what_a_killed_worker_left_is_put_in_order(tmp_path, share):
     """Cut within the last record, at its front, before it and not at all."""
     writer = make_writer(tmp_path, revisits=False)
     places = [
-        await writer.write_exchange(Request(f"{SITE}/{n}"), make_answer(f"{SITE}/{n}", b"%d" % n), n)
+        await writer.write_exchange(Request(f"{SITE}/{n}"), make_answer(f"{SITE}/{n}", b"%d" % n))
         for n in range(4)
     ]
     (path,) = tmp_path.glob("*/*.open")
@@ -388,23 +388,23 @@ async def test_a_page_in_a_file_that_is_being_written_is_found_without_reading_a
     """``explain`` asks while the crawl runs, and a full file takes half a minute to read."""
     blobs = CountingBlobStore(tmp_path)
     writer = make_writer(tmp_path, revisits=False)
-    for number in range(30):
+    for number in range(120):
         url = f"{SITE}/{number}"
-        await writer.write_exchange(Request(url), make_answer(url, os.urandom(20_000)), 1)
+        await writer.write_exchange(Request(url), make_answer(url, os.urandom(20_000)))
     (path,) = tmp_path.glob("*/*.open")
     reader = WarcReader(blobs)
     assert await reader.find_page(JOB, f"{SITE}/7") is not None
-    assert blobs.read_bytes < 30_000
-    await writer.write_exchange(Request(PAGE), make_answer(), 1)
+    assert blobs.read_bytes < 120 * 500 + writer_module.LISTED_AT_ONCE * 21_000 < path.stat().st_size / 3
+    await writer.write_exchange(Request(PAGE), make_answer())
     assert await reader.find_page(JOB, PAGE) is not None, "what came since is read"
     notes = path.with_name(path.name + ".lines")
     noted, size = notes.read_bytes(), path.stat().st_size
     for damaged in (noted[:-5], noted[: len(noted) // 2], noted.replace(b"{", b"\0", 5), b"nonsense\n", b""):
         notes.write_bytes(damaged)
-        assert len([one async for one in make_reader(tmp_path).list_pages(JOB)]) == 31
+        assert len([one async for one in make_reader(tmp_path).list_pages(JOB)]) == 121
     notes.write_bytes(noted)
     os.truncate(path, size - 10)
-    assert len([one async for one in make_reader(tmp_path).list_pages(JOB)]) == 30, "the file lost its end"
+    assert len([one async for one in make_reader(tmp_path).list_pages(JOB)]) == 120, "the file lost its end"
     await writer.close()
     assert not notes.exists()
 
@@ -426,7 +426,7 @@ async def test_whether_a_job_has_answers_is_known_without_reading_them(tmp_path)
     blobs = CountingBlobStore(tmp_path)
     assert not await has_answers(blobs, JOB)
     writer = make_writer(tmp_path)
-    await writer.write_exchange(Request(PAGE), make_answer(), 1)
+    await writer.write_exchange(Request(PAGE), make_answer())
     (notes,) = tmp_path.glob("*/*.lines")
     assert await has_answers(blobs, JOB)
     notes.unlink()
@@ -445,7 +445,7 @@ async def test_a_file_that_was_cut_is_told_of_once_and_what_is_whole_is_read(tmp
     writer = make_writer(tmp_path, revisits=False)
     for number in range(4):
         url = f"{SITE}/{number}"
-        await writer.write_exchange(Request(url), make_answer(url, b"%d" % number), number)
+        await writer.write_exchange(Request(url), make_answer(url, b"%d" % number))
     await writer.close()
     (path,) = tmp_path.glob("*/*.warc.gz")
     (index,) = tmp_path.glob("*/*.cdxj")
@@ -466,9 +466,9 @@ async def test_a_file_that_was_cut_is_told_of_once_and_what_is_whole_is_read(tmp
 async def test_the_file_of_a_living_worker_is_left_alone(tmp_path):
     """Another process of the same crawl starts: it must not finish what the first one writes."""
     writer = make_writer(tmp_path)
-    await writer.write_exchange(Request(PAGE), make_answer(), 1)
+    await writer.write_exchange(Request(PAGE), make_answer())
     await make_depot(tmp_path).recover_files(JOB)
-    place = await writer.write_exchange(Request(f"{SITE}/2"), make_answer(f"{SITE}/2", b"later"), 1)
+    place = await writer.write_exchange(Request(f"{SITE}/2"), make_answer(f"{SITE}/2", b"later"))
     await writer.close()
     assert (await make_reader(tmp_path).read_page(place)).fetched.body == b"later"
 
@@ -492,11 +492,9 @@ async def test_a_turn_that_fills_files_is_in_the_bucket_when_it_is_flushed(tmp_p
         sizes = [0, 0, 0] if turn % 2 else [5000, 5000, 100]
         urls = [f"{SITE}/{turn}/{number}" for number in range(3)]
         made = [make_answer(url, os.urandom(size)) for url, size in zip(urls, sizes, strict=True)]
-        first = [
-            writer.write_exchange(Request(url), answer, 1) for url, answer in zip(urls, made, strict=True)
-        ]
+        first = [writer.write_exchange(Request(url), answer) for url, answer in zip(urls, made, strict=True)]
         places = await asyncio.gather(*first)
-        places.append(await writer.write_exchange(Request(f"{SITE}/x"), make_answer(f"{SITE}/x"), 1))
+        places.append(await writer.write_exchange(Request(f"{SITE}/x"), make_answer(f"{SITE}/x")))
         await asyncio.gather(writer.flush(), writer.flush())
         there = {info.name async for info in blobs.list_blobs("")}
         assert {place.split(":")[0] for place in places} <= there
@@ -514,7 +512,7 @@ async def test_what_is_flushed_is_on_the_disk_also_when_its_file_has_got_full(
     blobs = SlowBlobStore(tmp_path / "bucket")
     depot = ArchiveDepot(blobs, tmp_path / "spool", is_final=False)
     writer = WarcWriter(depot, JOB, ArchiveOptions(max_file_bytes=max_file_bytes, is_synced=True))
-    await writer.write_exchange(Request(PAGE), make_answer(PAGE, os.urandom(3000)), 1)
+    await writer.write_exchange(Request(PAGE), make_answer(PAGE, os.urandom(3000)))
     (path,) = (tmp_path / "spool").glob("*/*.open")
     number = path.stat().st_ino
     await writer.flush()
@@ -564,16 +562,16 @@ async def test_old_files_are_deleted_with_their_indexes_and_nothing_else(tmp_pat
     old = tmp_path / "old-1-0123456789ab"
     for job in (old.name, JOB):
         writer = WarcWriter(make_depot(tmp_path), job)
-        await writer.write_exchange(Request(PAGE), make_answer(), 1)
+        await writer.write_exchange(Request(PAGE), make_answer())
         await writer.close()
     busy, killed = WarcWriter(make_depot(tmp_path), old.name), WarcWriter(make_depot(tmp_path), old.name)
-    await killed.write_exchange(Request(PAGE), make_answer(), 1)
+    await killed.write_exchange(Request(PAGE), make_answer())
     (left_open,) = old.glob("*.open")
     (old / f"copy-{left_open.name}").write_bytes(left_open.read_bytes())
     await killed.close()
     (left_open.with_name(left_open.name.removesuffix(".open"))).unlink()
     (old / f"copy-{left_open.name}").rename(left_open)  # a killed worker's, whose index was written
-    await busy.write_exchange(Request(PAGE), make_answer(), 1)
+    await busy.write_exchange(Request(PAGE), make_answer())
     strange = ["notes.txt", "CRAWL-2019.warc.gz", "CRAWL-2019.cdxj", "mine.open", "mine~"]
     for name in strange:
         (old / name).write_text("mine")
@@ -604,7 +602,7 @@ async def test_what_a_killed_worker_left_here_is_uploaded_by_the_next(tmp_path, 
     settings = Settings.model_validate({"archive": {"url": s3_url}, "data": str(tmp_path)})
     job = Job(id="shop-1", name="shop", target="shop.py", created_at=1.0, key=b"k" * 32)
     writer = await open_writer(settings, job)
-    place = await writer.write_exchange(Request(PAGE), make_answer(), 1)
+    place = await writer.write_exchange(Request(PAGE), make_answer())
     (left,) = (tmp_path / "archive-spool").glob("*/*.open")
     data = left.read_bytes()
     await writer.close()

@@ -67,11 +67,12 @@ def keeps_alive(version: str, headers: Headers) -> bool:
 
 def join_header(received: Sequence[bytes], informational: int) -> bytes:
     """The header in what was received, and so many informational responses before it."""
-    data, end = b"".join(received), 0
-    for _ in range(informational + 1):
-        found = _HEADER_END.search(data, end)
-        end = found.end() if found else len(data)
-    return data[:end]
+    data = b"".join(received)
+    found = _HEADER_END.search(data)
+    while informational and found:
+        found = _HEADER_END.search(data, found.end())
+        informational -= 1
+    return data[: found.end()] if found else data
 
 
 _COMMON_NAMES = """accept-ranges age alt-svc cache-control cf-ray connection content-disposition

@@ -31,9 +31,9 @@ class ArchiveSubject:
     is_shared_at_once: bool = True
     """Whether others read what is flushed; else only what is closed, as where files are uploaded whole."""
 
-    async def write(self, url: str = PAGE, *, fingerprint: int = 7, **said: Any) -> str:
+    async def write(self, url: str = PAGE, **said: Any) -> str:
         """Archive an answer; its place."""
-        return await self.writer.write_exchange(Request(url), make_answer(url, **said), fingerprint)
+        return await self.writer.write_exchange(Request(url), make_answer(url, **said))
 
     async def settle(self) -> None:
         """Make what was written readable."""
