@@ -4,6 +4,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from gossamer.archive.depot import ArchiveDepot
 from gossamer.archive.reader import WarcReader
@@ -73,7 +74,7 @@ async def test_the_suite_catches_a_reader_that_takes_any_answer_of_a_key(tmp_pat
     class Careless(WarcReader):
         async def _find_entries(self, job, prefix):
             found = await super()._find_entries(job, prefix)
-            return [(entry, "") for entry, _ in found]
+            return [replace(entry, request_digest="") for entry in found]
 
     @asynccontextmanager
     async def careless(clock):

@@ -14,7 +14,8 @@ from msgspec import UNSET, UnsetType
 
 from gossamer.core.archive import ArchiveEntry, ArchiveLocation
 from gossamer.core.record import Record
-from gossamer.policy.urls import UrlOrigin, parse_origin
+from gossamer.policy.url_parser import head_of
+from gossamer.policy.urls import parse_origin
 
 _encode = msgspec.json.Encoder().encode
 _NO_SIGNS = str.maketrans("", "", "-:T")
@@ -47,30 +48,38 @@ class _Fields(Record, frozen=True, kw_only=True, gc=False):
 
 def key_of(url: str) -> str:
     """The key under which a URL is found."""
-    origin = parse_origin(url)
-    path, _, query = url[len(origin.origin) :].partition("?")
+    host, cut = _host_of(head_of(url)) or _read_host(url)
+    path, _, query = url[cut:].partition("?")
     path = path.lower().rstrip("/") or "/"
     if query:
         path += "?" + "&".join(sorted(query.lower().split("&")))
-    return f"{_turned_host(origin)}){path}"
+    return f"{host}){path}"
 
 
 @lru_cache(1000)
-def _turned_host(origin: UrlOrigin) -> str:
+def _host_of(head: str) -> tuple[str, int] | None:
+    """A host with its names turned round, and how long it is in the URL; ``None``: this is not all of it."""
+    return _read_host(head) if parse_origin(head).hostname else None
+
+
+def _read_host(url: str) -> tuple[str, int]:
+    origin = parse_origin(url)
     host = origin.hostname.removeprefix("www.")
     is_address = host.startswith("[") or host.replace(".", "").isdigit()
     turned = host if is_address else ",".join(reversed(host.split(".")))
-    return turned if origin.port == DEFAULT_PORTS.get(origin.scheme) else f"{turned}:{origin.port}"
+    if origin.port != DEFAULT_PORTS.get(origin.scheme):
+        turned += f":{origin.port}"
+    return turned, len(origin.origin)
 
 
-def line_of(entry: ArchiveEntry, request_digest: str) -> str:
+def line_of(entry: ArchiveEntry) -> str:
     """The line of an answer, without its end."""
     own = _OwnFields(
         at=entry.at,
         rung=entry.rung,
         flags=entry.flags,
         method=entry.method,
-        request=request_digest,
+        request=entry.request_digest,
         mime=entry.content_type if entry.is_revisit else UNSET,
     )
     said = _Fields(
@@ -92,18 +101,15 @@ def _stamp_of(second: int) -> str:
     return date[:19].translate(_NO_SIGNS)
 
 
-def entry_from(line: str, folder: str) -> tuple[ArchiveEntry, str]:
-    """An answer and the digest of its request's body, by a line of an index in a folder.
-
-    Raises ``ValueError`` for a line that we did not write.
-    """
+def entry_from(line: str, folder: str) -> ArchiveEntry:
+    """An answer, by a line of an index in a folder. Raises ``ValueError`` for a line that is not ours."""
     try:
         said = msgspec.json.decode(line.split(" ", 2)[2])
         own = said["gossamer"]
         location = ArchiveLocation(
             file=f"{folder}{said['filename']}", offset=int(said["offset"]), length=int(said["length"])
         )
-        entry = ArchiveEntry(
+        return ArchiveEntry(
             url=said["url"],
             method=own.get("method", "GET"),
             at=own["at"],
@@ -114,7 +120,7 @@ def entry_from(line: str, folder: str) -> tuple[ArchiveEntry, str]:
             is_revisit=said["mime"] == "warc/revisit",
             rung=own["rung"],
             flags=tuple(own.get("flags", ())),
+            request_digest=own.get("request", ""),
         )
     except (IndexError, KeyError, TypeError, AttributeError, msgspec.DecodeError) as error:
         raise ValueError(f"{line[:100]!r} is no line of an index") from error
-    return entry, own.get("request", "")

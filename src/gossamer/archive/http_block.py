@@ -72,15 +72,14 @@ def block_of(fetched: FetchResult, *, keeps_credentials: bool) -> HttpBlock:
     names, values = zip(*headers, strict=True) if headers else ((), ())
     has_credentials, is_chunked = _traits_of(names)
     hides = has_credentials and not keeps_credentials
-    if raw is not None and not hides and not is_chunked:
-        header = _last_header(raw.response_header)
-        text = header.decode("latin-1")
-        if has_known_form(text, fetched.status, names, values):
-            return HttpBlock(header=header, body=raw.body)
-        if _says(header, (fetched.status, headers), is_remade=False):
-            learn_form(text, fetched.status, names, values)
-            return HttpBlock(header=header, body=raw.body)
-    return _read_block(fetched, hides=hides, is_chunked=is_chunked)
+    if raw is None or hides or is_chunked:
+        return _read_block(fetched, hides=hides, is_chunked=is_chunked)
+    if has_known_form(raw.response_header.decode("latin-1"), fetched.status, names, values):
+        return HttpBlock(header=raw.response_header, body=raw.body)
+    block = _read_block(fetched, hides=False, is_chunked=False)
+    if not block.is_remade:
+        learn_form(block.header.decode("latin-1"), fetched.status, names, values)
+    return block
 
 
 def _read_block(fetched: FetchResult, *, hides: bool, is_chunked: bool) -> HttpBlock:

@@ -93,16 +93,16 @@ class WarcReader:
         prefix = f"{cdxj.key_of(url)} ".encode()
         found = [
             entry
-            for entry, request_digest in await self._find_entries(job, prefix)
-            if (entry.url, entry.method, request_digest) == (url, method, digest)
+            for entry in await self._find_entries(job, prefix)
+            if (entry.url, entry.method, entry.request_digest) == (url, method, digest)
         ]
         return max(found, key=lambda entry: entry.at, default=None)
 
     async def list_pages(self, job: str) -> AsyncIterator[ArchiveEntry]:
         """See :class:`~gossamer.ports.archive_reader.ArchiveReader`."""
         latest: dict[tuple[str, str, str], ArchiveEntry] = {}
-        for entry, request_digest in await self._find_entries(job, b""):
-            key = entry.url, entry.method, request_digest
+        for entry in await self._find_entries(job, b""):
+            key = entry.url, entry.method, entry.request_digest
             if 200 <= entry.status < 300 and (key not in latest or latest[key].at <= entry.at):
                 latest[key] = entry
         for entry in sorted(latest.values(), key=_order_of):
@@ -126,8 +126,8 @@ class WarcReader:
 
     # ------------------------------------------------------------------ indexes
 
-    async def _find_entries(self, job: str, prefix: bytes) -> list[tuple[ArchiveEntry, str]]:
-        """What the indexes of a job have under a key, with the digests of requests' bodies.
+    async def _find_entries(self, job: str, prefix: bytes) -> list[ArchiveEntry]:
+        """What the indexes of a job have under a key.
 
         A file that is finished between the listing and the reading has another name then: it is listed again.
         """
@@ -137,7 +137,7 @@ class WarcReader:
             self._listings.pop(job, None)
         return await self._read_listed(job, prefix)
 
-    async def _read_listed(self, job: str, prefix: bytes) -> list[tuple[ArchiveEntry, str]]:
+    async def _read_listed(self, job: str, prefix: bytes) -> list[ArchiveEntry]:
         folder = f"{job}/"
         sizes = await self._list_sizes(job, folder)
         known = self._indexes.setdefault(job, {})
@@ -194,14 +194,14 @@ class WarcReader:
             is_cut = b"\0" in data  # a power cut leaves zeros
             lines = [] if is_cut else data.splitlines()[: data.count(b"\n")]
             while lines:
-                place = _read_line(lines[-1], name.rpartition("/")[0] + "/")[0].location
+                place = _read_line(lines[-1], name.rpartition("/")[0] + "/").location
                 if place.offset + place.length <= size:
                     return place.offset + place.length, lines
                 lines.pop()  # it was written after the file was looked at, or the file lost its end
         return 0, []
 
 
-def _read_line(line: bytes, folder: str) -> tuple[ArchiveEntry, str]:
+def _read_line(line: bytes, folder: str) -> ArchiveEntry:
     try:
         return cdxj.entry_from(line.decode(), folder)
     except ValueError as error:

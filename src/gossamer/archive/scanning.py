@@ -53,7 +53,7 @@ class WarcFileReader:
             self.is_broken = True
             return
         if entry is not None:
-            self.lines.append(cdxj.line_of(entry, record.fields.get("gossamer-request-digest", "")))
+            self.lines.append(cdxj.line_of(entry))
         self.whole_bytes += self._length
         self._member, self._content, self._length = zlib.decompressobj(zlib.MAX_WBITS | 16), [], 0
 

@@ -229,6 +229,7 @@ def entry_of(record: WarcRecord, location: ArchiveLocation) -> ArchiveEntry | No
         is_revisit=fields["warc-type"] == "revisit",
         rung=fields["gossamer-rung"],
         flags=tuple(fields.get("gossamer-flags", "").split()),
+        request_digest=fields.get("gossamer-request-digest", ""),
     )
 
 
@@ -246,6 +247,7 @@ def new_entry(parts: ResponseParts, location: ArchiveLocation, *, is_revisit: bo
         is_revisit=is_revisit,
         rung=fetched.rung,
         flags=fetched.flags,
+        request_digest=request_digest_of(request.body) if request.body else "",
     )
 
 

@@ -10,6 +10,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from operator import attrgetter
 from typing import NamedTuple, TypeVar
 
 from gossamer.archive import cdxj
@@ -18,12 +19,10 @@ from gossamer.archive.open_file import OpenWarcFile
 from gossamer.archive.packing import pack_record, store_record
 from gossamer.archive.warc import (
     RecordCounter,
-    ResponseParts,
     exchange_records,
     info_record,
     new_entry,
     parts_of,
-    request_digest_of,
 )
 from gossamer.core.archive import ArchiveEntry, ArchiveLocation
 from gossamer.core.errors import StorageError
@@ -35,8 +34,6 @@ from gossamer.version import __version__
 log = logging.getLogger("gossamer.crawl")
 
 ValueT = TypeVar("ValueT")
-_Answer = tuple[ArchiveEntry, str]
-"""What was written, and what stands for the body of its request."""
 
 MAX_ANSWERS = 25_000
 """Of one file: its index is kept in memory until the file is finished (about 10 MB)."""
@@ -70,12 +67,15 @@ class _Waiting(Record, frozen=True, gc=False):
 
 class _PackedBatch(NamedTuple):
     data: bytes
-    answers: list[_Answer]
+    entries: list[ArchiveEntry]
     new: dict[str, ArchiveEntry]  # by digest: bodies that were not written before
 
 
+_body_of = attrgetter("fetched.body")
+
+
 def _is_small(batch: Sequence[_Waiting]) -> bool:
-    return sum([len(waiting.fetched.body) for waiting in batch]) <= PACKED_HERE_BYTES
+    return sum(map(len, map(_body_of, batch))) <= PACKED_HERE_BYTES
 
 
 class WarcWriter:
@@ -95,7 +95,7 @@ class WarcWriter:
         self._file: OpenWarcFile | None = None
         self._name = ""
         self._lines: list[str] = []  # of the index of the file
-        self._unlisted: list[_Answer] = []  # what is in the file behind these lines
+        self._unlisted: list[ArchiveEntry] = []  # what is in the file behind these lines
         self._former: OrderedDict[str, ArchiveEntry] = OrderedDict()
         self._waiting: list[_Waiting] = []
         self._writing: asyncio.Task[None] | None = None
@@ -165,11 +165,11 @@ class WarcWriter:
             while self._waiting:
                 batch, self._waiting = self._waiting, []
                 try:
-                    answers = await self._append_batch(batch)
+                    entries = await self._append_batch(batch)
                 except BaseException as error:  # noqa: BLE001 - whoever waits for it raises it
                     self._take_back([*batch, *self._waiting], error)
                     return
-                for waiting, (entry, _) in zip(batch, answers, strict=True):
+                for waiting, entry in zip(batch, entries, strict=True):
                     if waiting.place is not None and not waiting.place.done():  # or the visit was broken off
                         waiting.place.set_result(entry.location.text)
                 if self._is_full():
@@ -205,7 +205,7 @@ class WarcWriter:
                 f"the archive cannot be written: {error.filename or self._name}: {error.strerror or error}"
             ) from error
 
-    async def _append_batch(self, batch: Sequence[_Waiting]) -> Sequence[_Answer]:
+    async def _append_batch(self, batch: Sequence[_Waiting]) -> Sequence[ArchiveEntry]:
         """What was written of each. Either all of them are written or none."""
         file = self._file
         if file is None:
@@ -217,7 +217,7 @@ class WarcWriter:
         else:
             packed = pack() if _is_small(batch) else await self._in_thread(pack)
             await self._in_thread(partial(self._store_batch, file, packed))
-        return packed.answers
+        return packed.entries
 
     def _is_written_here(self, batch: Sequence[_Waiting]) -> bool:
         """Whether it is little, and has a quick place."""
@@ -225,14 +225,18 @@ class WarcWriter:
         return is_quick and _is_small(batch)
 
     def _pack_batch(self, batch: Sequence[_Waiting], offset: int) -> _PackedBatch:
-        keeps = self._options.keeps_credentials
+        keeps, refers = self._options.keeps_credentials, self._options.revisits
         written: list[bytes] = []
-        answers: list[_Answer] = []
+        entries: list[ArchiveEntry] = []
         new: dict[str, ArchiveEntry] = {}
+        known = self._former
         for waiting in batch:
             request, fetched = waiting.request, waiting.fetched
             parts = parts_of(request, fetched, keeps_credentials=keeps)
-            former = self._find_former(parts, new)
+            digest = parts.digest
+            former = new.get(digest) or known.get(digest)
+            if former is not None and abs(parts.at - former.at) > REFERS_FOR_S:
+                former = None
             asked, said = exchange_records(parts, former, self._ids, keeps_credentials=keeps)
             is_sent_so = fetched.raw is not None and parts.content.is_compressed
             sent, answer = store_record(asked), store_record(said) if is_sent_so else pack_record(said)
@@ -241,10 +245,10 @@ class WarcWriter:
             offset += len(answer)
             written += (sent, answer)
             entry = new_entry(parts, location, is_revisit=former is not None)
-            answers.append((entry, request_digest_of(request.body)))
-            if former is None and parts.block.body:
-                new[parts.digest] = entry
-        return _PackedBatch(b"".join(written), answers, new)
+            entries.append(entry)
+            if former is None and refers and parts.block.body:
+                new[digest] = entry
+        return _PackedBatch(b"".join(written), entries, new)
 
     def _store_here(self, file: OpenWarcFile, packed: _PackedBatch) -> None:
         began = time.perf_counter()
@@ -254,7 +258,7 @@ class WarcWriter:
 
     def _store_batch(self, file: OpenWarcFile, packed: _PackedBatch) -> None:
         file.append_bytes(packed.data)
-        self._unlisted += packed.answers
+        self._unlisted += packed.entries
         if len(self._unlisted) >= LISTED_AT_ONCE or not self._lines:
             file.note_lines(self._list_answers())
         self._remember_bodies(packed.new)
@@ -263,25 +267,15 @@ class WarcWriter:
 
     def _list_answers(self) -> list[str]:
         """The lines of the index that were not made yet."""
-        lines = [cdxj.line_of(entry, request_digest) for entry, request_digest in self._unlisted]
+        lines = list(map(cdxj.line_of, self._unlisted))
         self._lines += lines
         self._unlisted = []
         return lines
 
-    def _find_former(self, parts: ResponseParts, new: Mapping[str, ArchiveEntry]) -> ArchiveEntry | None:
-        """Where the same body was written lately."""
-        if not self._options.revisits or not parts.block.body:
-            return None
-        former = new.get(parts.digest) or self._former.get(parts.digest)
-        if former is None or abs(parts.at - former.at) > REFERS_FOR_S:
-            return None
-        return former
-
     def _remember_bodies(self, new: Mapping[str, ArchiveEntry]) -> None:
-        if self._options.revisits:
-            self._former.update(new)
-            while len(self._former) > MAX_DIGESTS:
-                self._former.popitem(last=False)
+        self._former.update(new)
+        while len(self._former) > MAX_DIGESTS:
+            self._former.popitem(last=False)
 
     def _open_file(self) -> OpenWarcFile:
         name = f"{self._job}/{self._worker}-{self._number + 1:05}{WARC}"

@@ -48,6 +48,7 @@ class ArchiveEntry(Record, frozen=True, kw_only=True, gc=False):
     is_revisit: bool = False  # its body is that of an earlier record, which has the same digest
     rung: str = "http"  # how it was fetched
     flags: tuple[str, ...] = ()  # what fetching found out about the page: ``truncated`` and the like
+    request_digest: str = ""  # of the request's body, which is not kept; empty: it had none
 
 
 class ArchivedPage(Record, frozen=True, kw_only=True):

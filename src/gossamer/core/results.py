@@ -179,7 +179,7 @@ class RawExchange(Record, frozen=True, kw_only=True, gc=False):
         return "<RawExchange of {:,} + {:,} + {:,} bytes>".format(*sizes)
 
 
-class FetchResult(msgspec.Struct, frozen=True, kw_only=True):
+class FetchResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A response as a fetcher returns it; redirects are not followed."""
 
     url: str

@@ -7,9 +7,10 @@ A site is a function from path and headers to an answer. The same function is se
 
 from __future__ import annotations
 
+import gzip
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Literal
 
@@ -34,6 +35,19 @@ class SiteResponse:
 
 App = Callable[[str, Mapping[str, str]], SiteResponse]
 """``app(path, headers)``: the path with its query as it was asked for; names of headers in lower case."""
+
+
+def compress_answers(app: App) -> App:
+    """The same site, whose answers come compressed to whoever takes them so, as most sites' do."""
+
+    def answer(path: str, headers: Mapping[str, str]) -> SiteResponse:
+        plain = app(path, headers)
+        if not plain.body or "gzip" not in headers.get("accept-encoding", ""):
+            return plain
+        more = (("Content-Encoding", "gzip"), ("Vary", "Accept-Encoding"))
+        return replace(plain, body=gzip.compress(plain.body, 1, mtime=0), headers=(*plain.headers, *more))
+
+    return answer
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from html import escape
 from random import Random
 from urllib.parse import parse_qs
 
-from gossamer.testing.answers import SiteResponse
+from gossamer.testing.answers import SiteResponse, compress_answers
 from gossamer.testing.site import serve_until_interrupted
 
 CATEGORIES = ("lamps", "chairs", "tables", "rugs", "clocks")
@@ -348,6 +348,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--count", action="store_true", help="lists say which products of how many they have")
     parser.add_argument("--delay", type=float, default=0.0, help="seconds that every page takes")
     parser.add_argument("--validators", action="store_true", help="ETag, Last-Modified and lastmod")
+    parser.add_argument("--gzip", action="store_true", help="answers are compressed, as most sites' are")
     parser.add_argument("--changed", type=float, default=0.0, help="share of products with other prices")
     given = parser.parse_args(arguments)
     shop = Shop(
@@ -361,7 +362,7 @@ def main(arguments: list[str] | None = None) -> None:
         validators=given.validators,
     )
     shop.change_products(given.changed)
-    serve_until_interrupted(shop, given.port)
+    serve_until_interrupted(compress_answers(shop) if given.gzip else shop, given.port)
 
 
 if __name__ == "__main__":

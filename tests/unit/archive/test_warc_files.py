@@ -202,7 +202,7 @@ def give_back(fetched):
     entry = entry_of_record(record, LOCATION)
     assert entry is not None
     assert entry.at == round(fetched.started_at, 6)
-    assert cdxj.entry_from(cdxj.line_of(entry, ""), "") == (entry, "")
+    assert cdxj.entry_from(cdxj.line_of(entry), "") == entry
     return fetched_of(entry, record, split_block(record.block)[1])
 
 
@@ -526,7 +526,7 @@ async def test_a_large_index_is_searched_in_parts(tmp_path):
     for number in range(9_000):
         url = f"{SITE}/{number * 7919 % 100_003}/" + "x" * (number % 90)
         entries[url] = cdxj.line_of(
-            ArchiveEntry(url=url, at=1e9, status=200, digest="sha1:" + "A" * 32, location=LOCATION), ""
+            ArchiveEntry(url=url, at=1e9, status=200, digest="sha1:" + "A" * 32, location=LOCATION)
         )
     text = "".join(line + "\n" for line in sorted(entries.values())).encode()
     assert len(text) > WHOLE_BYTES + BLOCK_BYTES

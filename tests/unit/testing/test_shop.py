@@ -1,5 +1,6 @@
 """The shop and the truth about it."""
 
+import gzip
 import json
 import re
 import subprocess
@@ -11,6 +12,7 @@ from urllib.request import urlopen
 import pytest
 from lxml import etree, html
 
+from gossamer.testing.answers import compress_answers
 from gossamer.testing.shop import CATEGORIES, Shop
 
 HOST = {"host": "shop.example"}
@@ -154,6 +156,16 @@ def test_a_large_shop_has_an_index_of_sitemaps():
     assert index.tag.endswith("sitemapindex")
     parts = [get(shop, urlsplit(place).path) for place in index.xpath("//*[local-name()='loc']/text()")]
     assert [part.body.count(b"<loc>") for part in parts] == [50_000, 50_000, 1]
+
+
+def test_answers_come_compressed_to_whoever_takes_them_so():
+    shop, path = Shop(3), "/product/G0-000002.html"
+    site = compress_answers(shop)
+    packed = site(path, {"accept-encoding": "br, gzip"})
+    assert dict(packed.headers)["Content-Encoding"] == "gzip"
+    assert gzip.decompress(packed.body) == get(shop, path).body
+    assert site(path, {}) == get(shop, path)
+    assert site("/nothing", {"accept-encoding": "gzip"}).status == 404
 
 
 def test_served_by_a_process_of_its_own():

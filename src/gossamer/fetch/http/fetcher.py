@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from gossamer.core.errors import Fault, FetchError
 from gossamer.core.requests import Request
-from gossamer.core.results import FetchResult, RawExchange
+from gossamer.core.results import FetchResult
 from gossamer.core.routes import DIRECT, Proxy, Route
 from gossamer.fetch.guard import AddressGuard
 from gossamer.fetch.http.connection import HttpConnection
@@ -104,17 +104,17 @@ class HttpFetcher:
                     file.check_disk()
                 raise FetchError(error.fault, f"{origin.host}: {error.detail}") from error
             result = await self._results.read_result(
-                request, answer, address, (started_at, start), session=session, proxy=through
+                *(request, answer, address, (started_at, start)),
+                session=session,
+                proxy=through,
+                head=head if self._options.keeps_exchanges else b"",
             )
             if file is not None and answer.status == 200:
                 result = await self._with_file(result, file)
         except FetchError as error:
             error.rung, error.proxy = self.rung, through
             raise
-        if not self._options.keeps_exchanges:
-            return result
-        raw = RawExchange(request_header=head, response_header=answer.raw_header, body=answer.body)
-        return replace(result, raw=raw)
+        return result
 
     def _open_file(self, request: Request) -> FileBody | None:
         """Where a body goes that is wanted as a file; ``None``: into memory."""

@@ -6,7 +6,7 @@ import asyncio
 
 from gossamer.core.errors import FetchError
 from gossamer.core.requests import Request
-from gossamer.core.results import FetchResult
+from gossamer.core.results import FetchResult, RawExchange
 from gossamer.fetch.http.decode import BodyDecoder
 from gossamer.fetch.http.limits import REDIRECT_BODY_BYTES, HttpOptions
 from gossamer.fetch.http.wire import Headers, WireResponse
@@ -36,8 +36,9 @@ class ResultReader:
         *,
         session: str,
         proxy: str = "",
+        head: bytes = b"",
     ) -> FetchResult:
-        """The result; ``began``: when, by the clock and by the loop."""
+        """The result. ``began``: when, by the clock and by the loop; ``head``: the request's, to be kept."""
         started_at, start = began
         encoding, cookies = _encoding_and_cookies(answer.headers)
         if cookies:
@@ -64,6 +65,9 @@ class ResultReader:
             flags=flags,
             address=address,
             proxy=proxy,
+            raw=RawExchange(request_header=head, response_header=answer.raw_header, body=answer.body)
+            if head
+            else None,
         )
 
     async def _decode_body(
