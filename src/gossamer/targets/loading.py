@@ -17,6 +17,7 @@ from gossamer.core.record import Record
 from gossamer.spiders.spider import Spider
 from gossamer.targets.discovery import CrawlTarget, find_target
 from gossamer.targets.settings import spider_settings
+from gossamer.targets.slips import find_slips
 
 log = logging.getLogger("gossamer.crawl")
 
@@ -66,6 +67,8 @@ def load_target(
     if loaded.settings.processes > 1 and (why := found.spider.find_binding()):
         log.warning("the spider %r is crawled with one process: %s", found.name, why)
         loaded = replace(loaded, settings=loaded.settings.model_copy(update={"processes": 1}))
+    for slip in find_slips(type(found.spider)):
+        log.warning("%s", slip)
     return LoadedTarget(found, loaded)
 
 

@@ -7,12 +7,18 @@ import re
 from gossamer.policy import urls
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_LOOPBACK = re.compile(r"(?:localhost|127(?:\.\d+){3}|\[::1\])(?=[:/?#]|$)", re.IGNORECASE)
 _SLIP = re.compile(r"(https?)(?::/?|//?)(?=[^:/])", re.IGNORECASE)
 
 
 def absolute_url(text: str) -> str:
-    """``shop.example/a`` is meant as ``https://shop.example/a``."""
-    return text if _SCHEME.match(text) else f"https://{text}"
+    """``shop.example/a`` is meant as ``https://shop.example/a``, ``127.0.0.1:8000`` as ``http://...``.
+
+    Few sites on one's own machine have a certificate.
+    """
+    if _SCHEME.match(text):
+        return text
+    return f"http://{text}" if _LOOPBACK.match(text) else f"https://{text}"
 
 
 def mend_scheme(text: str) -> str | None:

@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from importlib.metadata import entry_points
 
 from gossamer.config.settings import Settings
-from gossamer.core.errors import SettingError
+from gossamer.core.errors import SettingError, UsageError
 from gossamer.observe.guarded_sink import GuardedSink
 from gossamer.ports.sink import Sink
 from gossamer.spiders.spider import Spider
@@ -37,7 +37,12 @@ def open_sinks(settings: Settings, is_ready: Callable[[], bool] = lambda: True) 
 
 
 def sinks_of(spider: Spider) -> list[Sink]:
-    """The sinks that a spider brings itself."""
+    """The sinks that a spider brings itself. Raises ``UsageError`` for what is none."""
+    for sink in spider.sinks:
+        if not callable(getattr(sink, "emit", None)):
+            raise UsageError(
+                f"the spider {spider.name!r}: sinks has {sink!r}, and a sink is an object with emit(event)"
+            )
     return [GuardedSink(type(sink).__name__, sink) for sink in spider.sinks]
 
 

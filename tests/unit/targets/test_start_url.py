@@ -15,6 +15,11 @@ from gossamer.targets.start_url import allowed_domain_of, find_start_url, mend_s
         ("https://shop.example:443/", "https://shop.example/", "shop.example"),
         ("http://[::1]:8000/", "http://[::1]:8000/", "[::1]:8000"),
         ("http://www/", "http://www/", "www"),
+        ("127.0.0.1:8085", "http://127.0.0.1:8085/", "127.0.0.1:8085"),
+        ("LocalHost/a", "http://localhost/a", "localhost"),
+        ("[::1]:8000", "http://[::1]:8000/", "[::1]:8000"),
+        ("localhost.example", "https://localhost.example/", "localhost.example"),
+        ("127.0.0.1.example", "https://127.0.0.1.example/", "127.0.0.1.example"),
     ],
 )
 def test_a_site(text, url, domain):

@@ -8,11 +8,11 @@ from gossamer import Spider
 from gossamer.cluster.running import make_supervisor
 from gossamer.cluster.worker_process import WorkerProcess
 from gossamer.config.settings import Settings
-from gossamer.core.errors import SettingError
+from gossamer.core.errors import SettingError, UsageError
 from gossamer.core.events import NoticeEvent
 from gossamer.crawl.run import crawl
 from gossamer.wiring.backends import open_backends
-from gossamer.wiring.sinks import open_sinks
+from gossamer.wiring.sinks import open_sinks, sinks_of
 from kit.distributions import make_distribution
 from kit.recording_sink import ENTRY, OPENED
 
@@ -116,3 +116,9 @@ async def test_a_supervisor_has_its_sinks(install, redis_url, tmp_path):
         make_supervisor(own, backends, None, "me", sinks)._parts.sink.emit(NOTICE)
     await backends.close()
     assert OPENED[0].events == [NOTICE]
+
+
+def test_what_is_no_sink_of_a_spider_is_named():
+    spider = type("Shop", (Spider,), {"name": "shop", "sinks": [5]})()
+    with pytest.raises(UsageError, match=r"the spider 'shop': sinks has 5, and a sink is"):
+        sinks_of(spider)
