@@ -17,10 +17,10 @@ def has_known_form(text: str, status: int, names: tuple[str, ...], values: tuple
     form = _forms.get((status, names))
     if form is None or form % values != text or not text.isascii():
         return False
-    said = "".join(values)
-    if "\r" in said or "\n" in said:
+    said = "\n".join(("", *values, ""))
+    if said.count("\n") > len(values) + 1 or "\r" in said:  # it is in a value
         return False
-    return not (":  " in text or ": \t" in text or " \r" in text or "\t\r" in text)  # values without margins
+    return not ("\n " in said or "\n\t" in said or " \n" in said or "\t\n" in said)  # values without margins
 
 
 def learn_form(text: str, status: int, names: tuple[str, ...], values: tuple[str, ...]) -> None:

@@ -106,7 +106,7 @@ def _read_block(fetched: FetchResult, *, hides: bool, is_chunked: bool) -> HttpB
 
 @lru_cache(1000)
 def _traits_of(names: tuple[str, ...]) -> _Traits:
-    """The answers of a site have few different ones."""
+    """What these names tell; remembered, since the answers of a site share few sets of names."""
     return _Traits(any(map(_is_secret_answer, names)), "transfer-encoding" in names)
 
 
@@ -183,7 +183,7 @@ def read_header(header: bytes, *, is_remade: bool = False) -> tuple[int, Headers
 
 def content_of(headers: Headers) -> BodyContent:
     """What a header says of its body."""
-    fields = dict(headers)
+    fields = dict(reversed(headers))  # the first one of several counts, as for whoever reads the page
     return _content_of(fields.get("content-type", ""), fields.get("content-encoding", ""))
 
 
@@ -191,7 +191,8 @@ def content_of(headers: Headers) -> BodyContent:
 def _content_of(kind: str, encoding: str) -> BodyContent:
     is_packed = kind.startswith(PACKED_TYPES) and not kind.startswith("image/svg")
     is_encoded = encoding.strip().lower() not in ("", "identity")
-    return BodyContent(kind.partition(";")[0].strip().lower(), is_packed or is_encoded)
+    media_type = kind.partition(";")[0].strip().lower()
+    return BodyContent(media_type.encode("utf-8", "replace").decode(), is_packed or is_encoded)
 
 
 def split_block(block: bytes) -> tuple[bytes, bytes]:

@@ -130,7 +130,7 @@ def info_record(name: str, software: str, job: str, record_id: str) -> bytes:
 def exchange_records(
     parts: ResponseParts, former: ArchiveEntry | None, ids: RecordCounter, *, keeps_credentials: bool
 ) -> tuple[bytes, bytes]:
-    """The records of a request and of its answer; of a body that a former one has only the header."""
+    """The records of a request and of its answer: only its header, where a former record has the body."""
     request, fetched, block = parts.request, parts.fetched, parts.block
     response_id = ids.make_id()
     address = f"WARC-IP-Address: {fetched.address}\r\n" if fetched.address else ""
@@ -247,7 +247,7 @@ def new_entry(parts: ResponseParts, location: ArchiveLocation, *, is_revisit: bo
         is_revisit=is_revisit,
         rung=fetched.rung,
         flags=fetched.flags,
-        request_digest=request_digest_of(request.body) if request.body else "",
+        request_digest=request_digest_of(request.body),
     )
 
 

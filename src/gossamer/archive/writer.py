@@ -41,8 +41,10 @@ MAX_DIGESTS = 100_000
 PACKED_HERE_BYTES = 512 * 1024
 """So much is packed at once, in about 2 ms: a thread would fight for the interpreter for longer than that."""
 LISTED_AT_ONCE = 32
-"""Answers whose lines of the index are made together, but for the first: most commits are of a few, which
-would cost twice as much. Whoever looks for a page meanwhile reads up to so many records."""
+"""Answers whose lines of the index are made together, but for the first: by themselves, the few of most
+commits would cost twice as much. Whoever looks for a page meanwhile reads up to so many records."""
+LISTED_BYTES = 1024 * 1024
+"""So much is written without a line at most, and what the last commit brought."""
 SLOW_S = 0.02
 """A disk that takes longer for that is written to in a thread from then on, until the next file."""
 REFERS_FOR_S = 86_400.0
@@ -59,7 +61,7 @@ class ArchiveOptions(Record, frozen=True, kw_only=True):
     publishes_turns: bool = False  # whether ``flush`` makes a file of what was written
 
 
-class _Waiting(Record, frozen=True, gc=False):
+class _Waiting(Record, frozen=True):
     request: Request
     fetched: FetchResult
     place: asyncio.Future[str] | None = None  # None: nobody waits for it
@@ -95,7 +97,7 @@ class WarcWriter:
         self._file: OpenWarcFile | None = None
         self._name = ""
         self._lines: list[str] = []  # of the index of the file
-        self._unlisted: list[ArchiveEntry] = []  # what is in the file behind these lines
+        self._unlisted: list[ArchiveEntry] = []  # what is in the file, and not yet in its lines
         self._former: OrderedDict[str, ArchiveEntry] = OrderedDict()
         self._waiting: list[_Waiting] = []
         self._writing: asyncio.Task[None] | None = None
@@ -137,6 +139,8 @@ class WarcWriter:
             await self._finish_all()
 
     async def _finish_all(self) -> None:
+        if self._writing is not None:  # nobody waits for it any more
+            await asyncio.wait({self._writing})
         self._finish_file()
         if self._publishing is not None:
             await asyncio.wait({self._publishing})
@@ -259,7 +263,9 @@ class WarcWriter:
     def _store_batch(self, file: OpenWarcFile, packed: _PackedBatch) -> None:
         file.append_bytes(packed.data)
         self._unlisted += packed.entries
-        if len(self._unlisted) >= LISTED_AT_ONCE or not self._lines:
+        offset = self._unlisted[0].location.offset
+        is_much = len(self._unlisted) >= LISTED_AT_ONCE or file.size - offset >= LISTED_BYTES
+        if is_much or not self._lines:
             file.note_lines(self._list_answers())
         self._remember_bodies(packed.new)
         if self._options.is_synced and self._is_full():

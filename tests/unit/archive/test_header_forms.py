@@ -83,6 +83,9 @@ def test_a_form_is_known_by_its_status_and_its_names_and_whatever_the_values_are
     assert not has_known_form(header.format("c", "d"), 200, names, ("c", "D"))
     assert not has_known_form(header.format("c", "d"), 404, names, ("c", "d"))
     assert not has_known_form(header.format("c", "d").lower(), 200, names, ("c", "d"))
+    assert has_known_form(header.format("", "d"), 200, names, ("", "d"))
+    learn_form("HTTP/1.1 200 \r\nx-a: b\r\n\r\n", 200, ("x-a",), ("b",))
+    assert has_known_form("HTTP/1.1 200 \r\nx-a: \r\n\r\n", 200, ("x-a",), ("",))
 
 
 def test_forms_take_no_more_memory_than_they_may(monkeypatch):

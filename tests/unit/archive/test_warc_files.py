@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import gzip
+import importlib.util
+import json
 import os
+import sys
+import threading
 import zlib
 from contextlib import suppress
 from pathlib import Path
@@ -19,12 +24,19 @@ from warcio.archiveiterator import ArchiveIterator
 from gossamer.archive import cdxj, open_file
 from gossamer.archive import writer as writer_module
 from gossamer.archive.depot import ArchiveDepot, delete_files
-from gossamer.archive.http_block import split_block
+from gossamer.archive.http_block import content_of, split_block
 from gossamer.archive.index import BLOCK_BYTES, WHOLE_BYTES, CdxjIndex
 from gossamer.archive.packing import pack_record, store_record
 from gossamer.archive.reader import WarcReader, has_answers
 from gossamer.archive.scanning import scan_file
-from gossamer.archive.warc import RecordCounter, exchange_records, fetched_of, parts_of, read_record
+from gossamer.archive.warc import (
+    RecordCounter,
+    digest_of,
+    exchange_records,
+    fetched_of,
+    parts_of,
+    read_record,
+)
 from gossamer.archive.warc import entry_of as entry_of_record
 from gossamer.archive.writer import ArchiveOptions, WarcWriter
 from gossamer.blobs.folder import FolderBlobStore
@@ -239,6 +251,108 @@ def test_what_is_packed_is_read_without_what_was_packed_before(records):
         expand = zlib.decompressobj(zlib.MAX_WBITS | 16)
         assert expand.decompress(store_record(record) if is_stored else pack_record(record)) == record
         assert (expand.eof, expand.unused_data) == (True, b"")
+
+
+def test_without_the_quick_compressor_records_are_packed_all_the_same(monkeypatch):
+    """There is none for every kind of machine."""
+    monkeypatch.setitem(sys.modules, "isal", None)
+    spec = importlib.util.find_spec("gossamer.archive.packing")
+    plain_packing = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(plain_packing)
+    assert plain_packing.deflate is zlib
+    data = b"<p>text</p>" * 10_000
+    packed = plain_packing.pack_record(data)
+    assert len(packed) < len(data) / 20
+    assert gzip.decompress(packed) == data == gzip.decompress(plain_packing.store_record(data))
+
+
+def test_of_repeated_fields_the_first_one_counts_as_for_the_page(tmp_path):
+    kinds = (("content-type", "text/html"), ("content-type", "image/png"))
+    assert content_of(kinds) == ("text/html", False)
+    assert content_of((("content-encoding", "gzip"), ("content-encoding", "identity"))) == ("", True)
+
+
+async def test_a_media_type_that_is_no_text_harms_no_other_page(tmp_path):
+    """Lines of the index are made later: one that cannot be made would stop all that come after it."""
+    writer = make_writer(tmp_path)
+    odd = make_answer(PAGE, headers=(("content-type", "text/\udc80"),))
+    places = [await writer.write_exchange(Request(PAGE), odd)]
+    for number in range(40):
+        url = f"{SITE}/{number}"
+        places.append(await writer.write_exchange(Request(url), make_answer(url, b"%d" % number)))
+    await writer.close()
+    assert len([entry async for entry in make_reader(tmp_path).list_pages(JOB)]) == 41
+    assert (await make_reader(tmp_path).read_page(places[0])).fetched.headers == odd.headers
+
+
+async def test_an_archive_of_an_older_version_is_read(tmp_path):
+    """Its records and its index name fingerprints, which nothing reads."""
+    header = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
+    record = (
+        b"WARC/1.1\r\nWARC-Type: response\r\nWARC-Record-ID: <urn:uuid:1>\r\n"
+        b"WARC-Date: 2026-01-02T03:04:05.250000Z\r\nWARC-Target-URI: %b\r\nWARC-Payload-Digest: %b\r\n"
+        b"Gossamer-Rung: http\r\nGossamer-Fingerprint: -5\r\nContent-Length: %d\r\n\r\n%bold\r\n\r\n"
+    ) % (PAGE.encode(), digest_of(b"old").encode(), len(header) + 3, header)
+    packed, folder = pack_record(record), tmp_path / JOB
+    line = {"url": PAGE, "mime": "text/html", "status": "200", "digest": digest_of(b"old"), "offset": "0"}
+    line |= {"length": str(len(packed)), "filename": "0123456789ab-00001.warc.gz"}
+    line |= {"gossamer": {"at": 1767323045.25, "fp": -5, "rung": "http"}}
+    folder.mkdir()
+    (folder / "0123456789ab-00001.warc.gz").write_bytes(packed)
+    for has_index in (False, True):
+        if has_index:
+            text = f"{cdxj.key_of(PAGE)} 20260102030405 {json.dumps(line)}\n"
+            (folder / "0123456789ab-00001.cdxj").write_text(text)
+        entry = await make_reader(tmp_path).find_page(JOB, PAGE)
+        assert (entry.at, entry.status, entry.content_type) == (1767323045.25, 200, "text/html")
+        assert (await make_reader(tmp_path).read_page(entry.location.text)).fetched.body == b"old"
+
+
+async def test_a_disk_that_is_full_for_long_keeps_no_page_in_memory(tmp_path, monkeypatch):
+    def refuse(file, data, offset):
+        raise OSError(28, "No space left on device")
+
+    writer = make_writer(tmp_path)
+    await writer.write_exchange(Request(PAGE), make_answer())
+    monkeypatch.setattr(open_file.os, "pwrite", refuse)
+    for _ in range(20):
+        with suppress(StorageError):
+            await writer.write_exchange(Request(PAGE), make_answer())
+    gc.collect()
+    assert len([one for one in gc.get_objects() if isinstance(one, asyncio.Future) and one.done()]) < 5
+
+
+async def test_a_close_that_is_broken_off_leaves_no_answer_without_its_line(tmp_path, monkeypatch):
+    """What a thread is writing then is in the file, and belongs in its index."""
+    writer = make_writer(tmp_path, is_synced=True)
+    await writer.write_exchange(Request(PAGE), make_answer())
+    real, begun, may_go_on = open_file.OpenWarcFile.append_bytes, threading.Event(), threading.Event()
+
+    def append_bytes(file, data):
+        begun.set()
+        may_go_on.wait(10)
+        real(file, data)
+
+    monkeypatch.setattr(open_file.OpenWarcFile, "append_bytes", append_bytes)
+    writer.queue_exchange(Request(f"{SITE}/2"), make_answer(f"{SITE}/2", b"later"))
+    closing = asyncio.create_task(writer.close())
+    await asyncio.to_thread(begun.wait, 10)
+    closing.cancel()
+    await asyncio.sleep(0)
+    may_go_on.set()
+    with suppress(asyncio.CancelledError):
+        await closing
+    (index,) = tmp_path.glob("*/*.cdxj")
+    assert index.read_bytes().count(b"\n") == 2
+
+
+async def test_large_answers_are_noted_soon(tmp_path):
+    writer = make_writer(tmp_path, revisits=False)
+    for number in range(6):
+        url = f"{SITE}/{number}"
+        await writer.write_exchange(Request(url), make_answer(url, os.urandom(400_000)))
+    (notes,) = tmp_path.glob("*/*.lines")
+    assert notes.read_bytes().count(b"\n") == 4, "the first one, and three of 1.2 MB"
 
 
 @pytest.mark.parametrize("is_raw", [False, True])
