@@ -21,6 +21,8 @@ from typing import Any
 from gossamer.core.errors import SelectorError, UsageError
 
 _PACKAGE = str(Path(__file__).parents[1])
+_REQUEST_IS_SET = "immutable type: 'Request'"
+"""What an assignment to an attribute of a request raises."""
 
 GRACE_S = 1.0
 """Seconds for which code that was told to end may still wait, to close what it has opened."""
@@ -141,7 +143,10 @@ def traceback_text(error: BaseException, caller: str) -> str:
         told.stack = traceback.StackSummary.from_list(
             [frame for frame in told.stack if not frame.filename.startswith(_PACKAGE)]
         )
-    return "".join(told.format())
+    text = "".join(told.format())
+    if isinstance(error, AttributeError) and str(error) == _REQUEST_IS_SET:
+        return f"{text.rstrip()}: a request cannot be changed; make another one: request.replace(url=...)\n"
+    return text
 
 
 def describe_line(owner: object, error: BaseException) -> str:

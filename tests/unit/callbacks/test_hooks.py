@@ -170,6 +170,17 @@ def test_neither_does_a_hook_that_raises_later() -> None:
     assert "topsecret" not in error.detail.replace('"topsecret"', "")
 
 
+def test_a_request_that_is_assigned_to_is_told_how_another_is_made() -> None:
+    def move(request: Request) -> None:
+        request.url = "http://shop.example/other"
+
+    _, error = failure_of(move)
+    assert error_headline(error.detail) == (
+        "AttributeError: immutable type: 'Request': a request cannot be changed; "
+        "make another one: request.replace(url=...)"
+    )
+
+
 @pytest.mark.parametrize("junk", [5, None])
 def test_a_hook_that_raises_may_have_put_anything_into_a_request(junk: Any) -> None:
     def fail(request: Request) -> None:
