@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.sync_api import Browser, expect
 
@@ -146,6 +148,16 @@ def test_what_the_site_announces_stands_beside_what_is_there(visitor: Visitor) -
     expect(listed).to_contain_text("products")
     expect(listed).to_contain_text("640,632 of 912,400")
     expect(visitor.go("/jobs/docs-31").locator("#h-listed")).to_have_count(0)
+
+
+def test_what_the_spider_counts_itself_is_shown(visitor: Visitor) -> None:
+    rows = visitor.go("/jobs/shops-7").locator("section[aria-labelledby=h-counted] li")
+    expect(rows).to_have_count(3)
+    expect(rows.nth(0)).to_have_text(re.compile("sold out *18,204"))
+    expect(rows.nth(1)).to_have_text(re.compile("dearest *4,999.5"))
+    expect(rows.nth(2)).to_contain_text("<b>of a stranger</b>")
+    assert visitor.spilled() == []
+    expect(visitor.go("/jobs/docs-31").locator("#h-counted")).to_have_count(0)
 
 
 def test_what_the_stream_tells_is_shown_and_can_be_held(visitor: Visitor, canned: CannedServer) -> None:

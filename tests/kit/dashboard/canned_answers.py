@@ -287,6 +287,9 @@ def job(number: str) -> dict[str, Any] | None:
             ["within 1 h", 353_655],
             ["later", 26_642],
         ],
+        "stats": {"sold out": 18_204, "dearest": 4_999.5, "<b>of a stranger</b>" + "-long" * 20: 1}
+        if number == "shops-7"
+        else {},
         "budgets": [
             {
                 "name": "Pages",
