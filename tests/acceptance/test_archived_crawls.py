@@ -21,15 +21,15 @@ from kit.shop_spider import SPIDER
 FAST = ("--delay", "0", "--per-host", "8", "--archive", "--processes", "2", "-s", "retry_backoff=0.1")
 
 
-def archived_in(data: Path) -> dict[int, tuple[str, int, int]]:
-    """What an archive has: URL, status and size of the body by fingerprint."""
+def archived_in(data: Path) -> dict[str, tuple[int, int]]:
+    """What an archive has: status and size of the body by URL."""
 
-    async def read() -> dict[int, tuple[str, int, int]]:
+    async def read() -> dict[str, tuple[int, int]]:
         reader, found = WarcReader(FolderBlobStore(data / "archive")), {}
         for folder in (data / "archive").iterdir():
             async for entry in reader.list_pages(folder.name):
                 page = (await reader.read_page(entry.location.text)).fetched
-                found[entry.fingerprint] = (page.url, page.status, len(page.body))
+                found[page.url] = (page.status, len(page.body))
         return found
 
     return asyncio.run(read())
@@ -49,15 +49,15 @@ def test_every_page_of_a_killed_and_resumed_crawl_is_in_the_archive(tmp_path: Pa
         process.wait(30)
         result = crawl(spider, "--data", data, *FAST)
         job = result["job"]
-    pages = rows(data, "select fingerprint, url, status, size_bytes from page")
+    pages = rows(data, "select url, status, size_bytes from page")
     archived = archived_in(data)
     assert len(pages) == result["pages"] > 150
-    for fingerprint, *page in pages:
-        assert archived[fingerprint] == tuple(page)
+    for url, *page in pages:
+        assert archived[url] == tuple(page)
     assert not list((data / "archive").glob("*/*.open")), "what the killed processes left is finished"
-    said = gossamer(f"explain {pages[-1][1]} --data {data}", cwd=tmp_path).stdout
+    said = gossamer(f"explain {pages[-1][0]} --data {data}", cwd=tmp_path).stdout
     assert f"archived at {job}-" in " ".join(said.split())
-    asked = json.loads(gossamer(f"explain {pages[-1][1]} --data {data} --json", cwd=tmp_path).stdout)
+    asked = json.loads(gossamer(f"explain {pages[-1][0]} --data {data} --json", cwd=tmp_path).stdout)
     assert asked["archived"].startswith(f"{job}-")
 
 
