@@ -262,6 +262,7 @@ def test_what_is_done_in_slices_says_how_far_it_has_got(visitor: Visitor, canned
     )
     page = visitor.go("/jobs/shops-7/dead")
     page.get_by_role("button", name="Pick all 1,312 that match").click()
+    expect(page.get_by_role("button", name="Retry 1,312")).to_be_enabled()
     page.keyboard.press("r")
     page.get_by_role("dialog").get_by_role("button", name="Retry 1,312 now").click()
     expect(page.locator(".toast")).to_contain_text("500 of 1,312 so far")
