@@ -64,7 +64,7 @@ class ArchiveDepot:
 
     async def publish_file(self, file: OpenWarcFile, name: str, lines: Sequence[str]) -> None:
         """Put a finished file with its index where it stays. Raises ``StorageError``; then call it again."""
-        index = "".join([line + "\n" for line in sorted(lines)]).encode()
+        index = "\n".join([*sorted(lines), ""]).encode()
         await self._blobs.put_bytes(name.removesuffix(WARC) + INDEX, index)
         if not self._is_final:
             await self._blobs.put_file(name, file.path)

@@ -57,7 +57,7 @@ class OpenWarcFile:
             if self._notes < 0:
                 kind = os.O_CREAT | os.O_TRUNC | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC
                 self._notes = os.open(notes_of(self.path), kind, 0o644)
-            data = "".join([line + "\n" for line in lines]).encode()
+            data = "\n".join([*lines, ""]).encode()
             self._is_noted = os.write(self._notes, data) == len(data)
         except OSError:
             self._is_noted = False  # who reads the notes reads on behind the last one

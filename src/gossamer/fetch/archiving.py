@@ -38,15 +38,13 @@ class ArchivingFetcher:
     async def fetch(self, request: Request, route: Route = DIRECT) -> FetchResult:
         """See :class:`~gossamer.ports.fetcher.Fetcher`. Raises ``StorageError``, too."""
         fetched = await self._fetcher.fetch(request, route)
-        place = ""
-        if fetched.saved is not None:  # it has a place of its own
-            return replace(fetched, raw=None)
-        if self._keeps_robots or not _is_robots(request.url):
-            if self._says_places:
-                place = await self._writer.write_exchange(request, fetched)
-            else:
-                self._writer.queue_exchange(request, fetched)
-        return replace(fetched, archived=place, raw=None)
+        is_kept = fetched.saved is None and (self._keeps_robots or not _is_robots(request.url))
+        if is_kept and self._says_places:
+            place = await self._writer.write_exchange(request, fetched)
+            return replace(fetched, archived=place, raw=None)
+        if is_kept:  # a body in a file has a place of its own
+            self._writer.queue_exchange(request, fetched)
+        return replace(fetched, archived="", raw=None)
 
     async def close(self) -> None:
         """Let go of connections; the archive is closed by whoever opened it."""
