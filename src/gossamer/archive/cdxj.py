@@ -15,7 +15,7 @@ from msgspec import UNSET, UnsetType
 from gossamer.core.archive import ArchiveEntry, ArchiveLocation
 from gossamer.core.record import Record
 from gossamer.policy.url_parser import head_of
-from gossamer.policy.urls import parse_origin
+from gossamer.policy.urls import UrlOrigin, parse_origin
 
 _encode = msgspec.json.Encoder().encode
 _NO_SIGNS = str.maketrans("", "", "-:T")
@@ -48,7 +48,7 @@ class _Fields(Record, frozen=True, kw_only=True, gc=False):
 
 def key_of(url: str) -> str:
     """The key under which a URL is found."""
-    host, cut = _host_of(head_of(url)) or _read_host(url)
+    host, cut = _host_of(head_of(url)) or _turn_host(parse_origin(url))
     path, _, query = url[cut:].partition("?")
     path = path.lower().rstrip("/") or "/"
     if query:
@@ -59,11 +59,11 @@ def key_of(url: str) -> str:
 @lru_cache(1000)
 def _host_of(head: str) -> tuple[str, int] | None:
     """A host with its names turned round, and how long it is in the URL; ``None``: this is not all of it."""
-    return _read_host(head) if parse_origin(head).hostname else None
+    origin = parse_origin(head)
+    return _turn_host(origin) if origin.hostname else None
 
 
-def _read_host(url: str) -> tuple[str, int]:
-    origin = parse_origin(url)
+def _turn_host(origin: UrlOrigin) -> tuple[str, int]:
     host = origin.hostname.removeprefix("www.")
     is_address = host.startswith("[") or host.replace(".", "").isdigit()
     turned = host if is_address else ",".join(reversed(host.split(".")))

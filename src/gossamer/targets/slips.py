@@ -27,12 +27,12 @@ def find_slips(spider_class: type[Spider]) -> list[str]:
     read = {name for value in own.values() for name in _names_in(value)}
     known = [name for name, value in vars(Spider).items() if not name.startswith("_") and not callable(value)]
     settings = [name for name in setting_fields() if "." not in name]
+    free = [name for name in (*known, *settings) if name not in own]
     slips = []
     for name, value in own.items():
         is_plain = not (name.startswith("_") or callable(value) or isinstance(value, property))
         if not is_plain or name in read or name in settings or hasattr(Spider, name):
             continue
-        free = [one for one in (*known, *settings) if one not in own]
         meant = SCRAPY_NAMES.get(name) or next(iter(difflib.get_close_matches(name, free, 1, NEAR)), "")
         if meant and meant not in own:
             slips.append(f"the spider {spider_class.name!r} has an attribute {name}: is {meant} meant?")

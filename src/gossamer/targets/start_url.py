@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 from gossamer.policy import urls
+from gossamer.policy.origins import is_loopback
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
-_LOOPBACK = re.compile(r"(?:localhost|127(?:\.\d+){3}|\[::1\])(?=[:/?#]|$)", re.IGNORECASE)
 _SLIP = re.compile(r"(https?)(?::/?|//?)(?=[^:/])", re.IGNORECASE)
 
 
@@ -18,7 +18,8 @@ def absolute_url(text: str) -> str:
     """
     if _SCHEME.match(text):
         return text
-    return f"http://{text}" if _LOOPBACK.match(text) else f"https://{text}"
+    plain = f"http://{text}"
+    return plain if is_loopback(urls.hostname_of(plain)) else f"https://{text}"
 
 
 def mend_scheme(text: str) -> str | None:

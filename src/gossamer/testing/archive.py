@@ -94,11 +94,11 @@ class MemoryArchiveWriter:
             at=fetched.started_at,
             status=fetched.status,
             content_type=fetched.header("content-type").partition(";")[0].strip(),
-            digest=_digest_of(sent),
+            digest=digest_of(sent),
             location=location,
             rung=fetched.rung,
             flags=fetched.flags,
-            request_digest=_digest_of(request.body) if request.body else "",
+            request_digest=digest_of(request.body) if request.body else "",
         )
         key = _key_of(request.url, request.method, request.body)
         self._unflushed.append((key, ArchivedPage(entry=entry, fetched=_as_archived(fetched, entry))))
@@ -136,5 +136,6 @@ def _as_archived(fetched: FetchResult, entry: ArchiveEntry) -> FetchResult:
     return replace(plain, archived=entry.location.text)
 
 
-def _digest_of(data: bytes) -> str:
+def digest_of(data: bytes) -> str:
+    """``sha1:BASE32``, by the libraries' own means."""
     return f"sha1:{base64.b32encode(hashlib.sha1(data, usedforsecurity=False).digest()).decode()}"

@@ -6,12 +6,10 @@ async context manager that gives an :class:`~gossamer.testing.contracts.archive_
 
 from __future__ import annotations
 
-from base64 import b32encode
-from hashlib import sha1
-
 from gossamer.core.archive import ArchiveEntry
 from gossamer.core.errors import ArchiveDamagedError, BlobMissingError
 from gossamer.core.requests import Request
+from gossamer.testing.archive import digest_of
 from gossamer.testing.clock import EPOCH
 from gossamer.testing.contracts.archive_harness import JOB, PAGE, SITE, ArchiveSubject, make_answer, plain
 from gossamer.testing.contracts.suite import ContractSuite, Make, assert_equal, assert_holds
@@ -80,7 +78,7 @@ async def requests_with_bodies_are_told_apart(s: ArchiveSubject) -> None:
         assert isinstance(entry, ArchiveEntry), f"{method} {body!r} is found"
         page = await s.reader.read_page(entry.location.text)
         assert_equal((page.fetched.body, entry.method), (b"answer %d" % number, method), "its own answer")
-        digest = f"sha1:{b32encode(sha1(body, usedforsecurity=False).digest()).decode()}" if body else ""
+        digest = digest_of(body) if body else ""
         assert_equal((entry.request_digest, page.entry.request_digest), (digest, digest), "of what was asked")
     assert_equal(await s.reader.find_page(JOB, PAGE, "POST", b"q=3"), None, "nobody asked that")
 
