@@ -117,3 +117,13 @@ def test_requests_of_a_spider_keep_their_priority_across_hosts() -> None:
         return [url for _, url in kit.site.log]
 
     assert virtually(order)[0].endswith("high0")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(60)
+async def test_a_delay_that_is_shorter_than_a_start_takes(tmp_path: Path) -> None:
+    """Bug it would catch: a lease that is a tenth of a millisecond late is given back, and so is each one."""
+    async with serve(Shop(8, per_page=4, related=0)) as site:
+        result = await crawl(site.url, data=str(tmp_path), delay=0.001, per_host=8)
+    assert (result.finish_reason, result.dead) == ("finished", 0)
+    assert result.pages == 19, "home, list and product pages: all of them"

@@ -33,8 +33,10 @@ CATCH_UP_SHARE, KEPT_SHARE = 0.05, 0.95
 """What of a delay may be caught up, and what of it always lies between two starts."""
 LATE_SHARE = 0.1
 """A lease that is not started within this share of its host's delay is given back."""
+LATE_LEAST_S = 0.02
+"""... but never sooner than this: a worker that is busy with other pages begins none more exactly."""
 LATE_FLOOR_S = 0.25
-"""... but never sooner than this where nothing is crowded by it."""
+"""... nor than this where nothing is crowded by it."""
 SLOW_DOWN = 2.0
 """By how much a host that throttles is asked more slowly."""
 SPEED_UP_STEPS = 64
@@ -215,11 +217,9 @@ def start_by(host: HostState, rules: FrontierRules, now: float) -> float:
     if host.is_free:
         return now + UNBOUNDED
     delay_s = delay_in_force(host, rules)
-    slack_s = delay_s * LATE_SHARE
-    if (
-        delay_s <= 0 or slots_of(host, rules) == 1 or delay_s <= host.pace_s
-    ):  # a pace is found by trying, not asked for
-        slack_s = max(LATE_FLOOR_S, slack_s)
+    is_found = delay_s <= host.pace_s  # by trying: nobody asked for it
+    is_alone = delay_s <= 0 or slots_of(host, rules) == 1 or is_found
+    slack_s = max(LATE_FLOOR_S if is_alone else LATE_LEAST_S, delay_s * LATE_SHARE)
     return _turn_start(host, delay_s, now) + slack_s
 
 

@@ -27,7 +27,8 @@ FORGETS_S = 1.0
 """Seconds of acknowledged history that a killed Redis may lose, since it syncs every second."""
 STALL_S = 3.0
 """Shorter than the time after which a worker counts as dead."""
-STEAL_S = 2.0
+STEAL_S, MOST_STEAL_S = 2.0, 6.0
+"""Seconds for which new messages are taken away; the second where none has come by then."""
 QUEUES = ("gossamer.default.http", "gossamer.default.seed")
 """Where shifts are asked for."""
 LOOK_S = 0.01
@@ -113,31 +114,36 @@ def restart_postgres(fleet: Fleet, chance: Random) -> Deed:
 
 def delete_messages(fleet: Fleet, chance: Random) -> Deed:
     """Every message in the broker, and for some seconds those that come and do not go to a worker."""
-    at, until = time.time(), time.monotonic() + STEAL_S
-    url = fleet.servers.broker_url
-    count = _rob_rabbit(url, until) if url.startswith("amqp") else _rob_redis(url, until)
+    at, url = time.time(), fleet.servers.broker_url
+    count = _rob_rabbit(url) if url.startswith("amqp") else _rob_redis(url)
     return Deed(at, f"deleted {count} messages", messages=count)
 
 
-def _rob_redis(url: str, until: float) -> int:
+def _left_to_rob(began: float, deleted: int) -> float:
+    """How many seconds are left of a deed that began at `began`; none when it is done."""
+    left = began + (STEAL_S if deleted else MOST_STEAL_S) - time.monotonic()
+    return left if left > 0.01 else 0.0
+
+
+def _rob_redis(url: str) -> int:
     """Queues are lists; what is delivered and not acknowledged stands in `unacked*`. Bindings stay.
 
     Who has waited longest at a list is served first, so a new message comes here before it comes to a worker.
     """
-    deleted = 0
+    began, deleted = time.monotonic(), 0
     with redis.Redis.from_url(url, socket_timeout=60) as client:
         for key in client.scan_iter():
             if client.type(key) == b"list" or key.startswith(b"unacked"):
                 deleted += client.llen(key) if client.type(key) == b"list" else 1
                 client.delete(key)
-        while (left := until - time.monotonic()) > 0.01:
+        while left := _left_to_rob(began, deleted):
             deleted += client.blpop(QUEUES, timeout=left) is not None
     return deleted
 
 
-def _rob_rabbit(url: str, until: float) -> int:
+def _rob_rabbit(url: str) -> int:
     """A consumer beside the workers gets its share of the new ones."""
-    taken: list[Message] = []
+    began, taken = time.monotonic(), list[Message]()
 
     def take(message: Message) -> None:
         message.ack()
@@ -147,7 +153,7 @@ def _rob_rabbit(url: str, until: float) -> int:
         queues = [Queue(name, channel=connection.default_channel, no_declare=True) for name in QUEUES]
         deleted = sum(queue.purge() or 0 for queue in queues)
         with Consumer(connection.default_channel, queues, on_message=take):
-            while (left := until - time.monotonic()) > 0.01:
+            while left := _left_to_rob(began, deleted + len(taken)):
                 with contextlib.suppress(TimeoutError):
                     connection.drain_events(timeout=left)
     return deleted + len(taken)

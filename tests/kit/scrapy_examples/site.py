@@ -102,7 +102,7 @@ def _answer_shop(path: str, query: dict[str, list[str]], headers: Mapping[str, s
         case "prices.csv":
             return Answer(200, "text/csv", b"1;silk;2.50\n2;'wool; red';3\n3;linen;\n")
         case "hop":
-            return Answer(number, headers={"Location": "/tell?hopped=1"})
+            return Answer(number, headers={"Location": f"/tell?hopped={number}"})
         case "away":
             return Answer(302, headers={"Location": "http://elsewhere.example/tell"})
         case "round":

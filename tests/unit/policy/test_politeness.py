@@ -58,6 +58,8 @@ def test_a_late_lease_has_a_floor_and_a_share():
     assert p.start_by(HostState(crawl_delay_s=10.0), alone, T) == T + 1.0
     assert p.start_by(HostState(), PACED, T) == T + 0.2, "another slot's turn follows"
     assert p.start_by(HostState(), FrontierRules(delay_s=0.0, per_host=9), T) == T + 0.25
+    quick = FrontierRules(delay_s=0.001, per_host=9)
+    assert p.start_by(HostState(), quick, T) == T + 0.02, "no worker starts within a tenth of a millisecond"
     paced = HostState(pace_s=0.002)
     assert p.start_by(paced, FrontierRules(delay_s=0.0, per_host=9), T) == T + 0.25, (
         "or nothing would ever start in time"

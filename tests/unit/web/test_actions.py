@@ -138,7 +138,7 @@ async def test_a_job_is_cancelled_unless_that_is_undone(web, monkeypatch):
     await undo(web, done["action"])
     assert (await frontier.read_stats()).state is JobState.RUNNING
     clock.advance(1)
-    await waiting
+    await asyncio.gather(*tasks)  # the one that waited, and the one that starts a process
     assert (await frontier.read_stats()).state is JobState.RUNNING, "it was undone"
     assert set(started) == {job.id}, "a process takes it up again"
 

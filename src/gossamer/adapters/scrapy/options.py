@@ -41,7 +41,7 @@ class RequestOptions:
             if b"Cookie" not in given.headers:
                 fields["omit_headers"] = ("cookie",)
         elif given.cookies:
-            fields["cookies"] = _read_cookies(given.cookies)
+            fields["cookies"] = _read_cookies(given.cookies, _default_path(urlparse_cached(given).path))
         if meta:
             self._read_meta(meta, fields)
         if self._auth is not None and b"Authorization" not in given.headers and self._is_for_auth(given):
@@ -68,14 +68,26 @@ class RequestOptions:
         return domain is None or url_is_from_any_domain(urlparse_cached(given).geturl(), [domain])
 
 
-def _read_cookies(cookies: Any) -> Any:
-    """Cookies as ours has them: texts, as Scrapy makes them of other values."""
-    if isinstance(cookies, Mapping):
-        return {_to_text(name): _to_text(value) for name, value in cookies.items() if value is not None}
-    return [
-        {_to_text(name): value if type(value) is bool else _to_text(value) for name, value in cookie.items()}
-        for cookie in cookies
-    ]
+def _read_cookies(cookies: Any, path: str) -> Any:
+    """Cookies as ours has them: texts, as Scrapy makes them of other values, for `path` and below."""
+    if not isinstance(cookies, Mapping):
+        return [_read_cookie(cookie, path) for cookie in cookies]
+    given = {_to_text(name): _to_text(value) for name, value in cookies.items() if value is not None}
+    if path == "/":
+        return given
+    return [{"name": name, "value": value, "path": path} for name, value in given.items()]
+
+
+def _read_cookie(cookie: Mapping[Any, Any], path: str) -> dict[str, Any]:
+    given = {
+        _to_text(name): value if type(value) is bool else _to_text(value) for name, value in cookie.items()
+    }
+    return {"path": path} | given
+
+
+def _default_path(path: str) -> str:
+    """Where a cookie is sent that names no path: beside its page, and below (RFC 6265, 5.1.4)."""
+    return path[: path.rfind("/")] or "/"
 
 
 def _to_text(value: Any) -> str:

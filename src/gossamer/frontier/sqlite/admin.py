@@ -51,7 +51,7 @@ def find_request(conn: Connection, job: str, fingerprint: int) -> KnownRequest |
         due_at=due_at,
         attempts=attempts,
         reason=reason,
-        host=report_of(state, pace),
+        host=report_of(host, state, pace),
         place=_find_place(conn, _STATES[code], request),
     )
 
@@ -74,7 +74,7 @@ def busiest_hosts(conn: Connection, job: str, limit: int) -> list[HostReport]:
     """The hosts with most pending requests."""
     rows = conn.execute(SQL["hosts"], (job, limit))
     return [
-        HostReport(host=name, pending=pending, state=report_of(state, pace))
+        HostReport(host=name, pending=pending, state=report_of(name, state, pace))
         for name, pending, state, pace in rows
     ]
 
@@ -87,7 +87,10 @@ def read_rules(conn: Connection, job: str) -> FrontierRules:
 def find_host(conn: Connection, job: str, name: str) -> HostReport | None:
     """A host by its name."""
     row = conn.execute(SQL["host"], (job, name)).fetchone()
-    return None if row is None else HostReport(host=name, pending=row[0], state=report_of(row[1], row[2]))
+    if row is None:
+        return None
+    pending, state, pace = row
+    return HostReport(host=name, pending=pending, state=report_of(name, state, pace))
 
 
 def steer_host(s: FrontierTransaction, name: str, order: HostOrder) -> HostState | None:

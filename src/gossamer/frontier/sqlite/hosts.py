@@ -12,8 +12,9 @@ from sqlite3 import Connection
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
-from gossamer.core.hosts import FrontierRules, HostState, SharedPace
+from gossamer.core.hosts import FREE, FrontierRules, HostState, SharedPace
 from gossamer.core.requests import band_of
 from gossamer.drivers.sql import load_statements, write_rows
 from gossamer.frontier.paced_hosts import PacedHost, PaceTable
@@ -67,9 +68,11 @@ class SqliteHost(PacedHost):
         return [(lane, min(bands), at) for lane, bands in self.waiting.items()]
 
 
-def report_of(state: str, pace: str | None) -> HostState:
+def report_of(name: str, state: str, pace: str | None) -> HostState:
     """A host as people are told of it, from its rows."""
     own = state_of(state)
+    if FREE in name:  # what is stored does not say so before its first request was leased
+        return replace(own, is_free=True)
     return own if pace is None else merge_pace(own, pace_of(pace), 0.0)
 
 

@@ -170,6 +170,11 @@ def test_cookies_limits_and_who_asks(shop: Shop, mapper: RequestMapper) -> None:
     assert ours.max_retries == 0
     ours = stored(mapper, scrapy.Request(URL, cookies={"a": "1"}, meta={"dont_merge_cookies": True}))
     assert (ours.cookies, ours.omit_headers) == (None, ("cookie",))
+    beside = stored(mapper, scrapy.Request("http://a.example/shop/all?x=/", cookies={"a": None, "b": 1}))
+    assert beside.cookies == [{"name": "b", "value": "1", "path": "/shop"}], "as Scrapy: sent there and below"
+    listed = [{"name": "c", "value": "2"}, {"name": "d", "value": "3", "path": "/"}]
+    beside = stored(mapper, scrapy.Request("http://a.example/shop/all", cookies=listed))
+    assert [cookie["path"] for cookie in beside.cookies or ()] == ["/shop", "/"]
     shop.http_user, shop.http_pass, shop.http_auth_domain = "ada", "pw", "a.example"
     known = RequestMapper(shop, options=RequestOptions(shop, Settings()))
     assert stored(known, scrapy.Request(URL)).auth

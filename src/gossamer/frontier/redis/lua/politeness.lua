@@ -4,7 +4,7 @@
 
 local max, min = math.max, math.min
 local CATCH_UP_SHARE, KEPT_SHARE = 0.05, 0.95
-local LATE_SHARE, LATE_FLOOR_S = 0.1, 0.25
+local LATE_SHARE, LATE_LEAST_S, LATE_FLOOR_S = 0.1, 0.02, 0.25
 local SLOW_DOWN, SPEED_UP_STEPS, PROBING, SHORTEST_PACE_S = 2, 64, 0.95, 0.001
 local UNASKED_S, LONGEST_PAUSE_S, CALM_STARTS = 3600, 60, 30
 
@@ -125,9 +125,8 @@ end
 local function start_by(h, rules, now)
   if h.is_free then return now + UNBOUNDED end
   local delay_s = delay_in_force(h, rules)
-  local slack_s = delay_s * LATE_SHARE
-  if delay_s <= 0 or slots_of(h, rules) == 1 or delay_s <= h.pace_s then slack_s = max(LATE_FLOOR_S, slack_s) end
-  return turn(h, delay_s, now) + slack_s
+  local is_alone = delay_s <= 0 or slots_of(h, rules) == 1 or delay_s <= h.pace_s
+  return turn(h, delay_s, now) + max(is_alone and LATE_FLOOR_S or LATE_LEAST_S, delay_s * LATE_SHARE)
 end
 
 local settle_host -- its parts are its own: a script may have two hundred local names

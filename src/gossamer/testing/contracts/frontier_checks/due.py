@@ -122,6 +122,8 @@ async def where_nobody_is_asked_nothing_holds_requests_up(w: FrontierHarness) ->
     await w.add_entries(*[make_entry(number, place, lane=lane) for number in range(100)])
     await w.add_entries(make_entry(200, "b.example"), make_entry(201, "c.example"))
     assert_equal(await _count_due(w), {lane: 100, "http": 2}, "all of them, beside what hosts allow")
+    known = await w.frontier.find_host(place)
+    assert_holds(known is not None and known.state.is_free, "it is known as such before anything is leased")
     for lease in (await w.lease_requests()).leases:
         await w.settle_lease(lease, is_page=True)
     stats = await w.frontier.read_stats()

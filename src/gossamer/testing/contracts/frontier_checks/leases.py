@@ -41,6 +41,14 @@ async def tokens_are_never_reused(w: FrontierHarness) -> None:
     assert_equal(len(set(tokens)), 3, "a token is never handed out twice")
 
 
+@register_check(FrontierRules(delay_s=0.001, per_host=8))
+async def a_lease_may_be_started_a_moment_later(w: FrontierHarness) -> None:
+    """However short the delay: else a worker gives back each one, and the crawl stands still."""
+    await w.add_entries(make_entry(1))
+    (lease,) = (await w.lease_requests()).leases
+    assert_holds(lease.start_by - lease.granted_at >= 0.019, "there is time to begin with it")
+
+
 @register_check()
 async def settling_twice_changes_nothing(w: FrontierHarness) -> None:
     """Nor in one call, nor with a token that was never given."""
