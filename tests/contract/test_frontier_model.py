@@ -47,7 +47,7 @@ LANES = ("http", "browser", EXTRACT_LANE)
 
 rules_ = st.builds(
     FrontierRules,
-    delay_s=st.sampled_from([0.0, 0.5, 3.0, None]),
+    delay_s=st.sampled_from([0.0, 0.002, 0.5, 3.0, None]),
     per_host=st.sampled_from([1, 2, 5]),
     max_pages=st.sampled_from([None, None, 6]),
     max_pages_per_host=st.sampled_from([None, None, 3]),

@@ -4,7 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from gossamer.config.section import BaseSettings, Count, Seconds
+from gossamer.config.section import BaseSettings, Count, Seconds, Timeout
 
 Resource = Literal["image", "media", "font", "stylesheet", "script", "xhr", "fetch"]
 Viewport = Annotated[str, Field(pattern=r"^[1-9][0-9]{1,4}x[1-9][0-9]{1,4}$")]
@@ -38,7 +38,7 @@ class BrowserSettings(BaseSettings):
     pages: Count = Field(
         default=4, description="Maximum number of pages at once in one process; others wait for a tab."
     )
-    timeout: Seconds = Field(
+    timeout: Timeout = Field(
         default=30.0, description="Maximum seconds for one page, from the time it has a tab."
     )
     max_pages: Count = Field(

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from gossamer.config.section import BaseSettings, Count, Name, Seconds
+from gossamer.config.section import BaseSettings, Count, Name, Seconds, Timeout
 
 MediaType = Annotated[str, Field(pattern=r"^[a-z0-9*!#$&^_.+-]+/[a-z0-9*!#$&^_.+-]+$")]
 SizeName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,31}$")]
@@ -93,7 +93,7 @@ class FileSettings(BaseSettings):
     max_bytes: Count = Field(
         default=1024**3, description="Maximum size of a file, in bytes; a larger one is not kept."
     )
-    timeout: Seconds = Field(
+    timeout: Timeout = Field(
         default=3600.0, description="How long the body of a file may take to arrive, in seconds."
     )
     types: tuple[MediaType, ...] = Field(

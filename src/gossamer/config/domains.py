@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 
 from gossamer.config.ladder import RungChoice
-from gossamer.config.section import VARIABLE, BaseSettings, Count, HeaderName, HeaderText, Seconds
+from gossamer.config.section import VARIABLE, BaseSettings, Count, HeaderName, HeaderText, Seconds, Timeout
 from gossamer.core.authorization import authorization_of
 from gossamer.core.errors import UsageError
 from gossamer.core.request_options import own_options_of
@@ -61,7 +61,7 @@ class DomainSettings(BaseSettings):
     cookies: Annotated[dict[str, str], BeforeValidator(_check_cookies)] = Field(
         default={}, description="Cookies that its hosts get while they have set none of that name."
     )
-    timeout: Seconds | None = Field(
+    timeout: Timeout | None = Field(
         default=None, description="Maximum seconds for a whole request, from connecting to the last byte."
     )
     max_size: Count | None = Field(

@@ -4,22 +4,22 @@ from typing import Literal
 
 from pydantic import Field
 
-from gossamer.config.section import BaseSettings, Count, HeaderName, HeaderText, Seconds
+from gossamer.config.section import BaseSettings, Count, HeaderName, HeaderText, Seconds, Timeout
 
 
 class HttpSettings(BaseSettings):
     """How pages are fetched over HTTP."""
 
-    connect_timeout: Seconds = Field(
+    connect_timeout: Timeout = Field(
         default=10.0, description="Maximum seconds for the name lookup, the connection and TLS together."
     )
-    headers_timeout: Seconds = Field(
+    headers_timeout: Timeout = Field(
         default=20.0, description="Maximum seconds until the whole header has arrived."
     )
-    read_timeout: Seconds = Field(
+    read_timeout: Timeout = Field(
         default=20.0, description="Maximum seconds that a body may pause while it arrives."
     )
-    total_timeout: Seconds = Field(default=120.0, description="Maximum seconds for a whole response.")
+    total_timeout: Timeout = Field(default=120.0, description="Maximum seconds for a whole response.")
     max_size_bytes: Count = Field(
         default=32 * 1024 * 1024,
         description="Maximum size of a body after decoding, in bytes; larger bodies are refused.",

@@ -12,7 +12,7 @@ from gossamer.config.section import (
     BaseSettings,
     HeaderName,
     HeaderText,
-    Seconds,
+    Timeout,
 )
 from gossamer.config.values import SECRET_PARAMETER, USERINFO
 from gossamer.policy.redirects import is_credential
@@ -66,7 +66,7 @@ class GatewaySettings(BaseSettings):
         description="What one call costs; where the gateway counts credits, what one credit costs. If not "
         "set, credits are counted.",
     )
-    timeout: Seconds = Field(default=90.0, description="Maximum seconds until the gateway answers.")
+    timeout: Timeout = Field(default=90.0, description="Maximum seconds until the gateway answers.")
     status: AnswerPart | None = Field(
         default=None,
         description="Where the answer has the status of the page: `header:NAME`, `json:PATH`, or empty for "

@@ -14,6 +14,7 @@ from gossamer.core.lazy import lazy_pattern
 SectionT = TypeVar("SectionT", bound=BaseModel)
 
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Timeout = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=1)]
 Pattern = str
 Name = Annotated[str, Field(pattern=r"^[^,&=\s]+$")]

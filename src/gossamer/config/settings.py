@@ -88,7 +88,7 @@ class Settings(BaseSettings):
         default=64,
         description="Maximum number of requests in flight altogether; the processes of a crawl share them.",
     )
-    processes: Count = Field(
+    processes: Annotated[int, Field(ge=1, le=1024)] = Field(
         default=1, description="Number of processes on this machine that work on the crawl."
     )
     max_pages: Count | None = Field(

@@ -16,7 +16,7 @@ class FrontierSettings(BaseSettings):
         "Redis Cluster), or a URL of another scheme that an installed package supports; by default "
         "`gossamer.db` in the data directory.",
     )
-    lease_ttl: Annotated[float, Field(gt=0, allow_inf_nan=False)] = Field(
+    lease_ttl: Annotated[float, Field(ge=1, allow_inf_nan=False)] = Field(
         default=60.0,
         description="Seconds that a worker has for a request before the request is handed out again.",
     )

@@ -22,7 +22,7 @@ from gossamer.core.requests import Request
 from gossamer.core.results import FetchResult, RobotsDecision
 from gossamer.core.routes import DIRECT, Route
 from gossamer.policy import redirects, retry
-from gossamer.policy.robots import RobotsAccess, RobotsRecord, RobotsRules, interpret_response
+from gossamer.policy.robots import MAX_BYTES, RobotsAccess, RobotsRecord, RobotsRules, interpret_response
 from gossamer.policy.urls import origin_of
 from gossamer.ports.clock import Clock
 from gossamer.ports.fetcher import Fetcher
@@ -44,6 +44,9 @@ COME_BACK_S = 1.0
 MAX_REDIRECTS = 5  # RFC 9309, 2.3.1.2
 MAX_ORIGINS = 20_000
 MAX_CACHED_CHARACTERS = 8_000_000
+
+MOST_BYTES = 8 * MAX_BYTES
+"""A larger file is refused, whatever is refused of pages: a small bound for those would close the origin."""
 
 SPACE = "robots"
 _TRIES = "robots-tries"
@@ -237,7 +240,7 @@ class RobotsCache:
 
     async def _follow_redirects(self, url: str, route: Route) -> FetchResult:
         """The answer at the end of the redirects; a redirect itself when they do not lead anywhere."""
-        request = Request(url)
+        request = Request(url, max_size=MOST_BYTES)
         while True:
             try:
                 fetched = await self._fetcher.fetch(request, route)

@@ -74,8 +74,9 @@ class PacedHost:
     def report(self) -> HostState:
         """The host as people are told of it: whatever another job does there at the moment."""
         paces = self._paces
-        pace = None if paces is None or paces.paces is None else paces.paces.get(self.name)
-        return self._state if pace is None else host_sharing.merge_pace(self._state, pace, 0.0)
+        if paces is None or paces.paces is None or (pace := paces.paces.get(self.name)) is None:
+            return self._state
+        return host_sharing.merge_pace(self._state, pace, paces.now())
 
     def adopt_rules(self, rules: FrontierRules) -> None:
         """Other rules are in force: they may say something else of its domain."""

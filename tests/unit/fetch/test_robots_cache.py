@@ -19,6 +19,7 @@ from gossamer.fetch.robots_cache import (
     FIRST_WAIT_S,
     LONGEST_RETRY_AFTER_S,
     LONGEST_WAIT_S,
+    MOST_BYTES,
     SHORTEST_TTL_S,
     RobotsCache,
 )
@@ -38,10 +39,12 @@ class Web:
         self.clock = clock
         self.pages = pages
         self.asked: list[str] = []
+        self.max_sizes: list[int | None] = []
         self.gate: asyncio.Event | None = None
 
     async def fetch(self, request: Request, route=None) -> FetchResult:
         self.asked.append(request.url)
+        self.max_sizes.append(request.max_size)
         if self.gate is not None:
             await self.gate.wait()
         page = self.pages.get(request.url, (404, {}, b""))
@@ -362,3 +365,12 @@ async def test_a_hook_that_fails_says_nothing_of_the_origin(fault: Fault) -> Non
     assert decision.signal.kind is HostSignalKind.OK, "an answer had come, so the turn is used up"
     del world.web.fetch
     assert (await world.check()).allowed
+
+
+async def test_a_small_bound_for_pages_is_none_for_robots_txt() -> None:
+    """Bug it would catch: with ``http.max_size_bytes = 1000`` a host with a long robots.txt is lost."""
+    world = World(robots())
+    await world.check()
+    assert world.web.asked == [f"{SITE}/robots.txt"]
+    assert world.web.max_sizes == [MOST_BYTES]
+    assert MOST_BYTES > 500 * 1024, "RFC 9309, 2.5"

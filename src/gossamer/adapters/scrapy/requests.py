@@ -218,7 +218,7 @@ class RequestMapper:
         meta |= held.meta or _read_values(extras.get("meta"))
         cb_kwargs = {**request.cb_kwargs, **(held.cb_kwargs or _read_values(extras.get("cb_kwargs")))}
         made: ScrapyRequest = _PlainRequest(
-            extras.get("url", request.url) if not request.redirects else request.url,
+            spell_urls(request)[-1],
             held.callback or self._find_callback(request.callback, "callback", extras),
             request.method,
             request.headers or None,
@@ -283,12 +283,22 @@ def identity_of(request: Request) -> str:
     return identify(request.method, request.unique_key or request.url, request.body)
 
 
+def spell_urls(request: Request) -> list[str]:
+    """The URL as a request was made with it, and those that it was redirected to.
+
+    The fragment is that of the first one, as browsers and Scrapy have it (RFC 9110, 10.2.2).
+    """
+    given: str = (request.meta.get(EXTRAS) or {}).get("url", "")
+    if not request.redirects:
+        return [given or request.url]
+    first, *others = *request.redirects, request.url
+    _, fragment = urldefrag(given)
+    return [given or first, *(f"{url}#{fragment}" if fragment else url for url in others)]
+
+
 def url_of(request: Request) -> str:
     """The URL of a response to a request, spelt as Scrapy spells it."""
-    if request.redirects or EXTRAS not in request.meta:
-        return request.url
-    spelt: str = request.meta[EXTRAS].get("url", request.url)
-    return urldefrag(spelt)[0]
+    return urldefrag(spell_urls(request)[-1])[0]
 
 
 def digest_of(*parts: str, body: bytes = b"") -> str:

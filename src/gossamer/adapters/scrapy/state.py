@@ -28,9 +28,18 @@ def read_state(crawler: AdaptedCrawler) -> None:
     spider.state = {}
     if path.is_file():
         try:
-            spider.state = from_stored(json.loads(path.read_bytes()))
+            state = from_stored(json.loads(path.read_bytes()))
         except (ValueError, NotStorableError, OSError) as error:
             raise UsageError(f"the state of the spider in {path} cannot be read: {error}") from error
+        except (LookupError, TypeError, AttributeError) as error:  # JSON, and not as it was written
+            raise _damaged(path) from error
+        if not isinstance(state, dict):
+            raise _damaged(path)
+        spider.state = state
+
+
+def _damaged(path: Path) -> UsageError:
+    return UsageError(f"the state of the spider in {path} is damaged: mend the file, or remove it")
 
 
 def write_state(crawler: AdaptedCrawler) -> None:

@@ -64,9 +64,9 @@ async def busiest_hosts(shards: Sequence[RedisShard], limit: int) -> list[HostRe
 
 async def merge_paces(shard: RedisShard, rows: Sequence[HostRow]) -> list[HostState]:
     """Hosts as people are told of them: with what all jobs know. Any shard of the job will do."""
-    paces = await shard.read_paces([row.name for row in rows])
+    now, paces = await shard.read_paces([row.name for row in rows])
     return [
-        row.state if pace is None or row.state.is_free else merge_pace(row.state, pace, 0.0)
+        row.state if pace is None or row.state.is_free else merge_pace(row.state, pace, now)
         for row, pace in zip(rows, paces, strict=True)
     ]
 

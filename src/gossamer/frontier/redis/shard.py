@@ -79,17 +79,18 @@ class RedisShard:
                 raise self.gone_error() from None
             raise
 
-    async def read_paces(self, hosts: Sequence[str]) -> list[SharedPace | None]:
-        """What all jobs know of some hosts; ``None`` of one of which nothing is remembered."""
+    async def read_paces(self, hosts: Sequence[str]) -> tuple[float, list[SharedPace | None]]:
+        """The time, and what all jobs know of some hosts; ``None`` of one of which nothing is remembered."""
         if not self._paces or not hosts:
-            return [None] * len(hosts)
-        seconds = (await self.server.run_command("TIME"))[0] if self._clock is None else self._clock.now()
-        names, present = [text_bytes(host) for host in hosts], int(float(seconds) // HOURS_S)
+            return 0.0, [None] * len(hosts)
+        told = (await self.server.run_command("TIME"))[0] if self._clock is None else self._clock.now()
+        now = float(told)
+        names, present = [text_bytes(host) for host in hosts], int(now // HOURS_S)
         rows = [
             await self.server.run_command("HMGET", f"{self._paces}:{number}", *names)
             for number in (present, present - 1)
         ]
-        return [pace_of(new or old) if new or old else None for new, old in zip(*rows, strict=True)]
+        return now, [pace_of(new or old) if new or old else None for new, old in zip(*rows, strict=True)]
 
     def number_of(self, id_here: int) -> int:
         """A request's id, as no other shard gives it."""

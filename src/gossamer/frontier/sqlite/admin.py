@@ -37,7 +37,7 @@ SQL = load_statements("gossamer.frontier.sqlite", "admin.sql")
 _STATES = {code: state for state, code in CODES.items()}
 
 
-def find_request(conn: Connection, job: str, fingerprint: int) -> KnownRequest | None:
+def find_request(conn: Connection, job: str, fingerprint: int, now: float) -> KnownRequest | None:
     """What is known of a fingerprint."""
     row = conn.execute(SQL["find"], (job, fingerprint)).fetchone()
     if row is None:
@@ -51,7 +51,7 @@ def find_request(conn: Connection, job: str, fingerprint: int) -> KnownRequest |
         due_at=due_at,
         attempts=attempts,
         reason=reason,
-        host=report_of(host, state, pace),
+        host=report_of(host, state, pace, now),
         place=_find_place(conn, _STATES[code], request),
     )
 
@@ -70,11 +70,11 @@ def _find_place(conn: Connection, state: RequestState, request: int) -> QueuePos
     return QueuePosition(ahead=row[0])
 
 
-def busiest_hosts(conn: Connection, job: str, limit: int) -> list[HostReport]:
+def busiest_hosts(conn: Connection, job: str, limit: int, now: float) -> list[HostReport]:
     """The hosts with most pending requests."""
     rows = conn.execute(SQL["hosts"], (job, limit))
     return [
-        HostReport(host=name, pending=pending, state=report_of(name, state, pace))
+        HostReport(host=name, pending=pending, state=report_of(name, state, pace, now))
         for name, pending, state, pace in rows
     ]
 
@@ -84,13 +84,13 @@ def read_rules(conn: Connection, job: str) -> FrontierRules:
     return FrontierTransaction(conn, job, 0.0).rules
 
 
-def find_host(conn: Connection, job: str, name: str) -> HostReport | None:
+def find_host(conn: Connection, job: str, name: str, now: float) -> HostReport | None:
     """A host by its name."""
     row = conn.execute(SQL["host"], (job, name)).fetchone()
     if row is None:
         return None
     pending, state, pace = row
-    return HostReport(host=name, pending=pending, state=report_of(name, state, pace))
+    return HostReport(host=name, pending=pending, state=report_of(name, state, pace, now))
 
 
 def steer_host(s: FrontierTransaction, name: str, order: HostOrder) -> HostState | None:

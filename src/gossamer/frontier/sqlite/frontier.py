@@ -170,11 +170,13 @@ class SqliteFrontier:
         self, fingerprint: int, host: str, *, tried_at: float = 0.0
     ) -> KnownRequest | None:
         """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""
-        return await self._db.read(lambda conn: admin.find_request(conn, self._job, fingerprint))
+        now = self._clock.now()
+        return await self._db.read(lambda conn: admin.find_request(conn, self._job, fingerprint, now))
 
     async def busiest_hosts(self, limit: int) -> list[HostReport]:
         """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""
-        return await self._db.read(lambda conn: admin.busiest_hosts(conn, self._job, limit))
+        now = self._clock.now()
+        return await self._db.read(lambda conn: admin.busiest_hosts(conn, self._job, limit, now))
 
     async def read_rules(self) -> FrontierRules:
         """See :class:`~gossamer.ports.steered_frontier.SteeredFrontier`."""
@@ -193,7 +195,8 @@ class SqliteFrontier:
 
     async def find_host(self, host: str) -> HostReport | None:
         """See :class:`~gossamer.ports.steered_frontier.SteeredFrontier`."""
-        return await self._db.read(lambda conn: admin.find_host(conn, self._job, host))
+        now = self._clock.now()
+        return await self._db.read(lambda conn: admin.find_host(conn, self._job, host, now))
 
     async def steer_host(self, host: str, order: HostOrder) -> HostState | None:
         """See :class:`~gossamer.ports.steered_frontier.SteeredFrontier`."""

@@ -68,12 +68,12 @@ class SqliteHost(PacedHost):
         return [(lane, min(bands), at) for lane, bands in self.waiting.items()]
 
 
-def report_of(name: str, state: str, pace: str | None) -> HostState:
+def report_of(name: str, state: str, pace: str | None, now: float) -> HostState:
     """A host as people are told of it, from its rows."""
     own = state_of(state)
     if FREE in name:  # what is stored does not say so before its first request was leased
         return replace(own, is_free=True)
-    return own if pace is None else merge_pace(own, pace_of(pace), 0.0)
+    return own if pace is None else merge_pace(own, pace_of(pace), now)
 
 
 def withdraw_claims(conn: Connection, job: str, at: float) -> None:

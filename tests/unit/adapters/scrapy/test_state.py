@@ -54,8 +54,11 @@ def test_without_a_folder_an_attribute_of_this_name_is_the_spider_s_own() -> Non
     assert spider.state == "Ohio"
 
 
-def test_a_damaged_state_is_an_error_that_names_its_file(tmp_path: Path) -> None:
-    (tmp_path / FILE).write_text("{")
+@pytest.mark.parametrize(
+    "text", ["{", "[]", "1", '{"$": "set"}', '{"$": 1, "of": 1}', '{"$": "set", "of": 1}']
+)
+def test_a_damaged_state_is_an_error_that_names_its_file(text: str, tmp_path: Path) -> None:
+    (tmp_path / FILE).write_text(text)
     crawler, _ = spider_of(tmp_path)
     with pytest.raises(UsageError, match=FILE):
         read_state(crawler)

@@ -18,7 +18,7 @@ class Redirected(scrapy.Spider):
     async def start(self):
         yield scrapy.Request(f"{SHOP}/hop/302", method="POST", body="a=1", meta={"kept": 1})
         yield scrapy.Request(f"{SHOP}/hop/307", method="POST", body="a=1", headers={"X-Own": "1"})
-        yield scrapy.Request(f"{SHOP}/hop/301", meta={"cookiejar": 1}, cookies={"own": "1"})
+        yield scrapy.Request(f"{SHOP}/hop/301#part", meta={"cookiejar": 1}, cookies={"own": "1"})
         yield scrapy.Request(f"{SHOP}/away", dont_filter=True)
         yield scrapy.Request(f"{SHOP}/round/1", errback=self.on_error)
         yield scrapy.Request(f"{SHOP}/refreshed")
