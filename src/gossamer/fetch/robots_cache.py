@@ -69,10 +69,12 @@ _RECORD = msgspec.msgpack.Decoder(RobotsRecord)
 class _OriginRules:
     """One origin's rules, with its answers made beforehand."""
 
-    __slots__ = ("deny", "expires_at", "free", "rules", "size")
+    __slots__ = ("crawl_delay_s", "deny", "expires_at", "free", "rules", "size", "user_agent")
 
     def __init__(self, record: RobotsRecord, user_agent: str) -> None:
+        self.user_agent = user_agent
         self.rules = RobotsRules(record)
+        self.crawl_delay_s = self.rules.crawl_delay(user_agent)
         self.expires_at = record.expires_at
         self.size = len(record.text)
         self.free = self.rules.may_fetch_all(user_agent)
@@ -88,9 +90,10 @@ class _OriginRules:
 
 
 class RobotsCache:
-    """A :class:`~gossamer.ports.robots_gate.RobotsGate` for one user agent.
+    """A :class:`~gossamer.ports.robots_gate.RobotsGate`.
 
-    ``obey=False`` lets everything pass; ``obeys_at`` says it of each URL instead.
+    ``user_agent`` is that of all hosts, or says it of each origin. ``obey=False`` lets everything pass; it
+    may say of each URL whether robots.txt is obeyed, too.
     """
 
     def __init__(
@@ -99,16 +102,14 @@ class RobotsCache:
         shared: SharedState,
         clock: Clock,
         *,
-        user_agent: str,
-        obey: bool = True,
-        obeys_at: Callable[[str], bool] | None = None,
+        user_agent: str | Callable[[str], str],
+        obey: bool | Callable[[str], bool] = True,
     ) -> None:
         self._fetcher = fetcher
         self._shared = shared
         self._clock = clock
         self._user_agent = user_agent
         self._obey = obey
-        self._obeys_at = obeys_at
         self._origins: OrderedDict[str, _OriginRules] = OrderedDict()
         self._characters = 0
         self._flights: dict[str, asyncio.Future[None]] = {}
@@ -118,7 +119,7 @@ class RobotsCache:
 
     async def check_request(self, request: Request, route: Route = DIRECT) -> RobotsDecision:
         """Whether the request may be fetched; robots.txt is fetched by ``route``."""
-        if not (self._obey if self._obeys_at is None else self._obeys_at(request.url)):
+        if not (self._obey(request.url) if callable(self._obey) else self._obey):
             return ALLOWED
         url = request.url
         site = origin_of(url)
@@ -137,10 +138,10 @@ class RobotsCache:
     def crawl_delay_for(self, url: str) -> float | None:
         """The Crawl-delay of a URL that was just allowed."""
         known = self._origins.get(origin_of(url))
-        return None if known is None else known.rules.crawl_delay(self._user_agent)
+        return None if known is None else known.crawl_delay_s
 
     def _answer_for(self, known: _OriginRules, url: str) -> RobotsDecision:
-        if known.free or known.rules.may_fetch(url, self._user_agent):
+        if known.free or known.rules.may_fetch(url, known.user_agent):
             return ALLOWED
         return known.deny
 
@@ -177,7 +178,7 @@ class RobotsCache:
         record = record or await self._load_record(site)
         if record is not None:
             known = self._remember_rules(site, record)
-            delay_s = known.rules.crawl_delay(self._user_agent)
+            delay_s = known.crawl_delay_s
             news = HostSignal(crawl_delay_s=delay_s, robots_read=True)
             return known, news if delay_s is not None else None
         try:
@@ -233,7 +234,7 @@ class RobotsCache:
             started_at=fetched.started_at if fetched else started_at,
             latency_s=fetched.latency_s if fetched else None,
             retry_after_s=retry_after_s,
-            crawl_delay_s=known.rules.crawl_delay(self._user_agent),
+            crawl_delay_s=known.crawl_delay_s,
             robots_read=record.access is not RobotsAccess.CLOSED,
         )
         return known, signal if signal.kind is not HostSignalKind.UNUSED else None
@@ -277,7 +278,8 @@ class RobotsCache:
         return max(wait_s, min(retry_after_s or 0.0, LONGEST_RETRY_AFTER_S))
 
     def _remember_rules(self, site: str, record: RobotsRecord) -> _OriginRules:
-        known = _OriginRules(record, self._user_agent)
+        agent = self._user_agent(site) if callable(self._user_agent) else self._user_agent
+        known = _OriginRules(record, agent)
         self._forget_rules(site)
         self._origins[site] = known
         self._characters += known.size

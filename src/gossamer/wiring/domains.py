@@ -23,20 +23,30 @@ def with_domains(fetcher: Fetcher, settings: Settings, cookies: CookieStore, clo
 
     Raises ``MissingServiceError`` for a secret that should be in the environment, and is not.
     """
-    said = {domain.lower(): _options_of(domain, own) for domain, own in settings.domain.items()}
-    options = {domain: own for domain, own in said.items() if own != DomainOptions()}
-    return DomainFetcher(fetcher, options, cookies, clock) if options else fetcher
+    options = {domain.lower(): _options_of(domain, own) for domain, own in settings.domain.items()}
+    says_any = any(own != DomainOptions() for own in options.values())
+    return DomainFetcher(fetcher, options, cookies, clock) if says_any else fetcher
 
 
 def obeys_at(settings: Settings) -> Callable[[str], bool]:
     """Whether the robots.txt of a URL's host is obeyed."""
-    said = {domain.lower(): own.robots for domain, own in settings.domain.items() if own.robots is not None}
+    said = {domain.lower(): own.robots for domain, own in settings.domain.items()}
 
     def obeys(url: str) -> bool:
         own = find_domain(said, host_key(url))
         return settings.robots if own is None else own
 
     return obeys
+
+
+def agent_at(settings: Settings) -> Callable[[str], str]:
+    """The User-Agent by which the robots.txt of an origin is read: the one that its pages are sent."""
+    said = {domain.lower(): own.user_agent for domain, own in settings.domain.items()}
+
+    def choose_agent(origin: str) -> str:
+        return find_domain(said, host_key(origin)) or settings.user_agent
+
+    return choose_agent
 
 
 def _options_of(domain: str, own: DomainSettings) -> DomainOptions:

@@ -23,6 +23,7 @@ from gossamer.fetch.routing.dispatch import RoutedFetcher
 from gossamer.fetch.routing.spending import SpendingMeter
 from gossamer.fetch.sessions.shared_cookies import SharedCookieStore
 from gossamer.fetch.trusted_hosts import TrustedHosts, TrustingFetcher
+from gossamer.policy.domains import find_domain
 from gossamer.policy.rung_plan import RungPlan
 from gossamer.ports.clock import Clock
 from gossamer.ports.fetcher import Fetcher
@@ -124,20 +125,23 @@ def plan_of(settings: Settings, target: CrawlTarget) -> RungPlan:
 
 
 def _rungs_by_domain(settings: Settings) -> dict[str, str | tuple[str, ...]]:
-    """The rungs that the settings name for single domains."""
-    said = settings.domain.items()
-    return {domain: own.fetch for domain, own in said if own.fetch is not None and own.fetch != AUTO}
+    """The rungs that the settings name for single domains: the ladder's, where it decides.
+
+    A domain that says nothing is named where it is below one that does, whose settings are not for it.
+    """
+    named = {domain.lower(): own.fetch for domain, own in settings.domain.items() if own.fetch is not None}
+    below = {domain for domain in settings.domain if find_domain(named, domain.lower()) is not None}
+    said = {domain: settings.domain[domain].fetch or settings.fetch for domain in below}
+    return {domain: settings.ladder.rungs if fetch == AUTO else fetch for domain, fetch in said.items()}
 
 
 def robots_gate_of(settings: Settings, fetcher: Fetcher, shared: SharedState, clock: Clock) -> RobotsCache:
     """What asks robots.txt, where the settings want that."""
+    if not settings.domain:
+        return RobotsCache(fetcher, shared, clock, user_agent=settings.user_agent, obey=settings.robots)
+    room = _domains_room()
     return RobotsCache(
-        fetcher,
-        shared,
-        clock,
-        user_agent=settings.user_agent,
-        obey=settings.robots,
-        obeys_at=_domains_room().obeys_at(settings) if settings.domain else None,
+        fetcher, shared, clock, user_agent=room.agent_at(settings), obey=room.obeys_at(settings)
     )
 
 

@@ -58,7 +58,7 @@ def _domain_rules_of(settings: Settings) -> dict[str, DomainRules]:
         domain.lower(): DomainRules(delay_s=own.delay, per_host=own.per_host, max_retries=own.max_retries)
         for domain, own in settings.domain.items()
     }
-    return {domain: rules for domain, rules in said.items() if rules != DomainRules()}
+    return said if any(rules != DomainRules() for rules in said.values()) else {}
 
 
 _RULES = {

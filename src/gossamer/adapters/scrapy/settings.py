@@ -87,6 +87,8 @@ def _slots(given: BaseSettings, name: str) -> Mapping[str, Any]:
 
 def _timeout(given: BaseSettings, name: str) -> Mapping[str, Any]:
     seconds = given.getfloat(name)
+    if not seconds:  # Scrapy takes that for "as usual", too
+        return {}
     return {"http.total_timeout": seconds, "http.headers_timeout": seconds, "http.read_timeout": seconds}
 
 
