@@ -2,9 +2,11 @@
 
 from html import escape
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gossamer.core.errors import UsageError
 from gossamer.core.requests import Request
 from gossamer.core.results import FetchResult
 from gossamer.policy import urls
@@ -81,3 +83,9 @@ def test_follow_all_follows_what_follow_does(
             dropped["link:bad_url"] += 1
     assert list(page.follow_all(css="a", callback="parse")) == expected
     assert page.dropped == {reason: count for reason, count in dropped.items() if count}
+
+
+def test_one_text_is_no_list_of_links() -> None:
+    """Bug it would catch: each of its letters is asked for as a page."""
+    with pytest.raises(UsageError, match=r"follow_all\(css='a.next'\)"):
+        list(response('<a class="next" href="/2">2</a>').follow_all("a.next"))
