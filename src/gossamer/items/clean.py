@@ -15,6 +15,7 @@ from decimal import Decimal
 from enum import Enum
 from typing import Any
 
+import msgspec
 from pydantic import BaseModel
 
 from gossamer.core.storable import REPLACEMENT, as_base_type, without_surrogates
@@ -22,6 +23,8 @@ from gossamer.core.storable import REPLACEMENT, as_base_type, without_surrogates
 ESCAPED_NUL = b"\\u0000"
 """NUL as JSON has it; behind a backslash it is the text that is written so."""
 _NUL_IN_JSON = re.compile(rb"(?<!\\)((?:\\\\)*)\\u0000")
+_ORDER = msgspec.json.Encoder(enc_hook=repr).encode
+"""By what values of any kinds have an order."""
 UNTOUCHED = frozenset({int, float, bool, type(None), Decimal, datetime})
 
 
@@ -62,10 +65,11 @@ def _clean_other(value: Any) -> Any:
     if isinstance(value, set | frozenset):
         return _clean_set(value)
     if isinstance(value, BaseModel):
-        values = clean_dict(value.__dict__)
-        return value if values is value.__dict__ else value.model_copy(update=values)
+        values = clean_dict(given := model_values(value))
+        return value if values is given else value.model_copy(update=values)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return _clean_dataclass(value)
+        values = clean_dict(given := dataclass_values(value))
+        return value if values is given else with_values(value, values)
     if isinstance(value, Enum):  # encoders know them, and a model may ask for one
         return value
     value = as_base_type(value)
@@ -87,16 +91,48 @@ def _clean_set(values: set[Any] | frozenset[Any]) -> set[Any] | frozenset[Any]:
     return frozenset(cleaned) if isinstance(values, frozenset) else set(cleaned)
 
 
-def _clean_dataclass(item: Any) -> Any:
-    """Not by its own ``__init__``, which may want something else than its fields."""
-    given = {field.name: getattr(item, field.name) for field in dataclasses.fields(item)}
-    values = clean_dict(given)
-    if values is given:
-        return item
-    cleaned = copy.copy(item)
+def model_values(item: BaseModel) -> dict[str, Any]:
+    """The fields of a model, and what it was given beside them where it allows that."""
+    extra = item.__pydantic_extra__
+    return {**item.__dict__, **extra} if extra else item.__dict__
+
+
+def dataclass_values(item: Any) -> dict[str, Any]:
+    """The fields of a dataclass."""
+    return {field.name: getattr(item, field.name) for field in dataclasses.fields(item)}
+
+
+def with_values(item: Any, values: dict[str, Any]) -> Any:
+    """A copy of a dataclass with other values of some fields.
+
+    Not by its own ``__init__``, which may want something else than its fields, and change them.
+    """
+    changed = copy.copy(item)
     for name, value in values.items():
-        object.__setattr__(cleaned, name, value)
-    return cleaned
+        object.__setattr__(changed, name, value)
+    return changed
+
+
+def with_sorted_sets(value: Any) -> Any:
+    """The same value, with lists for the sets in it: sorted, since a set has another order in each process.
+
+    What has no set in it is returned as the same object.
+    """
+    if isinstance(value, set | frozenset):
+        return sorted(map(with_sorted_sets, value), key=_ORDER)
+    if isinstance(value, dict):
+        sorted_ = {name: with_sorted_sets(inner) for name, inner in value.items()}
+        return sorted_ if any(sorted_[name] is not inner for name, inner in value.items()) else value
+    if isinstance(value, list | tuple):
+        values = list(map(with_sorted_sets, value))
+        return values if any(new is not old for new, old in zip(values, value, strict=True)) else value
+    if isinstance(value, BaseModel):
+        changed = with_sorted_sets(given := model_values(value))
+        return value if changed is given else value.model_copy(update=changed)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        changed = with_sorted_sets(given := dataclass_values(value))
+        return value if changed is given else with_values(value, changed)
+    return value
 
 
 def clean_dict(values: dict[Any, Any]) -> dict[Any, Any]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
 from pydantic import BaseModel
 
+from gossamer.items.clean import with_values
 from gossamer.items.typed import check_item
 from gossamer.policy.urls import UrlOptions, canonicalise_url, join_url
 
@@ -40,7 +40,7 @@ def resolve_files(
     changes = {name: resolve(getattr(item, name)) for name in fields}
     if isinstance(item, BaseModel):
         return item.model_copy(update=changes), tuple(found)
-    return dataclasses.replace(item, **changes), tuple(found)
+    return with_values(item, changes), tuple(found)
 
 
 def _make_absolute(url: str, page_url: str, page: Any) -> str:

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import dataclasses
 from functools import cache
-from typing import Annotated, Any, dataclass_transform, get_args, get_type_hints
+from typing import Annotated, Any, Literal, dataclass_transform, get_args, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 from pydantic_core import PydanticUndefined
 
+_PARTS = ("__dict__", "__pydantic_fields_set__", "__pydantic_extra__", "__pydantic_private__")
+"""What a model is made of."""
 KEY = "key"
 """The mark of a key field, in a model's ``json_schema_extra`` or a dataclass field's ``metadata``."""
 
@@ -82,22 +84,45 @@ class Item(BaseModel):
     def __setattr__(self, name: str, value: Any) -> None:
         """Assigned values are checked by the pipeline, like those that did not fit."""
         super().__setattr__(name, value)
-        object.__setattr__(self, "_misfit", True)
+        if (mark := _mark_of(self)) is not True:
+            object.__setattr__(self, "_misfit", {*mark, name})
 
     def _keep_unchecked(self, data: dict[str, Any]) -> None:
         """Become a holder of unchecked values."""
         raw = type(self).model_construct(**data)
-        for name in ("__dict__", "__pydantic_fields_set__", "__pydantic_extra__", "__pydantic_private__"):
+        for name in _PARTS:
             object.__setattr__(self, name, getattr(raw, name))
         object.__setattr__(self, "_misfit", True)
 
 
-def is_misfit(item: Item) -> bool:
-    """Whether the item was made from values that do not fit its fields."""
+def _mark_of(item: BaseModel) -> set[str] | Literal[True]:
+    """The names of the fields that were assigned since the item was checked; ``True``: it never was."""
     try:
-        return bool(object.__getattribute__(item, "_misfit"))
+        return object.__getattribute__(item, "_misfit")  # type: ignore[no-any-return]
     except AttributeError:
-        return False
+        return set()
+
+
+def is_misfit(item: BaseModel) -> bool:
+    """Whether the item holds values that nobody has checked: they did not fit, or were assigned."""
+    return bool(_mark_of(item))
+
+
+def assigned_fields(item: BaseModel) -> frozenset[str] | None:
+    """The fields that were assigned since an item was checked; ``None``: it is not known that others fit."""
+    mark = _mark_of(item)
+    return None if mark is True or not mark else frozenset(mark)
+
+
+def as_another(item: BaseModel, kind: type[BaseModel], values: dict[str, Any]) -> BaseModel:
+    """An item as one of a class with more fields, and their ``values``; what was checked stays so."""
+    made = kind.__new__(kind)
+    for name in _PARTS:
+        object.__setattr__(made, name, getattr(item, name))
+    object.__setattr__(made, "__dict__", {**item.__dict__, **values})
+    object.__setattr__(made, "__pydantic_fields_set__", {*item.__pydantic_fields_set__, *values})
+    object.__setattr__(made, "_misfit", _mark_of(item))
+    return made
 
 
 @cache

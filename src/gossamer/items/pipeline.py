@@ -24,7 +24,14 @@ from gossamer.core.errors import DropItem, PipelineError, UnstorableItemError
 from gossamer.core.foreign import ForeignItem
 from gossamer.core.results import ItemRecord
 from gossamer.core.stages import StageOrder
-from gossamer.items.clean import ESCAPED_NUL, clean_dict, clean_json
+from gossamer.items.clean import (
+    ESCAPED_NUL,
+    clean_dict,
+    clean_json,
+    dataclass_values,
+    model_values,
+    with_sorted_sets,
+)
 from gossamer.items.item import Item, file_fields, is_misfit, key_fields
 from gossamer.items.keys import content_hash, content_key, key_text
 from gossamer.items.stages import Options, Step, load_steps
@@ -34,10 +41,12 @@ from gossamer.items.validate import (
     MAX_REASON,
     SCALARS,
     adapter_for,
+    check_finite,
     check_plain,
     check_required,
     check_shape,
     checked_dataclass,
+    checks_numbers,
     drop_error,
     revalidate_item,
     unstorable_error,
@@ -252,27 +261,30 @@ def _describe_failure(name: str, error: BaseException) -> str:
 def _from_model(item: BaseModel) -> tuple[str, dict[str, Any], bytes]:
     """A model was checked when it was made, so only misfits and what was assigned later need it again."""
     kind = type(item).__name__
-    is_flat = SCALARS.issuperset(map(type, item.__dict__.values()))
-    if not is_flat:
-        check_shape(kind, item.__dict__)
-    values = clean_dict(item.__dict__)
+    given = model_values(item)
+    is_flat = SCALARS.issuperset(map(type, given.values()))
+    has_sets = not is_flat and check_shape(kind, given)
+    values = clean_dict(given)
     if isinstance(item, Item) and is_misfit(item):
         item = revalidate_item(item, values)
-    elif values is not item.__dict__:
+    elif values is not given:
         item = item.model_copy(update=values)
-    elif is_flat and isinstance(item, Item):
+    elif is_flat and isinstance(item, Item) and checks_numbers(type(item)):
         # Nothing in it can have changed its type since. (To look for that costs 25 times as much
         # beside another busy thread: pydantic's core lets go of the interpreter lock for it.)
         return kind, values, item.__pydantic_serializer__.to_json(item)
     try:
         data = item.__pydantic_serializer__.to_json(item, warnings="error")
     except PydanticSerializationError:  # a value of another type was assigned
-        item = revalidate_item(item, values)
+        item = revalidate_item(item, model_values(item))
         try:
             data = item.__pydantic_serializer__.to_json(item)
         except PydanticSerializationError as error:
             raise _not_serialised(item, str(error)) from None
-    return kind, item.__dict__, data
+    check_finite(kind, model_values(item))
+    if has_sets:
+        data = item.__pydantic_serializer__.to_json(with_sorted_sets(item), warnings=False)
+    return kind, model_values(item), data
 
 
 def _not_serialised(item: BaseModel, told: str) -> UnstorableItemError:
@@ -289,36 +301,39 @@ def _not_serialised(item: BaseModel, told: str) -> UnstorableItemError:
 def _from_dataclass(item: Any) -> tuple[str, dict[str, Any], bytes]:
     cls: type = type(item)
     kind = cls.__name__
-    fields = [field.name for field in dataclasses.fields(item)]
-    given = {name: getattr(item, name) for name in fields}
-    check_shape(kind, given)
+    given = dataclass_values(item)
+    has_sets = check_shape(kind, given)
     checked = checked_dataclass(item, clean_dict(given))
+    values = dataclass_values(checked)
     serialise = adapter_for(cls)
     if serialise is None:
-        return kind, *_from_dict(kind, checked)
+        return kind, *_from_dict(kind, values)
+    check_finite(kind, values)
     try:
         data = serialise.dump_json(checked)
+        if has_sets:
+            data = serialise.dump_json(with_sorted_sets(checked), warnings=False)
     except PydanticSerializationError as error:
         raise unstorable_error(kind, "", str(error)) from None
-    return kind, {name: getattr(checked, name) for name in fields}, data
+    return kind, values, data
 
 
 def _from_foreign(item: ForeignItem) -> tuple[str, dict[str, Any], bytes]:
     """What another framework says of its item; only what no store could take is an error."""
     kind, values = item.kind, item.to_values()
-    check_shape(kind, values)
+    has_sets = check_shape(kind, values)
     try:
-        return kind, values, _encode(values)
+        return kind, values, _encode(with_sorted_sets(values) if has_sets else values)
     except (TypeError, ValueError, RecursionError, OverflowError) as error:
         raise unstorable_error(kind, "", str(error)) from None
 
 
 def _from_dict(kind: str, item: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
-    check_shape(kind, item)
+    has_sets = check_shape(kind, item)
     values = clean_dict(item)
     check_plain(kind, values)
     try:
-        return values, _encode(values)
+        return values, _encode(with_sorted_sets(values) if has_sets else values)
     except (TypeError, ValueError, RecursionError) as error:
         raise unstorable_error(kind, "", str(error)) from None
 

@@ -8,13 +8,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from gossamer.core.errors import UsageError
 from gossamer.core.jobs import StoredItem
 from gossamer.items.item import Item
 from gossamer.items.pipeline import PLAIN_TYPE
-from gossamer.items.validate import adapter_for
+from gossamer.items.validate import adapter_for, field_checker_of
 
 
 class ItemClasses:
@@ -77,17 +77,34 @@ def _derived_from(kind: type[Item]) -> Iterator[type[Item]]:
         yield from _derived_from(derived)
 
 
-def _make_item(kind: type, data: dict[str, Any]) -> Any:
+def _make_item(kind: Any, data: dict[str, Any]) -> Any:
     """An object of a class with stored values, which are those of JSON."""
     if issubclass(kind, BaseModel):
         data = {name: data[name] for name in data if name not in kind.model_computed_fields}
-    elif dataclasses.is_dataclass(kind):
-        made_later = {field.name for field in dataclasses.fields(kind) if not field.init}
-        data = {name: data[name] for name in data if name not in made_later}
-    adapter = adapter_for(kind)
+        return _read_values(adapter_for(kind), data)
+    return _make_dataclass(kind, _read_values(field_checker_of(kind), data))
+
+
+def _read_values(adapter: TypeAdapter[Any] | None, data: dict[str, Any]) -> Any:
     if adapter is None:
-        return kind(**data)
+        return data
     try:
         return adapter.validate_python(data)
     except ValidationError:  # a strict model takes a date from JSON, but not from text
         return adapter.validate_json(msgspec.json.encode(data))
+
+
+def _make_dataclass(kind: type, values: Mapping[str, Any]) -> Any:
+    """A dataclass as it was stored: its ``__post_init__`` ran before that. Raises ``TypeError``."""
+    made: Any = object.__new__(kind)
+    for field in dataclasses.fields(kind):
+        if field.name in values:
+            value = values[field.name]
+        elif field.default is not dataclasses.MISSING:
+            value = field.default
+        elif field.default_factory is not dataclasses.MISSING:
+            value = field.default_factory()
+        else:
+            raise TypeError(f"it has no field {field.name!r}")
+        object.__setattr__(made, field.name, value)
+    return made

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from gossamer.core.errors import UnstorableItemError
-from gossamer.items.clean import clean_dict, clean_value
+from gossamer.items.clean import clean_dict, dataclass_values, model_values
 from gossamer.items.item import Item, is_misfit
 from gossamer.items.validate import check_shape, checked_dataclass, revalidate_item
 
@@ -21,19 +21,19 @@ def check_item(item: Any) -> Any:
     """
     kind = type(item).__name__
     if isinstance(item, BaseModel):
-        check_shape(kind, item.__dict__)
-        values = clean_dict(item.__dict__)
+        given = model_values(item)
+        check_shape(kind, given)
+        values = clean_dict(given)
         if isinstance(item, Item) and is_misfit(item):
             return revalidate_item(item, values)
-        return item if values is item.__dict__ else item.model_copy(update=values)
+        return item if values is given else item.model_copy(update=values)
     if isinstance(item, dict):
         check_shape(kind, item)
         return clean_dict(item)
     if dataclasses.is_dataclass(item) and not isinstance(item, type):
-        given = {field.name: getattr(item, field.name) for field in dataclasses.fields(item)}
+        given = dataclass_values(item)
         check_shape(kind, given)
-        checked = checked_dataclass(item, clean_dict(given))
-        return clean_value(item) if isinstance(checked, dict) else checked
+        return checked_dataclass(item, clean_dict(given))
     raise UnstorableItemError(f"a {kind} is not an item: yield an Item, a dict or a dataclass")
 
 

@@ -13,21 +13,26 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
 from functools import cache
-from typing import Any
+from typing import Any, get_args, get_type_hints
 from uuid import UUID
 
 import msgspec
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUndefinedAnnotation, PydanticUserError
+from typing_extensions import TypedDict  # pydantic takes the one of Python from 3.12 on
 
 from gossamer.core.errors import DropItem, UnstorableItemError
 from gossamer.core.storable import MAX_DEPTH
+from gossamer.items.clean import dataclass_values, model_values, with_values
+from gossamer.items.item import assigned_fields
 
 MAX_REASON = 200
 MAX_VALUES = 1_000_000
 """Values of one item, those within lists and dicts included."""
 MAX_ITEM_BYTES = 64 * 1024 * 1024
 """Of an item's JSON: PostgreSQL takes no text above 255 MB, and several items are in memory at once."""
+
+_NO_TYPES = (PydanticSchemaGenerationError, PydanticUndefinedAnnotation, PydanticUserError)
 
 PLAIN = frozenset({str, int, bool, type(None)})
 ENCODABLE = (str, int, date, time, timedelta, Enum, UUID)
@@ -67,41 +72,67 @@ def to_drop_error(kind: str, error: ValidationError) -> DropItem:
 
 
 def revalidate_item(item: BaseModel, values: dict[str, Any]) -> BaseModel:
-    """A checked item of the same class from these values. Raises :class:`DropItem`."""
+    """A checked item of the same class from these values. Raises :class:`DropItem`.
+
+    Of an item that was checked before only what was assigned since is checked, so that no validator is given
+    what it has made itself; all of it by validators of the whole model.
+    """
+    kind = type(item)
+    names = assigned_fields(item)
     try:
-        return type(item).model_validate(values)
+        if names is None or kind.__pydantic_decorators__.model_validators:
+            return kind.model_validate(values)
+        checked = item.model_copy(update=values)
+        for name in filter(names.__contains__, values):
+            kind.__pydantic_validator__.validate_assignment(checked, name, values[name])
     except ValidationError as error:
-        raise to_drop_error(type(item).__name__, error) from None
+        raise to_drop_error(kind.__name__, error) from None
+    return checked
 
 
 @cache
 def adapter_for(kind: type) -> TypeAdapter[Any] | None:
-    """What checks a dataclass; ``None`` when its annotations say nothing that can be checked."""
+    """What reads and writes a dataclass; ``None``: its annotations say nothing that can be checked."""
     try:
         return TypeAdapter(kind)
-    except (PydanticSchemaGenerationError, PydanticUndefinedAnnotation, PydanticUserError):
+    except _NO_TYPES:
+        return None
+
+
+@cache
+def field_checker_of(kind: type) -> TypeAdapter[Any] | None:
+    """What checks a dict of a dataclass's fields, without making one; ``None`` as for :func:`adapter_for`."""
+    try:
+        hints = get_type_hints(kind, include_extras=True)
+        fields = {field.name: hints[field.name] for field in dataclasses.fields(kind)}
+        make_dict: Any = TypedDict
+        checked = make_dict(kind.__name__, fields, total=False)
+        checked.__pydantic_config__ = getattr(kind, "__pydantic_config__", ConfigDict())
+        return TypeAdapter(checked)
+    except (*_NO_TYPES, NameError, TypeError):
         return None
 
 
 def checked_dataclass(item: Any, values: dict[str, Any]) -> Any:
-    """A dataclass checked like an ``Item``: a new one, or ``values`` when it cannot be checked."""
-    cls: type = type(item)
-    check = adapter_for(cls)
-    if check is None:
-        return values
-    given = {field.name: values[field.name] for field in dataclasses.fields(item) if field.init}
-    try:
-        return check.validate_python(given)
-    except ValidationError as error:
-        raise to_drop_error(type(item).__name__, error) from None
+    """A dataclass with these values, checked like those of an ``Item``, as far as its annotations say how.
 
-
-def check_shape(kind: str, values: Mapping[Any, Any]) -> None:
-    """Refuse what is nested too deep, contains itself, or has no end. Raises :class:`UnstorableItemError`.
-
-    It looks at what holds other values only, so that all who come after it may follow them without care.
+    It is not made anew: its ``__init__`` and ``__post_init__`` have run, and may do something else again.
     """
-    left = MAX_VALUES
+    kind: type = type(item)
+    check = field_checker_of(kind)
+    try:
+        return with_values(item, values if check is None else check.validate_python(values))
+    except ValidationError as error:
+        raise to_drop_error(kind.__name__, error) from None
+
+
+def check_shape(kind: str, values: Mapping[Any, Any]) -> bool:
+    """Refuse what is nested too deep, contains itself, or has no end; whether there is a set in it.
+
+    Raises :class:`UnstorableItemError`. It looks at what holds other values only, so that all who come after
+    it may follow them without care.
+    """
+    left, has_sets = MAX_VALUES, False
     waiting = [
         (held, str(name), 1)
         for name, value in values.items()
@@ -110,6 +141,7 @@ def check_shape(kind: str, values: Mapping[Any, Any]) -> None:
     while waiting:
         container, name, depth = waiting.pop()
         left -= len(container)
+        has_sets = has_sets or isinstance(container, set | frozenset)
         if depth > MAX_DEPTH:
             raise unstorable_error(kind, name, "nested too deep, or contains itself")
         if left < 0:
@@ -119,18 +151,47 @@ def check_shape(kind: str, values: Mapping[Any, Any]) -> None:
             for value in container
             if type(value) not in SCALARS and (held := _held_by(value)) is not None
         ]
+    return has_sets
+
+
+def check_finite(kind: str, values: Mapping[Any, Any]) -> None:
+    """Refuse numbers that JSON does not have, wherever they are: they would become ``null``.
+
+    Raises :class:`DropItem`. ``values`` have passed :func:`check_shape`.
+    """
+    waiting = [(value, str(name)) for name, value in values.items()]
+    while waiting:
+        value, name = waiting.pop()
+        if isinstance(value, float):
+            if not math.isfinite(value):
+                raise drop_error(kind, name, PHRASES["finite_number"])
+        elif type(value) not in SCALARS and (held := _held_by(value)) is not None:
+            waiting += [(inner, name) for inner in held]
+
+
+@cache
+def checks_numbers(kind: type[BaseModel]) -> bool:
+    """Whether a class sees to it that the numbers of a flat item are finite: no field takes just anything."""
+    checks = kind.model_config.get("allow_inf_nan") is False and kind.model_config.get("extra") != "allow"
+    return checks and not any(_takes_all(field.annotation) for field in kind.model_fields.values())
+
+
+def _takes_all(annotation: Any) -> bool:
+    return annotation in (Any, object) or any(map(_takes_all, get_args(annotation)))
 
 
 def _held_by(value: Any) -> Collection[Any] | None:
-    """The values in a list, a dict, a set, a model or a dataclass; ``None`` for what is none of these."""
+    """The values in a list, dict, set, model, struct or dataclass; ``None``: it is none of these."""
     if isinstance(value, dict):
         return value.values()
     if isinstance(value, list | tuple | set | frozenset):
         return value
     if isinstance(value, BaseModel):
-        return value.__dict__.values()
+        return model_values(value).values()
+    if isinstance(value, msgspec.Struct):
+        return [getattr(value, name) for name in value.__struct_fields__]
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return [getattr(value, field.name) for field in dataclasses.fields(value)]
+        return dataclass_values(value).values()
     return None
 
 
@@ -157,7 +218,9 @@ def _check_value(kind: str, place: str, value: Any) -> None:
     elif isinstance(value, list | tuple | set | frozenset):
         for inner in value:
             _check_value(kind, f"{place}[]", inner)
-    elif not (isinstance(value, BaseModel | msgspec.Struct) or dataclasses.is_dataclass(value)):
+    elif isinstance(value, BaseModel | msgspec.Struct) or dataclasses.is_dataclass(value):
+        check_finite(kind, {place: value})
+    else:
         raise unstorable_error(kind, place, f"a {type(value).__name__} cannot be stored as JSON")
 
 

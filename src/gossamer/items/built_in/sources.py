@@ -9,7 +9,7 @@ from pydantic import BaseModel, create_model
 
 from gossamer.core.errors import UsageError
 from gossamer.core.stages import StageOrder
-from gossamer.items.item import Item, is_misfit, key
+from gossamer.items.item import Item, as_another, key
 from gossamer.policy import urls
 from gossamer.policy.merge import SOURCE_FIELD, SOURCE_MARK
 
@@ -30,11 +30,7 @@ class SourceKey:
             return {**item, SOURCE_FIELD: host}
         if not isinstance(item, Item):
             raise UsageError(f"keep-sources: a {type(item).__name__} has no room for its source; use an Item")
-        values = {**item.__dict__, **(item.__pydantic_extra__ or {}), SOURCE_FIELD: host}
-        made = sourced_class(type(item))(**values)
-        if is_misfit(item):
-            object.__setattr__(made, "_misfit", True)
-        return made
+        return as_another(item, sourced_class(type(item)), {SOURCE_FIELD: host})
 
 
 @cache
