@@ -197,3 +197,42 @@ def test_a_feed_that_cannot_be_written_is_said_and_takes_nothing(tmp_path: Path)
     assert "taken/file.csv" in done.stderr
     exported = run("export", "old", "-o", "-", cwd=tmp_path)
     assert len(exported.stdout.splitlines()) == 2
+
+
+KEEPING = """
+import scrapy
+
+
+class Keeping(scrapy.Spider):
+    name = "keeping"
+    custom_settings = {
+        "JOBDIR": "state",
+        "FEEDS": {"more.jl": {"format": "jl"}, "whole.csv": {"format": "csv", "overwrite": True}},
+    }
+
+    def start_requests(self):
+        self.state["runs"] = self.state.get("runs", 0) + 1
+        yield scrapy.Request(self.url + "/page/1/")
+
+    def parse(self, response):
+        yield {"number": 1}
+"""
+
+
+def test_a_replay_writes_neither_feeds_nor_state(tmp_path: Path) -> None:
+    """Bug it would catch: both are those of a version that nobody has promoted."""
+    file, data = tmp_path / "spider.py", tmp_path / "data"
+    file.write_text(KEEPING)
+    with serve_in_thread(QuotesSite(5)) as site:
+        run_gossamer(file, "--archive", "--data", str(data), url=site.url)
+    before = files_of(tmp_path)
+    assert before["more.jl"]
+    assert b'"runs": 1' in before["state/spider.state.json"]
+    file.write_text(KEEPING.replace('"number": 1', '"number": 2'))
+    said = run("replay", "keeping", "--diff", "--data", data, cwd=tmp_path)
+    assert said.returncode == 0, said.stderr
+    assert "changed  item" in said.stdout, said.stdout
+    after = files_of(tmp_path)
+    assert {name: after[name] for name in before if not name.startswith("data/")} == {
+        name: body for name, body in before.items() if not name.startswith("data/")
+    }

@@ -55,6 +55,9 @@ rules_ = st.builds(
     max_depth=st.sampled_from([None, 1]),
     max_silences=st.just(3),
     host_patience_s=st.sampled_from([30.0, 21_600.0]),
+    backoff_base_s=st.sampled_from([1.0, 1.0, 0.0]),
+    backoff_cap_s=st.sampled_from([300.0, 0.0]),
+    max_delay_s=st.sampled_from([30.0, 0.4]),
 )
 entries_ = st.lists(
     st.builds(
@@ -74,7 +77,7 @@ signals_ = st.builds(
     st.sampled_from(list(HostSignalKind)),
     st.sampled_from([0.0, 0.3]),
     st.sampled_from([None, 0.2, 4.0]),
-    st.sampled_from([None, None, 9.0]),
+    st.sampled_from([None, None, 9.0, 0.0]),
     st.sampled_from([False, False, True]),
 )
 

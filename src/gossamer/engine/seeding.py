@@ -38,6 +38,7 @@ class Seeder:
         self._example = ""
         self._batch: list[Entry] = []
         self._adding = asyncio.Lock()
+        self._since = 0  # seeds since others had their turn
 
     @property
     def so_far(self) -> SeedingResult:
@@ -50,8 +51,12 @@ class Seeder:
         try:
             async for request in requests:
                 self._admit_seed(request)
+                self._since += 1
                 if len(self._batch) >= BATCH:
                     await self._add_batch()
+                if self._since >= BATCH:  # neither seeds nor a frontier in memory may ever wait for anything
+                    self._since = 0
+                    await asyncio.sleep(0)
                 if by_time.done():
                     by_time.result()  # it fails, or goes on forever
             await self._add_batch()

@@ -26,8 +26,9 @@ class CachedFetcher:
     """A fetcher that gives the answer which another crawl got, if it is not too old, and keeps what it gets.
 
     Kept are answers to plain GET requests that would be the same again: pages, redirects, and that there is
-    no page; no refusals and no failures, and nothing for a request with headers of its own. What plain HTTP
-    got is no answer for a browser. ``max_age_s``: how old they may be, in seconds; ``None``: any age.
+    no page; no refusals and no failures, and nothing for a request with headers or a session of its own.
+    What plain HTTP got is no answer for a browser. ``max_age_s``: how old they may be, in seconds; ``None``:
+    any age.
     """
 
     def __init__(
@@ -51,7 +52,9 @@ class CachedFetcher:
     async def fetch(self, request: Request, route: Route = DIRECT) -> FetchResult:
         """See :class:`~gossamer.ports.fetcher.Fetcher`. Raises ``StorageError``, too."""
         is_plain = request.browser is None and request.saves is None and not request.headers
-        is_plain = is_plain and not (request.auth or request.cookies or request.omit_headers)
+        is_plain = is_plain and not (
+            request.auth or request.cookies or request.omit_headers or request.session
+        )
         if request.method != "GET" or request.body or not is_plain:
             return await self._fetcher.fetch(request, route)
         known = await self._find_page(request.url, route)

@@ -36,7 +36,6 @@ LONGEST_TTL_S = DAY_S  # RFC 9309, 2.4
 FIRST_WAIT_S = 60.0  # an error that robots.txt answered with
 FIRST_SILENCE_S = 1.0  # no answer
 LONGEST_WAIT_S = 60.0
-LONGEST_RETRY_AFTER_S = 3600.0
 CLAIM_S = 120.0
 """How long one worker may take to fetch a file before another one may try."""
 
@@ -104,12 +103,14 @@ class RobotsCache:
         *,
         user_agent: str | Callable[[str], str],
         obey: bool | Callable[[str], bool] = True,
+        retry_after_cap_s: float = 3600.0,
     ) -> None:
         self._fetcher = fetcher
         self._shared = shared
         self._clock = clock
         self._user_agent = user_agent
         self._obey = obey
+        self._retry_after_cap_s = retry_after_cap_s
         self._origins: OrderedDict[str, _OriginRules] = OrderedDict()
         self._characters = 0
         self._flights: dict[str, asyncio.Future[None]] = {}
@@ -275,7 +276,7 @@ class RobotsCache:
         await self._shared.put(_TRIES, site, tries[:30] + b"x", DAY_S)  # one mark per try
         first_s = FIRST_WAIT_S if fetched else FIRST_SILENCE_S
         wait_s = min(first_s * 2.0 ** len(tries), LONGEST_WAIT_S)
-        return max(wait_s, min(retry_after_s or 0.0, LONGEST_RETRY_AFTER_S))
+        return max(wait_s, min(retry_after_s or 0.0, self._retry_after_cap_s))
 
     def _remember_rules(self, site: str, record: RobotsRecord) -> _OriginRules:
         agent = self._user_agent(site) if callable(self._user_agent) else self._user_agent

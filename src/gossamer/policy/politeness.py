@@ -45,6 +45,8 @@ PROBING = 0.95
 """... and by what share of the pace after each success beyond that."""
 SHORTEST_PACE_S = 0.001
 """A host that may be asked this often is no longer throttling."""
+SHORTEST_SILENCE_S, LEAST_CAP_S = 0.05, 1.0
+"""With what the pauses of a host that does not answer begin at least, and how long they may grow at least."""
 CALM_STARTS = 30
 """A host that limits its rate refuses about one request in so many (as the pace is sought, see above)."""
 SEVERAL, NO_WITNESS = 0, 1
@@ -138,9 +140,16 @@ def next_pause_s(host: HostState, rules: FrontierRules) -> float:
 
 
 def _pause_s(host: HostState, rules: FrontierRules, incidents: int, jitter: float) -> float:
-    """Without an answer the pauses begin with the back-off; at a host that refuses, with its delay."""
-    base_s = rules.backoff_base_s if host.silences else max(delay_in_force(host, rules), SHORTEST_PACE_S)
-    return growing_pause_s(incidents, base_s, min(rules.backoff_cap_s, LONGEST_PAUSE_S), jitter)
+    """Without an answer the pauses begin with the back-off; at a host that refuses, with its delay.
+
+    They grow whatever the back-off of requests is: with none of those a host in trouble would be hammered.
+    """
+    if host.silences:
+        base_s = max(rules.backoff_base_s, SHORTEST_SILENCE_S)
+    else:
+        base_s = max(delay_in_force(host, rules), SHORTEST_PACE_S)
+    cap_s = min(max(rules.backoff_cap_s, LEAST_CAP_S), LONGEST_PAUSE_S)
+    return growing_pause_s(incidents, base_s, cap_s, jitter)
 
 
 def is_silent(host: HostState) -> bool:
@@ -325,13 +334,17 @@ def _slow_down(host: HostState, rules: FrontierRules, signal: HostSignal) -> Hos
     """Asked more slowly than now: by the delay, or where there is none, by as many as answer side by side."""
     side_by_side_s = (signal.latency_s or 0.0) / (host.in_flight + 1)
     limit_s = max(delay_in_force(host, rules), side_by_side_s, SHORTEST_PACE_S)
-    return replace(host, pace_s=min(limit_s * SLOW_DOWN, rules.max_delay_s), limit_s=limit_s)
+    longest_s = max(rules.max_delay_s, _own_delay(host, rules) * SLOW_DOWN)
+    return replace(host, pace_s=min(limit_s * SLOW_DOWN, longest_s), limit_s=limit_s)
 
 
 def _put_on_hold(
     host: HostState, rules: FrontierRules, signal: HostSignal, *, now: float, jitter: float, mark: int
 ) -> HostState:
-    """Put the host on hold: for as long as it asks, else for a pause that doubles per incident."""
+    """Put the host on hold: for as long as it asks, else for a pause that doubles per incident.
+
+    One that asks for no time again and again (``Retry-After: 0``, a clock that is slow) has the pauses, too.
+    """
     is_silent = signal.kind is HostSignalKind.UNREACHABLE
     is_new = signal.started_at >= host.incident_at
     if not is_silent:
@@ -344,6 +357,8 @@ def _put_on_hold(
         return host  # no hold: what still waits for this host is given up without asking it
     if signal.retry_after_s is not None:
         hold = min(max(signal.retry_after_s, 0.0), rules.retry_after_cap_s)
+        if is_new and host.incidents > 1:
+            hold = max(hold, _pause_s(host, rules, host.incidents, jitter))
     elif is_new:
         hold = _pause_s(host, rules, host.incidents, jitter)
     else:

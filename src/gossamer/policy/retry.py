@@ -6,6 +6,7 @@ answer came is the host's fault while nobody is answered, and the request's othe
 
 from __future__ import annotations
 
+from datetime import UTC
 from email.utils import parsedate_to_datetime
 
 from gossamer.core.errors import Fault
@@ -158,7 +159,7 @@ def _retry_later(
     wait = growing_pause_s(nth, base_s, cap_s, jitter)
     if retry_after_s is not None:
         asked_s = min(max(retry_after_s, 0.0), rules.retry_after_cap_s)
-        wait = asked_s if has_asked else max(wait, asked_s)
+        wait = asked_s if has_asked and not lease.throttled else max(wait, asked_s)
     return _at_no_charge(lease, rules, due_at=now + wait, is_excused=is_probe and not has_asked)
 
 
@@ -201,6 +202,8 @@ def parse_retry_after(value: str, now: float) -> float | None:
     if value.isascii() and value.isdigit():
         return float(value[:12])
     try:
-        return max(parsedate_to_datetime(value).timestamp() - now, 0.0)
+        at = parsedate_to_datetime(value)
+        # Without a zone it is asctime's form, or says `-0000`: both are UTC.
+        return max((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() - now, 0.0)
     except (ValueError, TypeError, OverflowError):
         return None

@@ -210,6 +210,9 @@ class Spider:
         """Why its requests cannot leave the process that made them, in words; ``""``: they can."""
         return ""
 
+    def keep_no_state(self) -> None:
+        """Called for a replay: nothing that another crawl finds is to be written."""
+
     def share_work(self) -> None:
         """Other processes take its requests, too, from now on."""
 

@@ -290,6 +290,8 @@ def _route_parts(
     is_alone = settings.processes == 1 and not owner
     if not is_alone:
         target.spider.share_work()
+    if settings.replay.job:
+        target.spider.keep_no_state()
     shared, worker = backends.requests.shared, owner or worker_name(os.getpid())
     return RouteParts(
         settings=settings,

@@ -137,11 +137,14 @@ def _rungs_by_domain(settings: Settings) -> dict[str, str | tuple[str, ...]]:
 
 def robots_gate_of(settings: Settings, fetcher: Fetcher, shared: SharedState, clock: Clock) -> RobotsCache:
     """What asks robots.txt, where the settings want that."""
-    if not settings.domain:
-        return RobotsCache(fetcher, shared, clock, user_agent=settings.user_agent, obey=settings.robots)
-    room = _domains_room()
+    room = _domains_room() if settings.domain else None
     return RobotsCache(
-        fetcher, shared, clock, user_agent=room.agent_at(settings), obey=room.obeys_at(settings)
+        fetcher,
+        shared,
+        clock,
+        user_agent=settings.user_agent if room is None else room.agent_at(settings),
+        obey=settings.robots if room is None else room.obeys_at(settings),
+        retry_after_cap_s=settings.retry_after_cap,
     )
 
 

@@ -73,8 +73,9 @@ async def test_failures_and_refusals_are_not_kept(path: str) -> None:
         Request(f"{HOST}/page", body=b"q=1"),
         Request(f"{HOST}/page", browser=Browsing()),
         Request(f"{HOST}/page", headers={"Accept": "application/json"}),
+        Request(f"{HOST}/page", session="ann"),
     ],
-    ids=["POST", "a body", "in a browser", "headers"],
+    ids=["POST", "a body", "in a browser", "headers", "a session"],
 )
 async def test_other_requests_go_through_and_are_neither_kept_nor_answered(request_: Request) -> None:
     crawls = Crawls()

@@ -219,3 +219,45 @@ def test_what_robots_txt_asks_for_is_never_caught_up():
     host = p.grant_lease(HostState(crawl_delay_s=2.0), rules, 100.0)
     late = p.grant_lease(host, rules, 102.02)
     assert late.next_at == pytest.approx(104.02)
+
+
+def seconds_held(rules, kind, **signal):
+    """How long a host is left alone after each of six troubles in a row; it is asked again at once then."""
+    host, now, held = HostState(answered_at=T - 1), T, []
+    for _ in range(6):
+        host = p.grant_lease(host, rules, now)
+        host = ended(host, rules, kind, now=now, started_at=now, **signal)
+        held.append(round(host.hold_until - now, 3))
+        now = max(host.next_at, now) + 0.001
+    return held
+
+
+@pytest.mark.parametrize(("asked_s", "cap_s"), [(0.0, 3600.0), (60.0, 0.0)])
+def test_who_asks_for_no_time_again_and_again_is_left_alone_all_the_same(asked_s, cap_s):
+    """Bug it would catch: ``Retry-After: 0``, or a slow clock, has a host asked without a pause."""
+    rules = FrontierRules(delay_s=0.1, retry_after_cap_s=cap_s)
+    held = seconds_held(rules, HostSignalKind.THROTTLED, retry_after_s=asked_s)
+    assert held[0] == 0.0, "the first time it is taken at its word"
+    assert held[1:] == sorted(held[1:])
+    assert held[-1] > 3.0
+
+
+def test_longer_is_asked_for_than_the_pauses_would_be():
+    held = seconds_held(FrontierRules(delay_s=0.1), HostSignalKind.THROTTLED, retry_after_s=90.0)
+    assert held == [90.0] * 6
+
+
+@pytest.mark.parametrize("rules", [{"backoff_base_s": 0.0}, {"backoff_cap_s": 0.0}])
+def test_a_silent_host_has_pauses_that_grow_whatever_the_back_off_of_requests_is(rules):
+    """Bug it would catch: ``retry_backoff = 0`` asks a host that is down 2,000 times a second."""
+    held = seconds_held(FrontierRules(delay_s=0.0, **rules), HostSignalKind.UNREACHABLE)
+    assert held == sorted(held)
+    assert held[0] >= 0.05
+    assert held[-1] >= 1.0
+
+
+def test_a_long_delay_is_slowed_down_too():
+    """Bug it would catch: `max_delay`, which is a bound of delays that follow a host, is one of this, too."""
+    rules = FrontierRules(delay_s=40.0, max_delay_s=30.0)
+    host = ended(HostState(in_flight=1), rules, HostSignalKind.THROTTLED)
+    assert p.delay_in_force(host, rules) == 80.0

@@ -1,5 +1,7 @@
 """What becomes of a request after a fault."""
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -191,9 +193,21 @@ def test_statuses(status, fault):
         ("Thu, 01 Jan 1970 00:17:40 GMT", 60.0),
         ("Thu, 01 Jan 1970 00:00:01 GMT", 0.0),
         ("Thu, 32 Jan 1970 00:00:00 GMT", None),
+        ("Thu Jan  1 00:17:40 1970", 60.0),
+        ("Thu, 01 Jan 1970 00:17:40 -0000", 60.0),
     ],
 )
-def test_retry_after(value, expected):
+def test_retry_after(value, expected, monkeypatch):
+    monkeypatch.setenv("TZ", "Asia/Tokyo")  # no form of a date is that of this machine's zone
+    time.tzset()
+    try:
+        _check_retry_after(value, expected)
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
+def _check_retry_after(value, expected):
     assert retry.parse_retry_after(value, NOW) == expected
 
 

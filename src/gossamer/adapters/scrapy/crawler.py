@@ -132,6 +132,7 @@ class AdaptedCrawler(Crawler):
         self.signals: AdaptedSignals = AdaptedSignals(self)
         self._counted: dict[str, int] = {}
         self.feeds: list[Any] = []
+        self.keeps_state = True
         """What is written when a run has ended."""
         self.item_types: dict[str, Any] = {}
         """The classes of items by their names, as far as they are known; ``None``: there is none."""

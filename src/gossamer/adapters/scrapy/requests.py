@@ -21,7 +21,7 @@ from w3lib.url import canonicalize_url
 
 from gossamer.adapters.scrapy.options import RequestOptions
 from gossamer.adapters.scrapy.references import HeldObjects, LostReferenceError, ReferenceTable
-from gossamer.adapters.scrapy.storage import SCALARS, NotStorableError, from_stored, to_stored
+from gossamer.adapters.scrapy.storage import NotStorableError, from_stored, is_plain, to_stored
 from gossamer.core.errors import UsageError
 from gossamer.core.requests import Request
 from gossamer.policy.urls import canonicalise_url
@@ -65,7 +65,7 @@ class _Extras(NamedTuple):
         for key, value in values.items():
             if key in OF_THE_ENGINE and name == "meta":
                 continue
-            if type(value) in SCALARS and type(key) is str:
+            if is_plain(value) and type(key) is str:
                 plain[key] = value
             else:
                 others[key] = value
@@ -145,7 +145,7 @@ class RequestMapper:
     def to_plain(self, given: ScrapyRequest) -> Request:
         """What is sent of a request that nobody is to store: it has neither callbacks nor objects."""
         options = {} if self.options is None else self.options.read_options(given)
-        plain = {name: value for name, value in given.meta.items() if type(value) in SCALARS}
+        plain = {name: value for name, value in given.meta.items() if is_plain(value)}
         return Request(
             given.url,
             method=given.method,
@@ -334,10 +334,13 @@ def _read_values(stored: Any) -> dict[Any, Any]:
 
 
 def headers_of(given: ScrapyRequest) -> dict[str, str]:
-    """Headers as we have them: values of one name in one line."""
+    """The headers of a request as we have them."""
     headers: Headers = given.headers
-    if not headers:
-        return {}
+    return plain_headers(headers) if headers else {}
+
+
+def plain_headers(headers: Headers) -> dict[str, str]:
+    """Headers as we have them: values of one name in one line."""
     return {
         name.decode("latin-1"): b", ".join(values).decode("latin-1")
         for name, values in dict.items(headers)

@@ -9,8 +9,10 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from scrapy.http import Headers
 from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings, default_settings
 
+from gossamer.adapters.scrapy.requests import plain_headers
 from gossamer.config.section import HOST
 from gossamer.core.errors import SettingError
 
@@ -20,6 +22,7 @@ AS_SCRAPY = {
     "tracking_params": [],
     "blocks.detect": False,
     "http.referer": True,
+    "http.max_redirects": 20,
     "traps.max_segments": None,
     "traps.max_repeats": None,
     "traps.max_same_body": None,
@@ -44,7 +47,9 @@ def make_settings(given: BaseSettings, spider: str) -> dict[str, Any]:
                 without.append(name)
             continue
         try:
-            made |= read(given, name)
+            if (said := read(given, name)) is None:
+                without.append(name)
+            made |= said or {}
         except (TypeError, ValueError) as error:
             raise SettingError(f"{name} = {given[name]!r} of the spider {spider!r}: {error}") from None
     if without:
@@ -54,7 +59,8 @@ def make_settings(given: BaseSettings, spider: str) -> dict[str, Any]:
     return made
 
 
-Reader = Callable[[BaseSettings, str], Mapping[str, Any]]
+Reader = Callable[[BaseSettings, str], Mapping[str, Any] | None]
+"""What a setting says; ``None``: its value has no meaning here."""
 
 
 def _as(ours: str, convert: Callable[[BaseSettings, str], Any]) -> Reader:
@@ -97,21 +103,19 @@ def _maxsize(given: BaseSettings, name: str) -> Mapping[str, Any]:
     return {"http.max_size_bytes": size} if size else {}
 
 
-def _limit(ours: str) -> Reader:
+def _limit(ours: str, convert: Callable[[BaseSettings, str], float] = BaseSettings.getint) -> Reader:
     """Zero is no limit."""
 
     def read(given: BaseSettings, name: str) -> Mapping[str, Any]:
-        value = given.getint(name)
+        value = convert(given, name)
         return {ours: value} if value > 0 else {}
 
     return read
 
 
 def _headers(given: BaseSettings, name: str) -> Mapping[str, Any]:
-    headers = {
-        str(key): str(value) for key, value in (given.getdict(name) or {}).items() if value is not None
-    }
-    return {"http.headers": headers}
+    headers = Headers({key: value for key, value in (given.getdict(name) or {}).items() if value is not None})
+    return {"http.headers": plain_headers(headers)}
 
 
 def _retries(given: BaseSettings, name: str) -> Mapping[str, Any]:
@@ -119,9 +123,15 @@ def _retries(given: BaseSettings, name: str) -> Mapping[str, Any]:
 
 
 def _level(given: BaseSettings, name: str) -> Mapping[str, Any]:
-    return {"log.level": str(given[name]).lower().replace("critical", "error")}
+    """By its name, or by its number; of ours the one that says as much."""
+    value = given[name]
+    number = value if isinstance(value, int) else logging.getLevelName(str(value).upper())
+    if not isinstance(number, int):
+        number = int(value)
+    return {"log.level": next((level for most, level in _LEVELS if number <= most), "error")}
 
 
+_LEVELS = ((logging.DEBUG, "debug"), (logging.INFO, "info"), (logging.WARNING, "warning"))
 _SCRAPYS = frozenset(name for name in vars(default_settings) if name.isupper())
 """The settings that Scrapy knows; all others are those of a project's own code, which reads them itself."""
 
@@ -131,7 +141,8 @@ _READERS: dict[str, Reader] = {
     "CLOSESPIDER_ERRORCOUNT": _limit("max_errors"),
     "CLOSESPIDER_ITEMCOUNT": _limit("max_items"),
     "CLOSESPIDER_PAGECOUNT": _limit("max_pages"),
-    "CLOSESPIDER_TIMEOUT": _limit("max_time"),
+    "CLOSESPIDER_TIMEOUT": _limit("max_time", BaseSettings.getfloat),
+    "COMPRESSION_ENABLED": lambda given, name: {} if given.getbool(name) else None,
     "CONCURRENT_REQUESTS": _as("concurrency", BaseSettings.getint),
     "CONCURRENT_REQUESTS_PER_DOMAIN": _per_domain,
     "DEFAULT_REQUEST_HEADERS": _headers,
@@ -141,7 +152,7 @@ _READERS: dict[str, Reader] = {
     "DOWNLOAD_SLOTS": _slots,
     "DOWNLOAD_TIMEOUT": _timeout,
     "HTTPCACHE_ENABLED": _as("cache.on", BaseSettings.getbool),
-    "HTTPCACHE_EXPIRATION_SECS": _limit("cache.max_age"),
+    "HTTPCACHE_EXPIRATION_SECS": _limit("cache.max_age", BaseSettings.getfloat),
     "LOG_FILE": _as("log.file", BaseSettings.get),
     "LOG_LEVEL": _level,
     "RANDOMIZE_DOWNLOAD_DELAY": _as("random_delay", BaseSettings.getbool),
@@ -164,7 +175,7 @@ _ELSEWHERE = frozenset(
         *("LOG_ENABLED", "LOG_FORMATTER", "TELNETCONSOLE_ENABLED", "COOKIES_ENABLED", "DUPEFILTER_DEBUG"),
         *("ITEM_PIPELINES", "ITEM_PROCESSOR", "STATS_DUMP", "EXTENSIONS"),
         *("CLOSESPIDER_TIMEOUT_NO_ITEM", "CLOSESPIDER_PAGECOUNT_NO_ITEM"),
-        *("JOBDIR", "SCHEDULER_PRIORITY_QUEUE", "COMPRESSION_ENABLED", "COOKIES_DEBUG", "LOG_STDOUT"),
+        *("JOBDIR", "SCHEDULER_PRIORITY_QUEUE", "COOKIES_DEBUG", "LOG_STDOUT"),
         *("LOGSTATS_INTERVAL", "LOG_ENCODING", "LOG_DATEFORMAT", "LOG_FORMAT", "ASYNCIO_EVENT_LOOP"),
     }
 )

@@ -190,6 +190,10 @@ class AdaptedSpider(Spider):
         """From now on, a request that refers to what is only here is refused when it is yielded."""
         self._mapper.is_shared = True
 
+    def keep_no_state(self) -> None:
+        """``spider.state`` is read, and not written."""
+        self.crawler.keeps_state = False
+
     def wants_status(self, request: Request, status: int) -> bool:
         """By Scrapy's rules."""
         exchange = find_exchange(request)

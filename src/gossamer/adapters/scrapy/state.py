@@ -45,7 +45,7 @@ def _damaged(path: Path) -> UsageError:
 def write_state(crawler: AdaptedCrawler) -> None:
     """Keep the state, where there is a folder for it; what cannot be kept is said."""
     path, state = _path_of(crawler), getattr(crawler.spider, "state", None)
-    if path is None or state is None:
+    if path is None or state is None or not crawler.keeps_state:
         return
     try:
         stored = to_stored(state)

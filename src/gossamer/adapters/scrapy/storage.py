@@ -7,6 +7,7 @@ that are loaded, by name; nothing is imported.
 from __future__ import annotations
 
 import dataclasses
+import math
 import sys
 from base64 import b64decode, b64encode
 from collections.abc import Callable
@@ -16,10 +17,22 @@ from typing import Any
 
 from scrapy import Item
 
+from gossamer.core.storable import MAX_BITS, without_surrogates
+
 TAG = "$"
 """The name in a JSON object that says what the rest of it stands for."""
 MAX_DEPTH = 50
 SCALARS = frozenset({str, int, float, bool, type(None)})
+
+
+def is_plain(value: Any) -> bool:
+    """Whether JSON and every store carry a value as it is."""
+    kind = type(value)
+    if kind is str:
+        return value.isascii() or without_surrogates(value) is value
+    if kind is float:
+        return math.isfinite(value)
+    return kind in SCALARS and (kind is not int or value.bit_length() <= MAX_BITS)
 
 
 class NotStorableError(ValueError):
@@ -29,7 +42,7 @@ class NotStorableError(ValueError):
 def to_stored(value: Any, depth: int = 0) -> Any:
     """The JSON of a value. Raises :class:`NotStorableError`."""
     kind = type(value)
-    if kind in SCALARS:
+    if is_plain(value):
         return value
     if depth > MAX_DEPTH:
         raise NotStorableError(kind.__name__)
@@ -44,7 +57,7 @@ def to_stored(value: Any, depth: int = 0) -> Any:
 
 
 def _dict_to_stored(value: dict[Any, Any], depth: int) -> Any:
-    if TAG not in value and all(type(name) is str for name in value):
+    if TAG not in value and all(type(name) is str and is_plain(name) for name in value):
         return {name: to_stored(one, depth + 1) for name, one in value.items()}
     pairs = [[to_stored(name, depth + 1), to_stored(one, depth + 1)] for name, one in value.items()]
     return {TAG: "dict", "of": pairs}
@@ -109,6 +122,12 @@ def _find_class(module: str, path: str) -> type | None:
 _SEQUENCES: dict[str, Callable[[Any], Any]] = {"tuple": tuple, "set": set, "frozenset": frozenset}
 _PLAIN: dict[type, tuple[Callable[[Any], str], Callable[[str], Any]]] = {
     bytes: (lambda value: b64encode(value).decode(), b64decode),
+    float: (repr, float),
+    int: (hex, lambda text: int(text, 16)),
+    str: (
+        lambda value: b64encode(value.encode("utf-8", "surrogatepass")).decode(),
+        lambda text: b64decode(text).decode("utf-8", "surrogatepass"),
+    ),
     datetime: (datetime.isoformat, datetime.fromisoformat),
     date: (date.isoformat, date.fromisoformat),
     Decimal: (str, Decimal),

@@ -50,6 +50,18 @@ def test_nothing_is_read_that_nobody_has_set() -> None:
             {"domain.shop.example.delay": 2.0, "domain.shop.example.per_host": 3},
         ),
         ("LOG_LEVEL", "DEBUG", {"log.level": "debug"}),
+        ("LOG_LEVEL", 20, {"log.level": "info"}),
+        ("LOG_LEVEL", "30", {"log.level": "warning"}),
+        ("LOG_LEVEL", "WARN", {"log.level": "warning"}),
+        ("LOG_LEVEL", "FATAL", {"log.level": "error"}),
+        ("LOG_LEVEL", "NOTSET", {"log.level": "debug"}),
+        ("CLOSESPIDER_TIMEOUT", 0.6, {"max_time": 0.6}),
+        (
+            "DEFAULT_REQUEST_HEADERS",
+            {b"X-A": b"1", "X-B": ["2", "3"]},
+            {"http.headers": {"X-A": "1", "X-B": "2, 3"}},
+        ),
+        ("DOWNLOAD_TIMEOUT", 0, {}),
     ],
 )
 def test_each_has_its_counterpart(name: str, value: Any, ours: dict[str, Any]) -> None:

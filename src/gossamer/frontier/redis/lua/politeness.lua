@@ -84,8 +84,10 @@ local function lost(h)
 end
 
 local function pause_s(h, rules, incidents, jitter)
-  local base_s = h.silences > 0 and rules.backoff_base_s or max(delay_in_force(h, rules), SHORTEST_PACE_S)
-  return growing_pause_s(incidents, base_s, min(rules.backoff_cap_s, LONGEST_PAUSE_S), jitter)
+  local SHORTEST_SILENCE_S, LEAST_CAP_S = 0.05, 1 -- here: a script may have two hundred local names
+  local base_s = h.silences > 0 and max(rules.backoff_base_s, SHORTEST_SILENCE_S)
+    or max(delay_in_force(h, rules), SHORTEST_PACE_S)
+  return growing_pause_s(incidents, base_s, min(max(rules.backoff_cap_s, LEAST_CAP_S), LONGEST_PAUSE_S), jitter)
 end
 
 local function next_pause_s(h, rules)
@@ -178,7 +180,7 @@ do
 
   local function slow(h, rules, signal)
     h.limit_s = max(delay_in_force(h, rules), (signal.latency_s or 0) / (h.in_flight + 1), SHORTEST_PACE_S)
-    h.pace_s = min(h.limit_s * SLOW_DOWN, rules.max_delay_s)
+    h.pace_s = min(h.limit_s * SLOW_DOWN, max(rules.max_delay_s, own_delay(h, rules) * SLOW_DOWN))
   end
 
   local function incident(h, rules, signal, now, mark)
@@ -206,6 +208,7 @@ do
     local hold
     if signal.retry_after_s then
       hold = min(max(signal.retry_after_s, 0), rules.retry_after_cap_s)
+      if is_new and h.incidents > 1 then hold = max(hold, pause_s(h, rules, h.incidents, jitter)) end
     elseif is_new then
       hold = pause_s(h, rules, h.incidents, jitter)
     else
