@@ -219,9 +219,7 @@ class CrawlRun:
     async def _close_spider(self, reason: FinishReason) -> None:
         """Close the pipelines and tell the spider; what fails there is said, and takes nothing."""
         self._failed_hooks += await self._wired.close_steps()
-        if (
-            self.spider.feeds and not self.settings.replay.job
-        ):
+        if self.spider.feeds and not self.settings.replay.job:
             write_feeds = import_module("gossamer.crawl.feeds").write_feeds  # which most spiders do without
             store = self._wired.backends.store
             self._failed_hooks += await write_feeds(self.spider, self.settings, store, self.job)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from gossamer.config.option import SettingOption
 from gossamer.config.settings import Settings
@@ -21,7 +24,7 @@ from gossamer.core.lifecycle import OVER, FinishReason, JobCommand, JobState
 from gossamer.policy.job_life import change_job_record, end_run
 from gossamer.spiders.generic import GenericSpider
 from gossamer.targets.loading import load_target
-from gossamer.targets.plan import plan_of
+from gossamer.targets.plan import pack_plan, plan_from, plan_of, with_version_here
 from gossamer.wiring.backends import Backends
 from gossamer.wiring.fetchers import touches_network
 from gossamer.wiring.rules import check_deferral, rules_of
@@ -106,6 +109,22 @@ async def revive_letters(backends: Backends, job: Job, which: DeadLetterFilter) 
     """
     count = await backends.open_frontier(job).revive_letters(which)
     return (await reopen_job(backends, job) if count else job), count
+
+
+async def adopt_version(backends: Backends, job: Job, project: Path | None) -> Job:
+    """A job of the fleet with the version that its spider has on this machine, where it is here.
+
+    A fleet works on a job with the version that was submitted; after its spider was mended, only whoever
+    lets the job go on can say that it is to be the new one.
+    """
+    if not job.is_fleet:
+        return job
+    plan = plan_from(job.plan)
+    if (mended := with_version_here(plan, project)) == plan:
+        return job
+    job = replace(job, plan=pack_plan(mended))
+    await backends.book.update_plan(job)
+    return job
 
 
 async def reopen_job(backends: Backends, job: Job) -> Job:

@@ -53,6 +53,7 @@ class FleetJobStore:
         self.get = book.get
         self.find_by_key = book.find_by_key
         self.update = book.update
+        self.update_plan = book.update_plan
         self.read_changes = book.read_changes
         self.save_changes = book.save_changes
         self.read_launch = book.read_launch

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from gossamer.core.hosts import FrontierRules, HostState
 from gossamer.core.record import Record
-from gossamer.policy.politeness import delay_in_force, is_delay_set, is_silent, slots_for
+from gossamer.policy.politeness import LEAST_CAP_S, delay_in_force, is_delay_set, is_silent, slots_for
 
 SETTLED_S = 30.0
 """What decides the pace changes only when another answer has held for so long."""
@@ -146,15 +146,18 @@ def _reason_of_hold(host: HostState, rules: FrontierRules) -> DelayReason:
         return DelayReason.HOLD
     if is_silent(host):
         return DelayReason.DOWN
-    is_asked_for = host.hold_until - host.incident_at > rules.backoff_cap_s
+    is_asked_for = host.hold_until - host.incident_at > max(rules.backoff_cap_s, LEAST_CAP_S)
     return DelayReason.RETRY_AFTER if is_asked_for else DelayReason.BACKOFF
 
 
 def allowed_per_s(host: HostState, rules: FrontierRules, now: float, p50_s: float | None) -> float | None:
     """Requests per second that a host allows; 0 while it is not asked.
 
-    ``p50_s`` is its median response time. ``None``: neither that nor a delay says anything.
+    ``p50_s`` is its median response time. ``None``: neither that nor a delay says anything, or nobody is
+    asked there.
     """
+    if host.is_free:
+        return None
     if reason_of_delay(host, rules, now) in STOPPED:
         return 0.0
     delay_s = delay_in_force(host, rules)

@@ -43,6 +43,10 @@ class JobStore(Protocol):
         """
         ...
 
+    async def update_plan(self, job: Job) -> None:
+        """Store the plan of a job as it is now; all else stays, and nothing is done for an unknown job."""
+        ...
+
     async def read_changes(self, job: Job) -> tuple[SettingChange, ...]:
         """The settings of a job that a person changed, by their names."""
         ...

@@ -15,11 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from gossamer.config.layers import load_settings
 from gossamer.config.section import to_document
 from gossamer.config.settings import Settings
-from gossamer.core.errors import StorageError, UsageError
+from gossamer.core.errors import OperatorError, StorageError, UsageError
 from gossamer.core.redaction import has_userinfo
 from gossamer.policy.redirects import is_credential
 from gossamer.policy.secret_names import hide_parameters, is_secret
@@ -77,6 +78,11 @@ def plan_of(target: str, arguments: Mapping[str, str], settings: Settings, found
         version=version_of(found),
         has_closed=type(found.spider).closed is not Spider.closed,
     )
+    return pack_plan(plan)
+
+
+def pack_plan(plan: JobPlan) -> bytes:
+    """A plan as a job keeps it."""
     return msgspec.msgpack.encode(plan)
 
 
@@ -190,6 +196,20 @@ def target_under(plan: JobPlan, project: Path | None) -> CrawlTarget:
             f"({plan.version}): install the same version, or cancel the job and submit it again"
         )
     return found
+
+
+def with_version_here(plan: JobPlan, project: Path | None) -> JobPlan:
+    """The plan with the version that its spider has here; as it is where the spider is not here.
+
+    For a job that is to go on with a spider that somebody has mended.
+    """
+    if not plan.version:
+        return plan
+    try:
+        here = version_of(target_under(replace(plan, version=""), project))
+    except OperatorError:
+        return plan
+    return replace(plan, version=here)
 
 
 def check_headers(plan: JobPlan, own: Settings) -> None:

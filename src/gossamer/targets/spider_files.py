@@ -75,7 +75,9 @@ def _import_file(path: Path) -> ModuleType:
         if module is not None:
             return module
         if (folder := str(path.parent)) not in sys.path:  # what lies beside a part of a package hides nothing
-            sys.path.insert(0, folder)
+            # A spider in rich.py must not hide the library that somebody imports later.
+            hides = importlib.util.find_spec(path.stem) is not None
+            sys.path.insert(len(sys.path) if hides else 0, folder)
         spec = importlib.util.spec_from_file_location(name, path)
         assert spec is not None and spec.loader is not None, "a .py file has a loader"  # noqa: PT018
         module = importlib.util.module_from_spec(spec)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -16,12 +17,13 @@ from gossamer.cli.terminal.output import LONG, local_short, local_time, plain, p
 from gossamer.cli.terminal.requests import RARE, details_cell, method_cell, request_facts
 from gossamer.cli.terminal.tables import print_facts, print_table
 from gossamer.config.command_settings import settings_of
+from gossamer.config.layers import find_project
 from gossamer.config.overrides import parse_seconds
 from gossamer.core.errors import Fault, UsageError
 from gossamer.core.jobs import DeadLetterFilter, Job
 from gossamer.core.results import Attempt
 from gossamer.core.text import format_count
-from gossamer.jobs.control import revive_letters
+from gossamer.jobs.control import adopt_version, revive_letters
 from gossamer.observe.text import error_headline
 from gossamer.queries import dead_letters
 from gossamer.queries.dead_letters import LetterPage, LetterReport, LetterReportPage, LetterSummary
@@ -205,12 +207,14 @@ def retry_letters(
     """
     which = _make_filter(ids, reason, host, older_than)
 
-    async def work(backends: Backends) -> tuple[Job, int]:
-        job, count = await revive_letters(backends, await find_job(backends, name), which)
+    async def work(backends: Backends) -> tuple[Job, int, bool]:
+        before = await find_job(backends, name)
+        now = await adopt_version(backends, before, find_project(Path.cwd()))
+        job, count = await revive_letters(backends, now, which)
         await note_action(backends, "retry", job, {"count": count}, {"done": count})
-        return job, count
+        return job, count, now.plan != before.plan
 
-    job, count = run_with_backends(settings_of(data, settings), work)
+    job, count, is_mended = run_with_backends(settings_of(data, settings), work)
     _check_found(name, ids, count)
     if as_json:
         print_json({"job": job.id, "retried": count})
@@ -218,6 +222,8 @@ def retry_letters(
         wait = "waits" if count == 1 else "wait"
         by = _fetched_by(job) if count else ""
         typer.echo(f"{format_count(count, 'request')} of {job.id} {wait} again{by}")
+        if is_mended:
+            typer.echo("its spider has another version here: workers need that one from now on")
 
 
 def _fetched_by(job: Job) -> str:

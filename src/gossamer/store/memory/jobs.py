@@ -69,6 +69,11 @@ class MemoryJobStore:
         )
         return True
 
+    async def update_plan(self, job: Job) -> None:
+        """See :class:`~gossamer.ports.job_store.JobStore`."""
+        if (known := self._jobs.get(job.id)) is not None:
+            self._jobs[job.id] = replace(known, plan=job.plan)
+
     async def read_changes(self, job: Job) -> tuple[SettingChange, ...]:
         """See :class:`~gossamer.ports.job_store.JobStore`."""
         return tuple(change for _, change in sorted(self._changes.get(job.id, {}).items()))

@@ -86,6 +86,11 @@ class MongoJobStore:
         done = await self._server.run(lambda db: db["job"].update_one(query, {"$set": _end_of(job)}))
         return done.matched_count == 1
 
+    async def update_plan(self, job: Job) -> None:
+        """See :class:`~gossamer.ports.job_store.JobStore`."""
+        query, changed = {"_id": clean_text(job.id)}, {"$set": {"plan": job.plan}}
+        await self._server.run(lambda db: db["job"].update_one(query, changed))
+
     async def read_changes(self, job: Job) -> tuple[SettingChange, ...]:
         """See :class:`~gossamer.ports.job_store.JobStore`."""
         found = await self._find(job)

@@ -85,6 +85,11 @@ class PostgresJobStore:
             sql, values = SQL["update_job_if"], (*values, expected.state.value, expected.finished_at)
         return await self._server.run(lambda conn: conn.fetchval(sql, *values)) is not None
 
+    async def update_plan(self, job: Job) -> None:
+        """See :class:`~gossamer.ports.job_store.JobStore`."""
+        values = clean_text(job.id), job.plan
+        await self._server.run(lambda conn: conn.execute(SQL["update_plan"], *values))
+
     async def read_changes(self, job: Job) -> tuple[SettingChange, ...]:
         """See :class:`~gossamer.ports.job_store.JobStore`."""
         rows = await self._server.run(lambda conn: conn.fetch(SQL["changes"], job.id))

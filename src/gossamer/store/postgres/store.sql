@@ -310,6 +310,9 @@ UPDATE job SET state = $2, finished_at = $3, finish_reason = $4, end_error = $5 
 UPDATE job SET state = $2, finished_at = $3, finish_reason = $4, end_error = $5
 WHERE name = $1 AND state = $6 AND finished_at IS NOT DISTINCT FROM $7 RETURNING id;
 
+-- name: update_plan
+UPDATE job SET plan = $2 WHERE name = $1;
+
 -- name: job_by_key
 SELECT name, spider, target, created_at, state, finished_at, finish_reason, end_error, key, plan
 FROM job WHERE key = $1;

@@ -71,6 +71,10 @@ class SqliteJobStore:
             sql, values = SQL["update_job_if"], (*values, expected.state.value, expected.finished_at)
         return await self._db.run(lambda conn: conn.execute(sql, values).rowcount) > 0
 
+    async def update_plan(self, job: Job) -> None:
+        """See :class:`~gossamer.ports.job_store.JobStore`."""
+        await self._db.run(lambda conn: conn.execute(SQL["update_plan"], (job.plan, job.id)).rowcount)
+
     async def read_changes(self, job: Job) -> tuple[SettingChange, ...]:
         """See :class:`~gossamer.ports.job_store.JobStore`."""
         sql = SQL["changes"]

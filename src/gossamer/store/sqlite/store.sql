@@ -140,6 +140,9 @@ UPDATE job SET state = ?, finished_at = ?, finish_reason = ?, end_error = ? WHER
 UPDATE job SET state = ?, finished_at = ?, finish_reason = ?, end_error = ?
 WHERE name = ? AND state = ? AND finished_at IS ?;
 
+-- name: update_plan
+UPDATE job SET plan = ? WHERE name = ?;
+
 -- name: job_by_name
 SELECT name, spider, target, created_at, state, finished_at, finish_reason, end_error, key, plan
 FROM job WHERE name = ?;

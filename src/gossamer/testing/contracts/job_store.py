@@ -153,3 +153,15 @@ async def launches_are_kept(jobs: JobStore) -> None:
     await jobs.save_launch(job, bytes(range(256)))
     assert_equal(await jobs.read_launch(job), bytes(range(256)), "how it was begun the last time")
     assert_equal(await jobs.read_launch(other), b"", "of one job alone")
+
+
+@JOB_STORE_CHECKS.register
+async def a_plan_may_become_another_one(jobs: JobStore) -> None:
+    """And nothing else of the job, whatever it was when whoever does that has read it."""
+    read = await jobs.create("shop", "shop.py", b"plan")
+    await jobs.update(replace(read, state=JobState.PAUSED))
+    await jobs.update_plan(replace(read, plan=b"other"))
+    found = await jobs.get(read.id)
+    assert_equal(found and (found.plan, found.state), (b"other", JobState.PAUSED), "the plan alone")
+    await jobs.update_plan(replace(read, id="nothing-1"))
+    assert_equal([job.id for job in await jobs.list_jobs()], [read.id], "an unknown job is not made")
