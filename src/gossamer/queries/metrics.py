@@ -21,7 +21,7 @@ from gossamer.policy.spider_stats import read_spider_stats
 from gossamer.policy.troubles import TroubleKind
 from gossamer.queries.jobs import refresh_job
 from gossamer.queries.proxies import ProxyStatus, list_proxies
-from gossamer.targets.plan import plan_from, settings_under
+from gossamer.targets.plan import settings_of_job
 from gossamer.version import __version__
 from gossamer.watch.memories import load_job_memory, load_place_memory, place_of_crawl, place_of_fleet
 from gossamer.wiring.backends import Backends
@@ -127,13 +127,9 @@ class MetricsReader:
             stats, due = await frontier.read_stats(), await frontier.count_due()
         except StorageError:  # whoever looks after it says so
             return CrawlFacts(job=job, totals=totals)
-        lanes = lanes_of(self._settings_of(job), job) if job.is_unfinished else ()
+        lanes = lanes_of(settings_of_job(job, self._settings), job) if job.is_unfinished else ()
         now = self._backends.clock.now()
         return CrawlFacts(job=job, totals=totals, stats=stats, due=tuple(due), lanes=lanes, at=now)
-
-    def _settings_of(self, job: Job) -> Settings:
-        """Those of the crawl: a job of the fleet brings its own."""
-        return settings_under(plan_from(job.plan), self._settings) if job.is_fleet else self._settings
 
     async def _read_alerts(self, job: Job) -> Sequence[AlertState]:
         memory = await load_job_memory(self._backends.requests.shared, job)

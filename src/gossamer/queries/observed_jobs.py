@@ -24,7 +24,7 @@ from gossamer.policy.sentences.jobs import YOUNG_S, ObservedJobFacts, describe_j
 from gossamer.policy.sentences.words import Saying, short_name
 from gossamer.policy.troubles import Trouble, TroubleKind, make_trouble, order_troubles
 from gossamer.queries.jobs import refresh_job
-from gossamer.targets.plan import plan_from, settings_under
+from gossamer.targets.plan import settings_of_job
 from gossamer.watch.job_look import find_unserved, observe_hosts, pace_facts, takers_of
 from gossamer.watch.memories import load_job_memory
 from gossamer.wiring.backends import Backends
@@ -116,7 +116,7 @@ async def observe_job(
     )
     if view is None:
         return known
-    lanes = lanes_of(settings_under(plan_from(job.plan), backends.settings), job)
+    lanes = lanes_of(settings_of_job(job, backends.settings), job)
     return _add_fleet(replace(known, unserved=await find_unserved(frontier, view, lanes)), view, lanes)
 
 

@@ -21,6 +21,7 @@ from gossamer.config.layers import load_settings
 from gossamer.config.section import to_document
 from gossamer.config.settings import Settings
 from gossamer.core.errors import OperatorError, StorageError, UsageError
+from gossamer.core.jobs import Job
 from gossamer.core.redaction import has_userinfo
 from gossamer.policy.redirects import is_credential
 from gossamer.policy.secret_names import hide_parameters, is_secret
@@ -124,6 +125,16 @@ def settings_under(plan: JobPlan, own: Settings) -> Settings:
     said["domain"] = _domains_under(plan, said, own)
     said["processes"] = 1
     return load_settings(env={}, spider=said).settings
+
+
+def settings_of_job(job: Job, own: Settings) -> Settings:
+    """The settings of a job: one of the fleet brings them with its plan; ``own``: those of this machine."""
+    if not job.is_fleet:
+        return own
+    try:
+        return settings_under(plan_from(job.plan), own)
+    except StorageError:
+        return own  # whoever works on it complains
 
 
 def _options_under(plan: JobPlan, said: dict[str, Any], own: Settings) -> dict[str, dict[str, Any]]:
