@@ -16,6 +16,7 @@ from gossamer.core.errors import (
     LostRequestsError,
     OperatorError,
     SettingError,
+    StorageError,
     TransitionError,
     UsageError,
 )
@@ -102,6 +103,10 @@ async def change_job(backends: Backends, job: Job, what: JobCommand) -> Job:
     return job
 
 
+LOOK_S = 0.2
+"""So often it is looked whether anything is still in hand."""
+
+
 async def revive_letters(backends: Backends, job: Job, which: DeadLetterFilter) -> tuple[Job, int]:
     """Revive dead letters; the job as it is then, and how many there were.
 
@@ -109,6 +114,21 @@ async def revive_letters(backends: Backends, job: Job, which: DeadLetterFilter) 
     """
     count = await backends.open_frontier(job).revive_letters(which)
     return (await reopen_job(backends, job) if count else job), count
+
+
+async def wait_for_rest(backends: Backends, job: Job) -> None:
+    """Come back when no worker of a fleet has a request of a job in hand that has ended.
+
+    What was in hand when a budget was spent, or somebody stopped the job, is finished, and its items count.
+    Workers have ``cluster.drain`` seconds for that, and what a dead one had in hand is not waited for longer.
+    """
+    if not job.is_fleet:
+        return
+    frontier, clock = backends.open_frontier(job), backends.clock
+    until = clock.now() + backends.settings.cluster.drain
+    with contextlib.suppress(StorageError):
+        while (await frontier.read_stats()).leased and clock.now() < until:
+            await clock.sleep(LOOK_S)
 
 
 async def adopt_version(backends: Backends, job: Job, project: Path | None) -> Job:

@@ -68,3 +68,25 @@ def test_three_workers_spend_one_budget_of_a_pattern(servers: Servers, tmp_path:
             last_help = max(place for place, path in enumerate(paths) if path.startswith("/help/"))
             late = [path for path in paths[last_help:] if path.startswith("/product/")]
             assert len(late) > PRODUCTS / 3, "what is over the budget came last"
+
+
+def slow_pages(path: str, headers: Any) -> SiteResponse:
+    """A page with links to others, each of which takes a second."""
+    body = "".join(f'<a href="/product/{n}">x</a>' for n in range(40)) if path == "/" else "<h1>page</h1>"
+    return SiteResponse(body=body.encode(), delay_s=0.0 if path == "/" else 1.0)
+
+
+def test_what_is_in_hand_when_a_budget_is_spent_is_there_when_wait_comes_back(
+    servers: Servers, tmp_path: Path
+) -> None:
+    """Bug it would catch: `gossamer wait JOB && gossamer export JOB` lacks items that come a second later."""
+    with serve_in_thread(slow_pages) as site:
+        spider = tmp_path / "shop.py"
+        spider.write_text(SPIDER.format(url=site.url, budget=1000, over="stop"))
+        settings: dict[str, str | float] = {"robots": "false", "per_host": 8}
+        with Fleet(tmp_path, servers, workers=1, settings=settings) as fleet:
+            result = fleet.crawl(spider, "--max-items", "3")
+            exported = fleet.run("export", result["job"]).stdout.splitlines()
+            asked = len(site.hits)
+    assert result["finish_reason"].startswith("max_items")
+    assert len(exported) == result["items"] == asked, "each page has one item"

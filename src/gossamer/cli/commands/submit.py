@@ -42,7 +42,7 @@ from gossamer.core.jobs import Job
 from gossamer.core.lifecycle import FinishReason
 from gossamer.core.text import format_count
 from gossamer.crawl.notes import ending_of
-from gossamer.jobs.control import prepare_submission, submit_job
+from gossamer.jobs.control import prepare_submission, submit_job, wait_for_rest
 from gossamer.observe.units import format_costs, format_duration, format_rate, format_rungs, format_size
 from gossamer.queries.documents import to_document
 from gossamer.queries.job_result import JobResult, read_result
@@ -153,6 +153,8 @@ def wait_for_job(
 
     async def work(backends: Backends) -> JobResult:
         job = await _until_over(backends, await find_job(backends, name), patience_s, quiet=quiet)
+        if not job.is_running:
+            await wait_for_rest(backends, job)
         return await read_result(backends, job)
 
     at_most_s = PATIENCE_S if patience_s is None else min(patience_s, PATIENCE_S)
