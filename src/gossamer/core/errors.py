@@ -125,6 +125,10 @@ class StorageError(OperatorError):
     exit_code = 4
 
 
+class FileChangedError(StorageError):
+    """Somebody else has changed a file while its successor was written: it is as they left it."""
+
+
 class BlobMissingError(StorageError):
     """There is no blob of that name, or not any more: a file of an archive, an export."""
 

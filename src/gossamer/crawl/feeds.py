@@ -7,6 +7,7 @@ of them is killed.
 from __future__ import annotations
 
 import logging
+from functools import partial
 from pathlib import Path
 
 from gossamer.config.settings import Settings
@@ -28,9 +29,7 @@ async def write_feeds(spider: Spider, settings: Settings, store: Store, job: Job
         known = record.known_ranges(job) if feed.can_grow else ()
         reader = NewItemReader(store.read_items(job), known)
 
-        def note_file(part: Path, record: ExportRecordFile = record, reader: NewItemReader = reader) -> None:
-            record.note_replacement(part, job, reader.seen)
-
+        note_file = partial(_note_file, record, job, reader, feed.can_grow)
         try:
             await feed.write_items(reader.new_items(), note_file, is_continued=bool(known))
         except BaseException as error:
@@ -42,5 +41,9 @@ async def write_feeds(spider: Spider, settings: Settings, store: Store, job: Job
             log.error("%s", failure.rstrip())  # noqa: TRY400 - with the traceback of the feed's code alone
             failures.append(failure)
         else:
-            record.note_items(job, reader.seen)
+            record.note_items(job, reader.seen, is_grown=feed.can_grow)
     return failures
+
+
+def _note_file(record: ExportRecordFile, job: Job, reader: NewItemReader, is_grown: bool, part: Path) -> None:
+    record.note_replacement(part, job, reader.seen, is_grown=is_grown)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
-from gossamer.core.errors import StorageError, UsageError
+from gossamer.core.errors import FileChangedError, StorageError, UsageError
 
 
 @contextmanager
@@ -20,7 +22,8 @@ def replace_file(
 
     The new one takes the old one's place (that of a symlink's target) when the block ends well, and is gone
     otherwise; ``ready`` is called right before, with its path until then. Devices and pipes are written
-    directly.
+    directly. Raises :class:`StorageError`, and of that ``FileChangedError`` where the old one is kept and is
+    another one by then: what somebody else has written meanwhile would be lost.
     """
     try:
         path = Path(os.path.realpath(path))
@@ -31,15 +34,49 @@ def replace_file(
                 yield device, None
             return
         path.parent.mkdir(parents=True, exist_ok=True)
-        has_old = keep and path.exists() and path.stat().st_size > 0
-        with path.open("rb") if has_old else nullcontext() as old, _temporary_file(path, ready) as out:
+        before = _state_of(path)
+        has_old = keep and before is not None and before[2] > 0
+        check = partial(_check_unchanged, path, before) if keep else _check_nothing
+        with path.open("rb") if has_old else nullcontext() as old, _temporary_file(path, ready, check) as out:
             yield out, old
     except OSError as error:
         raise StorageError(f"{path} cannot be written: {error.strerror or error}") from error
 
 
+def _state_of(path: Path) -> tuple[int, ...] | None:
+    """By what a file is known again as long as nobody has changed it; ``None``: none can be seen."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def _check_nothing() -> None:
+    """It is replaced whatever it is."""
+
+
+def _check_unchanged(path: Path, before: tuple[int, ...] | None) -> None:
+    if _state_of(path) != before:
+        raise FileChangedError(f"{path} was changed by another program while it was written")
+
+
 @contextmanager
-def _temporary_file(path: Path, ready: Callable[[Path], None]) -> Iterator[BinaryIO]:
+def _locked(folder: Path) -> Iterator[None]:
+    """Nobody else of us renames a file of this folder; only for moments, since it waits for the others."""
+    place = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(place, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(place)
+
+
+@contextmanager
+def _temporary_file(
+    path: Path, ready: Callable[[Path], None], check: Callable[[], None]
+) -> Iterator[BinaryIO]:
     # Short, whatever the length of the name beside it.
     part = path.with_name(f".{secrets.token_hex(6)}.part")
     try:
@@ -50,7 +87,9 @@ def _temporary_file(path: Path, ready: Callable[[Path], None]) -> Iterator[Binar
             out.flush()
             os.fsync(out.fileno())
         ready(part)
-        part.replace(path)
+        with _locked(path.parent):
+            check()
+            part.replace(path)
     except BaseException:
         with suppress(OSError):
             part.unlink(missing_ok=True)

@@ -14,6 +14,9 @@ from gossamer.core.record import Record
 from gossamer.export.files import replace_file
 from gossamer.export.new_items import IdRanges
 
+MOST_JOBS = 100
+"""Jobs of which it is remembered what a file has, the latest ones."""
+
 
 class ExportRecord(Record, frozen=True, kw_only=True):
     """What a file has. Ids, because the order of ids is not the order in which a job saw the items."""
@@ -21,6 +24,7 @@ class ExportRecord(Record, frozen=True, kw_only=True):
     file: str  # for people
     job: str
     ranges: tuple[tuple[int, int], ...] = ()
+    others: dict[str, tuple[tuple[int, int], ...]] = {}  # of jobs that had written to the file before
     place: tuple[int, ...] = ()  # of a file that is about to take that one's place; empty: no other is
     former: ExportRecord | None = None  # what the file has as long as that has not happened
 
@@ -43,18 +47,28 @@ class ExportRecordFile:
     def known_ranges(self, job: Job) -> IdRanges:
         """The items of the job that the file has; none when the file is gone, or nobody knows."""
         known = self._read_known()
-        return known.ranges if known is not None and known.job == job.id else ()
+        if known is None:
+            return ()
+        return known.ranges if known.job == job.id else known.others.get(job.id, ())
 
-    def note_replacement(self, part: Path, job: Job, ranges: IdRanges) -> None:
-        """Remember what a new file has that takes this one's place next, unless the process is killed."""
-        known = ExportRecord(
-            file=str(self._target), job=job.id, ranges=tuple(ranges), place=_identity_of(part)
-        )
-        self._write_known(structs.replace(known, former=self._read_known()))
+    def note_replacement(self, part: Path, job: Job, ranges: IdRanges, *, is_grown: bool) -> None:
+        """Remember what a new file has that takes this one's place next, unless the process is killed.
 
-    def note_items(self, job: Job, ranges: IdRanges) -> None:
+        ``is_grown``: it has what the old one has, too.
+        """
+        former = self._read_known()
+        known = self._make_record(job, ranges, former if is_grown else None)
+        self._write_known(structs.replace(known, place=_identity_of(part), former=former))
+
+    def note_items(self, job: Job, ranges: IdRanges, *, is_grown: bool) -> None:
         """Remember what the file has."""
-        self._write_known(ExportRecord(file=str(self._target), job=job.id, ranges=tuple(ranges)))
+        self._write_known(self._make_record(job, ranges, self._read_known() if is_grown else None))
+
+    def _make_record(self, job: Job, ranges: IdRanges, before: ExportRecord | None) -> ExportRecord:
+        others = {} if before is None else {**before.others, before.job: before.ranges}
+        others.pop(job.id, None)
+        kept = dict(list(others.items())[-MOST_JOBS:])
+        return ExportRecord(file=str(self._target), job=job.id, ranges=tuple(ranges), others=kept)
 
     def _read_known(self) -> ExportRecord | None:
         """What the file has that is there now."""

@@ -7,13 +7,14 @@ of them is killed: which items it has is remembered before it takes its place.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import TextIO
 
 from msgspec import structs
 
-from gossamer.core.errors import UsageError
+from gossamer.core.errors import FileChangedError, UsageError
 from gossamer.core.jobs import EVERY_ITEM, ItemFilter, Job
 from gossamer.core.lazy import lazy_pattern
 from gossamer.core.record import Record
@@ -34,6 +35,8 @@ from gossamer.ports.store import Store
 from gossamer.queries.items import list_file_types
 from gossamer.wiring.backends import Backends
 
+MOST_TRIES = 5
+"""So often a file is written anew because somebody else has changed it meanwhile."""
 _SCHEME = lazy_pattern(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 
 
@@ -182,6 +185,15 @@ async def write_export(
 
     ``is_new``: no file has any of them, and nothing is noted for later.
     """
+    for _ in range(MOST_TRIES):
+        with suppress(FileChangedError):  # by another crawl: with its items, too
+            return await _write_once(output, store, job, data, which, is_new=is_new)
+    return await _write_once(output, store, job, data, which, is_new=is_new)
+
+
+async def _write_once(
+    output: ExportFile, store: Store, job: Job, data: Path, which: ItemFilter, *, is_new: bool
+) -> int:
     assert output.path is not None
     mark = ExportRecordFile(data, output.path, is_kept=not is_new)
     if output.is_rewritten and not mark.known_ranges(job):
@@ -195,7 +207,7 @@ async def write_export(
         output.format,
         append=output.can_grow,
         compression=output.compression,
-        ready=lambda part: mark.note_replacement(part, job, reader.seen),
+        ready=lambda part: mark.note_replacement(part, job, reader.seen, is_grown=output.can_grow),
     )
-    mark.note_items(job, reader.seen)
+    mark.note_items(job, reader.seen, is_grown=output.can_grow)
     return count

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.core.errors import StorageError, UsageError
+from gossamer.core.errors import FileChangedError, StorageError, UsageError
 from gossamer.core.jobs import StoredItem
 from gossamer.export import buffer, check_appendable, write_items
 from gossamer.export.formats import SUFFIXES, format_of
@@ -283,3 +283,21 @@ async def test_memory_does_not_grow_with_the_items(tmp_path, kind):
         assert tracemalloc.get_traced_memory()[1] < 5_000_000  # of 10 MB
     finally:
         tracemalloc.stop()
+
+
+async def test_what_somebody_else_appends_meanwhile_is_not_lost(tmp_path):
+    """Bug it would catch: of two crawls with `-o` to one file the later one drops the items of the other."""
+    path = tmp_path / "shared.jsonl"
+    path.write_text('{"sku": "old"}\n')
+
+    async def slowly():
+        yield item(A)
+        with path.open("a") as other:
+            other.write('{"sku": "other"}\n')
+
+    with pytest.raises(FileChangedError, match=r"shared.jsonl was changed by another program"):
+        await write_items(slowly(), path, append=True)
+    assert path.read_text() == '{"sku": "old"}\n{"sku": "other"}\n'
+    assert os.listdir(tmp_path) == ["shared.jsonl"], "nothing half-written is left"
+    await write_items(slowly(), path)  # as a whole: whatever it was
+    assert json.loads(path.read_text()) == A
