@@ -119,8 +119,8 @@ class ExcelWriter:
             try:
                 self._write_sheets(book)
                 book.close()
-            except FileCreateError as error:
-                raise OSError(str(error)) from error
+            except FileCreateError as error:  # it has only words of what went wrong
+                raise _cause_of(error) from None
             finally:
                 book.fileclosed = True  # or its end would try to write it once more
 
@@ -139,6 +139,16 @@ class ExcelWriter:
     def close(self) -> None:
         """Let go of the temporary file."""
         self._items.close()
+
+
+def _cause_of(error: FileCreateError) -> OSError:
+    found: BaseException | None = error
+    while found is not None:
+        if isinstance(found, OSError):
+            return found
+        given = found.args[0] if found.args else None
+        found = given if isinstance(given, BaseException) else found.__cause__ or found.__context__
+    return OSError(str(error))
 
 
 def _add_sheet(book: Workbook, columns: Sequence[str], number: int) -> ExcelTable:

@@ -18,7 +18,16 @@ from typing import Any, NamedTuple
 from gossamer.core.errors import MissingServiceError, UsageError
 
 _SPACES = re.compile(r"[\s\u00a0\u200b\u202f\u2009\ufeff]+")
-_NUMBER = re.compile(r"[-+\u2212]?\s*(?:\d[\d.,'\u2019 ]*|[.,]\d+)")
+_NUMBER = re.compile(r"[-+\u2212]?\s*(?:\d+(?:[ '\u2019]\d{3}(?!\d)|[.,]\d+)*|[.,]\d+)")
+"""A space parts groups of three digits, and nothing else: ``36 38`` are two numbers."""
+_MINUS = re.compile(r"[-\u2212]\s*[^\W\d]{0,3}\W{0,2}\d")
+_WORDS = re.compile(r"\s*(fl\.?\s?oz\b|sq\.?\s?(?:m|km|cm|ft|in|yd|mi)\b)", re.IGNORECASE)
+_UNIT = re.compile(
+    r"\s*(%|\u00b0[CF]?|[^\W\d_]+)(?:\^?([23])|([\u00b2\u00b3]))?"
+    r"(?:\s*/\s*([^\W\d_]+)(?:\^?([23])|([\u00b2\u00b3]))?)?(?![\w^])"
+)
+_MEANT = {"%": "percent", "\u00b0": "degree", "\u00b0C": "degC", "\u00b0F": "degF"}
+_POWERS = {"2": "**2", "3": "**3", "\u00b2": "**2", "\u00b3": "**3"}
 
 LONGEST_DATE = 150
 """Characters of a text in which a date is looked for: 1 KB of ``mai 3`` may take dateparser a second."""
@@ -50,7 +59,8 @@ def parse_price(text: str | None, currency: str = "") -> PriceValue | None:
     price = _library("price_parser", "price-parser").Price.fromstring(text, currency or None)
     if price.amount is None:
         return None
-    return PriceValue(price.amount, price.currency or "")
+    amount: Decimal = price.amount
+    return PriceValue(-amount if amount > 0 and _MINUS.match(text) else amount, price.currency or "")
 
 
 def parse_number(text: str | None, decimal_mark: str = "") -> Decimal | None:
@@ -114,29 +124,57 @@ def parse_date(
 def parse_quantity(text: str | None, unit: str) -> Decimal | None:
     """The number that a text with a unit (``1,5 kg``) has in another (``g``: 1500).
 
-    ``None`` also where the two cannot be converted, and for more than 1,000 characters, white space apart.
+    A smaller part that follows is added (``5 ft 3 in``). ``None`` also where the two cannot be converted, and
+    for more than 1,000 characters, white space apart.
     Raises ``UsageError`` for a ``unit`` that is none, and ``MissingServiceError`` without the extra
     ``clean``.
     """
     text = squeeze(text)
     if not text or len(text) > LONGEST_AMOUNT:
         return None
-    found = _NUMBER.search(text)
-    number = parse_number(text)
-    if found is None or number is None:
+    if _NUMBER.search(text) is None:
         return None
-    pint, units = _library("pint", "pint"), _units()
     try:
-        target = units.Unit(unit)
+        target = _units().Unit(_MEANT.get(unit, unit))
     except Exception as error:
         raise UsageError(f"there is no unit {unit!r}: {error}") from error
-    written = re.match(r"\s*([^\W\d_]+)(?:\s*/\s*([^\W\d_]+))?", text[found.end() :])
-    name = "/".join(filter(None, written.groups())) if written else "dimensionless"
-    try:
-        amount = units.Quantity(number, name).to(target).magnitude
-    except (pint.errors.PintError, AttributeError, TypeError, ValueError):
+    found = _first_quantity(text, target)
+    if found is None:
         return None
-    return Decimal(str(amount))
+    amount, one, rest = found
+    if _NUMBER.match(rest := rest.lstrip()) and (part := _first_quantity(rest, target)) and 0 < part[0] < one:
+        amount += part[0] if amount >= 0 else -part[0]
+    return amount
+
+
+def _first_quantity(text: str, target: Any) -> tuple[Decimal, Decimal, str] | None:
+    """The first quantity in the target's unit, one of the unit that it has, and what follows it."""
+    found, number = _NUMBER.search(text), parse_number(text)
+    if found is None or number is None:
+        return None
+    name, rest = _read_unit(text[found.end() :])
+    quantity, error = _units().Quantity, _library("pint", "pint").errors.PintError
+    try:
+        amounts = [Decimal(str(quantity(one, name).to(target).magnitude)) for one in (number, Decimal(1))]
+    except (error, AttributeError, TypeError, ValueError, InvalidOperation):
+        return None
+    return amounts[0], amounts[1], rest
+
+
+def _read_unit(text: str) -> tuple[str, str]:
+    """The unit at the start of a text, as pint calls it, and the rest; one that nobody knows stays so."""
+    if words := _WORDS.match(text):
+        said = words[1].lower()
+        name = "fluid_ounce" if said.startswith("fl") else f"{said[2:].lstrip('. ')}**2"
+        return name, text[words.end() :]
+    written = _UNIT.match(text)
+    if written is None:
+        return ("dimensionless", text) if not re.match(r"\s*[\w^%\u00b0]", text) else ("", text)
+    unit, *power, below, lower, low = written.groups()
+    name = _MEANT.get(unit, unit) + _POWERS.get(power[0] or power[1] or "", "")
+    if below:
+        name += f"/{below}{_POWERS.get(lower or low or '', '')}"
+    return name, text[written.end() :]
 
 
 @cache

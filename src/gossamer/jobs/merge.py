@@ -11,13 +11,14 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from gossamer.core.errors import UsageError
+from gossamer.core.errors import DropItem, UnstorableItemError, UsageError
 from gossamer.core.jobs import Job
 from gossamer.core.lifecycle import FinishReason, JobState
 from gossamer.core.record import Record
 from gossamer.core.results import ItemRecord, VisitResult
 from gossamer.items.keys import content_hash, key_text
 from gossamer.items.results import result_of_item
+from gossamer.items.validate import check_plain, check_shape
 from gossamer.policy.merge import (
     MERGE_MARK,
     PROVENANCE,
@@ -120,7 +121,13 @@ class _ItemMaker(Record, frozen=True):
         if self.custom is None:
             return merge_sources(sources, self.rules)
         ranked = rank_sources(sources, self.rules.kind)
-        return trace_fields(ranked, self.custom.make_item([dict(source.values) for source in ranked]))
+        made = self.custom.make_item([dict(source.values) for source in ranked])
+        try:
+            check_shape("--rule", made)
+            check_plain("--rule", made)
+        except (DropItem, UnstorableItemError) as error:
+            raise UsageError(f"what the function of --rule gave cannot be stored: {error}") from None
+        return trace_fields(ranked, made)
 
 
 async def _write_merged(

@@ -99,7 +99,10 @@ def check_file(
         return ExportFile(None, append, chosen, packing, name)
     path = Path(name).expanduser()
     if not placeholders_in(name):
-        _check_place(path)
+        try:
+            _check_place(path)
+        except OSError as error:  # a name that is too long, a loop of links
+            raise UsageError(f"{path} cannot be written: {error.strerror}") from None
         if append and find_kind(chosen).can_grow:  # of the others, those of the same job are written anew
             _check_old(path, chosen, packing)
     return ExportFile(path.absolute(), append, chosen, packing)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import closing
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -90,10 +91,20 @@ def run_query(query: TableQuery, folder: Path) -> Iterator[dict[str, Any]]:
             names = _distinct_names([column[0] for column in result.description or ()])
             while rows := result.fetchmany(PART):
                 for row in rows:
-                    yield msgspec.to_builtins(dict(zip(names, row, strict=True)), str_keys=True)
+                    told = msgspec.to_builtins(dict(zip(names, row, strict=True)), str_keys=True)
+                    yield _without_infinity(told)
         except duckdb.Error as error:
             tables = ", ".join(COLUMNS)
             raise UsageError(f"the query failed: {error}\nthe tables are {tables}") from None
+
+
+def _without_infinity(value: Any) -> Any:
+    """The value with nothing for numbers that JSON does not have, as of a division by zero."""
+    if isinstance(value, float):
+        return value if isfinite(value) else None
+    if isinstance(value, dict):
+        return {name: _without_infinity(inner) for name, inner in value.items()}
+    return list(map(_without_infinity, value)) if isinstance(value, list) else value
 
 
 def _connect(query: TableQuery, folder: Path) -> duckdb.DuckDBPyConnection:

@@ -301,3 +301,11 @@ async def test_what_somebody_else_appends_meanwhile_is_not_lost(tmp_path):
     assert os.listdir(tmp_path) == ["shared.jsonl"], "nothing half-written is left"
     await write_items(slowly(), path)  # as a whole: whatever it was
     assert json.loads(path.read_text()) == A
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "csv", "excel", "parquet"])
+async def test_a_full_disk_is_named_as_such(kind):
+    """Bug it would catch: a format whose library has errors of its own says that this is a bug of ours."""
+    with io.FileIO("/dev/full", "w") as out, pytest.raises((OSError, StorageError)) as caught:
+        await write_items(items(*[A] * 50_000), out, kind)
+    assert "No space left" in str(caught.value)

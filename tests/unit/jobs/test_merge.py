@@ -102,9 +102,14 @@ async def test_a_rule_that_fails_is_told_as_the_users_and_in_the_job(place):
     """It was called a mistake of Gossamer, and the job finished."""
     store, book, a, _ = place
     await store.write(a, [make_visit_result(record("P", "x", sku="1"), at=1.0)])
-    for function, said in ((lambda items: 1 / 0, "ZeroDivisionError"), (lambda items: 7, "gave 7 and not")):
+    for function, said in (
+        (lambda items: 1 / 0, "ZeroDivisionError"),
+        (lambda items: 7, "gave 7 and not"),
+        (lambda items: {"x": object()}, "--rule.x: a object cannot be stored"),
+        (lambda items: {"x": [float("nan")]}, "not a finite number"),
+    ):
         rule = CustomRule("rules:broken", function)
-        with pytest.raises(UsageError, match=f"--rule rules:broken.*{said}"):
+        with pytest.raises(UsageError, match=f"--rule.*{said}"):
             await merge_jobs(store, book, [a], MergeRules(), into="c", now=10.0, custom=rule)
         job = await book.get("c")
         assert (job.state, job.end_reason) == (JobState.CANCELLED, FinishReason.ERROR)

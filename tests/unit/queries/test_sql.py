@@ -82,6 +82,12 @@ async def test_columns_of_one_name_are_told_apart(tmp_path):
     ]
 
 
+def test_what_is_no_number_is_nothing(tmp_path):
+    """Bug it would catch: a division by zero is a bug of ours where it is printed as JSON."""
+    query = read_query("SELECT 1 / 0.0 AS a, [0.0 / 0.0, 1.5] AS b, {'c': -1e308 * 10} AS d")
+    assert list(run_query(query, tmp_path)) == [{"a": None, "b": [None, 1.5], "d": {"c": None}}]
+
+
 @pytest.mark.parametrize(
     "text",
     [
