@@ -35,8 +35,8 @@ from gossamer.core.results import (
 )
 from gossamer.core.routes import Detour, Route
 from gossamer.engine.attempt import MAX_DETAIL, OpenAttempt
+from gossamer.engine.callback_gate import CallbackGate
 from gossamer.engine.log_ins import check_log_in, settle_log_out
-from gossamer.engine.loop_turns import LoopTurns
 from gossamer.engine.page_results import admit_links, keep_items
 from gossamer.engine.parts import ShiftOptions, VisitParts
 from gossamer.engine.pictures import keep_picture
@@ -67,7 +67,7 @@ class Visitor:
     def __init__(self, parts: VisitParts, options: ShiftOptions) -> None:
         self._parts = parts
         self._options = options
-        self._turns = LoopTurns()
+        self._gate = CallbackGate()
         self.rules = parts.rules  # of retries, as they are now
 
     def open_attempt(self, lease: Lease) -> OpenAttempt:
@@ -365,7 +365,7 @@ class Visitor:
         self, attempt: OpenAttempt, request: Request, fetched: FetchResult, signal: HostSignal
     ) -> VisitResult:
         parts = self._parts
-        await self._turns.wait_for_turn()
+        await self._gate.wait_for_turn()
         result = await parts.extractor.extract(request, fetched)
         attempt.flags = result.flags
         if result.refresh_to:

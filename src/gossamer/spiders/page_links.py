@@ -108,8 +108,14 @@ def select_links(response: Any, options: LinkOptions, joiner: UrlJoiner, limit: 
 def read_links(links: Iterable[str | Selector], options: LinkOptions = _NONE) -> Iterator[RawLink]:
     """The links that texts and elements are; an element that is none stands for those in it.
 
-    Where it has none either, there is one that leads nowhere.
+    Where it has none either, there is one that leads nowhere. Raises ``UsageError`` for one text, whose
+    letters are no links.
     """
+    if isinstance(links, str):
+        raise UsageError(
+            f"follow_all({links!r}): it takes several links; follow_all(css={links!r}) follows what a "
+            "selector finds, and follow(url) one link"
+        )
     tags, attrs = _names_of(options) if options else (_TAGS, _ATTRS)
     for link in links:
         found = read_link(link, attrs)

@@ -330,11 +330,6 @@ class Response(SavedPage, PageContent):
             return
         if len(given) != 1:
             raise UsageError(_ONE_OF)
-        if isinstance(urls, str):
-            raise UsageError(
-                f"follow_all({urls!r}): it takes several links; follow_all(css={urls!r}) follows what a "
-                "selector finds, and follow(url) one link"
-            )
         if css is not None:
             urls = page_links.select_all("css", css, self.css)
         elif xpath is not None:

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from gossamer.engine import loop_turns
-from gossamer.engine.loop_turns import MOST_S, LoopTurns
+from gossamer.engine import callback_gate
+from gossamer.engine.callback_gate import MOST_S, CallbackGate
 
 
 @pytest.mark.parametrize(("callback_s", "most"), [(MOST_S * 10, 1), (MOST_S * 0.4, 3), (MOST_S / 1000, 64)])
@@ -17,12 +17,12 @@ async def test_others_have_their_turn_between_callbacks(
 ) -> None:
     """Bug it would catch: 64 pages that are ready together hold up the leases of all for 64 callbacks."""
     clock = SimpleNamespace(now=0.0)
-    monkeypatch.setattr(loop_turns, "time", SimpleNamespace(monotonic=lambda: clock.now))
-    turns, rounds, done = LoopTurns(), [], 0
+    monkeypatch.setattr(callback_gate, "time", SimpleNamespace(monotonic=lambda: clock.now))
+    callbacks, rounds, done = CallbackGate(), [], 0
 
     async def work() -> None:
         nonlocal done
-        await turns.wait_for_turn()
+        await callbacks.wait_for_turn()
         clock.now += callback_s
         done += 1
 
@@ -38,14 +38,14 @@ async def test_others_have_their_turn_between_callbacks(
 
 
 async def test_a_callback_that_waits_holds_up_nobody() -> None:
-    turns, gate, done = LoopTurns(), asyncio.Event(), []
+    callbacks, opened, done = CallbackGate(), asyncio.Event(), []
 
     async def work(number: int) -> None:
-        await turns.wait_for_turn()
+        await callbacks.wait_for_turn()
         if number == 0:
-            await gate.wait()
+            await opened.wait()
         done.append(number)
-        gate.set()
+        opened.set()
 
     await asyncio.gather(*map(work, range(3)))
     assert done == [1, 2, 0]

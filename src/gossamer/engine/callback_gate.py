@@ -9,7 +9,7 @@ MOST_S = 0.1
 """So many seconds of callbacks in one round of the event loop; the one that is over it is the last."""
 
 
-class LoopTurns:
+class CallbackGate:
     """Whose turn it is to run a callback, in one event loop.
 
     Pages that are ready together are all worked on in one round of the loop, and nothing else happens in it:
