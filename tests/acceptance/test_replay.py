@@ -259,3 +259,42 @@ def test_an_archive_in_a_bucket_is_replayed(s3_url: str, tmp_path: Path) -> None
         assert len(site.hits) == hits
     assert (replayed["pages"], replayed["fields"]) == (3, {"Product.name": replayed["items"]})
     assert replayed["items"] >= 3 * 15
+
+
+TONGUES = """
+from gossamer import Item, Request, Spider, key
+
+
+class Tongue(Item):
+    by: str = key()
+    said: str
+
+
+class Tongues(Spider):
+    name = "tongues"
+
+    async def start(self):
+        for tongue in ("de", "fr", "en"):
+            headers = {"Accept-Language": tongue}
+            yield Request("URL/", headers=headers, dont_filter=True, cb_kwargs={"by": tongue})
+        for who in ("ann", "bob"):
+            cookies = {"who": who}
+            yield Request("URL/", session=who, cookies=cookies, dont_filter=True, cb_kwargs={"by": who})
+
+    def parse(self, response, by):
+        yield Tongue(by=by, said=response.text)
+"""
+
+
+def test_requests_to_one_url_that_differ_get_their_own_answers(tmp_path: Path) -> None:
+    """Bug it would catch: all of them get the latest one, and `--promote` then puts it over the right ones."""
+
+    def say(path: str, headers: Mapping[str, str]) -> SiteResponse:
+        said = f"{headers.get('accept-language', '')} {headers.get('cookie', '')}"
+        return SiteResponse(body=said.encode(), content_type="text/plain")
+
+    with serve_in_thread(say) as site:
+        (tmp_path / "tongues.py").write_text(TONGUES.replace("URL", site.url))
+        assert asked("crawl tongues.py", *FAST, "--archive", cwd=tmp_path)["items"] == 5
+        replayed = asked("replay tongues --diff", cwd=tmp_path)
+    assert (replayed["unchanged"], replayed["changes"]) == (5, [])

@@ -30,6 +30,7 @@ class _OwnFields(Record, frozen=True, kw_only=True, gc=False):
     flags: tuple[str, ...] = ()
     method: str = "GET"
     request: str = ""  # the digest of its body
+    variant: str = ""
     mime: str | UnsetType = UNSET  # of a revisit
 
 
@@ -80,6 +81,7 @@ def line_of(entry: ArchiveEntry) -> str:
         flags=entry.flags,
         method=entry.method,
         request=entry.request_digest,
+        variant=entry.variant,
         mime=entry.content_type if entry.is_revisit else UNSET,
     )
     said = _Fields(
@@ -121,6 +123,7 @@ def entry_from(line: str, folder: str) -> ArchiveEntry:
             rung=own["rung"],
             flags=tuple(own.get("flags", ())),
             request_digest=own.get("request", ""),
+            variant=own.get("variant", ""),
         )
     except (IndexError, KeyError, TypeError, AttributeError, msgspec.DecodeError) as error:
         raise ValueError(f"{line[:100]!r} is no line of an index") from error

@@ -86,7 +86,7 @@ class WarcReader:
             ) from error
 
     async def find_page(
-        self, job: str, url: str, method: str = "GET", body: bytes = b""
+        self, job: str, url: str, method: str = "GET", body: bytes = b"", variant: str = ""
     ) -> ArchiveEntry | None:
         """See :class:`~gossamer.ports.archive_reader.ArchiveReader`."""
         digest = request_digest_of(body)
@@ -96,7 +96,7 @@ class WarcReader:
             for entry in await self._find_entries(job, prefix)
             if (entry.url, entry.method, entry.request_digest) == (url, method, digest)
         ]
-        return max(found, key=lambda entry: entry.at, default=None)
+        return max(found, key=lambda entry: (entry.variant == variant, entry.at), default=None)
 
     async def list_pages(self, job: str) -> AsyncIterator[ArchiveEntry]:
         """See :class:`~gossamer.ports.archive_reader.ArchiveReader`."""

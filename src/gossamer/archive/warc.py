@@ -32,6 +32,7 @@ from gossamer.core.archive import ARCHIVE_RUNG, ArchiveEntry, ArchiveLocation
 from gossamer.core.record import Record
 from gossamer.core.requests import Request
 from gossamer.core.results import FetchResult
+from gossamer.policy.request_variants import variant_of
 
 SAME_PAYLOAD = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
 _GZIP = zlib.MAX_WBITS | 16
@@ -176,6 +177,8 @@ def _own_fields(parts: ResponseParts) -> str:
         own += f"Gossamer-Method: {request.method}\r\n"
     if request.body:
         own += f"Gossamer-Request-Digest: {request_digest_of(request.body)}\r\n"
+    if variant := variant_of(request):
+        own += f"Gossamer-Variant: {variant}\r\n"
     if fetched.flags:
         own += f"Gossamer-Flags: {' '.join(fetched.flags)}\r\n"
     if block.is_remade:
@@ -230,6 +233,7 @@ def entry_of(record: WarcRecord, location: ArchiveLocation) -> ArchiveEntry | No
         rung=fields["gossamer-rung"],
         flags=tuple(fields.get("gossamer-flags", "").split()),
         request_digest=fields.get("gossamer-request-digest", ""),
+        variant=fields.get("gossamer-variant", ""),
     )
 
 
@@ -248,6 +252,7 @@ def new_entry(parts: ResponseParts, location: ArchiveLocation, *, is_revisit: bo
         rung=fetched.rung,
         flags=fetched.flags,
         request_digest=request_digest_of(request.body),
+        variant=variant_of(request),
     )
 
 

@@ -49,6 +49,7 @@ class ArchiveEntry(Record, frozen=True, kw_only=True, gc=False):
     rung: str = "http"  # how it was fetched
     flags: tuple[str, ...] = ()  # what fetching found out about the page: ``truncated`` and the like
     request_digest: str = ""  # of the request's body, which is not kept; empty: it had none
+    variant: str = ""  # of the request's session, headers and cookies; empty: it had none of its own
 
 
 class ArchivedPage(Record, frozen=True, kw_only=True):

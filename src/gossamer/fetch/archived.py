@@ -12,6 +12,7 @@ from gossamer.core.errors import ArchiveDamagedError, BlobMissingError, Fault, F
 from gossamer.core.requests import Request
 from gossamer.core.results import FetchResult
 from gossamer.core.routes import DIRECT, Route
+from gossamer.policy.request_variants import variant_of
 from gossamer.policy.validators import NOT_MODIFIED, is_question
 from gossamer.ports.archive_reader import ArchiveReader
 
@@ -21,7 +22,8 @@ log = logging.getLogger("gossamer.crawl")
 class ArchivedFetcher:
     """A :class:`~gossamer.ports.fetcher.Fetcher` of what one job archived.
 
-    A request that names a place gets the page there, any other the job's latest answer to it. A robots.txt
+    A request that names a place gets the page there, any other the job's latest answer to it, of several to
+    one URL that of its own session, headers and cookies. A robots.txt
     that is not there is answered by 404; anything else raises ``NOT_ARCHIVED``, and so does a page that was
     not sent because it had not changed.
     """
@@ -54,7 +56,8 @@ class ArchivedFetcher:
         return page.fetched if page.fetched.url == request.url else replace(page.fetched, url=request.url)
 
     async def _find_place(self, request: Request) -> str:
-        entry = await self._reader.find_page(self._job, request.url, request.method, request.body)
+        asked = request.url, request.method, request.body
+        entry = await self._reader.find_page(self._job, *asked, variant=variant_of(request))
         return "" if entry is None else entry.location.text
 
     def _tell_damage(self, file: str, error: Exception) -> None:

@@ -24,9 +24,13 @@ class ArchiveReader(Protocol):
         ...
 
     async def find_page(
-        self, job: str, url: str, method: str = "GET", body: bytes = b""
+        self, job: str, url: str, method: str = "GET", body: bytes = b"", variant: str = ""
     ) -> ArchiveEntry | None:
-        """The latest answer of a job to a request to a canonical URL; ``None``: there is none."""
+        """The latest answer of a job to a request to a canonical URL; ``None``: there is none.
+
+        Of several the latest with that ``variant`` (of the request's session, headers and cookies); where no
+        answer has it, the latest of all.
+        """
         ...
 
     def list_pages(self, job: str) -> AsyncIterator[ArchiveEntry]:

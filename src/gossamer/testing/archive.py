@@ -13,6 +13,7 @@ from gossamer.core.archive import ARCHIVE_RUNG, ArchivedPage, ArchiveEntry, Arch
 from gossamer.core.errors import BlobMissingError
 from gossamer.core.requests import Request
 from gossamer.core.results import FetchResult
+from gossamer.policy.request_variants import variant_of
 
 SECRET_HEADERS = frozenset({"set-cookie", "authorization", "proxy-authorization", "cookie"})
 HIDDEN = "-"
@@ -50,11 +51,13 @@ class MemoryArchive:
         return self._pages[place]
 
     async def find_page(
-        self, job: str, url: str, method: str = "GET", body: bytes = b""
+        self, job: str, url: str, method: str = "GET", body: bytes = b"", variant: str = ""
     ) -> ArchiveEntry | None:
         """See :class:`~gossamer.ports.archive_reader.ArchiveReader`."""
-        places = self._places[job].get(_key_of(url, method, body))
-        return self._pages[places[-1]].entry if places else None
+        places = self._places[job].get(_key_of(url, method, body), ())
+        found = [self._pages[place].entry for place in places]
+        own = [entry for entry in found if entry.variant == variant]
+        return (own or found)[-1] if found else None
 
     async def list_pages(self, job: str) -> AsyncIterator[ArchiveEntry]:
         """See :class:`~gossamer.ports.archive_reader.ArchiveReader`."""
@@ -99,6 +102,7 @@ class MemoryArchiveWriter:
             rung=fetched.rung,
             flags=fetched.flags,
             request_digest=digest_of(request.body) if request.body else "",
+            variant=variant_of(request),
         )
         key = _key_of(request.url, request.method, request.body)
         self._unflushed.append((key, ArchivedPage(entry=entry, fetched=_as_archived(fetched, entry))))

@@ -20,6 +20,7 @@ from gossamer.core.requests import Request
 from gossamer.fetch import robots_cache
 from gossamer.policy import urls
 from gossamer.policy.content_memory import ContentMemory
+from gossamer.policy.request_variants import variant_of
 from gossamer.policy.robots import RobotsRecord, RobotsRules
 from gossamer.policy.shared_hosts import shared_host
 from gossamer.ports.archive_reader import ArchiveReader
@@ -104,7 +105,8 @@ class Backends:
             self._archive = archives.open_reader(self._settings)
         if self._archive is None:
             return None
-        return await self._archive.find_page(tag_of(job), request.url, request.method, request.body)
+        asked = request.url, request.method, request.body
+        return await self._archive.find_page(tag_of(job), *asked, variant=variant_of(request))
 
     @property
     def files(self) -> FileStore:

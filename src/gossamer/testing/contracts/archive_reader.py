@@ -9,6 +9,7 @@ from __future__ import annotations
 from gossamer.core.archive import ArchiveEntry
 from gossamer.core.errors import ArchiveDamagedError, BlobMissingError
 from gossamer.core.requests import Request
+from gossamer.policy.request_variants import variant_of
 from gossamer.testing.archive import digest_of
 from gossamer.testing.clock import EPOCH
 from gossamer.testing.contracts.archive_harness import JOB, PAGE, SITE, ArchiveSubject, make_answer, plain
@@ -81,6 +82,30 @@ async def requests_with_bodies_are_told_apart(s: ArchiveSubject) -> None:
         digest = digest_of(body) if body else ""
         assert_equal((entry.request_digest, page.entry.request_digest), (digest, digest), "of what was asked")
     assert_equal(await s.reader.find_page(JOB, PAGE, "POST", b"q=3"), None, "nobody asked that")
+
+
+@ARCHIVE_READER_CHECKS.register
+async def requests_of_sessions_and_with_headers_are_told_apart(s: ArchiveSubject) -> None:
+    """By what servers answer by; a request that nobody made gets the latest answer to its URL."""
+    asked = [
+        Request(PAGE, headers={"Accept-Language": "de"}),
+        Request(PAGE, headers={"Accept-Language": "fr"}),
+        Request(PAGE, session="ann"),
+        Request(PAGE, cookies={"currency": "EUR"}),
+        Request(PAGE),
+    ]
+    for number, request in enumerate(asked):
+        answer = make_answer(PAGE, b"answer %d" % number, at=EPOCH + number)
+        await s.writer.write_exchange(request, answer)
+    await s.settle()
+    for number, request in enumerate(asked):
+        entry = await s.reader.find_page(JOB, PAGE, variant=variant_of(request))
+        assert isinstance(entry, ArchiveEntry), "it is found"
+        page = await s.reader.read_page(entry.location.text)
+        assert_equal(page.fetched.body, b"answer %d" % number, "its own answer")
+        assert_equal(page.entry.variant, variant_of(request), "as its record says")
+    other = await s.reader.find_page(JOB, PAGE, variant="of nobody")
+    assert_equal(other and other.at, EPOCH + 4, "else the latest")
 
 
 @ARCHIVE_READER_CHECKS.register
