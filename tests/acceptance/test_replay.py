@@ -287,7 +287,7 @@ class Tongues(Spider):
 
 
 def test_requests_to_one_url_that_differ_get_their_own_answers(tmp_path: Path) -> None:
-    """Bug it would catch: all of them get the latest one, and `--promote` then puts it over the right ones."""
+    """Bug it would catch: all get the latest one, and `--promote` puts it over the right ones."""
 
     def say(path: str, headers: Mapping[str, str]) -> SiteResponse:
         said = f"{headers.get('accept-language', '')} {headers.get('cookie', '')}"

@@ -47,6 +47,8 @@ def band_of(rank: int) -> int:
     return rank if 0 <= rank < BANDS else 0 if rank < 0 else BANDS - 1
 
 
+IDEMPOTENT = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"})
+"""Methods that may be sent twice (RFC 9110, 9.2.2)."""
 LAST = -1_000_000
 """The priority of what waits behind everything else."""
 

@@ -73,7 +73,7 @@ def notes_of(
 
     Of one that is not kept there is nothing to go on with, or to look into.
     """
-    said = _continuation_notes(ran, is_kept=is_kept)
+    said = _continuation_notes(job, ran, is_kept=is_kept)
     if lost and is_kept:
         said.append(
             f"{format_count(lost, 'request')} given up: the host did not come back within host_patience; "
@@ -100,7 +100,7 @@ def notes_of(
     return said
 
 
-def _continuation_notes(ran: RunSummary, *, is_kept: bool) -> list[str]:
+def _continuation_notes(job: str, ran: RunSummary, *, is_kept: bool) -> list[str]:
     """What is left of a run that ended early, and how it is continued."""
     waiting = ran.stats.waiting
     waits = f"{format_count(waiting, 'request')} {'waits' if waiting == 1 else 'wait'}"
@@ -110,8 +110,13 @@ def _continuation_notes(ran: RunSummary, *, is_kept: bool) -> list[str]:
         pass
     elif not is_kept:
         said = f"{format_count(waiting, 'request')} left, which cannot be continued: memory = true"
+    elif ran.reason is FinishReason.MAX_PAGES and not ran.stats.budget_spent:
+        said = (
+            f"{waits} at hosts whose budget of pages is spent (raise max_pages_per_host), or which are "
+            f"skipped (`gossamer host {job} HOST --take`)"
+        )
     elif ran.reason is FinishReason.MAX_PAGES:
-        said = f"the budget of pages is spent; {waits}: raise --max-pages (or max_pages_per_host) to continue"
+        said = f"the budget of pages is spent; {waits}: raise --max-pages to continue"
     elif ran.reason is FinishReason.BUDGET:
         said = f"a budget is spent ({ran.detail}); {waits}: raise it in [budgets] to continue"
     elif ran.reason in (FinishReason.MAX_ITEMS, FinishReason.MAX_ERRORS):

@@ -12,7 +12,7 @@ from email.utils import parsedate_to_datetime
 from gossamer.core.errors import Fault
 from gossamer.core.hosts import FrontierRules, HostSignalKind
 from gossamer.core.record import Record
-from gossamer.core.requests import Entry, Lease
+from gossamer.core.requests import IDEMPOTENT, Entry, Lease
 from gossamer.core.results import Verdict
 from gossamer.policy.domains import find_domain
 from gossamer.policy.faults import FAULTS, FaultKind
@@ -23,6 +23,8 @@ MOST_PAUSES = 30
 """For so many pauses of its host a request that was a probe again and again lets others go first."""
 LONGEST_PAUSE_S = 60.0
 """Most seconds between two looks at a host that is in trouble, unless it names a time."""
+_MAYBE_RECEIVED = frozenset({Fault.CONNECT, Fault.TIMEOUT_HEADERS})
+"""Without an answer, a server may have done what it was asked for."""
 _MAY_PASS = frozenset({FaultKind.TRANSIENT, FaultKind.OVERLOAD})
 
 
@@ -74,6 +76,8 @@ def decide_retry(
         return RetryDecision(verdict=Verdict.SKIPPED)
     if kind is FaultKind.MACHINE:
         return _when_machine_can(lease, rules, now=now, jitter=jitter, retry_after_s=retry_after_s)
+    if fault in _MAYBE_RECEIVED and _is_for_once(lease, rules):
+        return RetryDecision(verdict=Verdict.DEAD)
     if _is_hosts(fault, lease):
         return _retry_later(fault, lease, rules, now=now, jitter=jitter, retry_after_s=retry_after_s)
     may_pass = kind in _MAY_PASS or is_unanswered(fault, lease)
@@ -84,6 +88,11 @@ def decide_retry(
             wait = max(wait, min(max(retry_after_s, 0.0), rules.retry_after_cap_s))
         return RetryDecision(verdict=Verdict.RETRY, due_at=now + wait)
     return RetryDecision(verdict=Verdict.DEAD)
+
+
+def _is_for_once(lease: Lease, rules: FrontierRules) -> bool:
+    """Whether a request must not be sent twice: it says so, and does something by its method."""
+    return lease.entry.request.method not in IDEMPOTENT and not most_retries(lease.entry, rules)
 
 
 def most_retries(entry: Entry, rules: FrontierRules) -> int:

@@ -89,12 +89,19 @@ DONE = JobTotals(pages=3, attempts=3, successes=3, callback_pages={"parse": 3}, 
         (ran(), DONE, DONE, ["nothing to do: this crawl is finished; --fresh starts it over"], ExitCode.OK),
         (ran(accepted=1), FRESH, DONE, [], ExitCode.OK),
         (
+            ran(FinishReason.MAX_PAGES, pending=1, budget_spent=True),
+            FRESH,
+            DONE,
+            ["the budget of pages is spent; 1 request waits: raise --max-pages to continue"],
+            ExitCode.OK,
+        ),
+        (
             ran(FinishReason.MAX_PAGES, pending=1),
             FRESH,
             DONE,
             [
-                "the budget of pages is spent; 1 request waits: "
-                "raise --max-pages (or max_pages_per_host) to continue"
+                "1 request waits at hosts whose budget of pages is spent (raise max_pages_per_host), or "
+                "which are skipped (`gossamer host shop-1 HOST --take`)"
             ],
             ExitCode.OK,
         ),

@@ -53,6 +53,23 @@ def test_the_transient_is_tried_again_and_charged(fault):
     assert decide(fault, lease(failures=2)).verdict is Verdict.DEAD
 
 
+@pytest.mark.parametrize("fault", [Fault.CONNECT, Fault.TIMEOUT_HEADERS])
+@pytest.mark.parametrize(
+    ("method", "most", "verdict"),
+    [
+        ("POST", 0, Verdict.DEAD),
+        ("POST", 1, Verdict.RETRY),
+        ("PUT", 0, Verdict.RETRY),
+        ("GET", 0, Verdict.RETRY),
+    ],
+)
+def test_what_must_not_be_done_twice_is_sent_once(fault, method, most, verdict):
+    """Bug it would catch: an order that may not be tried again is placed twice when no answer comes."""
+    held = lease(host_answered=True)
+    request = held.entry.request.replace(method=method, max_retries=most)
+    assert decide(fault, replace(held, entry=replace(held.entry, request=request))).verdict is verdict
+
+
 @pytest.mark.parametrize("most", [0, 5])
 def test_a_request_may_have_a_number_of_retries_of_its_own(most):
     held = lease(failures=most)

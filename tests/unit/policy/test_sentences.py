@@ -89,7 +89,8 @@ def test_what_the_site_announces_is_said_beside_what_waits() -> None:
         ({"is_at_work": False, "end_reason": FinishReason.BUDGET}, "shops-7 has spent its budget."),
         (
             {"is_at_work": False, "end_reason": FinishReason.MAX_PAGES},
-            "shops-7 has spent its budget of pages.",
+            "shops-7 has nothing left that may be asked for: its hosts have spent their budget of pages "
+            "(max_pages_per_host), or are skipped.",
         ),
         ({"is_at_work": False, "end_reason": FinishReason.MAX_TIME}, "shops-7 reached its budget of time."),
         ({"is_at_work": False, "end_reason": FinishReason.ERROR}, "shops-7 ended with an error."),

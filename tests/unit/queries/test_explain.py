@@ -186,7 +186,17 @@ def test_politeness_tells_the_hosts_next_turn():
             FrontierRules(delay_s=0.0),
             "4 s apart (it refused faster requests)",
         ),
-        (HostState(next_at=NOW + 30, hold_until=NOW + 30), FrontierRules(), "left alone for 30 s"),
+        (
+            HostState(next_at=NOW + 30, hold_until=NOW + 30),
+            FrontierRules(),
+            "asked for time, or was in trouble: it",
+        ),
+        (
+            HostState(next_at=NOW + 30, hold_until=NOW + 30, is_held=True),
+            FrontierRules(),
+            "Somebody holds the host",
+        ),
+        (HostState(is_skipped=True), FrontierRules(), "is skipped, as somebody wants it: `gossamer host"),
         (HostState(silences=8), FrontierRules(), "has not answered for so long"),
     ],
 )

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from gossamer.core.errors import Fault, FetchError
-from gossamer.core.requests import Request
+from gossamer.core.requests import IDEMPOTENT, Request
 from gossamer.core.results import FetchResult
 from gossamer.core.routes import DIRECT, Proxy, Route
 from gossamer.fetch.guard import AddressGuard
 from gossamer.fetch.http.connection import HttpConnection
 from gossamer.fetch.http.faults import RAISED, translate_error
-from gossamer.fetch.http.fields import BODILESS, IDEMPOTENT, RequestHeaders, manners_of
+from gossamer.fetch.http.fields import BODILESS, RequestHeaders, manners_of
 from gossamer.fetch.http.limits import HttpOptions, limits_of, own_limits_of
 from gossamer.fetch.http.pool import ConnectionPool, Place, ProxiedPlace
 from gossamer.fetch.http.proxied import (

@@ -15,9 +15,6 @@ from gossamer.policy import urls
 from gossamer.policy.redirects import is_credential
 from gossamer.ports.cookie_store import CookieStore
 
-IDEMPOTENT = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"})
-"""Methods that may be sent twice (RFC 9110, 9.2.2)."""
-
 BODILESS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "DELETE"})
 """Methods that say the length of a body only if there is one."""
 

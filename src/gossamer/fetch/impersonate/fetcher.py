@@ -13,13 +13,13 @@ from typing import Any
 import wreq
 
 from gossamer.core.errors import Fault, FetchError
-from gossamer.core.requests import Request
+from gossamer.core.requests import IDEMPOTENT, Request
 from gossamer.core.results import FetchResult
 from gossamer.core.routes import DIRECT, Proxy, Route
 from gossamer.fetch.guard import AddressGuard, GuardError
 from gossamer.fetch.http.faults import RAISED as LOOKUP_ERRORS
 from gossamer.fetch.http.faults import translate_error
-from gossamer.fetch.http.fields import BODILESS, IDEMPOTENT, Field, RequestHeaders
+from gossamer.fetch.http.fields import BODILESS, Field, RequestHeaders
 from gossamer.fetch.http.limits import ExchangeLimits, HttpOptions, limits_of, own_limits_of
 from gossamer.fetch.http.memory_budget import MemoryBudget
 from gossamer.fetch.http.proxied import ProxyJudge, check_answer, place_of

@@ -127,9 +127,13 @@ def _describe_end(facts: ObservedJobFacts) -> Saying | None:
 def _budget_sentence(facts: ObservedJobFacts) -> str:
     if facts.max_pages is not None and facts.end_reason in (None, FinishReason.MAX_PAGES):
         return f"{facts.id} reached its budget of {format_count(facts.max_pages, 'page')}."
-    pages = " of pages" if facts.end_reason is FinishReason.MAX_PAGES else ""
+    if facts.end_reason is FinishReason.MAX_PAGES:
+        return (
+            f"{facts.id} has nothing left that may be asked for: its hosts have spent their budget of pages "
+            "(max_pages_per_host), or are skipped."
+        )
     which = f" ({facts.end_error})" if facts.end_reason is FinishReason.BUDGET and facts.end_error else ""
-    return f"{facts.id} has spent its budget{pages}{which}."
+    return f"{facts.id} has spent its budget{which}."
 
 
 def _describe_stop(facts: ObservedJobFacts, waits: str) -> Saying:
@@ -137,7 +141,11 @@ def _describe_stop(facts: ObservedJobFacts, waits: str) -> Saying:
     way = "the same `gossamer crawl` goes on" if not facts.is_fleet else "`gossamer submit` begins it again"
     budget = "a larger budget lets it go on"
     first, second = {
-        FinishReason.MAX_PAGES: (_budget_sentence(facts), f"{waits}; {budget}."),
+        FinishReason.MAX_PAGES: (
+            _budget_sentence(facts),
+            f"{waits}; {budget}"
+            + ("." if facts.max_pages is not None else ", and `gossamer host --take` ends a skip."),
+        ),
         FinishReason.BUDGET: (_budget_sentence(facts), f"{waits}; {budget}."),
         FinishReason.MAX_ITEMS: (f"{facts.id} reached its budget of items.", f"{waits}; {budget}."),
         FinishReason.MAX_ERRORS: (

@@ -90,6 +90,9 @@ def _explain_turn(facts: UrlFacts, found: KnownRequest, show: NumberFormatter) -
         return [f"The host {name} has not answered for so long that what waits for it is given up, untried."]
     wait_s = host.next_at - facts.now
     slots = politeness.slots_for(host, rules)
+    if host.is_skipped:
+        way = f"`gossamer host {facts.job.id} {name} --take` ends that"
+        return [f"The host {name} is skipped, as somebody wants it: {way}."]
     if host.in_flight >= slots:
         busy = f"{host.in_flight} of {format_count(slots, 'request')}"
         lines = [f"It waits for the host {name}, which has {busy} in flight."]
@@ -118,7 +121,8 @@ def _explain_pace(host: HostState, rules: FrontierRules, now: float, show: Numbe
         )
     if host.hold_until > now:
         held = show.span(host.hold_until - now)
-        lines.append(f"The host asked for time, or was in trouble: it is left alone for {held}.")
+        why = "Somebody holds the host" if host.is_held else "The host asked for time, or was in trouble"
+        lines.append(f"{why}: it is left alone for {held}.")
     delay_s = politeness.delay_in_force(host, rules)
     whose = _whose_delay(host, rules, delay_s)
     return [*lines, f"Two requests to this host are {show.span(delay_s)} apart ({whose})."]
