@@ -177,7 +177,7 @@ def test_what_is_not_simply_a_page_is_what_it_was_and_nothing_is_waited_for(tmp_
         spider = tmp_path / "odd.py"
         spider.write_text(ODD_SPIDER.replace("{url}", site.url))
         first = asked(
-            f"crawl {spider} --archive -s max_retries=0 -s retry_backoff=0.01 --max-time 60",
+            f"crawl {spider} --archive -s max_retries=0 -s retry_backoff=0.01 -s retry_backoff_cap=0.01",
             *FAST,
             cwd=tmp_path,
         )

@@ -45,7 +45,7 @@ PROBING = 0.95
 """... and by what share of the pace after each success beyond that."""
 SHORTEST_PACE_S = 0.001
 """A host that may be asked this often is no longer throttling."""
-SHORTEST_SILENCE_S, LEAST_CAP_S = 0.05, 1.0
+SHORTEST_SILENCE_S, LEAST_CAP_S = 0.05, 0.1
 """With what the pauses of a host that does not answer begin at least, and how long they may grow at least."""
 CALM_STARTS = 30
 """A host that limits its rate refuses about one request in so many (as the pace is sought, see above)."""
@@ -143,12 +143,14 @@ def _pause_s(host: HostState, rules: FrontierRules, incidents: int, jitter: floa
     """Without an answer the pauses begin with the back-off; at a host that refuses, with its delay.
 
     They grow whatever the back-off of requests is: with none of those a host in trouble would be hammered.
+    Where nobody is asked (a replay puts nothing off: ``max_throttled`` is 0) there is no least.
     """
+    least_s, least_cap_s = (SHORTEST_SILENCE_S, LEAST_CAP_S) if rules.max_throttled else (0.0, 0.0)
     if host.silences:
-        base_s = max(rules.backoff_base_s, SHORTEST_SILENCE_S)
+        base_s = max(rules.backoff_base_s, least_s)
     else:
         base_s = max(delay_in_force(host, rules), SHORTEST_PACE_S)
-    cap_s = min(max(rules.backoff_cap_s, LEAST_CAP_S), LONGEST_PAUSE_S)
+    cap_s = min(max(rules.backoff_cap_s, least_cap_s), LONGEST_PAUSE_S)
     return growing_pause_s(incidents, base_s, cap_s, jitter)
 
 
@@ -357,7 +359,7 @@ def _put_on_hold(
         return host  # no hold: what still waits for this host is given up without asking it
     if signal.retry_after_s is not None:
         hold = min(max(signal.retry_after_s, 0.0), rules.retry_after_cap_s)
-        if is_new and host.incidents > 1:
+        if is_new and host.incidents > 1 and rules.max_throttled:
             hold = max(hold, _pause_s(host, rules, host.incidents, jitter))
     elif is_new:
         hold = _pause_s(host, rules, host.incidents, jitter)

@@ -253,7 +253,7 @@ def test_a_silent_host_has_pauses_that_grow_whatever_the_back_off_of_requests_is
     held = seconds_held(FrontierRules(delay_s=0.0, **rules), HostSignalKind.UNREACHABLE)
     assert held == sorted(held)
     assert held[0] >= 0.05
-    assert held[-1] >= 1.0
+    assert held[-1] >= 0.1
 
 
 def test_a_long_delay_is_slowed_down_too():

@@ -84,7 +84,7 @@ local function lost(h)
 end
 
 local function pause_s(h, rules, incidents, jitter)
-  local SHORTEST_SILENCE_S, LEAST_CAP_S = 0.05, 1 -- here: a script may have two hundred local names
+  local SHORTEST_SILENCE_S, LEAST_CAP_S = 0.05, 0.1 -- here: a script may have two hundred local names
   local base_s = h.silences > 0 and max(rules.backoff_base_s, SHORTEST_SILENCE_S)
     or max(delay_in_force(h, rules), SHORTEST_PACE_S)
   return growing_pause_s(incidents, base_s, min(max(rules.backoff_cap_s, LEAST_CAP_S), LONGEST_PAUSE_S), jitter)
