@@ -43,13 +43,21 @@ def replace_file(
         raise StorageError(f"{path} cannot be written: {error.strerror or error}") from error
 
 
+def identity_of(path: Path) -> tuple[int, ...]:
+    """What tells a file from all others and from what it is once it is changed, and stays when it is renamed.
+
+    Raises ``OSError`` where there is none.
+    """
+    found = path.stat()
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
 def _state_of(path: Path) -> tuple[int, ...] | None:
-    """By what a file is known again as long as nobody has changed it; ``None``: none can be seen."""
+    """The same; ``None``: none can be seen."""
     try:
-        found = path.stat()
+        return identity_of(path)
     except OSError:
         return None
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def _check_nothing() -> None:

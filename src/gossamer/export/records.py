@@ -11,7 +11,7 @@ from msgspec import structs
 
 from gossamer.core.jobs import Job
 from gossamer.core.record import Record
-from gossamer.export.files import replace_file
+from gossamer.export.files import identity_of, replace_file
 from gossamer.export.new_items import IdRanges
 
 MOST_JOBS = 100
@@ -58,7 +58,7 @@ class ExportRecordFile:
         """
         former = self._read_known()
         known = self._make_record(job, ranges, former if is_grown else None)
-        self._write_known(structs.replace(known, place=_identity_of(part), former=former))
+        self._write_known(structs.replace(known, place=identity_of(part), former=former))
 
     def note_items(self, job: Job, ranges: IdRanges, *, is_grown: bool) -> None:
         """Remember what the file has."""
@@ -78,7 +78,7 @@ class ExportRecordFile:
             known = msgspec.json.decode(self._path.read_bytes(), type=ExportRecord)
             if self._target.stat().st_size == 0:
                 return None
-            is_former = known.place and known.place != _identity_of(self._target)
+            is_former = known.place and known.place != identity_of(self._target)
         except (OSError, msgspec.MsgspecError):
             return None
         return known.former if is_former else structs.replace(known, place=(), former=None)
@@ -89,9 +89,3 @@ class ExportRecordFile:
             return
         with replace_file(self._path, keep=False) as (out, _):
             out.write(msgspec.json.encode(known))
-
-
-def _identity_of(path: Path) -> tuple[int, ...]:
-    """What tells a file from all others, and stays when it is renamed."""
-    found = path.stat()
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns

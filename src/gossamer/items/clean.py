@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import re
+from collections.abc import Callable
 from datetime import datetime
 from decimal import Decimal
 from enum import Enum
@@ -64,12 +65,8 @@ def _clean_other(value: Any) -> Any:
         return value.replace(b"\0", REPLACEMENT.encode())
     if isinstance(value, set | frozenset):
         return _clean_set(value)
-    if isinstance(value, BaseModel):
-        values = clean_dict(given := model_values(value))
-        return value if values is given else value.model_copy(update=values)
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        values = clean_dict(given := dataclass_values(value))
-        return value if values is given else with_values(value, values)
+    if _has_fields(value):
+        return _with_changed_fields(value, clean_dict)
     if isinstance(value, Enum):  # encoders know them, and a model may ask for one
         return value
     value = as_base_type(value)
@@ -113,6 +110,21 @@ def with_values(item: Any, values: dict[str, Any]) -> Any:
     return changed
 
 
+def _has_fields(value: Any) -> bool:
+    """Whether it is a model or a dataclass."""
+    return isinstance(value, BaseModel) or (dataclasses.is_dataclass(value) and not isinstance(value, type))
+
+
+def _with_changed_fields(item: Any, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Any:
+    """A model or dataclass with fields as ``change`` makes them; the same object where nothing changes."""
+    is_model = isinstance(item, BaseModel)
+    given = model_values(item) if is_model else dataclass_values(item)
+    values = change(given)
+    if values is given:
+        return item
+    return item.model_copy(update=values) if is_model else with_values(item, values)
+
+
 def with_sorted_sets(value: Any) -> Any:
     """The same value, with lists for the sets in it: sorted, since a set has another order in each process.
 
@@ -126,13 +138,7 @@ def with_sorted_sets(value: Any) -> Any:
     if isinstance(value, list | tuple):
         values = list(map(with_sorted_sets, value))
         return values if any(new is not old for new, old in zip(values, value, strict=True)) else value
-    if isinstance(value, BaseModel):
-        changed = with_sorted_sets(given := model_values(value))
-        return value if changed is given else value.model_copy(update=changed)
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        changed = with_sorted_sets(given := dataclass_values(value))
-        return value if changed is given else with_values(value, changed)
-    return value
+    return _with_changed_fields(value, with_sorted_sets) if _has_fields(value) else value
 
 
 def clean_dict(values: dict[Any, Any]) -> dict[Any, Any]:

@@ -9,9 +9,7 @@ import msgspec
 from gossamer.core.requests import Request
 from gossamer.policy.redirects import is_credential
 from gossamer.policy.secret_names import is_secret
-
-_CONDITIONS = frozenset({"if-none-match", "if-modified-since"})
-"""Headers that ask whether a page has changed: the page is the same without them."""
+from gossamer.policy.validators import is_question
 
 
 def variant_of(request: Request) -> str:
@@ -24,7 +22,7 @@ def variant_of(request: Request) -> str:
     headers = sorted(
         (name.lower(), value)
         for name, value in request.headers.items()
-        if name.lower() not in _CONDITIONS and not is_credential(name) and not is_secret(name)
+        if not (is_question((name,)) or is_credential(name) or is_secret(name))  # pages are the same without
     )
     cookies = sorted(filter(None, map(_named_value, _cookies_of(request))))
     if not (request.session or headers or cookies):

@@ -76,7 +76,8 @@ def _import_file(path: Path) -> ModuleType:
             return module
         if (folder := str(path.parent)) not in sys.path:  # what lies beside a part of a package hides nothing
             # A spider in rich.py must not hide the library that somebody imports later.
-            hides = importlib.util.find_spec(path.stem) is not None
+            module_name = path.stem.partition(".")[0]
+            hides = module_name in sys.modules or bool(module_name and importlib.util.find_spec(module_name))
             sys.path.insert(len(sys.path) if hides else 0, folder)
         spec = importlib.util.spec_from_file_location(name, path)
         assert spec is not None and spec.loader is not None, "a .py file has a loader"  # noqa: PT018

@@ -132,8 +132,9 @@ class AdaptedCrawler(Crawler):
         self.signals: AdaptedSignals = AdaptedSignals(self)
         self._counted: dict[str, int] = {}
         self.feeds: list[Any] = []
-        self.keeps_state = True
         """What is written when a run has ended."""
+        self.keeps_state = True
+        """Whether ``spider.state`` is, too: not in a replay."""
         self.item_types: dict[str, Any] = {}
         """The classes of items by their names, as far as they are known; ``None``: there is none."""
         self.began_at = 0.0
