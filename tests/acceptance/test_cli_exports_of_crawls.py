@@ -63,6 +63,13 @@ def test_a_bucket_that_cannot_be_used_is_told_before_the_first_page(here, site, 
     assert len(site.hits) == before
 
 
+def test_names_with_placeholders_in_a_bucket(here, s3_url):
+    """A bug it would catch: the name is checked before its placeholders are filled in."""
+    gossamer(f"crawl two.py -O {s3_url}/{{spider}}-{{date}}.csv", *FAST, cwd=here)
+    done = gossamer(f"export two -o {s3_url}/{{job}}-{{n}}.jsonl --split 1", cwd=here)
+    assert done.stderr == f"1 item to {s3_url}/two-1-0001.jsonl\n"
+
+
 @pytest.mark.parametrize("command", ["crawl two.py -O", "crawl two.py -o", "export two -o"])
 def test_places_that_are_no_files_are_refused_before_anything_happens(here, site, command):
     before = len(site.hits)

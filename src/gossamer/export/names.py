@@ -91,6 +91,19 @@ def check_placeholders(target: str, split: int) -> None:
         raise UsageError(f"{target}: {{n}} numbers the files of --split; say of how many items each is")
 
 
+def check_url(target: str) -> str:
+    """The fixed part of a bucket's place, before its first placeholder; empty where none is fixed.
+
+    Raises ``UsageError`` for a URL that names no file, whatever the values of its placeholders.
+    """
+    placeholders_in(target)
+    split_url(fill_name(target, dict.fromkeys(PLACEHOLDERS, "x")))
+    place = target.rpartition("/")[0]
+    fixed, brace, _ = place.partition("{")
+    place = fixed.rpartition("/")[0] if brace else place
+    return place if len(place) > len(BUCKET) else ""
+
+
 def split_url(url: str) -> tuple[str, str]:
     """The place in a bucket, and the name there. Raises ``UsageError`` for a URL that names no file."""
     place, _, name = url.removeprefix(BUCKET).rpartition("/")

@@ -27,7 +27,7 @@ from gossamer.export.formats import (
     format_of,
     load_writer,
 )
-from gossamer.export.names import BUCKET, name_file, placeholders_in, split_url
+from gossamer.export.names import BUCKET, check_url, name_file, placeholders_in
 from gossamer.export.new_items import NewItemReader
 from gossamer.export.records import ExportRecordFile
 from gossamer.observe.text import shown_url
@@ -95,7 +95,7 @@ def check_file(
             raise UsageError(
                 f"{name}: a file in a bucket cannot be continued; -O writes all items of the job"
             )
-        split_url(name)
+        check_url(name)
         return ExportFile(None, append, chosen, packing, name)
     path = Path(name).expanduser()
     if not placeholders_in(name):

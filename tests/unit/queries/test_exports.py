@@ -9,7 +9,7 @@ from gossamer.config.settings import Settings
 from gossamer.core.errors import UsageError
 from gossamer.core.jobs import Job, StoredItem
 from gossamer.export.fields import FieldChoice
-from gossamer.export.names import check_placeholders, fill_name, safe_part, split_url
+from gossamer.export.names import check_placeholders, check_url, fill_name, safe_part, split_url
 from gossamer.policy.item_filter import fits_filter
 from gossamer.queries.exports import ExportPlan, ItemChoice, export_items, find_change_time
 from gossamer.wiring.blobs import open_blobs
@@ -196,6 +196,25 @@ async def test_a_bucket_has_the_whole_file_or_nothing(s3_url):
 def test_urls_that_name_no_file_of_a_bucket(url):
     with pytest.raises(UsageError, match="write it as s3://BUCKET/FOLDER/NAME"):
         split_url(url)
+
+
+@pytest.mark.parametrize("url", ["s3://b/{job} {n}.csv", "s3://b/{job}/", "s3://{spider}", "s3://b/{{x}}.csv"])
+def test_placeholders_do_not_excuse_a_url_that_names_no_file(url):
+    with pytest.raises(UsageError, match="write it as s3://BUCKET/FOLDER/NAME"):
+        check_url(url)
+
+
+@pytest.mark.parametrize(
+    ("url", "fixed"),
+    [
+        ("s3://b/x.csv", "s3://b"),
+        ("s3://b/a/{job}.csv", "s3://b/a"),
+        ("s3://b/a-{date}/{type}/{n}.csv", "s3://b"),
+        ("s3://b{spider}/x.csv", ""),
+    ],
+)
+def test_the_part_of_a_place_that_is_known_before_the_crawl(url, fixed):
+    assert check_url(url) == fixed
 
 
 @pytest.mark.parametrize(

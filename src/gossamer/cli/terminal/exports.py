@@ -12,7 +12,7 @@ from gossamer.config.command_settings import settings_of
 from gossamer.config.settings import Settings
 from gossamer.core.errors import UsageError
 from gossamer.export.formats import check_compression, find_kind
-from gossamer.export.names import BUCKET, check_placeholders, split_url
+from gossamer.export.names import check_placeholders, check_url
 from gossamer.queries.export_files import ExportFile, check_before_job, check_file
 
 STDOUT = "-"
@@ -94,6 +94,5 @@ def check_at_start(
 
 
 def _check_bucket(url: str, settings: Settings) -> None:
-    place = split_url(url)[0].partition("{")[0].rstrip("/")
-    if place.startswith(BUCKET):  # placeholders may begin with the bucket's name
+    if place := check_url(url):  # placeholders may begin with the bucket's name
         asyncio.run(import_module("gossamer.wiring.checks").check_bucket(place, settings))
