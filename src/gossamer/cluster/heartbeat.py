@@ -16,6 +16,8 @@ import time
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, TypeVar
 
+from msgspec.structs import replace
+
 from gossamer.config.settings import Settings
 from gossamer.core.errors import GossamerError, OperatorError
 from gossamer.core.shifts import EndReason, RosterView, Shift, ShiftResult, WorkerInfo, WorkerState
@@ -174,6 +176,8 @@ class Heartbeat:
 
     async def _one_beat(self) -> dict[str, EndReason]:
         requests, (worker, shifts) = await self._open_frontier(), self._said()
+        await requests.clock.sleep(0.0)  # now and then it is set anew by the server
+        worker = replace(worker, ahead_s=time.time() - requests.clock.now())
         orders = await requests.roster.record_heartbeat(worker, shifts)
         state = await self._orders.read_order(requests.shared, worker.id)
         if state is not None:

@@ -1,9 +1,16 @@
-"""Messages that name shifts."""
+"""Messages that name shifts.
+
+A message has no date after which it is void: Celery compares such dates by the clocks of two machines, and a
+worker whose clock is ahead would drop every shift without a word. The roster alone decides, by its own time:
+it lets each shift begin once, and only while the supervisor asks for it. So a message that is late costs its
+worker one question. Messages that no worker takes are deleted before they become many.
+"""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable
+import logging
+from collections.abc import Sequence
 from typing import Any
 
 from gossamer.cluster.broker import broker_errors, broker_trouble
@@ -12,8 +19,10 @@ from gossamer.core.errors import StorageError
 from gossamer.core.shifts import Shift
 
 TASK = "gossamer.shift"
-LIFE_S = 60.0
-"""Seconds until a message that nobody took is void; the roster forgets what it asked for sooner."""
+MOST_WAITING = 10_000
+"""More messages in one queue than shifts can be waiting: no worker takes them, and nearly all are void."""
+
+log = logging.getLogger("gossamer.fleet")
 
 
 def queue_of(fleet: str, lane: str) -> str:
@@ -28,14 +37,29 @@ class ShiftPublisher:
         self._app = app
         self._fleet = fleet
 
-    def publish_shifts(self, shifts: Iterable[Shift]) -> None:
+    def publish_shifts(self, shifts: Sequence[Shift]) -> None:
         """Publish them all; blocks. Raises ``StorageError`` when the broker is away."""
         try:
             with self._app.producer_or_acquire() as producer:
+                for lane in dict.fromkeys(shift.lane for shift in shifts):
+                    self._drop_void(producer, queue_of(self._fleet, lane))
                 for shift in shifts:
                     self._publish_shift(producer, shift)
         except broker_errors(self._app) as error:
             raise StorageError(broker_trouble(self._app.conf.broker_url, error)) from None
+
+    def _drop_void(self, producer: Any, name: str) -> None:
+        """Empty a queue that no worker reads; shifts that are still asked for are asked for again."""
+        queue = self._app.amqp.queues[name](producer.channel)
+        waiting = queue.queue_declare().message_count
+        if waiting >= MOST_WAITING:
+            queue.purge()
+            log.warning(
+                "%d messages that no worker had taken were deleted from the queue %s; see whether the "
+                "workers reach the broker. Shifts that are still needed are asked for again",
+                waiting,
+                name,
+            )
 
     def _publish_shift(self, producer: Any, shift: Shift, passed_on: int = 0) -> None:
         # Flower and the logs show the shadow instead of the task's name.
@@ -45,7 +69,6 @@ class ShiftPublisher:
             queue=queue_of(self._fleet, shift.lane),
             shadow=f"shift {shift.job} {shift.lane}",
             task_id=f"{shift.id}:{passed_on}" if passed_on else shift.id,
-            expires=LIFE_S,
             producer=producer,
             retry=False,
         )

@@ -49,6 +49,7 @@ class WorkerInfo(Record, frozen=True, kw_only=True):
     started_at: float = 0.0
     beat_at: float = 0.0  # its latest beat; set by the roster
     memory_bytes: int = 0  # of its process, by its latest beat; 0: not known
+    ahead_s: float | None = None  # its machine's clock is so far ahead of the roster's (negative: behind)
 
 
 class ShiftState(StrEnum):

@@ -6,6 +6,9 @@ from msgspec.structs import replace
 
 from gossamer.core.record import Record
 from gossamer.core.shifts import LaneHealth, RosterView, WorkerInfo
+from gossamer.observe.sentences import formatter_at
+from gossamer.policy.sentences.fleet import judge_clock
+from gossamer.policy.sentences.words import Saying
 from gossamer.wiring.backends import Backends
 
 ROWS = 10_000
@@ -18,6 +21,7 @@ class WorkerStatus(Record, frozen=True, kw_only=True):
     worker: WorkerInfo
     busy: int  # shifts that it works on
     unseen_s: float  # since its latest beat
+    clock: Saying | None  # how its machine's clock is wrong; None: it is right, or not known
 
 
 class FleetStatus(Record, frozen=True, kw_only=True):
@@ -49,4 +53,5 @@ def _status_of(worker: WorkerInfo, view: RosterView) -> WorkerStatus:
         worker=worker,
         busy=sum(shift.worker == worker.id for shift in view.shifts),
         unseen_s=max(view.at - worker.beat_at, 0.0),
+        clock=None if worker.ahead_s is None else judge_clock(worker.ahead_s, formatter_at(view.at)),
     )

@@ -6,16 +6,20 @@ Those of servers raise what :func:`~gossamer.wiring.open.open_places` would: ``M
 
 from __future__ import annotations
 
+import time
 from contextlib import suppress
 from importlib import import_module
 
 from gossamer.config.settings import Settings
-from gossamer.core.errors import SettingError
+from gossamer.core.errors import OperatorError, SettingError
 from gossamer.core.rungs import GATEWAY_WAY, way_of
 from gossamer.fetch.browser.driver import find_executable
 from gossamer.fetch.guard import is_private_name
 from gossamer.fetch.machine import max_idle_connections, open_files_allowed
+from gossamer.observe.sentences import formatter_at
 from gossamer.policy import urls
+from gossamer.policy.sentences.fleet import judge_clock
+from gossamer.policy.sentences.words import Saying
 from gossamer.runtime.clock import SystemClock
 from gossamer.wiring.fetchers import WAYS
 from gossamer.wiring.gateways import account_of
@@ -58,6 +62,19 @@ async def look_at_requests(settings: Settings) -> str | None:
     url = settings.frontier.url
     check = FRONTIERS.find_scheme(url).check
     return await check(url, settings) if url is not None and check is not None else None
+
+
+async def look_at_clock(settings: Settings) -> Saying | None:
+    """How this machine's clock is wrong by that of the requests' server; ``None``: it is right, or unknown.
+
+    A server that cannot be asked is the finding of :func:`look_at_requests`.
+    """
+    url = settings.frontier.url
+    with suppress(OperatorError):
+        read_clock = FRONTIERS.find_scheme(url).read_clock
+        if url is not None and read_clock is not None:
+            return judge_clock(await read_clock(url, settings), formatter_at(time.time()))
+    return None
 
 
 async def look_at_items(settings: Settings) -> str | None:

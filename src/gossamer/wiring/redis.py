@@ -23,6 +23,8 @@ from gossamer.fetch.sessions.shared_cookies import SPACE as COOKIES
 from gossamer.fetch.trusted_hosts import SPACE as TRUST
 from gossamer.fleet.marks import forget_marks
 from gossamer.frontier.redis.frontier import RedisFrontier
+from gossamer.observe.sentences import formatter_at
+from gossamer.policy.sentences.fleet import judge_clock
 from gossamer.ports.committer import Committer
 from gossamer.roster.redis import RedisRoster
 from gossamer.runtime.process_name import this_process
@@ -176,7 +178,10 @@ async def open_frontier(url: str | None, parts: BackendParts) -> RedisFrontierBa
     try:
         if unknown := await server.check_server(require_durable=settings.redis.require_durable):
             _warn_once(unknown)
-        return RedisFrontierBackend(settings, server, await RedisClock.from_server(server))
+        clock = await RedisClock.from_server(server)
+        if wrong := judge_clock(clock.ahead_s, formatter_at(clock.now())):
+            _warn_of_clock(wrong.answer, wrong.reason)
+        return RedisFrontierBackend(settings, server, clock)
     except BaseException:
         await server.close()
         raise
@@ -191,6 +196,15 @@ async def check_frontier(url: str, settings: Settings) -> str:
         await server.close()
 
 
+async def read_clock(url: str, settings: Settings) -> float:
+    """By how many seconds this machine's clock is ahead of that of this Redis; negative: behind."""
+    server = _server_at(url, settings)
+    try:
+        return (await RedisClock.from_server(server)).ahead_s
+    finally:
+        await server.close()
+
+
 def _server_at(url: str, settings: Settings) -> RedisServer:
     return RedisServer(url, prefix=settings.redis.prefix)
 
@@ -200,6 +214,12 @@ def _warn_once(what: str) -> None:
     """Once in a process."""
     needed = ".".join(map(str, OLDEST))
     log.warning("%s; it needs version %s, maxmemory-policy noeviction and appendonly yes", what, needed)
+
+
+@cache
+def _warn_of_clock(off: str, advice: str) -> None:
+    """Once in a process."""
+    log.warning("this machine's clock is %s; %s", off, advice)
 
 
 def broker_meaning(error: BaseException) -> str:

@@ -44,6 +44,9 @@ class FrontierScheme(Record, frozen=True):
     """Raises what ``open`` would, and changes nothing; what could not be found out, empty if nothing.
     ``None``: there is no server to connect to."""
 
+    read_clock: Callable[[str, Settings], Awaitable[float]] | None = None
+    """By how many seconds this machine's clock is ahead of the server's; ``None``: no server has a clock."""
+
     serves_fleet: bool = False
     """Whether its back ends have a ``fleet``."""
 
@@ -131,6 +134,7 @@ def _import_late(module: str, function: str) -> Callable[..., Awaitable[Any]]:
 _IN_REDIS = FrontierScheme(
     _import_late("gossamer.wiring.redis", "open_frontier"),
     check=_import_late("gossamer.wiring.redis", "check_frontier"),
+    read_clock=_import_late("gossamer.wiring.redis", "read_clock"),
     serves_fleet=True,
     extra="redis",
 )

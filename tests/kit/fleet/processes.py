@@ -33,6 +33,9 @@ READY_S = 60.0
 MISSING = 4
 """The exit code of a command that has not found one of its servers."""
 
+TESTS = str(Path(__file__).parents[2])
+"""Where the kit is."""
+
 FULL = bool(os.environ.get("GOSSAMER_TEST_FULL"))
 """Sites of their full size, and many deeds (``make fleet``), or what continuous integration has time for."""
 
@@ -67,8 +70,11 @@ class Servers:
 class Member(Process):
     """A supervisor or a worker. It says on stderr when it is at work; its log goes on over restarts."""
 
-    def __init__(self, kind: str, args: Sequence[str], env: Mapping[str, str], ready: str) -> None:
+    def __init__(
+        self, kind: str, args: Sequence[str], env: Mapping[str, str], ready: str, ahead_s: float = 0.0
+    ) -> None:
         self.name = kind
+        self._ahead_s = ahead_s  # by which its clock is wrong
         super().__init__()
         self._args = args
         self._env = env
@@ -76,7 +82,13 @@ class Member(Process):
         self.starts = 0
 
     def command(self) -> Sequence[str]:
-        return command(self.name, *self._args)
+        words = command(self.name, *self._args)
+        if self._ahead_s:
+            words[words.index("-m") + 1 : words.index(self.name)] = [
+                "kit.fleet.other_clock",
+                f"{self._ahead_s}",
+            ]
+        return words
 
     def environment(self) -> Mapping[str, str]:
         return self._env
@@ -111,6 +123,7 @@ class Fleet:
         servers: Servers,
         *,
         workers: int = 2,
+        clocks: Sequence[float] = (),  # of the workers: by how many seconds each is ahead
         slots: int = 2,
         supervisors: int = 1,
         settings: Mapping[str, str | float] | None = None,
@@ -128,11 +141,12 @@ class Fleet:
         self._env = environment() | variables(places | self.settings) | dict(env or {})
         self.supervisors = [self._member("supervisor", (), "supervisor ") for _ in range(supervisors)]
         self.workers = [
-            self._member("worker", ("--slots", str(slots)), "takes shifts") for _ in range(workers)
+            self._member("worker", ("--slots", str(slots)), "takes shifts", ahead_s)
+            for ahead_s in clocks or [0.0] * workers
         ]
 
-    def _member(self, kind: str, args: Sequence[str], ready: str) -> Member:
-        return Member(kind, args, self._env, ready)
+    def _member(self, kind: str, args: Sequence[str], ready: str, ahead_s: float = 0.0) -> Member:
+        return Member(kind, args, self._env | {"PYTHONPATH": TESTS} if ahead_s else self._env, ready, ahead_s)
 
     @property
     def members(self) -> list[Member]:

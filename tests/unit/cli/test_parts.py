@@ -4,6 +4,8 @@ import io
 import json
 import sqlite3
 import sys
+import time
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -255,6 +257,21 @@ def test_servers_that_are_well(redis_url, postgres_url, rabbit_server):
     assert doctor_of_servers(frontier="sqlite:///a.db") == (0, [None])
 
 
+@pytest.mark.parametrize(("ahead_s", "says"), [(57, "57 s ahead of Redis"), (-3_600, "1h 00m behind Redis")])
+def test_a_clock_that_is_not_the_server_s_is_a_finding_of_the_doctor(ahead_s, says, redis_url, monkeypatch):
+    def clock():
+        checks = json.loads(gossamer("doctor", "--json", "-s", f"frontier.url={redis_url}").stdout)
+        return next(check for check in checks if check["what"] == "clock")
+
+    assert (clock()["state"], clock()["advice"]) == ("ok", "")
+    there = SimpleNamespace(time=lambda: time.time() + ahead_s, monotonic=time.monotonic)
+    monkeypatch.setattr("gossamer.drivers.redis.server.time", there)
+    assert clock()["state"] == "warning"
+    assert clock()["found"].endswith(says)
+    assert "certificates, schedules" in clock()["advice"]
+    assert "set it by NTP" in clock()["advice"]
+
+
 def test_a_package_that_a_server_needs_is_needed(monkeypatch):
     monkeypatch.setattr(
         doctor_checks, "requires", lambda name: ["no-such-package-at-all>=1; extra == 'postgres'"]
@@ -301,8 +318,8 @@ def test_versions_are_compared_as_numbers(installed, wanted, good):
 
 
 def test_a_clock_of_another_age_is_noticed():
-    assert doctor_checks._check_clock(0).state == "missing"
-    assert doctor_checks._check_clock(1_800_000_000).state == "ok"
+    assert doctor_checks.check_clock(0).state == "missing"
+    assert doctor_checks.check_clock(1_800_000_000).state == "ok"
 
 
 # --------------------------------------------------------------------------- new

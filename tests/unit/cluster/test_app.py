@@ -12,6 +12,7 @@ from celery import Celery
 from kombu.exceptions import OperationalError
 from redis import exceptions as driver
 
+from gossamer.cluster import publisher
 from gossamer.cluster.app import make_app
 from gossamer.cluster.broker import broker_trouble, broker_url
 from gossamer.cluster.consumer import is_news
@@ -124,6 +125,42 @@ def test_shifts_that_nobody_takes_are_storage_trouble():
     with pytest.raises(StorageError, match=r"the broker redis://127.0.0.1:1/0 cannot be reached") as caught:
         publisher.publish_shifts([Shift(id="a", job="shop-1", lane="http")])
     assert SECRET not in str(caught.value)
+
+
+@pytest.fixture
+def in_memory():
+    """An application whose broker is this process, and the queue of the lane of pages in it."""
+    app = make_app(settings())
+    app.conf.broker_url = "memory://"
+    with app.connection_for_write() as connection:
+        queue = app.amqp.queues[queue_of("mine", "http")](connection.default_channel)
+        queue.declare()
+        queue.purge()
+        yield app, queue
+
+
+def shifts(count):
+    return [Shift(id=f"s{number}", job="shop-1", lane="http") for number in range(count)]
+
+
+def test_no_clock_of_a_machine_decides_whether_a_message_is_void(in_memory):
+    app, queue = in_memory
+    ShiftPublisher(app, "mine").publish_shifts(shifts(1))
+    message = queue.get(no_ack=True)
+    assert message.headers["id"] == "s0"
+    assert message.headers["expires"] is None
+    assert "expiration" not in message.properties
+
+
+def test_messages_that_no_worker_takes_do_not_become_many(in_memory, monkeypatch, caplog):
+    monkeypatch.setattr(publisher, "MOST_WAITING", 20)
+    app, queue = in_memory
+    for _ in range(7):
+        ShiftPublisher(app, "mine").publish_shifts(shifts(10))
+    assert queue.queue_declare().message_count == 10
+    said = [record.getMessage() for record in caplog.records if record.name == "gossamer.fleet"]
+    assert len(said) == 3, "each time that they are deleted"
+    assert said[0].startswith("20 messages that no worker had taken were deleted from the queue gossamer.")
 
 
 def test_what_celery_says_twice_is_left_out():

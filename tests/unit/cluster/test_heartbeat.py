@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -59,6 +60,15 @@ async def beats(roster, after=0.0):
             return found[0]
         assert time.monotonic() < until, "no beat"
         await asyncio.sleep(0.05)
+
+
+async def test_a_beat_says_how_far_the_clock_of_its_machine_is_ahead(roster, blocked, monkeypatch):
+    ahead = SimpleNamespace(time=lambda: time.time() + 3_600.0, monotonic=time.monotonic)
+    monkeypatch.setattr("gossamer.cluster.heartbeat.time", ahead)
+    await blocked()
+    await beats(roster, await beats(roster))  # the first is before the clocks are compared
+    (worker,) = (await roster.read_roster()).workers
+    assert worker.ahead_s == pytest.approx(3_600.0, abs=1.0)
 
 
 async def test_a_busy_loop_delays_no_beat_and_no_beginning(roster, blocked):

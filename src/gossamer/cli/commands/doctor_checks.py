@@ -26,6 +26,7 @@ from gossamer.observe.units import format_size
 from gossamer.wiring.checks import (
     look_at_archive,
     look_at_browser,
+    look_at_clock,
     look_at_files,
     look_at_gateway,
     look_at_items,
@@ -75,7 +76,7 @@ def all_checks(data: str | None = None, settings: list[str] | None = None) -> li
             _check_sqlite(),
             wrong,
             _open_files(),
-            _check_clock(time.time()),
+            check_clock(time.time()),
         ]
     return [
         _check_python(),
@@ -86,7 +87,7 @@ def all_checks(data: str | None = None, settings: list[str] | None = None) -> li
         _check_browser(settled),
         *_check_gateways(settled),
         *_check_proxies(settled),
-        _check_clock(time.time()),
+        check_clock(time.time(), asyncio.run(look_at_clock(settled))),
         *_check_servers(settled),
     ]
 
@@ -256,12 +257,16 @@ def _check_proxies(settings: Settings) -> Iterator[HealthCheck]:
         yield HealthCheck(OK, "proxies", f"{found} listed", "`gossamer proxies test URL` tries them")
 
 
-def _check_clock(now: float) -> HealthCheck:
+def check_clock(now: float, wrong: tuple[str, str] | None = None) -> HealthCheck:
+    """The time of this machine, and how it is ``wrong`` by that of the requests' server."""
     text = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(now))
     if now < RELEASED:
         return HealthCheck(
             MISSING, "clock", text, "set it: politeness, retries and certificates depend on it"
         )
+    if wrong is not None:
+        off, advice = wrong
+        return HealthCheck(WARNING, "clock", f"{text}, {off}", advice)
     return HealthCheck(OK, "clock", text)
 
 

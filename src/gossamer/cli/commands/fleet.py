@@ -86,10 +86,12 @@ def show_fleet(data: Data = None, settings: Set = None, as_json: AsJson = False)
     print_facts([("supervisor", view.leader or "none: `gossamer supervisor` starts one")])
     if fleet.workers:
         print_table(
-            ("worker", "state", "slots", "busy", "lanes", "last seen", "since"),
+            ("worker", "state", "slots", "busy", "lanes", "last seen", "since", "clock"),
             map(_worker_row, fleet.workers),
             right=("slots", "busy"),
         )
+        if wrong := next((status.clock for status in fleet.workers if status.clock), None):
+            print_facts([("", ""), ("clocks", wrong.reason)])
     if view.shifts:
         print_facts([("", "")])
         print_table(
@@ -112,6 +114,7 @@ def _worker_row(status: WorkerStatus) -> tuple[object, ...]:
         ", ".join(worker.lanes),
         f"{status.unseen_s:.0f} s ago",
         local_short(worker.started_at) if worker.started_at else "",
+        status.clock.answer if status.clock else "right" if worker.ahead_s is not None else "",
     )
 
 

@@ -250,6 +250,11 @@ class RedisClock:
         await clock.measure_offset()
         return clock
 
+    @property
+    def ahead_s(self) -> float:
+        """By how much this machine's clock is ahead of the server's; negative: behind."""
+        return time.time() - self.now()
+
     async def measure_offset(self) -> None:
         """Set it by the server: by the quickest of three answers."""
         found = []

@@ -54,6 +54,21 @@ async def the_pace_of_a_job_is_that_of_its_samples(s: QueryHarness) -> None:
     assert_equal(pace.trouble, "no such spider", "the latest trouble")
 
 
+@register_check
+async def a_machine_whose_clock_is_wrong_is_told(s: QueryHarness) -> None:
+    """By how much, and what to do; a difference of a second is none."""
+    fleet = s.backends.requests.fleet
+    if fleet is None:
+        return
+    for name, ahead_s in {"w1": 57.2, "w2": -3_600.0, "w3": 0.4, "w4": None}.items():
+        await fleet.roster.record_heartbeat(make_card(name, ahead_s=ahead_s), [])
+    clocks = {one.worker.id: one.clock for one in (await read_fleet(s.backends)).workers}
+    said = {name: clock.answer if clock else None for name, clock in clocks.items()}
+    expected = {"w1": "57 s ahead of Redis", "w2": "1h 00m behind Redis", "w3": None, "w4": None}
+    assert_equal(said, expected, "each by its latest beat")
+    assert_holds(all("set it by NTP" in clock.reason for clock in clocks.values() if clock), "the remedy")
+
+
 async def begin_shifts(s: QueryHarness, roster: FleetRoster, job: str) -> None:
     """Two workers; of three shifts one has failed, one is begun, one is asked for."""
     for name in ("w1", "w2"):
