@@ -53,7 +53,7 @@ def site():
 def crawled(site, tmp_path_factory):
     folder = tmp_path_factory.mktemp("crawled")
     (folder / "search.py").write_text(SPIDER.replace("{url}", site.url))
-    gossamer("crawl search.py -q", *FAST, cwd=folder)
+    gossamer("crawl search.py -q --set max_retries=0", *FAST, cwd=folder)
     return folder
 
 
@@ -160,7 +160,7 @@ def test_the_same_where_requests_are_in_redis_and_items_in_postgresql(
 ):
     env = {"GOSSAMER_FRONTIER__URL": redis_url, "GOSSAMER_STORE__URL": postgres_url}
     (tmp_path / "search.py").write_text(SPIDER.replace("{url}", site.url))
-    gossamer("crawl search.py -q", *FAST, cwd=tmp_path, env=env)
+    gossamer("crawl search.py -q --set max_retries=0", *FAST, cwd=tmp_path, env=env)
 
     def told(line):
         return asked(line, cwd=tmp_path, env=env)

@@ -31,7 +31,7 @@ from gossamer.archive.http_block import (
 from gossamer.core.archive import ARCHIVE_RUNG, ArchiveEntry, ArchiveLocation
 from gossamer.core.record import Record
 from gossamer.core.requests import Request
-from gossamer.core.results import FetchResult
+from gossamer.core.results import TRUNCATED, FetchResult
 from gossamer.policy.request_variants import variant_of
 
 SAME_PAYLOAD = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
@@ -146,7 +146,7 @@ def exchange_records(
     )
     if former is None:
         kind, body = "response", block.body
-        more = "WARC-Truncated: length\r\n" if "truncated" in fetched.flags else ""
+        more = "WARC-Truncated: length\r\n" if TRUNCATED in fetched.flags else ""
     else:
         kind, body = "revisit", b""
         more = (

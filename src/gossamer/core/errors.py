@@ -28,7 +28,7 @@ class Fault(StrEnum):
     TIMEOUT_CONNECT = "timeout_connect"  # looking up, connecting and TLS took too long
     TIMEOUT_HEADERS = "timeout_headers"  # the whole header took too long (slow loris)
     TIMEOUT_BODY = "timeout_body"  # the body stalled, or took too long as a whole
-    INCOMPLETE = "incomplete"  # the body ended before its announced length
+    INCOMPLETE = "incomplete"  # the body ended before its announced length, or its compression before its end
     PROTOCOL = "protocol"  # not HTTP, or broken HTTP
     TOO_LARGE = "too_large"  # more decoded bytes than allowed
     BAD_ENCODING = "bad_encoding"  # Content-Encoding that cannot be undone

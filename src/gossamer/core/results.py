@@ -37,6 +37,8 @@ class Verdict(StrEnum):
     EXPIRED = "expired"  # the worker never came back
 
 
+TRUNCATED = "truncated"
+"""The flag of a body whose Content-Encoding has no end: what could be decoded of it is there."""
 DEFERRED = "deferred"
 """The flag of a page that was fetched, and whose callback another worker runs."""
 EXTRACTED = "extracted"

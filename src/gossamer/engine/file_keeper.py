@@ -18,7 +18,7 @@ from gossamer.core.errors import Fault, FetchError
 from gossamer.core.files import SavedFile, StoredFile
 from gossamer.core.record import Record
 from gossamer.core.requests import Request
-from gossamer.core.results import FetchResult, ItemRecord
+from gossamer.core.results import TRUNCATED, FetchResult, ItemRecord
 from gossamer.core.routes import DIRECT, Route
 from gossamer.policy.file_names import is_raster, is_wanted, name_blob, name_owner, name_thumbnail, read_type
 from gossamer.policy.retry import fault_of_status
@@ -125,7 +125,7 @@ class FileKeeper:
         if fetched.status not in WHOLE:
             fault = fault_of_status(fetched.status) or Fault.INCOMPLETE
             raise FetchError(fault, f"status {fetched.status} brings no file")
-        if "truncated" in fetched.flags:
+        if TRUNCATED in fetched.flags:
             raise FetchError(Fault.INCOMPLETE, "its body was cut, and a part of a file is none")
         saved = fetched.saved or await self._spool_bytes(fetched.body)
         if not saved.size_bytes:

@@ -26,6 +26,7 @@ from gossamer.core.hooks import HookError
 from gossamer.core.hosts import HostSignal, HostSignalKind
 from gossamer.core.requests import Lease, Request
 from gossamer.core.results import (
+    TRUNCATED,
     ExtractResult,
     FetchResult,
     ItemRecord,
@@ -357,9 +358,20 @@ class Visitor:
                 return self._handle_failure(attempt, error, signal)
         if failed := fetched.failure:
             return self._handle_failure(attempt, FetchError(failed.fault, failed.detail[-MAX_DETAIL:]))
+        if TRUNCATED in fetched.flags and (again := self._try_whole(attempt)) is not None:
+            return again
         if parts.defers_page is not None and fetched.archived and parts.defers_page(request, fetched):
             return defer_page(attempt, fetched.archived, signal)
         return await self._run_callback(attempt, request, fetched, signal)
+
+    def _try_whole(self, attempt: OpenAttempt) -> VisitResult | None:
+        """Another try at a page that came in part; ``None``: this was the last one, and the part is kept."""
+        if attempt.is_archived:
+            return None
+        again = self._handle_failure(
+            attempt, FetchError(Fault.INCOMPLETE, "its compressed body ends before its compression does")
+        )
+        return again if again.outcome.verdict is Verdict.RETRY else None
 
     async def _run_callback(
         self, attempt: OpenAttempt, request: Request, fetched: FetchResult, signal: HostSignal

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from gossamer.core.errors import ArchiveDamagedError, BlobMissingError
 from gossamer.core.hooks import HOOK_RUNG
 from gossamer.core.requests import Request
-from gossamer.core.results import FetchResult
+from gossamer.core.results import TRUNCATED, FetchResult
 from gossamer.core.routes import DIRECT, Route
 from gossamer.core.rungs import way_of
 from gossamer.policy.blocks import BlockRules, find_block
@@ -78,7 +78,7 @@ class CachedFetcher:
         return replace(page.fetched, archived="")  # a job's own archive has another place for it
 
     def _is_worth_keeping(self, fetched: FetchResult) -> bool:
-        if fetched.rung == HOOK_RUNG:  # nobody was asked
+        if fetched.rung == HOOK_RUNG or TRUNCATED in fetched.flags:  # nobody was asked; it is a part
             return False
         fault = fault_of_status(fetched.status)
         if fault is not None and FAULTS[fault].kind is not FaultKind.SETTLED:

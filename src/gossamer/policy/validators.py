@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gossamer.core.results import FetchResult
+from gossamer.core.results import TRUNCATED, FetchResult
 
 NOT_MODIFIED = 304
 """The status of what is as it was."""
@@ -15,7 +15,9 @@ _CONDITIONS = _QUESTIONS | {"if-match", "if-range", "if-unmodified-since"}
 
 
 def validator_of(fetched: FetchResult, name: str) -> str:
-    """A validator that can be sent as it came; ``""``: there is none."""
+    """A validator that can be sent as it came; ``""``: there is none, or a part of the page was had only."""
+    if TRUNCATED in fetched.flags:  # "not modified" would make that part the page for ever
+        return ""
     value = fetched.header(name)
     return value if len(value) <= MAX_VALIDATOR and value.isascii() and value.isprintable() else ""
 

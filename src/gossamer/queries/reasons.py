@@ -44,7 +44,7 @@ def describe_refusal(reason: str) -> str:
 
 
 FLAGS = {
-    "truncated": "its compressed body ends too early; what could be decoded is kept",
+    "truncated": "its compressed body ends too early; what could be decoded at the last try is kept",
     "bad_checksum": "the checksum at the end of its compressed body is wrong",
     "not_encoded": "its header says that it is compressed, but it is not",
     "unknown_encoding": "it is compressed in an unknown way, and passed on as it came",

@@ -15,7 +15,7 @@ from gossamer.core.errors import UsageError
 from gossamer.core.files import Saving
 from gossamer.core.lazy import lazy_property
 from gossamer.core.requests import Request
-from gossamer.core.results import FetchResult
+from gossamer.core.results import TRUNCATED, FetchResult
 from gossamer.core.storable import callback_name
 from gossamer.parse.encoding import decode_as, decode_body
 from gossamer.parse.html import HtmlPage, parse_html
@@ -53,7 +53,7 @@ _ONE_OF = (
     "such as allow=..."
 )
 _NOTHING: dict[str, int] = {}  # what most pages announce
-_CUT_FLAGS = ("truncated", PARSE_TRUNCATED)
+_CUT_FLAGS = (TRUNCATED, PARSE_TRUNCATED)
 """Of pages that are not whole: they are counted."""
 
 

@@ -16,7 +16,7 @@ import trustme
 from gossamer.config.settings import Settings
 from gossamer.core.errors import Fault, FetchError, MissingServiceError, SettingError
 from gossamer.core.requests import Request
-from gossamer.core.results import FetchResult
+from gossamer.core.results import TRUNCATED, FetchResult
 from gossamer.core.routes import Route
 from gossamer.fetch.guard import AddressGuard
 from gossamer.fetch.http.fetcher import HttpFetcher
@@ -324,6 +324,8 @@ async def test_bodies_by_http2_are_decoded_here_and_bounded(close_later):
         if hit.path == "/members":  # two members: libraries that unpack it lose the second
             body = gzip.compress(page[:1_000_000]) + gzip.compress(page[1_000_000:])
             return TlsAnswer(200, [("content-encoding", "gzip")], body)
+        if hit.path == "/cut":  # the stream has ended, its compression has not
+            return TlsAnswer(200, [("content-encoding", "gzip")], gzip.compress(page)[:-9])
         if hit.path == "/large":
             return TlsAnswer(200, [], page * 3)
         return TlsAnswer(200, [], f"{hit.method} {len(hit.body)}".encode())
@@ -333,6 +335,7 @@ async def test_bodies_by_http2_are_decoded_here_and_bounded(close_later):
         members = await fetcher.fetch(Request(server.url("members", host="shop.test")))
         assert (members.body == page, members.flags) == (True, ())
         assert members.wire_bytes < 10_000
+        assert (await fetcher.fetch(Request(server.url("cut", host="shop.test")))).flags == (TRUNCATED,)
         assert (await fault_of(fetcher, server.url("large", host="shop.test"))).fault is Fault.TOO_LARGE
         posted = await fetcher.fetch(
             Request(server.url("form", host="shop.test"), method="POST", body=b"x" * 100_000)

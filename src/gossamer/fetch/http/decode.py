@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterator
 
 from gossamer.core.errors import Fault, FetchError
+from gossamer.core.results import TRUNCATED
 from gossamer.fetch.http.codings import DecodingError, stage_for
 
 MAX_STAGES = 5
@@ -79,10 +80,10 @@ class BodyDecoder:
         if complete or not self.wire_bytes:
             return body, ("bad_checksum",) if any(stage.is_doubtful for stage in self._stages) else ()
         if body:
-            return body, ("truncated",)
+            return body, (TRUNCATED,)
         raw = b"".join(self._raw)
         if not self._damaged:
-            return b"", ("truncated",)
+            return b"", (TRUNCATED,)
         return raw, self._plain_flags(raw)
 
     def _passed_on(self, body: bytes) -> tuple[str, ...]:

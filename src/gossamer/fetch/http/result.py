@@ -6,7 +6,7 @@ import asyncio
 
 from gossamer.core.errors import FetchError
 from gossamer.core.requests import Request
-from gossamer.core.results import FetchResult, RawExchange
+from gossamer.core.results import TRUNCATED, FetchResult, RawExchange
 from gossamer.fetch.http.decode import BodyDecoder
 from gossamer.fetch.http.limits import REDIRECT_BODY_BYTES, HttpOptions
 from gossamer.fetch.http.wire import Headers, WireResponse
@@ -43,7 +43,7 @@ class ResultReader:
         encoding, cookies = _encoding_and_cookies(answer.headers)
         if cookies:
             self._cookies.store_cookies(session, request.url, cookies, self._clock.now())
-        flags: tuple[str, ...] = ("truncated",) if answer.is_cut else ()
+        flags: tuple[str, ...] = (TRUNCATED,) if answer.is_cut else ()
         body = answer.body
         if encoding and body:
             try:
@@ -94,7 +94,7 @@ class ResultReader:
             return decoder.finish_body()
         except FetchError:
             if is_redirect:  # nobody needs its body
-                return b"", ("truncated",)
+                return b"", (TRUNCATED,)
             raise
         finally:
             if is_alone:
