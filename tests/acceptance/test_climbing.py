@@ -1,5 +1,7 @@
 """A crawl of a site that refuses whoever does not look like a browser, by real fetchers."""
 
+import pytest
+
 from gossamer.testing.answers import SiteResponse
 from gossamer.testing.site import serve_in_thread
 from kit.command_line import FAST, asked, gossamer
@@ -35,3 +37,50 @@ def test_the_host_climbs_every_page_arrives_and_the_next_crawl_knows_it(tmp_path
 
         again = asked("crawl", f"{site.url}/", "--fresh", *RUNGS, *FAST, cwd=tmp_path)
         assert (again["pages"], again["retries"]) == (21, 0), "nothing is learnt twice"
+
+
+def refusal_of(how):
+    """How a site of three rungs refuses; the log-in is a page like any other."""
+    if how == "status":
+        return SiteResponse(403, b"<title>No</title>")
+    if how == "redirect":
+        return SiteResponse(302, headers=(("location", "/login"),))
+    return SiteResponse(body=b'<title>Wait</title><meta http-equiv="refresh" content="0; url=/login">')
+
+
+SPIDER = """
+from gossamer import Spider
+
+
+class Shop(Spider):
+    name = "shop"
+    start_urls = ["{url}/%d" % number for number in range(12)]
+
+    def parse(self, response):
+        yield {"title": response.css("title::text").get(), "price": response.css("b::text").get()}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["status", "redirect", "refresh"])
+def test_a_site_that_refuses_both_plain_rungs_loses_no_page(tmp_path, how):
+    """The log-in to which it sends visitors is never taken for one of its pages."""
+
+    def app(path, headers):
+        if path == "/robots.txt":
+            return SiteResponse(404)
+        if path == "/login":
+            return SiteResponse(body=b"<title>Log in</title>")
+        page = SiteResponse(body=f"<title>Lamp {path}</title><b>9</b>".encode())
+        return page if "sec-fetch-dest" in headers else refusal_of(how)
+
+    rungs = ("-s", 'ladder.rungs=["http", "impersonate", "browser"]')
+    with serve_in_thread(app) as site:
+        (tmp_path / "shop.py").write_text(SPIDER.replace("{url}", site.url))
+        ran = asked("crawl shop.py --delay 0 --per-host 2", *rungs, cwd=tmp_path)
+        rows = asked("attempts", ran["job"], cwd=tmp_path)
+    assert (ran["pages"], ran["items"], ran["dead"]) == (12, 12, 0)
+    items = asked("export shop", cwd=tmp_path)
+    assert {item["price"] for item in items} == {"9"}
+    assert {row["rung"] for row in rows if row["verdict"] == "success"} == {"browser"}
+    assert not [row for row in rows if row["url"].endswith("/login")]

@@ -47,6 +47,10 @@ class FixedRouter:
         """See :class:`~gossamer.ports.router.Router`."""
         return request.lane
 
+    def has_ladder(self, request: Request, host: str) -> bool:
+        """See :class:`~gossamer.ports.router.Router`."""
+        return False
+
     def skip_rung(self, request: Request, host: str, route: Route, error: MissingServiceError) -> bool:
         """See :class:`~gossamer.ports.router.Router`."""
         return False

@@ -43,9 +43,11 @@ from gossamer.engine.parts import ShiftOptions, VisitParts
 from gossamer.engine.pictures import keep_picture
 from gossamer.engine.visit_ends import (
     check_not_modified,
+    check_refusal,
     defer_page,
     end_untried,
     find_any_block,
+    find_way_out,
     follow_advice,
     keep_file,
     settle_errback,
@@ -318,6 +320,7 @@ class Visitor:
         request = attempt.entry.request
         try:
             check_log_in(self._parts.login, attempt, status, location)
+            check_refusal(self._parts, attempt)
             target = redirects.follow_redirect(
                 request, request.url, status, location, limit=self._options.max_redirects
             )
@@ -381,6 +384,7 @@ class Visitor:
         result = await parts.extractor.extract(request, fetched)
         attempt.flags = result.flags
         if result.refresh_to:
+            attempt.block = find_way_out(parts, request, result.refresh_to) or attempt.block
             return self._handle_redirect(attempt, 302, result.refresh_to)
         if result.fault == Fault.MISSING:
             return self._handle_failure(attempt, FetchError(Fault.MISSING, result.error))

@@ -82,9 +82,25 @@ async def find_any_block(
 ) -> Block | None:
     """By what an answer refuses us, if it does. Raises ``FetchError`` for what the spider does wrong."""
     if is_redirect:
-        location = fetched.header("location") if parts.blocks.is_detected else ""
-        return find_redirect_block(request.url, location)
+        return find_way_out(parts, request, fetched.header("location"))
     return await parts.extractor.find_block(request, fetched) or find_block(fetched, parts.blocks)
+
+
+def find_way_out(parts: VisitParts, request: Request, location: str) -> Block | None:
+    """By what a redirect refuses us, if it does."""
+    return find_redirect_block(request.url, location) if parts.blocks.is_detected else None
+
+
+def check_refusal(parts: VisitParts, attempt: OpenAttempt) -> None:
+    """Raise ``FetchError`` for a redirect that refuses the visitor, where another rung may be let in.
+
+    The page behind it is not the one that was asked for: with a ladder it is never taken for a success.
+    """
+    block = attempt.block
+    if block is None or attempt.log_in:
+        return
+    if block.is_certain or parts.router.has_ladder(attempt.entry.request, attempt.lease.entry.host):
+        raise FetchError(Fault.BLOCKED, f"{block.kind}: {block.detail}")
 
 
 def check_not_modified(request: Request, fetched: FetchResult) -> None:

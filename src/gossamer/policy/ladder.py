@@ -26,15 +26,20 @@ PROBE_TTL_S = 120.0
 NEXT_PROBE_S = 60.0
 """After so long another probe follows one that said nothing: it may have been a refusal in disguise."""
 DOUBTED_KEPT = 100
-"""Requests that are remembered as tried again after a refusal that is not certain."""
+"""Refusals that are not certain which are remembered, by their requests."""
 SUSPECTS_ON_TOP = 10
 """So many requests in a row have to look refused on the highest rung before that is put down to proxies."""
 LOOKS_THROUGH_PROXIES = 2
 """So often a request is tried again that looked refused through proxies: two of them may be refused."""
+LOOKS_UNHEARD = 2
+"""So often it is tried again while no page has come: on a slow host nothing else may have been asked yet."""
 MOST_LOOKS = 12
-"""A request that was started more often is not tried again for a look: of many, some are not remembered."""
+"""A request that was started more often for each rung up to its own is not tried again for a look: of many,
+some are not remembered."""
 SECOND_LOOK_S = 5.0
 """After so long a request that looked refused is tried again: by then others have said what the host does."""
+LONGEST_LOOK_S = 300.0
+"""After so long at the latest, on a host so slow that the others need more time for that."""
 
 
 class RungSignal(StrEnum):
@@ -70,7 +75,8 @@ class LadderState(Record, frozen=True, kw_only=True):
     why: str = ""  # for people: what led there
     steps: int = 0  # up and down, so far
     suspects: tuple[int, ...] = ()  # the fingerprints of requests that looked refused, in a row
-    doubted: tuple[int, ...] = ()  # those that were tried again for that, the latest last
+    suspected_at: float = 0.0  # when the latest of them began
+    doubted: tuple[int, ...] = ()  # each time that one did on this rung, the latest last
     guises: tuple[str, ...] = ()  # the proxies that were refused, in a row
     probe_at: float = 0.0  # when the next lower rung is tried again; 0: never
     probe_wait_s: float = 0.0  # the time between two probes
@@ -204,16 +210,32 @@ def _doubt(state: LadderState, rules: LadderRules, report: RungReport, now: floa
     if is_top and not report.guise:
         return LadderDecision(state=state)
     enough = max(rules.climb_after, SUSPECTS_ON_TOP) if is_top else rules.climb_after
-    most = LOOKS_THROUGH_PROXIES if report.guise else 1
-    is_again = state.doubted.count(report.fingerprint) < most and report.attempt <= MOST_LOOKS
-    if is_again:
-        state = replace(state, doubted=(*state.doubted, report.fingerprint)[-DOUBTED_KEPT:])
+    is_again = _is_worth_a_look(state, rules, report)
+    wait_s = _look_wait_s(state, enough, report.started_at)
+    state = replace(state, doubted=(*state.doubted, report.fingerprint)[-DOUBTED_KEPT:])
     if report.fingerprint not in state.suspects:
         state = replace(state, suspects=(*state.suspects, report.fingerprint)[-enough:])
+    state = replace(state, suspected_at=max(state.suspected_at, report.started_at))
     if len(state.suspects) < enough:
-        return LadderDecision(state=state, is_again=is_again, wait_s=SECOND_LOOK_S)
+        return LadderDecision(state=state, is_again=is_again, wait_s=wait_s)
     decision = _blame(state, rules, report, now)
-    return decision if decision.is_again else replace(decision, is_again=is_again, wait_s=SECOND_LOOK_S)
+    return decision if decision.is_again else replace(decision, is_again=is_again, wait_s=wait_s)
+
+
+def _is_worth_a_look(state: LadderState, rules: LadderRules, report: RungReport) -> bool:
+    """Whether a request that looked refused is tried again on its rung."""
+    if report.guise:
+        most = LOOKS_THROUGH_PROXIES
+    else:
+        most = LOOKS_UNHEARD if report.fingerprint in state.suspects else 1
+    most_starts = MOST_LOOKS * (1 + rules.rungs.index(report.rung))
+    return state.doubted.count(report.fingerprint) < most and report.attempt <= most_starts
+
+
+def _look_wait_s(state: LadderState, enough: int, started_at: float) -> float:
+    """How long until the next look: so long that as many others as it takes can be asked before."""
+    gap_s = started_at - state.suspected_at if state.suspects else 0.0
+    return min(max(SECOND_LOOK_S, gap_s * enough), LONGEST_LOOK_S)
 
 
 def _blame(state: LadderState, rules: LadderRules, report: RungReport, now: float) -> LadderDecision:
@@ -240,7 +262,6 @@ def climb(state: LadderState, rules: LadderRules, why: str, now: float) -> Ladde
         since=now,
         why=step,
         steps=state.steps + 1,
-        doubted=state.doubted,
         probe_at=now + wait_s,
         probe_wait_s=wait_s,
     )
@@ -280,7 +301,6 @@ def _learn_from_probe(
         since=now,
         why=step,
         steps=state.steps + 1,
-        doubted=state.doubted,
         probe_at=0.0 if is_lowest else now + rules.probe_after_s,
         probe_wait_s=state.probe_wait_s,
     )

@@ -41,6 +41,10 @@ class Router(Protocol):
         """The lane for a new request of ``host``, by what this worker knows already; never waits."""
         ...
 
+    def has_ladder(self, request: Request, host: str) -> bool:
+        """Whether a request of ``host`` that is refused may be fetched in another way."""
+        ...
+
     def skip_rung(self, request: Request, host: str, route: Route, error: MissingServiceError) -> bool:
         """The rung of a route cannot be used here; whether the request has another, which it takes next."""
         ...

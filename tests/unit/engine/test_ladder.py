@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
+from collections.abc import Container
 from typing import Any
 
 import pytest
@@ -15,6 +17,7 @@ from gossamer.core.requests import Request
 from gossamer.core.results import FetchResult
 from gossamer.core.routes import Route
 from gossamer.engine.fixed_router import FixedRouter
+from gossamer.engine.parts import EngineParts
 from gossamer.engine.supervisor import Supervisor
 from gossamer.engine.worker import Worker
 from gossamer.fetch.routing.ladder import LadderStore
@@ -24,18 +27,27 @@ from gossamer.policy.rung_plan import RungPlan
 from gossamer.shared.memory import MemorySharedState
 from kit.engine import URL, Kit, Site, follow, virtually
 
-CHALLENGE = (("content-type", "text/html"), ("cf-mitigated", "challenge"))
+Headers = tuple[tuple[str, str], ...]
+
+CHALLENGE: Headers = (("content-type", "text/html"), ("cf-mitigated", "challenge"))
 STEP = "climbs from http to impersonate: cloudflare: the header cf-mitigated: challenge"
 
 
 class GatedSite(Site):
-    """A site that refuses the rung ``http`` from its fifth request on; a rung may be missing."""
+    """A site that refuses the rung ``http`` from its fifth request on, and others; a rung may be missing."""
 
-    def __init__(self, clock: Any, refuses: str = "", missing: str = "") -> None:
+    def __init__(
+        self,
+        clock: Any,
+        refuses: Container[str] = (),
+        missing: str = "",
+        how: tuple[int, Headers] = (403, CHALLENGE),
+    ) -> None:
         super().__init__(clock, 0.1)
         self.left = 5
         self.refuses = refuses
         self.missing = missing
+        self.how = how
         self.routes: list[Route] = []
 
     async def fetch(self, request: Request, route: Any = None) -> FetchResult:
@@ -43,19 +55,26 @@ class GatedSite(Site):
             raise MissingServiceError("there is no Chromium")
         self.routes.append(route)
         self.left -= route.rung == "http"
-        is_refused = route.rung == self.refuses or (route.rung == "http" and self.left < 0)
+        is_refused = route.rung in self.refuses or (route.rung == "http" and self.left < 0)
         page = replace(await super().fetch(request), rung=route.rung)
-        return replace(page, status=403, headers=CHALLENGE) if is_refused else page
+        status, headers = self.how
+        return replace(page, status=status, headers=headers) if is_refused else page
 
 
-def make_supervisor(kit: Kit, site: GatedSite, rungs: tuple[str, ...]) -> Supervisor:
-    store = LadderStore(MemorySharedState(kit.clock), kit.clock, remember_s=1e6)
+def make_parts(kit: Kit, site: GatedSite, rungs: tuple[str, ...], shared: MemorySharedState) -> EngineParts:
+    """A worker's own, over what all of them share."""
+    store = LadderStore(shared, kit.clock, remember_s=1e6)
     router = LadderRouter(store, RungPlan(rungs), LadderRules(), kit.clock, kit.events)
-    parts = kit.with_parts(fetcher=site, router=router)
-    return Supervisor(parts, Worker(parts, kit.shift), drain_s=5.0)
+    return kit.with_parts(fetcher=site, router=router)
 
 
-def crawl(*rungs: str, **site: Any) -> tuple[Kit, GatedSite, Any]:
+def make_supervisor(kit: Kit, site: GatedSite, rungs: tuple[str, ...], shared: Any = None) -> Supervisor:
+    parts = make_parts(kit, site, rungs, shared or MemorySharedState(kit.clock))
+    options = replace(kit.shift, concurrency=kit.shift.concurrency if shared is None else 2)
+    return Supervisor(parts, Worker(parts, options), drain_s=5.0)
+
+
+def crawl(*rungs: str, workers: int = 1, **site: Any) -> tuple[Kit, GatedSite, Any]:
     """A crawl of 40 pages, eight at a time."""
 
     async def main() -> tuple[Kit, GatedSite, Any]:
@@ -63,7 +82,19 @@ def crawl(*rungs: str, **site: Any) -> tuple[Kit, GatedSite, Any]:
         gated = GatedSite(kit.clock, **site)
         pages = [f"{URL}{n}" for n in range(40)]
         kit.pages.yields = {URL: follow(*pages)}
-        return kit, gated, await make_supervisor(kit, gated, rungs).run(kit.seeds_of(URL))
+        shared = MemorySharedState(kit.clock) if workers > 1 else None
+        others = [
+            Worker(
+                make_parts(kit, gated, rungs, shared), replace(kit.shift, worker=f"w{number}", concurrency=2)
+            )
+            for number in range(1, workers)
+        ]
+        running = [asyncio.create_task(worker.run()) for worker in others]
+        summary = await make_supervisor(kit, gated, rungs, shared).run(kit.seeds_of(URL))
+        for worker in others:
+            worker.stop()
+        await asyncio.gather(*running)
+        return kit, gated, summary
 
     return virtually(main)
 
@@ -92,11 +123,32 @@ def test_the_ledger_has_every_step() -> None:
 
 
 def test_at_the_top_it_is_a_dead_letter() -> None:
-    kit, _, summary = crawl("http", "impersonate", refuses="impersonate")
+    kit, _, summary = crawl("http", "impersonate", refuses={"impersonate"})
     assert summary.reason is FinishReason.FINISHED
     dead = [reason for _, verdict, reason in kit.ledger.verdicts if verdict == "dead"]
     assert dead
     assert set(dead) == {"blocked"}
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize("how", [(403, ()), (302, (("location", "/login"),))])
+def test_what_only_looks_refused_on_two_rungs_loses_no_page(how: tuple[int, Headers], workers: int) -> None:
+    """Nor does the log-in to which visitors are sent count as a page."""
+    rungs = ("http", "impersonate", "browser")
+    kit, site, _ = crawl(*rungs, workers=workers, refuses={"impersonate"}, how=how)
+    pages = {url for url, verdict, _ in kit.ledger.verdicts if verdict == "success"}
+    assert pages == {URL, *(f"{URL}{n}" for n in range(40))}
+    assert {verdict for _, verdict, _ in kit.ledger.verdicts} == {"success", "retry"}
+    assert list(dict.fromkeys(route.rung for route in site.routes)) == list(rungs)
+
+
+def test_a_log_in_on_the_highest_rung_is_a_refusal_and_can_be_tried_again() -> None:
+    how = (302, (("location", "/login?next=x"),))
+    kit, site, _ = crawl("http", "impersonate", refuses={"http", "impersonate"}, how=how)
+    assert [url for url, verdict, _ in kit.ledger.verdicts if verdict == "success"] == []
+    ended = [(url, reason) for url, verdict, reason in kit.ledger.verdicts if verdict != "retry"]
+    assert ended == [(URL, "blocked")], "the page itself is the dead letter"
+    assert {url for _, url in site.log} == {URL}, "and nobody goes to the log-in"
 
 
 def test_a_rung_that_cannot_be_used_is_skipped_and_no_page_is_lost() -> None:

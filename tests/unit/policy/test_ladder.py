@@ -1,9 +1,11 @@
 """When a host climbs the ladder, when it comes down, and what becomes of the request."""
 
+import heapq
 import math
+from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from msgspec.structs import replace
@@ -102,6 +104,23 @@ class TestClimbing:
     @pytest.mark.parametrize("signal", [SUCCESS, NOTHING, SILENT, UNASKED])
     def test_pages_and_throttling_never_climb(self, signal):
         assert learn(FRESH, *[report(at=n, signal=signal, fingerprint=n) for n in range(99)]).state is FRESH
+
+    def test_a_second_look_is_for_each_rung(self):
+        """The request that made the host climb has one on the next rung, too."""
+        looks = [report(at=n, signal=DOUBTFUL, fingerprint=n) for n in (1, 2, 3)]
+        up = learn(FRESH, *looks)
+        assert (up.state.rung, up.is_again) == ("impersonate", True)
+        again = learn(up.state, report("impersonate", at=5.0, signal=DOUBTFUL, fingerprint=3))
+        assert (again.state.rung, again.is_again, again.wait_s) == ("impersonate", True, 5.0)
+
+    def test_a_look_waits_for_others_on_a_slow_host_and_never_too_long(self):
+        look = report(at=10.0, signal=DOUBTFUL, fingerprint=7)
+        first = learn(FRESH, look)
+        for gap_s, wait_s in [(1.0, 5.0), (20.0, 60.0), (3600.0, 300.0)]:
+            again = learn(first.state, replace(look, started_at=10.0 + gap_s))
+            assert (again.is_again, again.wait_s) == (True, wait_s)
+        others = learn(first.state, report(at=20.0, signal=SUCCESS, fingerprint=1))
+        assert not learn(others.state, replace(look, started_at=30.0)).is_again, "others are let in"
 
     def test_the_first_look_climbs_where_one_is_enough(self):
         rules = replace(RULES, climb_after=1)
@@ -311,6 +330,63 @@ def test_fewer_requests_than_asked_for_never_climb(climb_after, seen):
     rules = replace(RULES, climb_after=max(climb_after, 4))
     looks = [report(at=n, signal=DOUBTFUL, fingerprint=which) for n, which in enumerate(seen)]
     assert not looks or learn(FRESH, *looks, rules=rules).state.rung == ""
+
+
+@st.composite
+def crawls(draw):
+    """A ladder, how each rung below the one that is let in is refused, and a crawl of pages at some pace."""
+    rungs = tuple(f"rung-{number}" for number in range(draw(st.integers(1, 6))))
+    climb_after = draw(st.integers(1, 4))
+    return {
+        "rules": LadderRules(rungs=rungs, order=rungs, climb_after=climb_after),
+        "refusals": draw(st.lists(st.sampled_from([REFUSED, DOUBTFUL]), max_size=len(rungs))),
+        "pages": draw(st.integers(climb_after, 12)),
+        "slots": draw(st.integers(1, 5)),
+        "delay_s": draw(st.sampled_from([0.0, 0.5, 3.0, 10.0, 60.0])),
+    }
+
+
+def crawl_pages(rules, refusals, pages, slots, delay_s):
+    """How often each page was asked for, and those that are dead, as a crawl by these rules has it.
+
+    Of the requests that are due the first page is the next, ``slots`` at a time; an answer takes a second.
+    """
+    state, now, dead, starts = FRESH, 0.0, set(), Counter()
+    due_at = dict.fromkeys(range(pages), 0.0)
+    in_flight = []  # (when it ends, page, rung, when it began)
+    while due_at or in_flight:
+        has_slot = due_at and len(in_flight) < slots
+        starts_at = max(now + delay_s, min(due_at.values())) if has_slot else math.inf
+        if not in_flight or starts_at <= in_flight[0][0]:
+            now = starts_at
+            page = min(page for page, at in due_at.items() if at <= now)
+            del due_at[page]
+            starts[page] += 1
+            heapq.heappush(in_flight, (now + 1.0, page, present_rung(state, rules), now))
+            continue
+        ended_at, page, rung, began_at = heapq.heappop(in_flight)
+        now = max(now, ended_at)
+        place = rules.rungs.index(rung)
+        signal = refusals[place] if place < len(refusals) else SUCCESS
+        one = report(rung, at=began_at, signal=signal, fingerprint=page)
+        decision = learn_from_report(state, rules, replace(one, attempt=starts[page]), now)
+        state = decision.state
+        if decision.is_again:
+            due_at[page] = now + decision.wait_s
+        elif signal is not SUCCESS:
+            dead.add(page)
+    return starts, dead
+
+
+@given(crawls())
+@example({"rules": RULES, "refusals": [DOUBTFUL] * 2, "pages": 60, "slots": 8, "delay_s": 0.0})
+@example({"rules": RULES, "refusals": [DOUBTFUL] * 2, "pages": 60, "slots": 1, "delay_s": 10.0})
+def test_no_page_is_lost_below_the_rung_that_is_let_in(crawl):
+    """However many rungs refuse, however they do, and at any pace."""
+    starts, dead = crawl_pages(**crawl)
+    rungs = crawl["rules"].rungs
+    assert dead == (set(starts) if len(crawl["refusals"]) == len(rungs) else set())
+    assert max(starts.values()) <= 4 * len(rungs)
 
 
 class HostMachine(RuleBasedStateMachine):

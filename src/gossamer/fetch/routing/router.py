@@ -167,6 +167,10 @@ class LadderRouter:
             rung or present_rung(self._store.known_state(host), self._rules_for(host)), request
         )
 
+    def has_ladder(self, request: Request, host: str) -> bool:
+        """See :class:`~gossamer.ports.router.Router`."""
+        return not self._settled_rung(request, host)
+
     def skip_rung(self, request: Request, host: str, route: Route, error: MissingServiceError) -> bool:
         """See :class:`~gossamer.ports.router.Router`."""
         if self._plan.named_rung(request, host) or (self._has_lane and route.way == BROWSER_WAY):
