@@ -171,7 +171,8 @@ class Heartbeat:
             except Exception:
                 log.exception("no beat")
             with contextlib.suppress(TimeoutError):  # at once when there is news
-                await asyncio.wait_for(self._soon.wait(), BEAT_S)
+                async with asyncio.timeout(BEAT_S):
+                    await self._soon.wait()
             self._soon.clear()
 
     async def _one_beat(self) -> dict[str, EndReason]:

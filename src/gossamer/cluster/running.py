@@ -11,7 +11,6 @@ import socket
 import time
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
-from typing import Any
 
 from gossamer.cluster.app import make_app
 from gossamer.cluster.broker import broker_url
@@ -33,6 +32,7 @@ from gossamer.jobs.duties import duties_of
 from gossamer.jobs.retention import FleetJobStore
 from gossamer.observe.multi_sink import MultiSink
 from gossamer.ports.sink import Sink
+from gossamer.runtime.cancelling import end_tasks
 from gossamer.runtime.process_name import this_process
 from gossamer.targets.plan import plan_from, settings_under
 from gossamer.wiring.backends import Backends, open_backends
@@ -42,7 +42,6 @@ from gossamer.wiring.rules import lanes_of, rules_of
 from gossamer.wiring.sinks import open_sinks
 from gossamer.wiring.watch import watch_fleet
 
-AGAIN_S = 1.0
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 log = logging.getLogger("gossamer.fleet")
 
@@ -85,18 +84,7 @@ async def run_supervisor(settings: Settings) -> None:
         if supervising.done():
             supervising.result()
     finally:
-        await cancel_tasks({supervising, telling})
-
-
-async def cancel_tasks(tasks: set[asyncio.Task[Any]]) -> None:
-    """Cancel tasks until they have ended.
-
-    A driver whose own time-out comes in the same moment may take a cancellation for it, and go on.
-    """
-    while tasks:
-        for task in tasks:
-            task.cancel()
-        _, tasks = await asyncio.wait(tasks, timeout=AGAIN_S)
+        await end_tasks(supervising, telling)
 
 
 async def _supervise_fleet(settings: Settings, publisher: ShiftPublisher, me: str) -> None:
@@ -115,7 +103,7 @@ async def _supervise_fleet(settings: Settings, publisher: ShiftPublisher, me: st
         )
         log.info("supervisor %s of the fleet %r", me, settings.cluster.fleet)
         watching = asyncio.create_task(watch.run())
-        closing.push_async_callback(cancel_tasks, {watching})
+        closing.push_async_callback(end_tasks, watching)
         await fleet.run()
 
 

@@ -26,6 +26,7 @@ from gossamer.fleet.shift import ShiftRun
 from gossamer.observe.log import LogSink
 from gossamer.observe.text import shown_url
 from gossamer.ports.sink import Sink
+from gossamer.runtime.cancelling import end_soon
 from gossamer.runtime.known_secrets import hide_secrets
 from gossamer.runtime.log_context import describe_lines, line_details
 from gossamer.runtime.user_code import await_endable
@@ -85,8 +86,7 @@ class ShiftTask:
         self._why = self._why or why
         if self._run is not None:
             self._run.stop(why)
-        if self._seeding is not None:
-            self._seeding.cancel()
+        end_soon(self._seeding)
 
     async def abandon(self) -> None:
         """End it at once; what is in hand is given back."""
@@ -185,7 +185,7 @@ class ShiftTask:
         seeds = named_seeds(self._backends, wired, target, job)
         self._seeding = asyncio.create_task(_all_of(seeding, seeds))
         if self._why is not None:
-            self._seeding.cancel()
+            end_soon(self._seeding)
         try:
             detail = await self._seeding
         except asyncio.CancelledError:

@@ -188,7 +188,8 @@ class WorkerProcess:
             except StorageError as error:  # a server that starts later than this worker
                 pause_s = complaints.report_error(BEGIN, str(error), time.monotonic())
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self._moved.wait(), pause_s)
+                    async with asyncio.timeout(pause_s):
+                        await self._moved.wait()
             else:
                 complaints.clear_error(BEGIN)
                 return True

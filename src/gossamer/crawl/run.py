@@ -45,6 +45,7 @@ from gossamer.policy.spider_stats import read_spider_stats
 from gossamer.ports.ledger_reader import LedgerReader
 from gossamer.ports.sink import Sink
 from gossamer.ports.worker_group import WorkerGroup
+from gossamer.runtime.cancelling import end_tasks
 from gossamer.runtime.known_secrets import hide_secrets
 from gossamer.runtime.log_context import describe_lines
 from gossamer.runtime.user_code import await_value, ends_task, traceback_text
@@ -131,8 +132,7 @@ class CrawlRun:
             await self._record_failure(error)
             raise
         finally:
-            following.cancel()
-            watching.cancel()
+            await end_tasks(following, watching)
             await self._close_spider(reason)
             await self._outputs.end()
             await watch.end(LAST_NEWS_S)

@@ -9,6 +9,7 @@ from typing import NamedTuple, TypeVar
 
 from gossamer.core.errors import StorageError
 from gossamer.drivers.outage_alarm import OutageAlarm
+from gossamer.runtime.cancelling import heed_cancellation
 
 T = TypeVar("T")
 
@@ -39,7 +40,7 @@ async def run_patiently(
     while True:
         begun_at = now()
         try:
-            result = await work()
+            result = await heed_cancellation(work())
         except rules.kinds as error:
             if failed_at is None:
                 failed_at = begun_at if rules.try_s else now()

@@ -13,6 +13,7 @@ from gossamer.core.record import Record
 from gossamer.core.requests import Entry, Request
 from gossamer.engine.admission import Admission
 from gossamer.ports.frontier import Frontier
+from gossamer.runtime.cancelling import end_tasks
 
 BATCH = 500
 ADD_EVERY_S = 0.5
@@ -63,8 +64,7 @@ class Seeder:
             if by_time.done():
                 by_time.result()
         finally:
-            by_time.cancel()
-            await asyncio.gather(by_time, return_exceptions=True)
+            await end_tasks(by_time)
 
     def _admit_seed(self, request: Request) -> None:
         entry = self._admission.admit_request(request)

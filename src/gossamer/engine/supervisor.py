@@ -24,6 +24,7 @@ from gossamer.engine.parts import EngineParts
 from gossamer.engine.seeding import Seeder, SeedingResult
 from gossamer.policy.job_life import EndFinder, JobEnd, finish_reason_of
 from gossamer.ports.worker_group import WorkerGroup
+from gossamer.runtime.cancelling import end_tasks, wait_for_first
 from gossamer.runtime.user_code import await_endable
 
 
@@ -90,12 +91,11 @@ class Supervisor:
         shift = asyncio.create_task(self._worker.run())
         try:
             end = await self._wait_for_end(shift, seeding, started_at)
-            self._seeding.cancel()
+            self._worker.stop()
+            await end_tasks(self._seeding)
             await self._end_shift(shift)
         finally:
-            for task in (self._seeding, shift):
-                task.cancel()
-            await asyncio.gather(self._seeding, shift, return_exceptions=True)
+            await end_tasks(self._seeding, shift)
         reason = await self._finish_job() if end.reason is FinishReason.FINISHED else end.reason
         ended_at = parts.clock.now()
         stats = await self._read_stats()
@@ -145,16 +145,8 @@ class Supervisor:
 
     async def _until_next_look(self, ends: set[asyncio.Task[Any]]) -> None:
         """A look is due regularly, and at once when told to stop, all seeds are in, or the worker is dry."""
-        waits = {
-            asyncio.ensure_future(self._parts.clock.sleep(self._look_every_s)),
-            asyncio.ensure_future(self._stop.wait()),
-            asyncio.ensure_future(self._worker.idle.wait()),
-        }
-        try:
-            await asyncio.wait({*waits, *ends}, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for wait in waits:
-                wait.cancel()
+        sleeping = self._parts.clock.sleep(self._look_every_s)
+        await wait_for_first(sleeping, self._stop.wait(), self._worker.idle.wait(), tasks=ends)
         self._worker.idle.clear()
 
     async def _end_shift(self, shift: asyncio.Task[None]) -> None:
@@ -163,9 +155,7 @@ class Supervisor:
         clock = self._parts.clock
         until = clock.now() + self._drain_s
         while not shift.done() and (left_s := until - clock.now()) > 0:
-            pause = asyncio.ensure_future(clock.sleep(min(left_s, self._look_every_s)))
-            await asyncio.wait({shift, pause}, return_when=asyncio.FIRST_COMPLETED)
-            pause.cancel()
+            await wait_for_first(clock.sleep(min(left_s, self._look_every_s)), tasks=(shift,))
             await self._read_stats()
         if not shift.done():
             await self._worker.abandon()

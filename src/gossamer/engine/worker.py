@@ -32,6 +32,7 @@ from gossamer.engine.sharing import ConcurrencyLimit
 from gossamer.engine.stat_changes import begin_job, begin_page
 from gossamer.engine.visit import Visitor
 from gossamer.policy.counter_rules import merge_counts
+from gossamer.runtime.cancelling import end_tasks, wait_for_first
 from gossamer.runtime.log_context import describe_page
 
 GROUP = 256
@@ -61,6 +62,7 @@ class Worker:
             parts.job, parts.committer, parts.store, parts.admission, parts.sink, memory=parts.memory
         )
         self._held: dict[int, tuple[OpenAttempt, asyncio.Task[None]]] = {}  # until recorded or given back
+        self._broken_off: set[asyncio.Task[None]] = set()  # visits that were cancelled and have not ended
         self._ripe: list[Ripe] = []
         self._recording: frozenset[int] = frozenset()  # the tokens of what is on its way to the store
         self._recorded = asyncio.Event()
@@ -166,13 +168,13 @@ class Worker:
                 renewal.result()
             await turning
         finally:
-            tasks = [renewal, turning, *(task for _, task in self._held.values())]
-            for task in tasks:
-                task.cancel()
-            if self._held:  # cancelled from outside, or storage trouble: give back what can be given back
-                with contextlib.suppress(StorageError):
-                    await self.abandon()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await end_tasks(renewal, turning)
+            try:
+                if self._held:  # cancelled from outside, or storage trouble: give back what can be given back
+                    with contextlib.suppress(StorageError):
+                        await self.abandon()
+            finally:
+                await end_tasks(*self._broken_off)
 
     async def _run_turns(self) -> None:
         while not (self._stop.is_set() and not self._held):
@@ -270,13 +272,7 @@ class Worker:
         if seconds <= 0:
             await asyncio.sleep(0)
             return
-        sleeping = asyncio.ensure_future(self._parts.clock.sleep(seconds))
-        waking = asyncio.ensure_future(event.wait())
-        try:
-            await asyncio.wait({sleeping, waking}, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            sleeping.cancel()
-            waking.cancel()
+        await wait_for_first(self._parts.clock.sleep(seconds), event.wait())
 
     def _start_visit(self, lease: Lease) -> None:
         self.idle.clear()
@@ -316,6 +312,8 @@ class Worker:
         """Break off a visit."""
         attempt, task = self._held.pop(token)
         task.cancel()
+        self._broken_off.add(task)
+        task.add_done_callback(self._broken_off.discard)
         self._wake.set()
         return attempt
 

@@ -8,7 +8,8 @@ worker's process is to end.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 from gossamer.core.jobs import FrontierStats
 from gossamer.core.lifecycle import JobState
@@ -16,6 +17,7 @@ from gossamer.core.shifts import EndReason
 from gossamer.ports.clock import Clock
 from gossamer.ports.frontier import Frontier
 from gossamer.ports.worker_group import WorkerGroup
+from gossamer.runtime.cancelling import end_tasks, wait_for_first
 
 LINGER_S = 2.0
 """A shift without work goes on asking for so long: another worker's page may bring some."""
@@ -67,8 +69,7 @@ class ShiftRun:
                 await self._worker.abandon()
             await working
         finally:
-            working.cancel()
-            await asyncio.gather(working, return_exceptions=True)
+            await end_tasks(working)
         return self._why or EndReason.STOPPED
 
     async def _until_over(self, working: asyncio.Task[None]) -> None:
@@ -98,14 +99,7 @@ class ShiftRun:
 
     async def _wait_for_end(self, ends: set[asyncio.Task[None]], seconds: float) -> None:
         """Until one of them ends, or for so long; and while it still works, until it is told to end."""
-        waits = {asyncio.ensure_future(self._clock.sleep(seconds))}
+        waits: list[Coroutine[Any, Any, object]] = [self._clock.sleep(seconds)]
         if not self._told.is_set():
-            waits.add(asyncio.ensure_future(self._wait_for_stop()))
-        try:
-            await asyncio.wait(ends | waits, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for wait in waits:
-                wait.cancel()
-
-    async def _wait_for_stop(self) -> None:
-        await self._told.wait()
+            waits.append(self._told.wait())
+        await wait_for_first(*waits, tasks=ends)

@@ -34,6 +34,7 @@ from gossamer.fleet.job_monitor import JobMonitor
 from gossamer.fleet.parts import FleetOptions, FleetParts, log
 from gossamer.policy.shifts import JobLane, LaneDemand, ShiftPlan, lost_shifts, plan_shifts
 from gossamer.ports.duty import Duty
+from gossamer.runtime.cancelling import end_tasks
 from gossamer.runtime.log_context import describe_lines
 from gossamer.runtime.process_name import this_process
 
@@ -99,9 +100,7 @@ class FleetSupervisor:
                 if task.done():
                     task.result()
         finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await end_tasks(*tasks)
             with contextlib.suppress(OperatorError):
                 await self._with_timeout(self._parts.roster.claim_leadership(self.me, 0))
 

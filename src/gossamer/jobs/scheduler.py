@@ -17,6 +17,7 @@ from gossamer.core.errors import JobBusyError, SettingError, StorageError
 from gossamer.core.schedules import SCHEDULER_LOCK
 from gossamer.jobs.process_runs import ProcessStarter
 from gossamer.jobs.schedules import open_runner
+from gossamer.runtime.cancelling import end_tasks
 from gossamer.runtime.file_lock import JobLock, lock_holder
 from gossamer.wiring.backends import Backends
 
@@ -71,6 +72,6 @@ async def run_scheduler(backends: Backends, told: asyncio.Event) -> None:
                 trouble = str(error)
             await asyncio.wait({waiting}, timeout=LOOK_S)
     finally:
-        waiting.cancel()
+        await end_tasks(waiting)
         if left := await starter.stop_runs(DRAIN_S):
             log.warning("these crawls go on alone: processes %s", ", ".join(map(str, left)))

@@ -24,6 +24,7 @@ from gossamer.engine.admission import Admission
 from gossamer.jobs.control import prepare_submission, reopen_job, submit_job
 from gossamer.jobs.seed_files import CHUNK, FIELDS, SeedRow, named_fields
 from gossamer.policy.traps import TrapCounter, TrapRules
+from gossamer.runtime.cancelling import end_tasks
 from gossamer.spiders.spider import Spider
 from gossamer.targets.discovery import is_url
 from gossamer.targets.launch import launch_of
@@ -169,8 +170,7 @@ class SeedWriter:
             raise
         finally:
             if adding is not None and not adding.done():
-                adding.cancel()
-                await asyncio.gather(adding, return_exceptions=True)
+                await end_tasks(adding)
         await self._open_again()
         return self.report
 

@@ -20,6 +20,7 @@ from gossamer.core.errors import JobBusyError, StorageError
 from gossamer.core.record import Record
 from gossamer.ports.change_feed import ChangeFeed
 from gossamer.ports.item_output import ItemOutput
+from gossamer.runtime.cancelling import end_soon, end_tasks
 
 POLL_S = 0.5
 """Between two looks for something new."""
@@ -67,15 +68,13 @@ class OutputRunner:
 
     def abandon(self) -> None:
         """Let go of what is being written; it is written the next time."""
-        for task in self._tasks:
-            task.cancel()
+        end_soon(*self._tasks)
 
     async def _wait_for(self, task: asyncio.Task[None], plan: OutputPlan) -> str:
         """The output's name when something is left."""
         await asyncio.wait([task], timeout=plan.drain_s)
-        task.cancel()
-        await asyncio.wait([task])
-        if not task.cancelled() and (error := task.exception()) is not None:
+        await end_tasks(task)
+        if task.done() and not task.cancelled() and (error := task.exception()) is not None:
             log.error("the output %s failed", plan.name, exc_info=error)
         position = (await self._feed.read_positions()).get(plan.name, OutputPosition())
         return plan.name if await self._feed.count_changes(position.done, 1) else ""
@@ -116,7 +115,8 @@ class OutputRunner:
             await asyncio.sleep(min(seconds, POLL_S))
             return
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._ending.wait(), seconds)
+            async with asyncio.timeout(seconds):
+                await self._ending.wait()
 
 
 class OutputDuty:

@@ -24,6 +24,7 @@ from gossamer.core.shifts import (
 )
 from gossamer.ports.clock import Clock
 from gossamer.roster.limits import BURIED_S, ENDS, GONE_S, REFUSERS, SAMPLES, STANDING_S
+from gossamer.runtime.cancelling import wait_for_first
 
 SHOWN_GOOD = (EndReason.IDLE, EndReason.TIME, EndReason.SEEDED)
 """Ends that show that a job can be done, whatever came of it."""
@@ -187,15 +188,7 @@ class MemoryRoster:
     async def wait_for_notification(self, timeout_s: float) -> bool:
         """See :class:`~gossamer.ports.roster.Roster`."""
         if not self._bell.is_set() and timeout_s > 0:
-            waits = {
-                asyncio.ensure_future(self._bell.wait()),
-                asyncio.ensure_future(self._clock.sleep(timeout_s)),
-            }
-            try:
-                await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                for wait in waits:
-                    wait.cancel()
+            await wait_for_first(self._bell.wait(), self._clock.sleep(timeout_s))
         rang = self._bell.is_set()
         self._bell.clear()
         return rang

@@ -119,10 +119,8 @@ class RedisRoster:
     async def wait_for_notification(self, timeout_s: float) -> bool:
         """See :class:`~gossamer.ports.roster.Roster`."""
         client, bell = self._server.client, f"{self._key}:bell"
-        with self._server.translate_errors():
-            if timeout_s <= 0:
-                return await client.lpop(bell) is not None
-            return await client.blpop([bell], timeout=timeout_s) is not None
+        call = client.lpop(bell) if timeout_s <= 0 else client.blpop([bell], timeout=timeout_s)
+        return await self._server.answer_of(call) is not None
 
     async def _call_script(self, what: str, *args: Any, repeat: bool = False) -> Any:
         now = "" if self._clock is None else repr(self._clock.now())

@@ -19,6 +19,7 @@ import ssl
 from collections.abc import Mapping, Sequence
 from typing import Literal, Self
 
+from gossamer.runtime.cancelling import end_tasks
 from gossamer.testing.badroutes import all_routes
 from gossamer.testing.misbehaviour import ReceivedRequest, RouteVisit, reset_connection
 
@@ -66,9 +67,7 @@ class BadSite:
     async def __aexit__(self, *_: object) -> None:
         for server in self._servers:
             server.close()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await end_tasks(*self._tasks)
 
     def url(self, name: str = "", *, host: str = "") -> str:
         """The URL of a route or path (without its first slash), on its first host or another one."""

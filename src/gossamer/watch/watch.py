@@ -23,6 +23,7 @@ from gossamer.policy.drift import DriftFinding
 from gossamer.policy.job_memory import JobMemory, PlaceMemory
 from gossamer.policy.notices import make_notices
 from gossamer.policy.troubles import TroubleKind
+from gossamer.runtime.cancelling import end_tasks
 from gossamer.watch.delivery import NoticeDelivery
 from gossamer.watch.job_look import look_at_job
 from gossamer.watch.memories import (
@@ -73,7 +74,7 @@ class AlertWatch:
             except Exception:  # noqa: BLE001 - the watch's boundary: jobs do not depend on it
                 log.exception("the jobs could not be watched; they go on")
             finally:
-                delivering.cancel()
+                await end_tasks(delivering)
             await self._parts.clock.sleep(self._rest_s(self._parts.clock.now() - began))
 
     def _rest_s(self, took_s: float) -> float:

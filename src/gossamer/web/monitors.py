@@ -19,6 +19,7 @@ from typing import Any
 import msgspec
 
 from gossamer.core.record import Record
+from gossamer.runtime.cancelling import end_soon
 from gossamer.web.deltas import find_delta
 from gossamer.web.topics import TopicQuestion, decode_answer
 
@@ -140,9 +141,8 @@ class TopicMonitor:
         self._waiting.discard(listener)
         if not self._listeners:
             self.left_at = asyncio.get_running_loop().time()
-            if self._task is not None:
-                self._task.cancel()
-                self._task = None
+            end_soon(self._task)
+            self._task = None
 
     def look_soon(self) -> None:
         """Look again without waiting, and often for a while: something was done."""

@@ -27,6 +27,7 @@ from gossamer.observe.sentences import formatter_at
 from gossamer.policy.sentences.fleet import judge_clock
 from gossamer.ports.committer import Committer
 from gossamer.roster.redis import RedisRoster
+from gossamer.runtime.cancelling import end_tasks
 from gossamer.runtime.process_name import this_process
 from gossamer.shared.redis import RedisSharedState
 from gossamer.targets.plan import plan_from, settings_under
@@ -123,7 +124,7 @@ class RedisFrontierBackend:
         try:
             yield
         finally:
-            keeping.cancel()
+            await end_tasks(keeping)
             with contextlib.suppress(StorageError):
                 await lock.claim_leadership(me, 0.0)
 

@@ -1,9 +1,11 @@
 """A Redis that is not as it must be: what is said, and that nothing secret is."""
 
+import asyncio
 import subprocess
 import sys
 
 import pytest
+from redis.asyncio.connection import Connection
 
 from gossamer.core.errors import MissingServiceError, StorageError, UsageError
 from gossamer.core.hosts import FrontierRules, HostSignal
@@ -242,3 +244,29 @@ def test_a_url_that_cannot_be_read_is_refused_and_not_shown(url):
     with pytest.raises(UsageError, match="write redis://HOST:PORT/DB") as caught:
         RedisServer(url)
     assert "s3cr" not in str(caught.value)
+
+
+async def test_one_cancellation_ends_a_task_whose_command_has_just_been_written(server, monkeypatch):
+    clock = await RedisClock.from_server(server)
+    clock.MEASURED_FOR_S = 0.0
+    clock._measure_at = 0.0
+    send, sent = Connection._send_packed_command, []
+
+    async def send_and_cancel(connection, command):
+        await send(connection, command)
+        if not sent:
+            sent.append(command)
+            asyncio.get_running_loop().call_soon(task.cancel)  # before the one who waits has heard of it
+
+    async def keep_leases():
+        while True:
+            await clock.sleep(0.01)
+
+    monkeypatch.setattr(Connection, "_send_packed_command", send_and_cancel)
+    task = asyncio.create_task(keep_leases())
+    await asyncio.wait({task}, timeout=5)
+    ended = task.done()
+    task.cancel()
+    await asyncio.wait({task}, timeout=5)
+    assert sent
+    assert ended, "the cancellation was lost"

@@ -15,6 +15,7 @@ from gossamer.crawl.run import CrawlRun
 from gossamer.observe.run_stats import RunStats
 from gossamer.ports.frontier_admin import FrontierAdmin
 from gossamer.queries.jobs import GoalSummary, summarise_goals
+from gossamer.runtime.cancelling import end_tasks
 from gossamer.wiring.backends import Backends, open_backends
 
 if TYPE_CHECKING:
@@ -64,10 +65,9 @@ class LiveView:
 
     async def __aexit__(self, *_: object) -> None:
         if self._task is not None:
-            self._task.cancel()
-            (ended,) = await asyncio.gather(self._task, return_exceptions=True)
-            if isinstance(ended, Exception):  # the terminal is gone, for one; the crawl is what counts
-                log.warning("the live view had ended: %s", ended)
+            if self._task.done() and not self._task.cancelled() and (error := self._task.exception()):
+                log.warning("the live view had ended: %s", error)  # the terminal is gone, for one
+            await end_tasks(self._task)
 
     async def _draw_view(self) -> None:
         from gossamer.cli.terminal.panel import open_live, render_panel  # Rich: only where it is shown

@@ -19,6 +19,7 @@ from gossamer.cli.terminal.tables import make_console
 from gossamer.cli.terminal.top_layout import ScreenState, render_top
 from gossamer.core.errors import OperatorError
 from gossamer.queries.top import TopView
+from gossamer.runtime.cancelling import end_tasks
 
 LOOK_S = 1.0
 """Seconds between two looks."""
@@ -54,8 +55,7 @@ class TopScreen:
                     live.update(self._render(*console.size), refresh=True)
                     await self._redraw.wait()
             finally:
-                looking.cancel()
-                await asyncio.gather(looking, return_exceptions=True)
+                await end_tasks(looking)
 
     def _render(self, width: int, height: int) -> RenderableType:
         state = replace(self._state, width=width, height=height)

@@ -48,6 +48,7 @@ from gossamer.crawl.processes.messages import (
 from gossamer.engine.worker import Worker
 from gossamer.observe.log_lines import SafeFormatter
 from gossamer.observe.log_setup import capture_stray_lines
+from gossamer.runtime.cancelling import end_tasks
 from gossamer.runtime.known_secrets import hide_secrets
 from gossamer.runtime.log_context import describe_lines, details_of
 from gossamer.runtime.process_name import place_of_process
@@ -129,8 +130,7 @@ async def work_on_job(plan: StartMessage, reader: asyncio.StreamReader, outbox: 
     try:
         await worker.run()
     finally:
-        listening.cancel()
-        reporting.cancel()
+        await end_tasks(listening, reporting)
         await wired.close()
         for failure in await wired.close_steps():
             outbox.say_failed(failure)

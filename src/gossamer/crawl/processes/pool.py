@@ -48,6 +48,7 @@ from gossamer.crawl.processes.messages import (
 from gossamer.engine.worker import Worker
 from gossamer.ports.owned_frontier import OwnedFrontier
 from gossamer.ports.sink import Sink
+from gossamer.runtime.cancelling import end_tasks
 from gossamer.runtime.log_context import line_details
 from gossamer.runtime.process_name import worker_name
 
@@ -119,9 +120,7 @@ class ProcessPool:
             await asyncio.gather(*others)
         finally:
             self._broadcast_message(StopMessage(at_once=True))
-            for task in (*others, *watching):
-                task.cancel()
-            await asyncio.gather(*others, *watching, return_exceptions=True)
+            await end_tasks(*others, *watching)
             self._kill_processes()
             if self._killing is not None:
                 self._killing.cancel()

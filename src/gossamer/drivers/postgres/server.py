@@ -85,7 +85,8 @@ class PostgresServer:
         """Connect and see whether server and schema are fit; changes nothing. Raises as ``check``."""
         try:
             pool = await self._open_pool(check_schema)
-            await asyncio.wait_for(pool.close(), RELEASE_S)
+            async with asyncio.timeout(RELEASE_S):
+                await pool.close()
         except driver_errors(import_driver()) as error:
             raise translate_error(error, self.place) from error
 
@@ -98,7 +99,8 @@ class PostgresServer:
         here = self._loops.pop(asyncio.get_running_loop(), None)
         if here is not None and here.pool is not None:
             try:
-                await asyncio.wait_for(here.pool.close(), RELEASE_S)
+                async with asyncio.timeout(RELEASE_S):
+                    await here.pool.close()
             except driver_errors(import_driver()):  # a TimeoutError is an OSError
                 here.pool.terminate()
 

@@ -12,12 +12,12 @@ import asyncio
 import random
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Awaitable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from hashlib import sha1
 from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import quote
 
 from gossamer.core.errors import StorageError, UsageError
@@ -31,6 +31,9 @@ from gossamer.drivers.redis.packages import (
     Retry,
 )
 from gossamer.drivers.redis.packages import exceptions as driver
+from gossamer.runtime.cancelling import heed_cancellation
+
+T = TypeVar("T")
 
 CLUSTER = "redis+cluster"
 CONNECT_S, ANSWER_S = 5.0, 15.0
@@ -112,10 +115,14 @@ class RedisServer:
         except (driver.RedisError, driver.RedisClusterException, OSError) as error:
             raise translate_error(error, self.where) from error
 
+    async def answer_of(self, call: Awaitable[T]) -> T:
+        """What a call of the client gives. A cancellation that the driver loses counts all the same."""
+        with self.translate_errors():
+            return await heed_cancellation(call)
+
     async def run_command(self, command: str, *args: Any) -> Any:
         """What one command answers, in Redis's own words."""
-        with self.translate_errors():
-            return await self.client.execute_command(command, *args)
+        return await self.answer_of(self.client.execute_command(command, *args))
 
     async def run_script(self, script: LuaScript, key: str, *args: Any, repeat: bool = False) -> Any:
         """What a script answers. ``key`` is its first key, and all that it touches are in the same slot.
@@ -125,8 +132,7 @@ class RedisServer:
         ends_at, tries = time.monotonic() + PATIENCE_S, 0
         while True:
             try:
-                with self.translate_errors():
-                    return await self._send_script(script, key, args)
+                return await self.answer_of(self._send_script(script, key, args))
             except StorageError as error:
                 wait_s = min(0.1 * 2**tries, 2.0) * (0.5 + random.random() / 2)  # noqa: S311 - a jitter
                 passing = error.__cause__ is not None and is_passing(error.__cause__)
@@ -148,8 +154,7 @@ class RedisServer:
         ends (unless not ``require_durable``), :class:`UsageError` for a cluster that is not named as one.
         """
         try:
-            with self.translate_errors():
-                found = await self._read_infos()
+            found = await self.answer_of(self._read_infos())
         except StorageError as error:
             if isinstance(error.__cause__, driver.NoPermissionError):
                 return f"Redis at {self.where} does not report its version, eviction policy and persistence"
@@ -197,8 +202,7 @@ class RedisServer:
         0 for what has no limit, or what it does not report to this user.
         """
         try:
-            with self.translate_errors():
-                found = await self._read_infos()
+            found = await self.answer_of(self._read_infos())
         except StorageError as error:
             if isinstance(error.__cause__, driver.NoPermissionError):
                 return 0, 0
@@ -208,18 +212,18 @@ class RedisServer:
 
     async def delete_keys(self, pattern: str, *, but: bytes = b"") -> None:
         """Delete the keys of a pattern, but one, in small steps. Goes through all keys that there are."""
-        with self.translate_errors():
+
+        async def delete() -> None:
             async for key in self.client.scan_iter(match=pattern, count=STEP):
                 if key != but:
-                    await self.client.unlink(key)
+                    await heed_cancellation(self.client.unlink(key))
+
+        await self.answer_of(delete())
 
     async def read_time(self) -> float:
         """The server's time."""
-        with self.translate_errors():
-            if isinstance(self.client, RedisCluster):
-                seconds, micros = await self.client.time(target_nodes=RedisCluster.RANDOM)
-            else:
-                seconds, micros = await self.client.time()
+        targets = {"target_nodes": RedisCluster.RANDOM} if self.is_cluster else {}
+        seconds, micros = await self.answer_of(self.client.time(**targets))
         return float(seconds) + micros / 1e6
 
     async def close(self) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from gossamer.core.browsing import CapturedResponse
 from gossamer.fetch.browser.firefox_bodies import restore_bytes
+from gossamer.runtime.cancelling import end_soon
 
 if TYPE_CHECKING:
     from playwright.async_api import Page, Request, Response
@@ -68,8 +69,7 @@ class ResponseCapture:
         self._page.remove_listener("request", self._begin)
         self._page.remove_listener("requestfinished", self._end)
         self._page.remove_listener("requestfailed", self._fail)
-        for task in filter(None, self._found.values()):
-            task.cancel()
+        end_soon(*self._found.values())
 
     def _begin(self, request: Request) -> None:
         is_own = request.is_navigation_request() and request.frame == self._page.main_frame

@@ -8,7 +8,6 @@ redirect.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from random import SystemRandom
@@ -39,6 +38,7 @@ from gossamer.policy.url_parser import normalise_url
 from gossamer.ports.clock import Clock
 from gossamer.ports.cookie_store import CookieStore
 from gossamer.ports.page_guide import PageGuide
+from gossamer.runtime.cancelling import end_tasks
 
 _GONE = ("has been closed", "Target closed", "Connection closed")
 _UNSENT = frozenset({"content-length", "transfer-encoding", "host", "connection"})
@@ -235,7 +235,7 @@ class BrowserFetcher:
             detail = error.detail.removeprefix(f"{origin.host}: ")
             raise FetchError(error.fault, f"{origin.host}: {detail}") from error
         finally:
-            await _end_quietly(showing)
+            await end_tasks(showing)
 
     async def _show_page(
         self, tab: BrowserTab, navigation: Navigation, origin: Origin, task: PageTask, until: float
@@ -304,14 +304,6 @@ async def _cookies_moved(origin: Origin) -> AsyncIterator[None]:
             yield
     except Exception as error:
         raise FetchError(Fault.BROWSER, f"{origin.host}: the browser ended, or was stuck") from error
-
-
-async def _end_quietly(task: asyncio.Future[tuple[str, TaskReport]]) -> None:
-    """Nobody waits for it any more."""
-    if not task.done():
-        task.cancel()
-    with contextlib.suppress(asyncio.CancelledError, Exception):
-        await task
 
 
 def _as_utf8(headers: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:

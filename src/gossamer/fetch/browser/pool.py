@@ -20,6 +20,7 @@ from gossamer.fetch.browser.limits import CLOSE_S, OPEN_S, BrowserOptions
 from gossamer.fetch.browser.processes import find_processes, kill_processes
 from gossamer.fetch.browser.relay import Dial, FarSide, MakeSide, TabRelay
 from gossamer.fetch.browser.tab import BrowserTab, TabKey, open_tab
+from gossamer.runtime.cancelling import end_tasks
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser
@@ -160,14 +161,11 @@ class BrowserPool:
 
     async def close(self) -> None:
         """Close every browser, and let no process and no file stay. Idempotent."""
-        if self._watcher is not None:
-            self._watcher.cancel()
-            self._watcher = None
+        await end_tasks(self._watcher)
+        self._watcher = None
         self._current = None
         await asyncio.gather(*(self._close_browser(browser) for browser in list(self._all)))
-        for task in list(self._tasks):
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await end_tasks(*self._tasks)
         await self._driver.stop()
         self._own_relay.close()
         self._own_proxy = ""

@@ -15,6 +15,7 @@ from ipaddress import IPv4Address, IPv6Address
 
 from gossamer.core.errors import FetchError
 from gossamer.fetch.guard import GuardError
+from gossamer.runtime.cancelling import end_soon
 
 MakeSide = Callable[[], "FarSide"]
 Dial = Callable[[str, int, MakeSide], Awaitable["FarSide"]]
@@ -55,8 +56,7 @@ class TabRelay:
         if self._server is not None:
             self._server.close()
             self._server = None
-        for task in self._tasks:
-            task.cancel()
+        end_soon(*self._tasks)
         for side in list(self._sides):
             side.hang_up()
 

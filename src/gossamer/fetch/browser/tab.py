@@ -24,6 +24,7 @@ from gossamer.fetch.browser.limits import CLOSE_S, PAGE_BODIES, BrowserOptions
 from gossamer.fetch.browser.navigation import Navigation
 from gossamer.fetch.browser.relay import TabRelay
 from gossamer.policy import urls
+from gossamer.runtime.cancelling import end_soon
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, BrowserContext, Frame, Page
@@ -181,10 +182,7 @@ class BrowserTab:
     async def close(self) -> bool:
         """Close it. ``False``: the browser did not do it in time."""
         self.relay.close()
-        for task in list(self._tasks):
-            task.cancel()
-        if not self.crash.done():
-            self.crash.cancel()
+        end_soon(*self._tasks, self.crash)
         try:
             async with asyncio.timeout(CLOSE_S):
                 await self.context.close()

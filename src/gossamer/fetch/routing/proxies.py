@@ -8,7 +8,6 @@ proxies outlasts the crawl. Where no proxy is left, requests wait and nothing fa
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import itertools
 import uuid
 from collections import Counter, OrderedDict
@@ -43,6 +42,7 @@ from gossamer.policy.urls import registrable_domain
 from gossamer.ports.clock import Clock
 from gossamer.ports.shared_state import SharedState
 from gossamer.ports.sink import Sink
+from gossamer.runtime.cancelling import end_tasks
 
 LONGEST_WAIT_S = 30.0
 """After so long a host asks again for a proxy, even if all of them rest for longer: by then the list may have
@@ -327,8 +327,5 @@ class ProxyPool:
 
     async def close(self) -> None:
         """Save what was counted. Idempotent. Raises ``StorageError``."""
-        if self._reading is not None:
-            self._reading.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._reading
+        await end_tasks(self._reading)
         await self._health.save_counts()

@@ -29,6 +29,7 @@ from gossamer.policy import log_in, urls
 from gossamer.policy.log_in import LoginState
 from gossamer.ports.login_guide import LoginGuide
 from gossamer.ports.shared_state import SharedState
+from gossamer.runtime.cancelling import end_tasks
 
 SPACE = "log-ins"
 TURN_SPACE = "log-in-turns"
@@ -212,7 +213,7 @@ class SharedLoginGate:
         try:
             yield True
         finally:
-            keeping.cancel()
+            await end_tasks(keeping)
             await self._shared.compare_and_swap(TURN_SPACE, place, mine, mine, 0.0)
 
     async def _keep_turn(self, place: str, mine: bytes) -> None:

@@ -1,0 +1,137 @@
+"""Cancellation that is not lost.
+
+A task may live on after one ``cancel()``: before Python 3.12 ``asyncio.wait_for``, which drivers use, returns
+its result where the cancellation arrives in the tick in which the work is done, and other code takes a
+cancellation for its own time limit. A caller that cancels once and then waits, waits for ever.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Awaitable, Coroutine, Iterable
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+AGAIN_S = 2.0
+"""Seconds between two cancellations of a task: longer than users' code has to close its own things."""
+PATIENCE_S = 20.0
+"""Seconds after which a task that has not ended is reported, and left alone."""
+
+log = logging.getLogger("gossamer.crawl")
+_ending: set[asyncio.Task[bool]] = set()  # asyncio keeps no task alive by itself
+
+
+async def end_tasks(*tasks: asyncio.Future[Any] | None, patience_s: float = PATIENCE_S) -> bool:
+    """Cancel tasks, again and again, until each of them has ended. Their results and errors are dropped.
+
+    ``False``: a task has not ended within ``patience_s``. Its name and its stack are logged, and it is left
+    alone. A caller that is cancelled meanwhile sees that when this is over.
+    """
+    given = [task for task in tasks if task is not None]
+    left = {task for task in given if not task.done()}
+    is_cancelled = await _cancel_until_done(left, patience_s) if left else False
+    for task in given:
+        if not task.done():
+            log.error("%s", describe_stuck_task(task, patience_s))
+        task.add_done_callback(_drop_result)
+    if is_cancelled:
+        raise asyncio.CancelledError
+    return all(task.done() for task in given)
+
+
+async def _cancel_until_done(tasks: set[asyncio.Future[Any]], patience_s: float) -> bool:
+    """Whether the caller was cancelled for the first time meanwhile."""
+    caller = asyncio.current_task()
+    assert caller is not None, "only a task can wait"
+    was_cancelled = caller.cancelling() > 0  # then this is its clean-up, and the error is already under way
+    now = asyncio.get_running_loop().time
+    again_at, ends_at = now(), now() + patience_s
+    while tasks and now() < ends_at:
+        if now() >= again_at:
+            again_at = now() + AGAIN_S
+            for task in tasks:
+                task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):  # the caller's own is counted by its task
+            await asyncio.wait(tasks, timeout=max(min(again_at, ends_at) - now(), 0.0))
+        tasks = {task for task in tasks if not task.done()}
+    return not was_cancelled and caller.cancelling() > 0
+
+
+def end_soon(*tasks: asyncio.Future[Any] | None) -> None:
+    """The same as :func:`end_tasks` for code that cannot wait: they are ended in a task of its own."""
+    left = [task for task in tasks if task is not None and not task.done()]
+    for task in left:
+        task.cancel()
+    if left:
+        ending = asyncio.ensure_future(_end_rest(left))
+        _ending.add(ending)
+        ending.add_done_callback(_ending.discard)
+
+
+async def _end_rest(tasks: Iterable[asyncio.Future[Any]]) -> bool:
+    left = {task for task in tasks if not task.done()}
+    if left:
+        await asyncio.wait(left, timeout=AGAIN_S)  # they have been cancelled once
+    return await end_tasks(*tasks)
+
+
+async def wait_for_first(
+    *waits: Coroutine[Any, Any, object], tasks: Iterable[asyncio.Future[Any]] = ()
+) -> None:
+    """Wait until one of the waits or of the tasks has ended. Then the waits are over; the tasks continue.
+
+    Waits have to end soon by themselves (a sleep, an event): they are cancelled once, and not awaited, since
+    a worker waits many times a second.
+    """
+    own = {asyncio.ensure_future(wait) for wait in waits}
+    try:
+        await asyncio.wait({*own, *tasks}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for wait in own:
+            wait.cancel()
+            wait.add_done_callback(_drop_result)
+
+
+async def heed_cancellation(work: Awaitable[T]) -> T:
+    """What the work of a driver gives; ``CancelledError`` where the driver has lost a cancellation."""
+    task = asyncio.current_task()
+    before = 0 if task is None else task.cancelling()
+    try:
+        result = await work
+    except Exception as error:
+        if task is not None and task.cancelling() > before:
+            raise asyncio.CancelledError from error
+        raise
+    if task is not None and task.cancelling() > before:
+        raise asyncio.CancelledError
+    return result
+
+
+def describe_stuck_task(task: asyncio.Future[Any], waited_s: float) -> str:
+    """A task that does not end, and where it waits."""
+    name = task.get_name() if isinstance(task, asyncio.Task) else repr(task)
+    where = "\n".join(stack_of(task)) or "  (unknown)"
+    return f"the task {name} was cancelled and has not ended in {waited_s:.0f} s; it is left at:\n{where}"
+
+
+def stack_of(task: asyncio.Future[Any]) -> list[str]:
+    """The lines at which a task waits, outermost first; asyncio itself knows only the outermost one."""
+    lines: list[str] = []
+    waits: Any = task.get_coro() if isinstance(task, asyncio.Task) else None
+    while waits is not None:
+        kind = next((kind for kind in ("cr", "gi", "ag") if hasattr(waits, f"{kind}_frame")), "")
+        frame = getattr(waits, f"{kind}_frame", None)
+        if frame is not None:
+            code = frame.f_code
+            lines.append(f"  {code.co_filename}:{frame.f_lineno} in {code.co_qualname}")
+        waits = getattr(waits, f"{kind}_yieldfrom" if kind == "gi" else f"{kind}_await", None)
+    return lines
+
+
+def _drop_result(task: asyncio.Future[Any]) -> None:
+    """Else asyncio complains of an error that nobody has asked for."""
+    if not task.cancelled():
+        task.exception()
