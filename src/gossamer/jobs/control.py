@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import secrets
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -60,15 +61,14 @@ async def submit_job(
             "same target and options"
         )
     roster = backends.requests.fleet.roster
-    named = (job for job in await backends.book.list_jobs() if job.name == name and job.is_fleet)
-    same = next((job for job in named if job.is_unfinished and job.key != key), None)
-    if same is not None:
-        way = f"`gossamer resume {same.id}` continues it, " if same.state is JobState.PAUSED else ""
+    key = key or secrets.token_bytes(16)
+    job = await backends.book.create(name, text, plan=plan, key=key, alone=True)
+    if job.key != key:
+        way = f"`gossamer resume {job.id}` continues it, " if job.state is JobState.PAUSED else ""
         raise JobBusyError(
-            f"{same.id} ({same.target}) is {same.state} already: {way}`gossamer wait {same.id}` follows it, "
-            f"`gossamer cancel {same.id}` ends it"
+            f"{job.id} ({job.target}) is {job.state} already: {way}`gossamer wait {job.id}` follows it, "
+            f"`gossamer cancel {job.id}` ends it"
         )
-    job = await backends.book.create(name, text, plan=plan, key=key)
     if not job.is_unfinished:
         return job
     try:

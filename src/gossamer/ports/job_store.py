@@ -16,10 +16,14 @@ class JobStore(Protocol):
     tell the jobs of different stores apart.
     """
 
-    async def create(self, name: str, target: str, plan: bytes = b"", key: bytes = b"") -> Job:
+    async def create(
+        self, name: str, target: str, plan: bytes = b"", key: bytes = b"", *, alone: bool = False
+    ) -> Job:
         """A new job with an id of its own, running; its plan never changes.
 
         With a ``key`` (16 random bytes) there is one job, whoever asks and however often: the first one.
+        ``alone``: while a job of a fleet with this name runs or is paused, none is made. That job is returned
+        then, whose key is another one; of many who ask at once one makes its job.
         """
         ...
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 
 import pytest
@@ -72,6 +73,15 @@ async def test_one_of_a_name_at_a_time(backends, wanted):
         await submit_job(backends, *wanted)
     await change_job(backends, first, JobCommand.CANCEL)
     assert (await submit_job(backends, *wanted)).id != first.id
+
+
+async def test_of_many_who_submit_one_name_at_once_one_wins(backends, wanted):
+    tries = (submit_job(backends, *wanted) for _ in range(6))
+    ends = await asyncio.gather(*tries, return_exceptions=True)
+    (won,) = [end for end in ends if not isinstance(end, Exception)]
+    refusals = {str(end) for end in ends if isinstance(end, JobBusyError)}
+    assert [said.partition(" already:")[0] for said in refusals] == [f"{won.id} ({won.target}) is running"]
+    assert [job.id for job in await backends.book.list_jobs()] == [won.id]
 
 
 async def test_an_interrupted_crawl_of_one_process_is_in_nobodys_way(backends, wanted):

@@ -22,10 +22,15 @@ class MemoryJobStore:
         self._changes: dict[str, dict[str, SettingChange]] = {}
         self._launches: dict[str, bytes] = {}
 
-    async def create(self, name: str, target: str, plan: bytes = b"", key: bytes = b"") -> Job:
+    async def create(
+        self, name: str, target: str, plan: bytes = b"", key: bytes = b"", *, alone: bool = False
+    ) -> Job:
         """See :class:`~gossamer.ports.job_store.JobStore`."""
         if key and (made := await self.find_by_key(key)):
             return made
+        for job in reversed(self._jobs.values()) if alone else ():
+            if job.name == name and job.is_fleet and job.is_unfinished:
+                return job
         head = slug_of(name)
         number = 1 + sum(slug_of(job.name) == head for job in self._jobs.values())
         job = Job(

@@ -21,6 +21,11 @@ from gossamer.store.job_rows import change_of, change_text, job_of, slug_of
 from gossamer.store.mongodb.documents import field_of
 from gossamer.store.mongodb.numbers import take_numbers
 
+UNFINISHED: Document = {
+    "state": {"$in": [JobState.RUNNING.value, JobState.PAUSED.value]},
+    "finished_at": None,
+}
+
 
 class MongoJobStore:
     """A ``JobStore`` on a server."""
@@ -32,7 +37,9 @@ class MongoJobStore:
     def __repr__(self) -> str:
         return f"<MongoJobStore on {self._server!r}>"
 
-    async def create(self, name: str, target: str, plan: bytes = b"", key: bytes = b"") -> Job:
+    async def create(
+        self, name: str, target: str, plan: bytes = b"", key: bytes = b"", *, alone: bool = False
+    ) -> Job:
         """See :class:`~gossamer.ports.job_store.JobStore`."""
         name, target, own = clean_text(name), clean_text(target), key or secrets.token_bytes(16)
         head, now = slug_of(name), self._clock.now()
@@ -46,6 +53,8 @@ class MongoJobStore:
             document = {"seq": await take_numbers(db, "job"), **_document_of(job)}
             if key:
                 document = await _settle_key(db, document)
+            if alone:
+                document = await _claim_name(db, document)
             with contextlib.suppress(driver.DuplicateKeyError):
                 await db["job"].insert_one(document)
             return _read_job(document)
@@ -70,8 +79,7 @@ class MongoJobStore:
 
     async def list_jobs(self, *, unfinished: bool = False) -> list[Job]:
         """See :class:`~gossamer.ports.job_store.JobStore`."""
-        states = [JobState.RUNNING.value, JobState.PAUSED.value]
-        query: Document = {"state": {"$in": states}, "finished_at": None} if unfinished else {}
+        query: Document = UNFINISHED if unfinished else {}
 
         async def read(db: MongoDatabase) -> list[Job]:
             return [_read_job(one) async for one in db["job"].find(query).sort("seq", -1)]
@@ -130,6 +138,28 @@ async def _settle_key(db: MongoDatabase, document: Document) -> Document:
         settled = await db["job_key"].find_one(place) or {}
         return dict(settled["job"])
     return document
+
+
+async def _claim_name(db: MongoDatabase, document: Document) -> Document:
+    """The document of the one job of a name that is under way: this one, unless somebody was first.
+
+    A claim holds the whole job: whoever made it and was cut off has made that job.
+    """
+    place = {"_id": document["name"]}
+    query = {"name": document["name"], **UNFINISHED, "plan": {"$ne": b""}}
+    while True:  # in this order: a job that is made meanwhile is seen, or has changed the claim
+        claim = await db["job_name"].find_one(place)
+        if claim is not None and await db["job"].find_one({"_id": claim["job"]["_id"]}) is None:
+            return dict(claim["job"])
+        if (under_way := await db["job"].find_one(query, sort=[("seq", -1)])) is not None:
+            return under_way
+        with contextlib.suppress(driver.DuplicateKeyError):
+            if claim is None:
+                await db["job_name"].insert_one({**place, "job": document})
+                return document
+            before = {**place, "job._id": claim["job"]["_id"]}
+            if (await db["job_name"].update_one(before, {"$set": {"job": document}})).matched_count:
+                return document
 
 
 def _document_of(job: Job) -> Document:

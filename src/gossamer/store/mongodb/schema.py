@@ -12,7 +12,7 @@ twice is there once. Indexes are made when the store is opened; they are all the
 - ``file``: which files jobs have saved. ``known``: how often pages of spiders change.
 - ``profile``: what the items of a job looked like. ``result``: jobs that are results of another one.
 - ``feed``, ``output``: the numbers of changes, and how far each output has come.
-- ``job_key``: the one job of a key that somebody gave.
+- ``job_key``: the one job of a key that somebody gave; ``job_name``: the latest one of a name that is alone.
 - ``schedule``, ``schedule_run``: crawls that begin by themselves, and their runs.
 - ``token``, ``action``: who may do what, and what was done.
 """

@@ -35,7 +35,9 @@ class PostgresJobStore:
     def __repr__(self) -> str:
         return f"<PostgresJobStore on {self._server!r}>"
 
-    async def create(self, name: str, target: str, plan: bytes = b"", key: bytes = b"") -> Job:
+    async def create(
+        self, name: str, target: str, plan: bytes = b"", key: bytes = b"", *, alone: bool = False
+    ) -> Job:
         """See :class:`~gossamer.ports.job_store.JobStore`."""
         name, target, key = clean_text(name), clean_text(target), key or secrets.token_bytes(16)
         head, now = slug_of(name), self._clock.now()
@@ -44,6 +46,8 @@ class PostgresJobStore:
             async with conn.transaction():
                 await conn.execute(SQL["lock_slug"], LOCK, head)
                 made = await conn.fetchrow(SQL["job_by_key"], key)
+                if made is None and alone:
+                    made = await conn.fetchrow(SQL["fleet_job_under_way"], name)
                 if made is not None:  # by somebody else, or by an earlier try, whose answer was lost
                     return job_of(made)
                 number = await conn.fetchval(SQL["next_number"], head)

@@ -28,13 +28,21 @@ class SqliteJobStore:
         self._db = db
         self._clock = clock
 
-    async def create(self, name: str, target: str, plan: bytes = b"", key: bytes = b"") -> Job:
+    async def create(
+        self, name: str, target: str, plan: bytes = b"", key: bytes = b"", *, alone: bool = False
+    ) -> Job:
         """See :class:`~gossamer.ports.job_store.JobStore`."""
         own = key or secrets.token_bytes(16)
-        return await self._db.run(lambda conn: self._create_within(conn, name, target, own, plan))
+        return await self._db.run(
+            lambda conn: self._create_within(conn, name, target, own, plan, alone=alone)
+        )
 
-    def _create_within(self, conn: Connection, name: str, target: str, key: bytes, plan: bytes) -> Job:
+    def _create_within(
+        self, conn: Connection, name: str, target: str, key: bytes, plan: bytes, *, alone: bool
+    ) -> Job:
         made = conn.execute(SQL["job_by_key"], (key,)).fetchone()
+        if made is None and alone:
+            made = conn.execute(SQL["fleet_job_under_way"], (name,)).fetchone()
         if made is not None:
             return job_of(made)
         number = conn.execute(SQL["next_number"], (slug_of(name),)).fetchone()[0]

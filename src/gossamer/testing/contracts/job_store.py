@@ -72,6 +72,40 @@ async def a_job_is_made_once_with_a_key(jobs: JobStore) -> None:
 
 
 @JOB_STORE_CHECKS.register
+async def of_jobs_that_must_be_alone_one_is_made(jobs: JobStore) -> None:
+    """However many ask at once, while one of a fleet with the name runs or is paused."""
+    for number in range(1, 4):
+        many = [jobs.create("shop", "x", plan=b"%d" % n, alone=True) for n in range(8)]
+        made = await asyncio.gather(*many)
+        assert_equal(len({job.id for job in made}), 1, "all are given the same job")
+        assert_equal(len(await jobs.list_jobs()), number, "and there is no other")
+        await jobs.update(replace(made[0], state=JobState.PAUSED))
+        assert_equal(
+            (await jobs.create("shop", "x", plan=b"p", alone=True)).id, made[0].id, "a paused one counts"
+        )
+        await jobs.update(replace(made[0], state=JobState.FINISHED, finished_at=5.0))
+    keyed = [jobs.create("shop", "x", plan=b"p", key=bytes([n // 4] * 16), alone=True) for n in range(8)]
+    assert_equal(len({job.id for job in await asyncio.gather(*keyed)}), 1, "with keys of their own, too")
+
+
+@JOB_STORE_CHECKS.register
+async def a_job_that_must_be_alone_is_kept_out_by_its_name_only(jobs: JobStore) -> None:
+    """Crawls of one machine do not count, nor other names; and those that need not be alone are made."""
+    embedded = await jobs.create("shop", "x")
+    first = await jobs.create("shop", "x", plan=b"p", alone=True)
+    other = await jobs.create("shop 2", "x", plan=b"p", alone=True)
+    second = await jobs.create("shop", "x", plan=b"p")
+    assert_equal(len({embedded.id, first.id, other.id, second.id}), 4, "four jobs")
+    again = await jobs.create("shop", "x", plan=b"p", key=first.key, alone=True)
+    assert_equal(again.id, first.id, "who comes with the key of one gets that one")
+    for job in (first, second):
+        await jobs.update(replace(job, state=JobState.FINISHED, finished_at=5.0))
+    assert_holds(
+        (await jobs.create("shop", "x", plan=b"p", alone=True)).id != second.id, "the next one is made"
+    )
+
+
+@JOB_STORE_CHECKS.register
 async def plans_are_kept(jobs: JobStore) -> None:
     """Byte for byte, whatever is updated."""
     plan = bytes(range(256))
