@@ -30,7 +30,7 @@ class Fault(StrEnum):
     TIMEOUT_BODY = "timeout_body"  # the body stalled, or took too long as a whole
     INCOMPLETE = "incomplete"  # the body ended before its announced length, or its compression before its end
     PROTOCOL = "protocol"  # not HTTP, or broken HTTP
-    TOO_LARGE = "too_large"  # more decoded bytes than allowed
+    TOO_LARGE = "too_large"  # more bytes than allowed, of the decoded body or of the header
     BAD_ENCODING = "bad_encoding"  # Content-Encoding that cannot be undone
     BAD_REDIRECT = "bad_redirect"  # a redirect without a usable Location
     REDIRECT_LIMIT = "redirect_limit"  # too many redirects in a row

@@ -73,7 +73,8 @@ FAULTS: Mapping[Fault, FaultRow] = check_complete(
         Fault.TOO_LARGE: FaultRow(
             FaultKind.HOPELESS,
             _FAILURE,
-            "its body is larger than http.max_size_bytes, or the file than files.max_bytes",
+            "its body is larger than http.max_size_bytes (a file: files.max_bytes), or its header than "
+            "256 KiB",
         ),
         Fault.BAD_ENCODING: FaultRow(
             FaultKind.HOPELESS, _FAILURE, "its body is not what its Content-Encoding says"

@@ -96,7 +96,7 @@ async def test_what_is_no_body_has_a_bound_too(start: bytes) -> None:
         fetcher = fetcher_with()
         with pytest.raises(FetchError) as caught:
             await fetcher.fetch(Request(f"{server.url}/"))
-        assert caught.value.fault is Fault.INCOMPLETE
+        assert caught.value.fault is Fault.TOO_LARGE
         await fetcher.close()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gossamer.core.errors import Fault, FetchError
-from gossamer.fetch.http.repair import ChunkReader, RepairError
+from gossamer.fetch.http.repair import BoundError, ChunkReader, RepairError
 
 MAX_TINY_PIECES = 50_000
 """Pieces below :data:`TINY_BYTES` that one answer may come in: each costs more time than it brings."""
@@ -40,7 +40,8 @@ class BodyBuffer:
             try:
                 data = self.chunks.read_chunks(data)
             except RepairError as error:
-                raise FetchError(Fault.INCOMPLETE, str(error)) from None
+                fault = Fault.TOO_LARGE if isinstance(error, BoundError) else Fault.INCOMPLETE
+                raise FetchError(fault, str(error)) from None
         if len(data) < TINY_BYTES:
             self._tiny += 1
             check_tiny(self._tiny)

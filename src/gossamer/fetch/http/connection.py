@@ -19,8 +19,9 @@ from gossamer.fetch.http.body import TINY_BYTES, BodyBuffer, check_tiny
 from gossamer.fetch.http.deadline import DeadlineTimer
 from gossamer.fetch.http.limits import REDIRECT_BODY_BYTES, REDIRECT_BODY_S, ExchangeLimits, HttpOptions
 from gossamer.fetch.http.memory_budget import LARGE_BYTES, MemoryBudget
-from gossamer.fetch.http.repair import ChunkReader, RepairError, may_have_ended, repair_header
+from gossamer.fetch.http.repair import BoundError, ChunkReader, RepairError, may_have_ended, repair_header
 from gossamer.fetch.http.wire import (
+    FIELD_BYTES,
     KNOWN_NAMES,
     MAX_INFORMATIONAL,
     AmbiguousHeaderError,
@@ -88,6 +89,7 @@ class HttpConnection(asyncio.Protocol):
         self._begin_message()
         self._informational = 0
         self._head_bytes = 0
+        self._field_bytes = 0  # of the header's fields, so far
         self._heard = False
         self._counted = 0  # bytes of the body that the room knows of
         self._empty_bytes = 0  # that came since the body last grew: sizes of chunks, trailers
@@ -178,6 +180,9 @@ class HttpConnection(asyncio.Protocol):
     def _is_encoded(self) -> bool:
         return self._in_body and any(name == "content-encoding" for name, _ in self._headers)
 
+    def _too_long_header(self) -> FetchError:
+        return FetchError(Fault.TOO_LARGE, f"a header of more than {self._options.max_head_bytes} bytes")
+
     # ------------------------------------------------------------------ time
 
     def _fail_on_timeout(self) -> None:
@@ -239,11 +244,11 @@ class HttpConnection(asyncio.Protocol):
         if not self._in_body:
             self._head_bytes += len(data)
             if self._head_bytes > self._options.max_head_bytes:
-                self._fail_exchange(FetchError(Fault.PROTOCOL, "a header without end"))
+                self._fail_exchange(self._too_long_header())
             return
         self._empty_bytes = self._empty_bytes + len(data) if was_in_body and self._body.size == size else 0
         if self._empty_bytes > self._options.max_head_bytes:
-            self._fail_exchange(FetchError(Fault.INCOMPLETE, "a chunk's header, or a trailer, without end"))
+            self._fail_exchange(FetchError(Fault.TOO_LARGE, "a chunk's header, or a trailer, without end"))
         elif not (self._is_redirect and was_in_body):  # a redirect's body has its time once
             self._deadline.move_to(min(self._loop.time() + self._bounds.idle_s, self._body_end))
 
@@ -263,7 +268,9 @@ class HttpConnection(asyncio.Protocol):
         try:
             repaired = repair_header(b"".join(self._raw))
         except RepairError as error:
-            self._fail_exchange(FetchError(Fault.PROTOCOL, f"{refusal}: {error}" if refusal else str(error)))
+            detail = f"{refusal}: {error}" if refusal else str(error)
+            fault = Fault.TOO_LARGE if isinstance(error, BoundError) else Fault.PROTOCOL
+            self._fail_exchange(FetchError(fault, detail))
             return
         self._is_waiting_for_head = repaired is None
         if repaired is None:
@@ -323,8 +330,9 @@ class HttpConnection(asyncio.Protocol):
         """One field of the header, or of a trailer (which nobody reads)."""
         if self._waiter is None or self._in_body:
             return
-        if len(self._headers) >= self._options.max_headers or len(value) > self._options.max_header_bytes:
-            raise FetchError(Fault.PROTOCOL, "a header of too many fields, or too long a one")
+        self._field_bytes += len(name) + len(value) + FIELD_BYTES
+        if self._field_bytes > self._options.max_head_bytes:
+            raise self._too_long_header()
         key = KNOWN_NAMES.get(name) or name.decode("latin-1").lower()
         self._headers.append((key, value.decode("ascii") if value.isascii() else decode_header_value(value)))
         if key == "content-length":
@@ -348,7 +356,7 @@ class HttpConnection(asyncio.Protocol):
         if status < 200:
             self._informational += 1
             if self._informational > MAX_INFORMATIONAL:
-                raise FetchError(Fault.PROTOCOL, "no end of informational responses")
+                raise FetchError(Fault.TOO_LARGE, f"more than {MAX_INFORMATIONAL} informational responses")
             return
         now = self._loop.time()
         self._latency_s = now - self._start

@@ -20,6 +20,10 @@ REDIRECT_BODY_S = 1.0
 """How long a redirect's body may take: what has not come by then costs only the connection."""
 
 
+MAX_HEAD_BYTES = 256 * 1024
+"""The longest header, as in browsers (Chromium: 256 KiB)."""
+
+
 class FileLimits(Record, frozen=True, kw_only=True):
     """Bounds of bodies that go to a file while they come."""
 
@@ -53,9 +57,7 @@ class HttpOptions(Record, frozen=True, kw_only=True):
     body_s: float = 120.0  # the whole body
     max_body_bytes: int = 32 * 1024 * 1024  # decoded; what came over the wire may not be more either
     large_bodies_bytes: int = 96 * 1024 * 1024  # all large bodies under way together (see ``room``)
-    max_header_bytes: int = 64 * 1024  # one header field
-    max_head_bytes: int = 512 * 1024  # the whole header
-    max_headers: int = 256
+    max_head_bytes: int = MAX_HEAD_BYTES  # the whole header, in lines of any number and length
     keepalive_s: float = 30.0  # how long an idle connection is kept for its host
     dns_cache_s: int = 300
     dns_threads: int = 32

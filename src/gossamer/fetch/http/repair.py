@@ -12,10 +12,8 @@ import re
 from typing import NamedTuple
 
 from gossamer.core.lazy import lazy_pattern
+from gossamer.fetch.http.limits import MAX_HEAD_BYTES
 from gossamer.fetch.http.wire import MAX_INFORMATIONAL
-
-MAX_REPAIRED_BYTES = 64 * 1024
-"""A header that is longer is not put in order."""
 
 MAX_LINES = 200_000
 """Between the chunks of a body behind such a header: mostly two for each chunk."""
@@ -35,6 +33,10 @@ class RepairError(Exception):
     """The header means nothing, or two things; the message says which."""
 
 
+class BoundError(RepairError):
+    """A fixed bound is passed: another try would pass it, too."""
+
+
 class RepairResult(NamedTuple):
     """A header in order, and what came after it."""
 
@@ -52,10 +54,10 @@ def repair_header(raw: bytes) -> RepairResult | None:
         if not _BEGINNING.match(raw):
             raise RepairError("not HTTP")
         raw = raw.lstrip(b"\r\n")
-        end = _END.search(raw, 0, MAX_REPAIRED_BYTES)
+        end = _END.search(raw, 0, MAX_HEAD_BYTES)
         if end is None:
-            if len(raw) > MAX_REPAIRED_BYTES:
-                raise RepairError("a broken header without end")
+            if len(raw) > MAX_HEAD_BYTES:
+                raise BoundError(f"a broken header of more than {MAX_HEAD_BYTES} bytes")
             return None
         first, *lines = raw[: end.start()].split(b"\n")
         status = _STATUS.fullmatch(first.rstrip(b"\r"))
@@ -65,7 +67,7 @@ def repair_header(raw: bytes) -> RepairResult | None:
         if status[1][:1] != b"1" or status[1] == b"101":
             break
     else:
-        raise RepairError("no end of informational responses")
+        raise BoundError(f"more than {MAX_INFORMATIONAL} informational responses")
     fields, is_chunked = _fix_framing(_read_fields(lines))
     reason = _CONTROLS.sub(b" ", status[2])
     head = b"HTTP/1.1 %s %s\r\n%s\r\n" % (
@@ -83,21 +85,21 @@ def may_have_ended(pieces: list[bytes]) -> bool:
 
 def _read_fields(lines: list[bytes]) -> list[tuple[bytes, bytes]]:
     """The lines that name a field; folded ones (RFC 9112, 5.2) with their continuations."""
-    fields: list[tuple[bytes, bytes]] = []
+    fields: list[tuple[bytes, list[bytes]]] = []
     is_open = False  # the line before was a field, which may go on
     for line in lines:
         value = _CONTROLS.sub(b" ", line.rstrip(b"\r"))
         if value[:1] in (b" ", b"\t"):
             if is_open:
-                fields[-1] = (fields[-1][0], b"%s %s" % (fields[-1][1], value.strip()))
+                fields[-1][1].append(value.strip())
             continue
         name, colon, value = value.partition(b":")
         name = name.rstrip()
         is_open = bool(colon) and _NAME.fullmatch(name) is not None
         if is_open:
-            fields.append((name, value.strip()))
+            fields.append((name, [value.strip()]))
             is_open = name.lower() not in _FRAMING  # nothing is added to what says where the body ends
-    return fields
+    return [(name, b" ".join(parts)) for name, parts in fields]
 
 
 def _fix_framing(fields: list[tuple[bytes, bytes]]) -> tuple[list[tuple[bytes, bytes]], bool]:
@@ -154,14 +156,14 @@ class ChunkReader:
 
     def _keep_rest(self, rest: bytes) -> None:
         if len(rest) > _MAX_SIZE_LINE:
-            raise RepairError("a chunk's header without end")
+            raise BoundError("a chunk's header without end")
         self._waiting = rest
 
     def _begin_chunk(self, line: bytes) -> None:
         """The header of the next chunk, or the end of the line after the last one."""
         self._lines += 1
         if self._lines > MAX_LINES:
-            raise RepairError("a body of very many chunks")
+            raise BoundError("a body of very many chunks")
         size = line.partition(b";")[0].strip()
         if not size and not line.strip():
             return

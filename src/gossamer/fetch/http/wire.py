@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 MAX_INFORMATIONAL = 16
 """Responses 1xx before the real one; there is no use for more than two."""
 
+FIELD_BYTES = len(b": \r\n")
+"""What a header's field has around its name and value."""
+
 _HEADER_END = re.compile(rb"\n\r?\n")
 
 Headers = list[tuple[str, str]]

@@ -11,7 +11,7 @@ from gossamer.core.errors import Fault, FetchError
 from gossamer.fetch.http.body import BodyBuffer
 from gossamer.fetch.http.limits import REDIRECT_BODY_BYTES, REDIRECT_BODY_S, ExchangeLimits, HttpOptions
 from gossamer.fetch.http.memory_budget import LARGE_BYTES, MemoryBudget
-from gossamer.fetch.http.wire import BodyShortfall, Headers, WireResponse, decode_header_value
+from gossamer.fetch.http.wire import FIELD_BYTES, BodyShortfall, Headers, WireResponse, decode_header_value
 from gossamer.fetch.impersonate.faults import RAISED, translate_body_error
 
 _SLACK = 0.25
@@ -21,10 +21,12 @@ _SLACK = 0.25
 def read_headers(response: wreq.Response, options: HttpOptions) -> Headers:
     """The header's fields, names in lower case. Raises :class:`FetchError` beyond a bound."""
     headers: Headers = []
+    size = 0
     for name, value in response.headers:
         text = bytes(value)
-        if len(text) > options.max_header_bytes or len(headers) >= options.max_headers:
-            raise FetchError(Fault.PROTOCOL, "a header of too many fields, or too long a one")
+        size += len(name) + len(text) + FIELD_BYTES
+        if size > options.max_head_bytes:
+            raise FetchError(Fault.TOO_LARGE, f"a header of more than {options.max_head_bytes} bytes")
         shown = text.decode("ascii") if text.isascii() else decode_header_value(text)
         headers.append((bytes(name).decode("latin-1").lower(), shown))
     codings = [value.strip().lower() for name, value in headers if name == "transfer-encoding"]

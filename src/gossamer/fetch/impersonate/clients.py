@@ -25,6 +25,8 @@ from gossamer.fetch.machine import max_idle_connections, open_files_allowed
 
 MAX_THREADS = 4
 MAX_IDLE_PER_HOST = 32
+MAX_FIELDS = 16_000
+"""Fields of a header. wreq's table of them holds 24,576, and more would abort the process."""
 _PROXY_SCHEMES = {"socks5": "socks5h"}  # names are the proxy's to look up
 
 
@@ -119,7 +121,7 @@ class ClientPool:
             "connect_timeout": datetime.timedelta(seconds=options.connect_s),
             "pool_idle_timeout": datetime.timedelta(seconds=options.keepalive_s),
             "http1_options": wreq.Http1Options(
-                max_headers=options.max_headers,
+                max_headers=MAX_FIELDS,
                 max_buf_size=options.max_head_bytes,
                 ignore_invalid_headers_in_responses=True,
                 allow_spaces_after_header_name_in_responses=True,

@@ -84,8 +84,10 @@ def translate_head_error(error: Exception, host: str, proxy: Proxy | None) -> Fe
             fault, detail = Fault.BAD_URL, "a request that cannot be sent"
         case _ if is_stale(error):
             return ConnectionClosedError(Fault.CONNECT, "the connection was lost before an answer")
+        case _ if (refused := _REFUSED_HEADER.search(cause)) is not None and refused[1] == "TooLarge":
+            fault, detail = Fault.TOO_LARGE, "a header of too many bytes"
         case _:
-            fault, detail = Fault.PROTOCOL, _describe_refusal(cause)
+            fault, detail = Fault.PROTOCOL, "not HTTP" if refused else "not HTTP as the protocol wants it"
     return FetchError(fault, detail)
 
 
@@ -122,10 +124,3 @@ def _describe_tls(reason: str, host: str) -> str:
     if reason in ("WRONG_VERSION_NUMBER", "HTTP_REQUEST"):
         return f"the server speaks plain http on this port, not TLS ({reason}): write http:// in its URL"
     return reason or "the handshake failed"
-
-
-def _describe_refusal(cause: str) -> str:
-    found = _REFUSED_HEADER.search(cause)
-    if found is not None:
-        return "a header of too many fields, or too long a one" if found[1] == "TooLarge" else "not HTTP"
-    return "not HTTP as the protocol wants it"

@@ -29,7 +29,8 @@ ADVICE: Mapping[Fault, str] = check_advice(
         Fault.INCOMPLETE: "Mostly the second try is complete; else the server announces a wrong length.",
         Fault.PROTOCOL: "Look at an attempt: what answers there is no web server, or a broken one.",
         Fault.TOO_LARGE: (
-            "Raise http.max_size_bytes (of files: files.max_bytes) if you want these, then retry the letters."
+            "If you want these bodies, raise http.max_size_bytes (for files: files.max_bytes), then retry "
+            "the letters. A header that is too large stays refused, as in browsers."
         ),
         Fault.BAD_ENCODING: "Look at an attempt: the server misnames how its answer is compressed.",
         Fault.BAD_REDIRECT: "The site's links are broken: drop the letters.",

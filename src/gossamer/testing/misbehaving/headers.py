@@ -5,6 +5,9 @@ from __future__ import annotations
 from gossamer.core.errors import Fault
 from gossamer.testing.misbehaviour import PAGE, RouteVisit, route
 
+TOO_LONG = (Fault.TOO_LARGE, Fault.PROTOCOL, Fault.TIMEOUT_HEADERS)
+"""Faults of a header without end: some fetchers cannot tell why it was refused."""
+
 
 @route("retry_after", "429: come back in 120 seconds.", 429, row=20, ends=Fault.THROTTLED)
 async def _retry_after(visit: RouteVisit) -> None:
@@ -21,7 +24,7 @@ async def _http_999(visit: RouteVisit) -> None:
     await visit.send_response(PAGE, status="999 Request denied")
 
 
-@route("many_cookies", "10,000 cookies at once.", 200, Fault.PROTOCOL, row=22)
+@route("many_cookies", "10,000 cookies at once.", 200, row=22)
 async def _many_cookies(visit: RouteVisit) -> None:
     await visit.send_response(PAGE, headers="".join(f"Set-Cookie: c{n}=v\r\n" for n in range(10_000)))
 
@@ -37,12 +40,12 @@ async def _some_cookies(visit: RouteVisit) -> None:
     await visit.send_response(PAGE, headers="".join(f"Set-Cookie: {line}\r\n" for line in lines))
 
 
-@route("giant_cookie", "One cookie of a megabyte.", 200, Fault.PROTOCOL, row=22)
+@route("giant_cookie", "One cookie of a megabyte.", Fault.TOO_LARGE, Fault.PROTOCOL, row=22)
 async def _giant_cookie(visit: RouteVisit) -> None:
     await visit.send_response(PAGE, headers=f"Set-Cookie: a={'x' * 1_000_000}\r\n")
 
 
-@route("header_bomb", "Header after header, 10 MB of them.", Fault.PROTOCOL, Fault.TIMEOUT_HEADERS, row=6)
+@route("header_bomb", "Header after header, 10 MB of them.", *TOO_LONG, row=6)
 async def _header_bomb(visit: RouteVisit) -> None:
     await visit.send_bytes(b"HTTP/1.1 200 OK\r\n")
     for _ in range(1000):
@@ -58,7 +61,7 @@ async def _odd_headers(visit: RouteVisit) -> None:
     await visit.send_bytes(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n" + headers + b"\r\nok")
 
 
-@route("many_headers", "100,000 headers.", Fault.PROTOCOL, row=6)
+@route("many_headers", "100,000 headers.", Fault.TOO_LARGE, Fault.PROTOCOL, row=6)
 async def _many_headers(visit: RouteVisit) -> None:
     await visit.send_bytes(b"HTTP/1.1 200 OK\r\n")
     for start in range(0, 100_000, 1000):
@@ -66,7 +69,7 @@ async def _many_headers(visit: RouteVisit) -> None:
     await visit.send_bytes(b"Content-Length: 0\r\n\r\n")
 
 
-@route("giant_header", "One header of 10 MB.", Fault.PROTOCOL, row=6)
+@route("giant_header", "One header of 10 MB.", Fault.TOO_LARGE, Fault.PROTOCOL, row=6)
 async def _giant_header(visit: RouteVisit) -> None:
     await visit.send_bytes(b"HTTP/1.1 200 OK\r\nX-Giant: ")
     for _ in range(100):
@@ -74,7 +77,7 @@ async def _giant_header(visit: RouteVisit) -> None:
     await visit.send_bytes(b"\r\nContent-Length: 0\r\n\r\n")
 
 
-@route("endless_status_line", "A status line that never ends.", Fault.PROTOCOL, Fault.TIMEOUT_HEADERS, row=6)
+@route("endless_status_line", "A status line that never ends.", *TOO_LONG, row=6)
 async def _endless_status_line(visit: RouteVisit) -> None:
     await visit.send_bytes(b"HTTP/1.1 200 ")
     while True:

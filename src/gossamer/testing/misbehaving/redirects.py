@@ -162,7 +162,7 @@ async def _redirect_nowhere(visit: RouteVisit) -> None:
     await visit.send_redirect(BAD_LOCATIONS[visit.path_below or "slashes"])
 
 
-@route("redirect_megabyte", "A Location of a megabyte.", Fault.PROTOCOL, row=13)
+@route("redirect_megabyte", "A Location of a megabyte.", Fault.TOO_LARGE, Fault.PROTOCOL, row=13)
 async def _redirect_megabyte(visit: RouteVisit) -> None:
     await visit.send_redirect("/" + "x" * 1_000_000)
 

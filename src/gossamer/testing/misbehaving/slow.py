@@ -19,7 +19,14 @@ async def _no_answer(visit: RouteVisit) -> None:
     await visit.stall()
 
 
-@route("continue_flood", "100 Continue, again and again.", Fault.TIMEOUT_HEADERS, Fault.PROTOCOL, row=19)
+@route(
+    "continue_flood",
+    "100 Continue, again and again.",
+    Fault.TIMEOUT_HEADERS,
+    Fault.TOO_LARGE,
+    Fault.PROTOCOL,
+    row=19,
+)
 async def _continue_flood(visit: RouteVisit) -> None:
     while True:
         await visit.send_bytes(b"HTTP/1.1 100 Continue\r\n\r\n")
