@@ -50,6 +50,7 @@ class Fault(StrEnum):
     BLOCKED = "blocked"  # the site refuses us: a challenge, a CAPTCHA, a status that refuses
     LOGGED_OUT = "logged_out"  # the answer is for visitors who are not logged in
     PROXY = "proxy"  # the proxy is out of order, or refuses us: nobody's failure but the proxy's
+    PROXY_ANSWER = "proxy_answer"  # an error that may be the proxy's own: another proxy is asked first
     BROWSER = "browser"  # the browser that had the page ended, or was ended: nobody's failure
     PAGE_CRASH = "page_crash"  # the page crashed its tab, or took more memory than a page may
     SERVICE = "service"  # a gateway that fetches for us is out of order, or asks for time: its failure alone
@@ -194,8 +195,8 @@ class FetchError(GossamerError):
     ``fault`` says why, ``detail`` says exactly what (safe to show: no secrets), ``retry_after_s`` is the time
     that the other side asked for, if it named one, ``rung`` the way of fetching that failed (empty: none was
     tried), ``cost`` what the failure cost, where somebody charges for it, ``proxy`` the name of the proxy
-    that it was tried through (empty: none), ``screenshot`` the page as a PNG, where a browser had come so
-    far.
+    that it was tried through (empty: none), ``status`` what that proxy answered in the host's place (0: it
+    did not), ``screenshot`` the page as a PNG, where a browser had come so far.
     """
 
     def __init__(
@@ -206,6 +207,7 @@ class FetchError(GossamerError):
         retry_after_s: float | None = None,
         rung: str = "",
         proxy: str = "",
+        status: int = 0,
         cost: float = 0.0,
     ) -> None:
         super().__init__(f"{fault.value}: {detail}" if detail else fault.value)
@@ -214,6 +216,7 @@ class FetchError(GossamerError):
         self.retry_after_s = retry_after_s
         self.rung = rung
         self.proxy = proxy
+        self.status = status
         self.screenshot = b""
         self.cost = cost
         self.browser_s = 0.0  # how long a tab of a browser was held for it

@@ -161,7 +161,8 @@ class PageVisitor:
 
 def _is_through_another(outcome: Outcome, now: float) -> bool:
     """Whether the same page is to be asked for through another proxy, at once."""
-    return outcome.verdict is Verdict.RETRY and outcome.reason == Fault.PROXY and outcome.due_at <= now
+    is_proxys = outcome.reason in (Fault.PROXY, Fault.PROXY_ANSWER)
+    return outcome.verdict is Verdict.RETRY and is_proxys and outcome.due_at <= now
 
 
 def _as_last(outcome: Outcome) -> Outcome:

@@ -52,7 +52,7 @@ _TRIES = "robots-tries"
 _MAX_AGE = re.compile(r"(?:^|[\s,])max-age=(\d{1,9})", re.ASCII)
 _NOT_THE_ORIGINS = frozenset(
     {
-        *(Fault.LOCAL, Fault.PROXY, Fault.BROWSER, Fault.SERVICE, Fault.SERVICE_FAILED),
+        *(Fault.LOCAL, Fault.PROXY, Fault.PROXY_ANSWER, Fault.BROWSER, Fault.SERVICE, Fault.SERVICE_FAILED),
         *(Fault.HOOK, Fault.IGNORED),
     }
 )

@@ -105,6 +105,9 @@ FAULTS: Mapping[Fault, FaultRow] = check_complete(
             FaultKind.TRANSIENT, _FAILURE, "the answer is for visitors who are not logged in"
         ),
         Fault.PROXY: FaultRow(FaultKind.MACHINE, _NOTHING, "the proxy is out of order, or refuses us"),
+        Fault.PROXY_ANSWER: FaultRow(
+            FaultKind.MACHINE, _NOTHING, "an error that may be the proxy's own; another one is asked first"
+        ),
         Fault.BROWSER: FaultRow(FaultKind.MACHINE, _NOTHING, "the browser that had the page ended"),
         Fault.PAGE_CRASH: FaultRow(
             FaultKind.TRANSIENT, _NOTHING, "the page crashed its tab, or took more than browser.max_memory_mb"

@@ -47,6 +47,7 @@ class ProxyOutcome(StrEnum):
     FAILED = "failed"  # the proxy itself is out of order, or refuses us
     STALLED = "stalled"  # this host does not answer through it
     SILENT = "silent"  # no answer, which may be the fault of either
+    DOUBTED = "doubted"  # an error, which may be of either
 
 
 class QuarantineRules(Record, frozen=True, kw_only=True):
@@ -107,10 +108,12 @@ def outcome_of(report: RouteReport) -> ProxyOutcome | None:
         return None
     if reason == Fault.PROXY:
         return ProxyOutcome.FAILED
+    if reason == Fault.PROXY_ANSWER:
+        return ProxyOutcome.DOUBTED
     if report.block is not None or reason == Fault.BLOCKED:
         return ProxyOutcome.BLOCKED
     if report.fetched is not None:
-        return ProxyOutcome.ANSWERED
+        return ProxyOutcome.ANSWERED if report.fetched.status < 500 else None
     return ProxyOutcome.SILENT if reason in UNREACHABLE or reason == Fault.TIMEOUT_BODY else None
 
 
@@ -123,7 +126,7 @@ def judge_silence(hosts: Collection[str]) -> ProxyOutcome:
 
 def changes_quarantine(health: ProxyHealth, host: str, outcome: ProxyOutcome) -> bool:
     """Whether an outcome does more than to be counted."""
-    if outcome is ProxyOutcome.SILENT:
+    if outcome in (ProxyOutcome.SILENT, ProxyOutcome.DOUBTED):
         return False
     return outcome is not ProxyOutcome.ANSWERED or bool(_in_force(health, host))
 
@@ -139,7 +142,7 @@ def apply_outcome(
     rules: QuarantineRules,
 ) -> ProxyHealth:
     """The quarantines after a request of ``host`` that was started at ``started_at``. Counts nothing."""
-    if outcome is ProxyOutcome.SILENT:
+    if outcome in (ProxyOutcome.SILENT, ProxyOutcome.DOUBTED):
         return health
     is_whole = outcome is ProxyOutcome.FAILED
     whole, at_host = health.whole, health.hosts.get(host)

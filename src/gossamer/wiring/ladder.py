@@ -4,21 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from msgspec.structs import replace
+
 from gossamer.config.settings import Settings
 from gossamer.core.errors import MissingServiceError
 from gossamer.core.jobs import Job, tag_of
+from gossamer.fetch.routing.compared import ComparingFetcher
 from gossamer.fetch.routing.guises import GuisePlanner
 from gossamer.fetch.routing.ladder import LadderStore
+from gossamer.fetch.routing.proxies import ProxyPool
 from gossamer.fetch.routing.router import LadderRouter
 from gossamer.fetch.sessions.pool import SessionPool
+from gossamer.policy.blocks import find_block
 from gossamer.policy.ladder import LadderRules
 from gossamer.policy.proxy_rotation import RotationOrder
 from gossamer.policy.rung_plan import RungPlan
 from gossamer.policy.sessions import SessionRules
 from gossamer.ports.clock import Clock
+from gossamer.ports.fetcher import Fetcher
 from gossamer.ports.shared_state import SharedState
 from gossamer.wiring.proxies import open_proxy_pool
 from gossamer.wiring.routing import RouteParts
+from gossamer.wiring.rules import block_rules_of
+
+
+async def compare_proxies(parts: RouteParts, fetcher: Fetcher) -> tuple[RouteParts, Fetcher]:
+    """The same with its proxies, whose answers are compared. Raises what reading their lists raises."""
+    pool = await _open_pool(parts)
+    if pool is None:
+        return parts, fetcher
+    rules = block_rules_of(parts.settings)
+    compared = ComparingFetcher(fetcher, pool, lambda fetched: find_block(fetched, rules) is not None)
+    return replace(parts, proxies=pool), compared
+
+
+async def _open_pool(parts: RouteParts) -> ProxyPool | None:
+    return await open_proxy_pool(
+        parts.settings, parts.shared, parts.clock, parts.sink, is_alone=parts.is_alone
+    )
 
 
 async def open_ladder_router(
@@ -34,7 +57,7 @@ async def open_ladder_router(
     )
     guises = GuisePlanner(
         session_pool_of(settings, shared, clock, parts.job, is_alone=parts.is_alone),
-        await open_proxy_pool(settings, shared, clock, parts.sink, is_alone=parts.is_alone),
+        parts.proxies or await _open_pool(parts),
         always=proxies.always,
         is_sticky=RotationOrder(proxies.rotation) is RotationOrder.STICKY,
     )

@@ -39,6 +39,7 @@ from gossamer.wiring.sessions import SessionFetcher, has_identities
 
 if TYPE_CHECKING:
     from gossamer.callbacks.hooks import SpiderHooks
+    from gossamer.fetch.routing.proxies import ProxyPool
     from gossamer.wiring.archives import JobArchive
 
 
@@ -60,6 +61,7 @@ class RouteParts(Record, frozen=True, kw_only=True):
     is_alone: bool = True
     archive: JobArchive | None = None  # what keeps every answer; None: they are not kept
     spending: SpendingMeter | None = None  # what counts what the job spends; None: it has no budget
+    proxies: ProxyPool | None = None  # those that the settings name; None: they name none
     hooks: SpiderHooks | None = None  # what requests and answers pass; None: nobody has hooks
 
     def __repr__(self) -> str:  # without the authorizations
@@ -83,7 +85,10 @@ async def open_ways(parts: RouteParts, opening: AsyncExitStack) -> tuple[Fetcher
         authorizations=parts.authorizations,
         guide=guide_of(parts.settings, parts.target),
     )
-    own: Fetcher = SessionFetcher(by_way, parts.cookies)
+    ways: Fetcher = by_way
+    if parts.settings.proxies.are_there:
+        parts, ways = await import_module("gossamer.wiring.ladder").compare_proxies(parts, by_way)
+    own: Fetcher = SessionFetcher(ways, parts.cookies)
     if parts.trust is not None:
         own = TrustingFetcher(own, parts.guard, parts.trust)
     own = with_request_hooks(own, parts.hooks)

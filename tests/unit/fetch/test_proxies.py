@@ -169,6 +169,16 @@ HTTP_REFUSALS = {
         Fault.PROXY,
         "refuses to fetch from the host (403)",
     ),
+    "proxy-status, host": (
+        b'HTTP/1.1 502 No\r\nProxy-Status: p; details="a, b"; error=connection_timeout\r\n\r\n',
+        Fault.TIMEOUT_CONNECT,
+        "cannot reach the host (502)",
+    ),
+    "proxy-status, proxy": (
+        b"HTTP/1.1 502 No\r\nProxy-Status: p; error=proxy_internal_error\r\n\r\n",
+        Fault.PROXY,
+        "refuses to fetch from the host (502)",
+    ),
     "tinyproxy": (
         b"HTTP/1.0 500 Unable to connect\r\nServer: tinyproxy/1.11.1\r\n\r\n",
         Fault.CONNECT,
@@ -271,7 +281,12 @@ async def test_a_host_with_a_bad_certificate_behind_a_good_proxy(authority: trus
 
 async def test_plain_http_says_what_is_the_proxys_own() -> None:
     denied = b"HTTP/1.1 403 Forbidden\r\nX-Squid-Error: ERR_ACCESS_DENIED 0\r\n"
+    status = b"HTTP/1.1 502 No\r\nContent-Length: 0\r\nProxy-Status: "
     cases = {
+        status + b"cdn; error=connection_refused, own; error=http_request_denied\r\n\r\n": Fault.PROXY,
+        status + b"own; error=dns_timeout\r\n\r\n": Fault.DNS_TEMPORARY,
+        status + b"cdn; error=connection_refused, own; received-status=502\r\n\r\n": 502,
+        status + b"own; error=of_the_future\r\n\r\n": 502,
         b"HTTP/1.1 407 No\r\nContent-Length: 0\r\n\r\n": Fault.PROXY,
         denied + b"Via: 1.1 own (squid)\r\nContent-Length: 0\r\n\r\n": Fault.PROXY,
         denied + b"Via: 1.1 sites (squid), 1.1 own (squid)\r\nContent-Length: 0\r\n\r\n": 403,

@@ -23,7 +23,7 @@ from gossamer.testing.clock import ManualClock
 from kit.choosing import some_of
 from kit.recording_sink import RecordingSink
 
-ANSWERED, BLOCKED, FAILED, STALLED, SILENT = ProxyOutcome
+ANSWERED, BLOCKED, FAILED, STALLED, SILENT, DOUBTED = ProxyOutcome
 
 
 class CountingState(MemorySharedState):
@@ -386,3 +386,34 @@ async def test_dead_and_banned_proxies_get_less_than_a_hundredth_of_the_attempts
     assert 0 < sum(attempts[host] for host in banned) < total / 100
     well = [attempts[f"p{n}"] for n in range(10) if f"p{n}" not in dead | banned]
     assert min(well) > total / 20 if order is not RotationOrder.STICKY else min(well) > 0
+
+
+async def test_a_proxy_whose_answers_are_errors_where_those_of_others_are_not_rests(clock):
+    shared = MemorySharedState(clock)
+    broken, well = proxies(2)
+    pool = ProxyPool([broken, well], shared, clock)
+    for page in range(3):
+        url = f"http://shop/{page}"
+        assert pool.doubt_error(Route(proxy=broken), "shop", url, is_signed=False)
+        advice = await pool.learn_from(report(broken, clock, Fault.PROXY_ANSWER))
+        assert advice is not None
+        assert advice.detail.startswith("again through another proxy")
+        pool.note_answer(well, "shop", url)
+    assert wait_s_of(await health_of(shared, broken), "shop", clock.now()) == 30.0
+    assert not pool.doubt_error(Route(proxy=well), "shop", "http://shop/9", is_signed=False), "none is left"
+    assert (
+        await pool.learn_from(report(broken, clock, Fault.PROXY_ANSWER, attempt=MOST_FREE_TRIES + 1)) is None
+    )
+
+
+async def test_an_error_does_not_end_the_trial_of_a_proxy(clock):
+    shared = MemorySharedState(clock)
+    (one,) = proxies(1)
+    pool = ProxyPool([one], shared, clock)
+    await record(pool, one, FAILED, clock, host="shop")
+    clock.advance(60.0)
+    assert await pool.choose_proxy("shop") == one
+    error = report(one, clock)
+    await pool.learn_from(replace(error, fetched=replace(error.fetched, status=503)))
+    assert (await health_of(shared, one)).whole.ended_at == 0.0
+    assert await pool.choose_proxy("shop") == one, "the next request tries it out"

@@ -17,7 +17,7 @@ KINDS = {
         Fault.IGNORED,
     },
     FaultKind.THROTTLED: {Fault.THROTTLED},
-    FaultKind.MACHINE: {Fault.LOCAL, Fault.PROXY, Fault.BROWSER, Fault.SERVICE},
+    FaultKind.MACHINE: {Fault.LOCAL, Fault.PROXY, Fault.PROXY_ANSWER, Fault.BROWSER, Fault.SERVICE},
     FaultKind.UNANSWERED: {
         Fault.DNS_TEMPORARY, Fault.CONNECT, Fault.TIMEOUT_CONNECT, Fault.TIMEOUT_HEADERS,
         Fault.ROBOTS_UNREACHABLE,
@@ -49,7 +49,7 @@ SIGNALS = {
         Fault.INTERNAL,
     },
     HostSignalKind.UNUSED: {
-        Fault.LOCAL, Fault.PROXY, Fault.BROWSER, Fault.PAGE_CRASH,
+        Fault.LOCAL, Fault.PROXY, Fault.PROXY_ANSWER, Fault.BROWSER, Fault.PAGE_CRASH,
         Fault.SERVICE, Fault.SERVICE_FAILED, Fault.BUDGET, Fault.TRAP, Fault.UNWANTED,
         Fault.IGNORED, Fault.HOOK,
         Fault.GUARD, Fault.BAD_URL, Fault.NOT_ARCHIVED, Fault.ROBOTS, Fault.ROBOTS_UNREACHABLE,

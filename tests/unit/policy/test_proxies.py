@@ -29,7 +29,7 @@ from gossamer.policy.proxies import (
 )
 
 RULES = QuarantineRules()
-ANSWERED, BLOCKED, FAILED, STALLED, SILENT = ProxyOutcome
+ANSWERED, BLOCKED, FAILED, STALLED, SILENT, DOUBTED = ProxyOutcome
 PROXY = Proxy(scheme="http", host="proxy.example", port=8080)
 
 
@@ -128,7 +128,7 @@ def test_silence_is_the_hosts_or_the_proxys_by_whom_it_met():
     assert judge_silence(["a", "a", "a"]) is STALLED
     assert judge_silence(["a", "b", "a"]) is FAILED
     assert not changes_quarantine(UNKNOWN, "a", SILENT)
-    assert after(UNKNOWN, SILENT, 0.0) == UNKNOWN
+    assert after(UNKNOWN, SILENT, 0.0) == after(UNKNOWN, DOUBTED, 0.0) == UNKNOWN
     assert wait_s_of(after(UNKNOWN, STALLED, 0.0), "a", 0.0) == 30.0
     assert wait_s_of(after(UNKNOWN, STALLED, 0.0), "b", 0.0) == 0.0
 
@@ -153,11 +153,13 @@ def report(reason="", *, status=0, block=None, proxy=PROXY):
     ("seen", "outcome"),
     [
         (report(status=200), ANSWERED),
-        (report(Fault.SERVER, status=500), ANSWERED),
+        (report(Fault.CLIENT, status=400), ANSWERED),
+        (report(Fault.SERVER, status=500), None),
         (report(Fault.BLOCKED, status=403), BLOCKED),
         (report(status=200, block=Block(kind=BlockKind.CAPTCHA)), BLOCKED),
         (report(Fault.PROXY), FAILED),
         (report(Fault.TIMEOUT_HEADERS), SILENT),
+        (report(Fault.PROXY_ANSWER), DOUBTED),
         (report(Fault.CONNECT), SILENT),
         (report(Fault.LOCAL), None),
         (report(Fault.ROBOTS), None),

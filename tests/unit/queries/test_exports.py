@@ -198,7 +198,9 @@ def test_urls_that_name_no_file_of_a_bucket(url):
         split_url(url)
 
 
-@pytest.mark.parametrize("url", ["s3://b/{job} {n}.csv", "s3://b/{job}/", "s3://{spider}", "s3://b/{{x}}.csv"])
+@pytest.mark.parametrize(
+    "url", ["s3://b/{job} {n}.csv", "s3://b/{job}/", "s3://{spider}", "s3://b/{{x}}.csv"]
+)
 def test_placeholders_do_not_excuse_a_url_that_names_no_file(url):
     with pytest.raises(UsageError, match="write it as s3://BUCKET/FOLDER/NAME"):
         check_url(url)

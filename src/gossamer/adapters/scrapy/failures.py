@@ -43,6 +43,7 @@ _EXCEPTIONS: dict[str, type[Exception]] = {
     Fault.HOST_DOWN: _FAILED,
     Fault.HOST_LOST: _FAILED,
     Fault.PROXY: _FAILED,
+    Fault.PROXY_ANSWER: _FAILED,
     Fault.TIMEOUT_CONNECT: _NO_CONNECTION,
     Fault.TIMEOUT_HEADERS: _TIMEOUT,
     Fault.TIMEOUT_BODY: _TIMEOUT,

@@ -102,7 +102,8 @@ class HttpFetcher:
             except FetchError as error:
                 if file is not None:
                     file.check_disk()
-                raise FetchError(error.fault, f"{origin.host}: {error.detail}") from error
+                detail = f"{origin.host}: {error.detail}"
+                raise FetchError(error.fault, detail, status=error.status) from error
             result = await self._results.read_result(
                 *(request, answer, address, (started_at, start)),
                 session=session,

@@ -101,7 +101,8 @@ class ProxyJudge:
         if failed is None or failed not in ("", url):
             return FetchError(Fault.PROXY, error.detail)
         self._failed[proxy] = url
-        return FetchError(error.host_fault, f"{error.detail}, which may be the host's doing")
+        detail = f"{error.detail}, which may be the host's doing"
+        return FetchError(error.host_fault, detail, status=error.status)
 
 
 def _as_unclear(error: FetchError, place: ProxiedPlace) -> FetchError:

@@ -28,8 +28,8 @@ class UnclearProxyError(FetchError):
     Then ``host_fault`` is the host's.
     """
 
-    def __init__(self, proxy: Proxy, words: str, host_fault: Fault) -> None:
-        super().__init__(Fault.PROXY, f"proxy {proxy.name} {words}")
+    def __init__(self, proxy: Proxy, words: str, host_fault: Fault, status: int = 0) -> None:
+        super().__init__(Fault.PROXY, f"proxy {proxy.name} {words}", status=status)
         self.host_fault = host_fault
 
 
@@ -121,9 +121,9 @@ class TunnelProtocol(asyncio.Protocol):
         self._tell_news()
 
 
-def proxy_error(proxy: Proxy, words: str, fault: Fault = Fault.PROXY) -> FetchError:
+def proxy_error(proxy: Proxy, words: str, fault: Fault = Fault.PROXY, status: int = 0) -> FetchError:
     """The error that tells what a proxy does."""
-    return FetchError(fault, f"proxy {proxy.name} {words}")
+    return FetchError(fault, f"proxy {proxy.name} {words}", status=status)
 
 
 def proxy_authorization(proxy: Proxy) -> str:
@@ -156,7 +156,7 @@ def refusal_of(proxy: Proxy, status: int, headers: Headers) -> FetchError:
         return authentication_error(proxy, status)
     fault = own_fault(status, headers)
     if fault is None and status == 503:
-        return UnclearProxyError(proxy, "makes no connection to the host (503)", Fault.CONNECT)
+        return UnclearProxyError(proxy, "makes no connection to the host (503)", Fault.CONNECT, status)
     if fault is None and status in (502, 504):
         fault = Fault.CONNECT
     return fault_error(proxy, fault or Fault.PROXY, status)
@@ -176,7 +176,7 @@ def fault_error(proxy: Proxy, fault: Fault, status: int) -> FetchError:
         Fault.TIMEOUT_HEADERS: "says that the host does not answer in time",
         Fault.PROTOCOL: "cannot read the host's answer",
     }.get(fault, "cannot reach the host")
-    return proxy_error(proxy, f"{words} ({status})", fault)
+    return proxy_error(proxy, f"{words} ({status})", fault, status)
 
 
 _SQUIDS_FAULTS = {
@@ -195,6 +195,29 @@ _SQUIDS_FAULTS = {
 """What Squid says in ``X-Squid-Error`` on its own pages."""
 
 
+_QUOTED = lazy_pattern(r'"(?:[^"\\]|\\.)*"')
+_ERROR = lazy_pattern(r";\s*error=([a-z_]+)")
+_STATUS_FAULTS = {
+    Fault.PROXY: "proxy_internal_error proxy_configuration_error proxy_loop_detected http_request_denied "
+    "destination_ip_prohibited connection_limit_reached",
+    Fault.DNS: "dns_error",
+    Fault.DNS_TEMPORARY: "dns_timeout",
+    Fault.CONNECT: "destination_not_found destination_unavailable destination_ip_unroutable "
+    "connection_refused connection_terminated connection_write_timeout tls_protocol_error "
+    "tls_certificate_error tls_alert_received",
+    Fault.TIMEOUT_CONNECT: "connection_timeout",
+    Fault.TIMEOUT_HEADERS: "connection_read_timeout http_response_timeout",
+}
+"""The faults of the error types in ``Proxy-Status`` (RFC 9209, 2.3); of others nothing follows."""
+
+
+def _read_proxy_status(value: str) -> Fault | None:
+    """The fault that the last proxy of ``Proxy-Status`` names: the one that answers us (RFC 9209, 2)."""
+    found = _ERROR.search(_QUOTED.sub("", value).rpartition(",")[2])
+    types = _STATUS_FAULTS.items() if found else ()
+    return next((fault for fault, names in types if found and found[1] in names.split()), None)
+
+
 def own_fault(status: int, headers: Headers) -> Fault | None:
     """Of which fault a proxy speaks in a page of its own; ``None``: this page is not the proxy's, or unclear.
 
@@ -203,6 +226,8 @@ def own_fault(status: int, headers: Headers) -> Fault | None:
     values = dict(headers)
     if values.get("via", "").count(",") > 0:
         return None
+    if said := values.get("proxy-status", ""):
+        return _read_proxy_status(said)
     if error := values.get("x-squid-error", ""):
         return _SQUIDS_FAULTS.get(error.partition(" ")[0])
     if values.get("server", "").startswith("tinyproxy/"):

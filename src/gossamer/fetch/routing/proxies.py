@@ -18,7 +18,8 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from gossamer.core.errors import MissingServiceError, OperatorError
-from gossamer.core.routes import Advice, Detour, Proxy, RouteReport
+from gossamer.core.routes import Advice, Detour, Proxy, Route, RouteReport
+from gossamer.core.rungs import kind_of
 from gossamer.fetch.routing.proxy_alarm import ProxyAlarm
 from gossamer.fetch.routing.proxy_health import SharedProxyHealth
 from gossamer.policy.proxies import (
@@ -36,7 +37,9 @@ from gossamer.policy.proxies import (
     outcome_of,
     pardon_host,
     release_canary,
+    wait_s_of,
 )
+from gossamer.policy.proxy_answers import MOST_OTHERS, ErrorJudge
 from gossamer.policy.proxy_rotation import ProxyRotation, RotationOrder, choose_candidate
 from gossamer.policy.urls import registrable_domain
 from gossamer.ports.clock import Clock
@@ -98,6 +101,7 @@ class ProxyPool:
         self._alarm = ProxyAlarm(shared, clock, sink, is_alone=is_alone)
         self._uses: Counter[str] = Counter()
         self._silences: dict[str, list[str]] = {}  # hosts that did not answer since a proxy's last answer
+        self._errors = ErrorJudge()
         self._suspects: OrderedDict[str, set[str]] = OrderedDict()  # proxies that failed at a host in a row
         self._claimant, self._claims = uuid.uuid4().hex[:12], itertools.count()
         self._canaries: dict[tuple[str, str], _Canary] = {}  # of this worker, by proxy and host
@@ -115,6 +119,7 @@ class ProxyPool:
         for kept in (self._uses, self._silences):
             for name in kept.keys() - self._by_name.keys():
                 del kept[name]
+        self._errors.keep_proxies(self._by_name)
         self._health.watch_proxies(proxy.name for proxy in self.proxies)
 
     def find_proxy(self, name: str) -> Proxy | None:
@@ -217,9 +222,11 @@ class ProxyPool:
         await self.record_outcome(
             proxy, report.host, outcome, started_at=row.at, latency_s=latency_s, most_s=most_s
         )
-        if outcome is not ProxyOutcome.FAILED or row.attempt > MOST_FREE_TRIES:
+        is_free = outcome in (ProxyOutcome.FAILED, ProxyOutcome.DOUBTED) and row.attempt <= MOST_FREE_TRIES
+        if not is_free:
             return None
-        return Advice(due_at=self._clock.now(), detail=f"again, since the proxy {proxy.name} failed")
+        why = "again, since" if outcome is ProxyOutcome.FAILED else "again through another proxy, since"
+        return Advice(due_at=self._clock.now(), detail=f"{why} the proxy {proxy.name} failed")
 
     async def record_outcome(
         self,
@@ -268,10 +275,12 @@ class ProxyPool:
 
     def _judge(self, name: str, host: str, outcome: ProxyOutcome, *, is_canary: bool) -> ProxyOutcome:
         """What an outcome means, in the light of those before it: is it the proxy's, or the host's?"""
+        if outcome in (ProxyOutcome.SILENT, ProxyOutcome.DOUBTED) and is_canary:
+            is_whole = is_on_trial(self._health.find_health(name), "")
+            return ProxyOutcome.FAILED if is_whole else ProxyOutcome.STALLED
+        if outcome is ProxyOutcome.DOUBTED:
+            return self._errors.judge_proxy(name)
         if outcome is ProxyOutcome.SILENT:
-            if is_canary:
-                is_whole = is_on_trial(self._health.find_health(name), "")
-                return ProxyOutcome.FAILED if is_whole else ProxyOutcome.STALLED
             hosts = self._silences.setdefault(name, [])
             hosts.append(host)
             judged = judge_silence(hosts)
@@ -288,6 +297,30 @@ class ProxyPool:
         if len(self._suspects) > MAX_SUSPECTS:
             self._suspects.popitem(last=False)
         return ProxyOutcome.STALLED if is_hosts and not is_canary else outcome
+
+    # ------------------------------------------------------------------ whose an error is
+
+    def note_answer(self, proxy: Proxy, host: str, url: str) -> None:
+        """A host has answered through a proxy, and it is no error."""
+        if proxy.name in self._by_name:
+            self._errors.note_answer(proxy.name, host, url)
+
+    def doubt_error(self, route: Route, host: str, url: str, *, is_signed: bool) -> bool:
+        """Whether the error that a host has answered by a route may be its proxy's own: another is asked."""
+        if route.proxy is None or route.proxy.name not in self._by_name:  # a spider's own
+            return False
+        others = self._count_others(route.proxy, kind_of(route.rung), host)
+        return self._errors.doubt_error(route.proxy.name, host, url, others=others, is_signed=is_signed)
+
+    def _count_others(self, proxy: Proxy, kind: str, host: str) -> int:
+        """How many other proxies may be asked now, as far as it matters."""
+        now = self._clock.now()
+        usable = (
+            other
+            for other in self._find_rotation(kind).proxies
+            if other.name != proxy.name and not wait_s_of(self._health.find_health(other.name), host, now)
+        )
+        return sum(1 for _ in itertools.islice(usable, MOST_OTHERS))
 
     async def release_proxy(self, proxy: Proxy, host: str, started_at: float | None = None) -> None:
         """A request says nothing of its proxy; another one may try it out. Raises ``StorageError``.

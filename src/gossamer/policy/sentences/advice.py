@@ -55,6 +55,7 @@ ADVICE: Mapping[Fault, str] = check_advice(
         ),
         Fault.LOGGED_OUT: "See whether the log-in still works: the account may be locked.",
         Fault.PROXY: "See `gossamer proxies`: take what is dead out of the list.",
+        Fault.PROXY_ANSWER: "See `gossamer proxies test URL`: it says whose answers differ.",
         Fault.BROWSER: "If it comes again, give the worker more memory or fewer tabs (browser.pages).",
         Fault.PAGE_CRASH: "Raise browser.max_memory_mb, or fetch these pages without a browser.",
         Fault.SERVICE: "See the gateway's own status page; it is tried again by itself.",

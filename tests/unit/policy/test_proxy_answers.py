@@ -1,0 +1,99 @@
+"""Whose an error is that came through a proxy."""
+
+import itertools
+
+import pytest
+
+from gossamer.policy.proxies import ProxyOutcome
+from gossamer.policy.proxy_answers import MOST_IN_A_ROW, ErrorJudge, is_error, is_signed
+
+HOST, URL = "a.example", "http://a.example/page"
+PAGES = itertools.count()
+
+
+@pytest.fixture
+def judge():
+    return ErrorJudge()
+
+
+def errors(judge, proxy, times, others=1, **more):
+    """So many errors, each of another page: which of them are doubted."""
+    return [
+        judge.doubt_error(proxy, HOST, f"{URL}/{next(PAGES)}", others=others, **more) for _ in range(times)
+    ]
+
+
+def test_a_page_is_tried_through_others_before_its_host_is_blamed(judge):
+    assert [judge.doubt_error(name, HOST, URL, others=9) for name in "abc"] == [True, True, False]
+    assert not judge.doubt_error("d", HOST, URL, others=9), "it stays the host's"
+
+
+def test_through_the_same_proxy_again_it_is_the_hosts(judge):
+    assert [judge.doubt_error("a", HOST, URL, others=9) for _ in range(2)] == [True, False]
+
+
+@pytest.mark.parametrize(("others", "doubted"), [(0, [False, False]), (1, [True, False])])
+def test_no_more_are_asked_than_there_are(judge, others, doubted):
+    assert [judge.doubt_error(name, HOST, URL, others=others) for name in "ab"] == doubted
+
+
+def test_a_host_that_answers_nothing_but_errors_is_believed_until_it_answers(judge):
+    assert errors(judge, "a", MOST_IN_A_ROW + 2) == [True] * MOST_IN_A_ROW + [False] * 2
+    judge.note_answer("b", HOST, URL)
+    assert judge.doubt_error("a", HOST, URL, others=1)
+
+
+def test_a_proxy_that_never_gave_anything_but_errors_rests(judge):
+    errors(judge, "a", 2)
+    assert judge.judge_proxy("a") is ProxyOutcome.DOUBTED
+    errors(judge, "a", 1)
+    assert judge.judge_proxy("a") is ProxyOutcome.STALLED, "at the host where it was seen"
+
+
+def test_errors_at_several_hosts_are_the_proxys_altogether(judge):
+    for host in ("a.example", "b.example", "c.example"):
+        judge.doubt_error("a", host, f"http://{host}/", others=1)
+    assert judge.judge_proxy("a") is ProxyOutcome.FAILED
+
+
+def test_a_proxy_that_worked_rests_only_where_others_are_answered(judge):
+    """A bug it would catch: the proxies of a site that is out of order rest, one after the other."""
+    judge.note_answer("a", HOST, URL)
+    errors(judge, "a", 4)
+    assert judge.judge_proxy("a") is ProxyOutcome.DOUBTED, "it may be the host"
+    judge.note_answer("b", HOST, URL)
+    assert judge.judge_proxy("a") is ProxyOutcome.STALLED
+
+
+def test_another_answer_of_a_proxy_clears_it(judge):
+    errors(judge, "a", 2)
+    judge.note_answer("a", HOST, URL)
+    errors(judge, "a", 2)
+    assert judge.judge_proxy("a") is ProxyOutcome.DOUBTED
+
+
+def test_an_error_that_a_provider_signs_is_doubted_whatever_the_host_answered(judge):
+    judge.note_answer("a", HOST, URL)
+    errors(judge, "b", MOST_IN_A_ROW)
+    assert errors(judge, "a", 3, is_signed=True) == [True] * 3
+    assert judge.judge_proxy("a") is ProxyOutcome.STALLED
+
+
+def test_what_is_not_listed_any_more_is_forgotten(judge):
+    errors(judge, "a", 2)
+    judge.keep_proxies(["b"])
+    errors(judge, "a", 1)
+    assert judge.judge_proxy("a") is ProxyOutcome.DOUBTED
+
+
+@pytest.mark.parametrize(
+    ("status", "fields", "expected"),
+    [
+        (200, ["x-brd-error"], (False, False)),
+        (403, ["server"], (False, False)),
+        (403, ["server", "x-brd-error"], (True, True)),
+        (503, ["server"], (True, False)),
+    ],
+)
+def test_errors_that_may_be_a_proxys(status, fields, expected):
+    assert (is_error(status, fields), is_signed(status, fields)) == expected
