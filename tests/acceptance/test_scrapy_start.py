@@ -46,3 +46,33 @@ def test_items_of_the_start_are_stored_whatever_becomes_of_its_requests(tmp_path
             items = [json.loads(line) for line in out.read_text().splitlines()]
             assert items == [{"a": 1}, {"a": 1}, {"b": [2]}], (asks, fresh, done.stderr)
             assert "Traceback" not in done.stderr
+
+
+CLOSING = """
+import scrapy
+from scrapy.exceptions import CloseSpider
+
+
+class Closing(scrapy.Spider):
+    name = "closing"
+    custom_settings = {"ROBOTSTXT_OBEY": False, "RETRY_ENABLED": False}
+
+    async def start(self):
+        if self.first == "yes":
+            yield {"a": 1}
+        raise CloseSpider("no_key")
+
+    def closed(self, reason):
+        print("closed by", reason)
+"""
+
+
+def test_a_start_that_closes_the_crawl_ends_it_with_its_reason(tmp_path: Path) -> None:
+    (tmp_path / "spider.py").write_text(CLOSING)
+    for first, items in (("no", 0), ("yes", 1)):
+        done = run("crawl", "spider.py", "-a", f"first={first}", "--json", cwd=tmp_path)
+        said, _, result = done.stdout.partition("\n")
+        assert said == "closed by no_key", done.stderr
+        found = json.loads(result)
+        assert (found["finish_reason"], found["items"]) == ("stopped: no_key", items)
+        assert "Traceback" not in done.stderr

@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 from uuid import uuid4
 
 from scrapy import Spider as ScrapySpider
+from scrapy.exceptions import CloseSpider
 from scrapy.settings import Settings
 
 from gossamer.adapters.scrapy.binding import find_binding
@@ -127,14 +128,17 @@ class AdaptedSpider(Spider):
         if self._runner.middlewares is not None:
             first = self._runner.middlewares.process_first(first)
         outputs = self._runner.map_outputs(_START)
-        async for output in first:
-            if (made := outputs.to_ours(output)) is not None:
-                yield made
+        try:
+            async for output in first:
+                if (made := outputs.to_ours(output)) is not None:
+                    yield made
+        except CloseSpider as error:
+            self.crawler.adapted_engine.close_spider(reason=error.reason or "cancelled")
 
     async def on_idle(self) -> AsyncIterator[Request]:
         """What code has asked the engine for by now, or asks for when it is told that nothing is left."""
         engine = self.crawler.adapted_engine
-        self._is_idle = True
+        self._is_idle = not engine.close_reason
         requests = engine.take_requests()
         while not requests and not engine.close_reason and engine.tell_idle():
             requests = engine.take_requests()
@@ -157,6 +161,8 @@ class AdaptedSpider(Spider):
             async for output in outputs_of(_begin_spider(self.adapted)):
                 count += 1
                 yield output
+        except CloseSpider:
+            raise
         except Exception:
             if not count:
                 raise
