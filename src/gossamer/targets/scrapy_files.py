@@ -1,12 +1,13 @@
 """Where Scrapy's spiders come in: what reads them is loaded when a file or a folder is for Scrapy.
 
 A file is for Scrapy when it imports it, or something that is named after it; a folder when it or one above
-has a ``scrapy.cfg``.
+has a ``scrapy.cfg``, or when the environment names the settings of a project.
 """
 
 from __future__ import annotations
 
 import importlib
+import os
 import re
 import sys
 from collections.abc import Callable, Mapping
@@ -50,7 +51,7 @@ def adapt_class(kind: Any, folder: Path) -> type[Spider] | None:
 
 def find_project_spiders(folder: Path) -> tuple[dict[str, type[Spider]], list[str]]:
     """The spiders of the Scrapy project around a folder by name, and what could not be imported."""
-    if _folder_of(folder) is None:
+    if _folder_of(folder) is None and not os.environ.get("SCRAPY_SETTINGS_MODULE"):
         return {}, []
     found: tuple[dict[str, type[Spider]], list[str]] = _load_room().open_project(folder).find_spiders()
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import configparser
+import os
 import pkgutil
 import sys
 from collections.abc import Callable, Mapping
@@ -19,11 +20,18 @@ from scrapy.utils.spider import iter_spider_classes
 from gossamer.adapters.scrapy.aliases import install_aliases
 from gossamer.adapters.scrapy.reactor import install_reactor_finder
 from gossamer.adapters.scrapy.removed import open_settings
-from gossamer.adapters.scrapy.scripts import ScriptedCrawl, find_crawl, find_crawls, hold_crawls
+from gossamer.adapters.scrapy.scripts import (
+    SETTINGS_VARIABLE,
+    ScriptedCrawl,
+    find_crawl,
+    find_crawls,
+    hold_crawls,
+)
 from gossamer.adapters.scrapy.spider import AdaptedSpider, adapt_spider, with_options
 from gossamer.core.errors import UsageError
 
 PROJECT_FILE = "scrapy.cfg"
+PROJECT_VARIABLE = "SCRAPY_PROJECT"
 
 
 class ScrapyProject:
@@ -35,17 +43,15 @@ class ScrapyProject:
         self.folder = folder
         self.settings = Settings()
         open_settings(self.settings)
-        if folder is None:
-            return
-        if str(folder) not in sys.path:
+        if folder is not None and str(folder) not in sys.path:
             sys.path.insert(0, str(folder))
-        module = _settings_module(folder / PROJECT_FILE)
+        module, named_by = _find_settings(folder)
         if module:
             try:
                 self.settings.setmodule(module, priority="project")
             except (Exception, SystemExit) as error:
                 raise UsageError(
-                    f"the settings {module!r} of {folder / PROJECT_FILE} cannot be imported: "
+                    f"the settings {module!r} of {named_by} cannot be imported: "
                     f"{type(error).__name__}: {error}"
                 ) from error
 
@@ -141,10 +147,27 @@ def _import_all(name: str) -> tuple[list[ModuleType], list[str]]:
     return found, broken
 
 
-def _settings_module(file: Path) -> str:
+def _find_settings(folder: Path | None) -> tuple[str, str]:
+    """The settings module of a project, and what names it; the environment goes first, as in Scrapy.
+
+    Raises ``UsageError`` where ``SCRAPY_PROJECT`` names a project that is not there: Scrapy would silently
+    crawl without any settings.
+    """
+    if module := os.environ.get(SETTINGS_VARIABLE):
+        return module, SETTINGS_VARIABLE
+    if folder is None:
+        return "", ""
+    file = folder / PROJECT_FILE
     config = configparser.ConfigParser()
     try:
         config.read(file, encoding="utf-8")
-        return config.get("settings", "default", fallback="")
+        known = dict(config.items("settings")) if config.has_section("settings") else {}
     except configparser.Error as error:
         raise UsageError(f"{file} cannot be read: {error}") from None
+    project = os.environ.get(PROJECT_VARIABLE, "")
+    if project and project.lower() not in known:
+        raise UsageError(
+            f"{PROJECT_VARIABLE} names the project {project!r}, which {file} does not have; it has "
+            f"{', '.join(known) or 'none'}: change the variable, or unset it"
+        )
+    return known.get(project.lower() or "default", ""), str(file)

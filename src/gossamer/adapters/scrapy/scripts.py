@@ -6,6 +6,7 @@ is imported like any other. What it gives to ``CrawlerProcess`` (settings, argum
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -27,6 +28,8 @@ class ScriptedCrawl(NamedTuple):
     arguments: Mapping[str, Any]
 
 
+SETTINGS_VARIABLE = "SCRAPY_SETTINGS_MODULE"
+"""The environment variable that names the settings of a project."""
 _NAME = "__scripted_crawls__"
 """Where a module holds them, so that they go with it."""
 
@@ -45,7 +48,8 @@ def find_crawl(spider_class: type[Spider]) -> ScriptedCrawl | None:
 
 @contextmanager
 def hold_crawls() -> Iterator[None]:
-    """Let nothing be started by Scrapy meanwhile."""
+    """Let nothing be started by Scrapy meanwhile, and no file name the settings of the next one's project."""
+    named = os.environ.get(SETTINGS_VARIABLE)
     held: tuple[tuple[Any, str, Any], ...] = (
         (crawler.CrawlerRunner, "crawl", _note_runner),
         (crawler.AsyncCrawlerRunner, "crawl", _note_runner),
@@ -64,6 +68,8 @@ def hold_crawls() -> Iterator[None]:
     finally:
         for place, name, value in former:
             setattr(place, name, value)
+        if named is None:  # `get_project_settings()` sets it
+            os.environ.pop(SETTINGS_VARIABLE, None)
 
 
 def _prepare_process(
