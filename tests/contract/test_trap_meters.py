@@ -11,6 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from gossamer.core.errors import StorageError
+from gossamer.core.requests import Entry, Request
 from gossamer.core.results import ItemRecord, PageReading
 from gossamer.engine import trap_counts, trap_meter
 from gossamer.engine.trap_counts import TrapCountStore, read_counts
@@ -52,10 +53,20 @@ def open_workers(request: pytest.FixtureRequest, tmp_path: Any) -> Callable[[], 
     return opened
 
 
-def visit(meter: TrapMeter, url: str, body: bytes = b"same", items: tuple[ItemRecord, ...] = ()) -> None:
-    meter.observe_page(
-        ReadPage(url, body, len(body), items, read_text=lambda: PageReading("", body.decode()))
-    )
+def visit(
+    meter: TrapMeter,
+    url: str,
+    body: bytes = b"same",
+    items: tuple[ItemRecord, ...] = (),
+    *,
+    via: str | None = None,
+    leads_to: str | None = None,
+) -> None:
+    """A page that was found on one of its own pattern, and leads to another such page; or as it is said."""
+    children = [] if leads_to == "" else [Request(leads_to or url)]
+    entries = [Entry(request=child, fingerprint=0, host="") for child in children]
+    page = ReadPage(url, body, len(body), url if via is None else via, items, entries)
+    meter.observe_page(page._replace(read_text=lambda: PageReading("", body.decode())))
 
 
 async def test_workers_spend_one_budget_and_all_hear_that_it_is_spent(open_workers: Any) -> None:
@@ -148,6 +159,69 @@ async def test_the_count_is_kept_over_restarts(open_workers: Any) -> None:
         assert (known[PATTERN].pages, known[PATTERN].copies, known[PATTERN].refused) == (64, copies, 1)
         assert known[PATTERN].size_bytes == 64 * 4
         assert await read_counts(workers.states[0], "job-2") == {}
+
+
+async def test_a_closed_group_opens_again_for_all_workers_when_a_probe_is_worth_it(open_workers: Any) -> None:
+    async with open_workers() as workers:
+        one, other = workers.start(0), workers.start(1)
+        for number in range(60):
+            visit(one, f"http://h.test/a/{number}", via="http://h.test/a/0", leads_to="http://h.test/a/x1")
+        for number in range(3):
+            visit(other, f"http://h.test/a/9{number}", via=VIA)
+        for meter in (one, other):
+            workers.clock.advance(1)
+            await meter.save_if_due()
+            assert meter.refuse_url("http://h.test/a/1", VIA) is not None
+        urls = [f"http://h.test/a/{number}" for number in range(100, 200)]
+        probes = [url for url in urls if other.refuse_url(url, VIA) is None]
+        assert probes == ["http://h.test/a/114", "http://h.test/a/163"]
+        assert other.refuse_url(probes[0], VIA) is None, "it is fetched"
+        visit(other, probes[0], via=VIA)
+        assert other.refuse_url("http://h.test/a/5", VIA) is not None
+        item = ItemRecord(type="item", key="1", data=b"{}", hash=0)
+        visit(other, probes[0], b"new", (item,), via=VIA)
+        assert other.refuse_url("http://h.test/a/5", VIA) is None
+        for meter in (other, one):
+            workers.clock.advance(1)
+            await meter.save_if_due()
+        assert one.refuse_url("http://h.test/a/5", VIA) is None
+        later = workers.start()
+        await later.load()
+        assert not later.has_traps
+        for number in range(200, 260):
+            visit(one, f"http://h.test/a/{number}", via="http://h.test/a/0", leads_to="http://h.test/a/x1")
+        for meter in (one, other):
+            workers.clock.advance(1)
+            await meter.save_if_due()
+        assert other.refuse_url("http://h.test/a/5", VIA) is not None, "it can be closed again"
+
+
+async def test_a_finite_set_and_pages_without_links_never_close_a_group() -> None:
+    meter = Workers((MemorySharedState(ManualClock()),), ManualClock()).start()
+    for number in range(1_000):
+        visit(meter, f"http://h.test/a/{number}", via=VIA, leads_to=f"http://h.test/a/1{number}")
+        visit(meter, f"http://h.test/b/{number}", leads_to="")
+    assert not meter.has_traps
+
+
+async def test_what_pages_lead_to_counts_for_them() -> None:
+    """Lists without a word of their own, each of which leads to one more list and to one good page."""
+    meter = Workers((MemorySharedState(ManualClock()),), ManualClock()).start()
+    for number in range(1_000):
+        at = f"http://h.test/a/list/{number}"
+        visit(meter, at, leads_to=f"http://h.test/a/list/{number + 1}")
+        item = ItemRecord(type="item", key=str(number), data=b"{}", hash=0)
+        visit(meter, f"http://h.test/a/item/{number}", b"", (item,), via=at, leads_to="")
+    assert not meter.has_traps
+
+
+async def test_the_hosts_that_a_person_names_are_never_mirrors() -> None:
+    meter = Workers((MemorySharedState(ManualClock()),), ManualClock()).start()
+    for page in range(200):
+        for port in range(80, 100):
+            url = f"http://h.test:{port}/"
+            visit(meter, f"{url}{page or ''}", b"page %d" % page, via=url if page else "", leads_to="")
+    assert [port for port in range(80, 100) if meter.refuse_url(f"http://h.test:{port}/x", VIA)] == []
 
 
 async def test_a_set_of_parameters_that_many_workers_meet_is_one(open_workers: Any) -> None:

@@ -29,10 +29,20 @@ _SKU = re.compile(rb'<article data-sku="([^"]*)"')
 class TrapCrawl:
     """One job of some workers, each with its own meter and memory, on counts that they share.
 
-    ``slots`` are each worker's requests in flight; all workers together fetch ``pace`` pages a second.
+    ``slots`` are each worker's requests in flight; all workers together fetch ``pace`` pages a second. The
+    hosts of ``linked`` are only linked from the home page of the first host; the others are named.
     """
 
-    def __init__(self, sites: dict[str, App], budget: int, *, workers: int, slots: int, pace: float) -> None:
+    def __init__(
+        self,
+        sites: dict[str, App],
+        budget: int,
+        *,
+        workers: int = 1,
+        slots: int = 8,
+        pace: float = 500,
+        linked: tuple[str, ...] = (),
+    ) -> None:
         self.sites = sites
         self.visited: dict[str, list[str]] = {host: [] for host in sites}
         self.clock = ManualClock()
@@ -46,7 +56,10 @@ class TrapCrawl:
         self._slots = slots
         self._round_s = workers * slots / pace
         # Hosts take turns, as in a frontier.
-        self._queues = {host: deque([Request(f"http://{host}/")]) for host in sites}
+        first = f"http://{next(iter(sites))}/"
+        self._queues = {
+            host: deque([Request(f"http://{host}/", via=first if host in linked else "")]) for host in sites
+        }
         self._known = {request.url for queue in self._queues.values() for request in queue}
 
     async def run(self, most: int) -> dict[str, int]:
@@ -90,5 +103,6 @@ class TrapCrawl:
         if answer.status == 200:
             read_text = partial(read_html, parse_html(answer.body, request.url))
             size = len(answer.body)
-            meter.observe_page(ReadPage(request.url, answer.body, size, items, entries, read_text))
+            page = ReadPage(request.url, answer.body, size, request.via, items, entries, read_text)
+            meter.observe_page(page)
         self._queues[host].extend(entry.request for entry in entries)

@@ -103,7 +103,7 @@ class Admission:
         entries: list[Entry] = []
         taken: set[int] = set()
         depth, via = parent.depth + 1, parent.url
-        meter = self.meter if self.meter is not None and self.meter.has_traps else None
+        meter = self._find_meter(parent)
         refused: dict[str, int] = {}
         if self.max_depth is not None and depth > self.max_depth:
             requests = _leave_out_pages(requests, dropped)
@@ -139,6 +139,12 @@ class Admission:
             _count_drops(dropped, reason, count)
         return tuple(entries)
 
+    def _find_meter(self, parent: Request) -> TrapMeter | None:
+        """The meter, if it may refuse links of a page. It hears which hosts a person has named."""
+        if self.meter is not None and not parent.via:
+            self.meter.note_seed(parent.url)
+        return self.meter if self.meter is not None and self.meter.has_traps else None
+
     def count_page(
         self,
         request: Request,
@@ -149,8 +155,8 @@ class Admission:
     ) -> None:
         """Learn from what a page gave which URLs are worth it."""
         if self.meter is not None and request.method == "GET":
-            page = ReadPage(request.url, fetched.body, fetched.wire_bytes, items, entries, read_text)
-            self.meter.observe_page(page)
+            body, size = fetched.body, fetched.wire_bytes
+            self.meter.observe_page(ReadPage(request.url, body, size, request.via, items, entries, read_text))
 
     def remember_entries(self, entries: Iterable[Entry]) -> None:
         """These entries are in the frontier now, durably."""

@@ -29,7 +29,7 @@ async def admit_links(
     """
     requests = result.requests
     is_html = bool(requests) and "html" in result.content_type
-    if is_html and parts.admission.traps.is_copy(request.url, fetched.body):
+    if is_html and parts.admission.traps.is_copy(request.url, request.via, fetched.body):
         dropped[DropKind.LINK.key_of("trap_same_body")] = len(requests)
         return ()
     entries: tuple[Entry, ...] = ()

@@ -13,7 +13,7 @@ from zlib import crc32
 
 import msgspec
 
-from gossamer.policy.trap_budgets import TrapCounts, add_counts
+from gossamer.policy.trap_budgets import WITNESS_EVERY, TrapCounts, add_counts
 from gossamer.ports.shared_state import SharedState
 
 SPACE = "traps"
@@ -31,6 +31,26 @@ CLOSED = "closed"
 
 GroupCounts = dict[str, TrapCounts]
 """Counts by group."""
+
+
+class CountedGroup(msgspec.Struct, eq=False):
+    """A group of URLs as one worker knows it: by ``known`` less ``saved`` it is ahead of the others."""
+
+    name: str
+    known: TrapCounts
+    saved: TrapCounts
+
+    def has_news(self, least: int) -> bool:
+        """Whether so many of its pages are to be saved, or what others have to know of it."""
+        known, saved = self.known, self.saved
+        pages = known.pages - saved.pages + (known.foreign - saved.foreign) * WITNESS_EVERY
+        is_told = known.refused > saved.refused or known.probes > saved.probes or known.rule != saved.rule
+        return pages >= least or is_told or (known.foreign > 0 and known.seeds > saved.seeds)
+
+
+def state_of(counts: TrapCounts) -> tuple[int, str]:
+    """What all workers have to know of a group: how often it was opened again, and its rule."""
+    return counts.opened, counts.rule
 
 
 async def read_counts(shared: SharedState, job: str) -> GroupCounts:
@@ -98,7 +118,12 @@ def _add_to(more: GroupCounts, value: bytes | None) -> bytes:
 
 
 def _close_in(closed: GroupCounts, value: bytes | None) -> bytes:
-    return _encode({**_decode(value), **closed}, MAX_CLOSED)
+    known = _decode(value)
+    for group, counts in closed.items():
+        saved = known.get(group)
+        if saved is None or state_of(counts) >= state_of(saved):
+            known[group] = counts
+    return _encode(known, MAX_CLOSED)
 
 
 def _encode(known: GroupCounts, most: int) -> bytes:

@@ -11,31 +11,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
-from zlib import crc32
 
 import msgspec
 
 from gossamer.core.requests import Entry
 from gossamer.core.results import ItemRecord, PageReading, VisitResult
-from gossamer.engine.trap_counts import GroupCounts, TrapCountStore
-from gossamer.policy.content_memory import ContentMemory, witness_of
+from gossamer.engine.mirror_memory import MirrorMemory
+from gossamer.engine.trap_counts import CountedGroup, GroupCounts, TrapCountStore, state_of
+from gossamer.policy.content_memory import ContentMemory
 from gossamer.policy.trap_budgets import (
     COPIED_PAGE,
     ITEM_PAGE,
     MAX_EXAMPLE,
+    PATTERN_MERCY,
+    PROBED_RULES,
     UNKNOWN_PAGE,
-    WITNESS_EVERY,
     PageWorth,
     TrapBudgetRules,
     TrapCounts,
     add_counts,
     count_since,
-    find_closed,
-    find_rule,
-    is_far_date,
+    merge_rules,
 )
-from gossamer.policy.url_groups import domain_group_of, family_of, pattern_of, wider_groups_of
-from gossamer.policy.urls import hostname_of
+from gossamer.policy.trap_closing import find_closed, find_rule
+from gossamer.policy.trap_descent import find_descents
+from gossamer.policy.url_groups import domain_group_of, family_of, host_group_of, pattern_of, wider_groups_of
+from gossamer.policy.url_signs import is_far_date
 from gossamer.ports.clock import Clock
 from gossamer.ports.committer import Committer
 from gossamer.runtime.unbroken import finish_work
@@ -43,10 +44,6 @@ from gossamer.runtime.unbroken import finish_work
 SAVED_EVERY_S = 1.0
 MAX_GROUPS = 20_000
 """Groups that a worker remembers, about 10 MB: then only those with several pages."""
-MAX_WITNESSES = 50_000
-"""Pages by which mirrors are known that a worker remembers, about 10 MB."""
-MAX_NEW_WITNESSES = 5_000
-"""Pages by which mirrors are known, between two saves."""
 SMALL = 4
 """Pages of a group that is forgotten first."""
 GROUPS_WITH_LIMITS = {"trap_pattern": pattern_of, "trap_domain": domain_group_of}
@@ -59,6 +56,7 @@ class ReadPage(NamedTuple):
     url: str
     body: bytes
     wire_bytes: int
+    via: str = ""  # the page on which it was found; empty: a person named it
     items: Sequence[ItemRecord] = ()
     entries: Sequence[Entry] = ()
     read_text: Callable[[], PageReading] | None = None  # ``None``: it has no text
@@ -69,14 +67,6 @@ class TrapGroup(NamedTuple):
 
     name: str
     counts: TrapCounts
-
-
-class CountedGroup(msgspec.Struct, eq=False):
-    """A group of URLs as one worker knows it: by ``known`` less ``saved`` it is ahead of the others."""
-
-    name: str
-    known: TrapCounts
-    saved: TrapCounts
 
 
 class TrapMeter:
@@ -103,11 +93,10 @@ class TrapMeter:
         self._urgent: dict[str, CountedGroup] = {}
         self._spending: GroupCounts = {}
         self._closed: GroupCounts = {}
-        self._announced: set[str] = set()
+        self._announced: dict[str, tuple[int, str]] = {}
+        self._probes: set[str] = set()
         self._memory = memory
-        self._witnesses: dict[str, str] = {}
-        self._new_witnesses: dict[str, str] = {}
-        self._has_mirrors = False
+        self._mirrors = MirrorMemory(store)
         self._saved_at = clock.now()
 
     def __repr__(self) -> str:
@@ -129,25 +118,30 @@ class TrapMeter:
     def refuse_url(self, url: str, via: str) -> TrapGroup | None:
         """The trap for which a URL that was found at ``via`` is not taken, and counts that; ``None``: it is.
 
-        Never waits. A seed (``via`` is empty) is taken whatever is known.
+        Never waits. A seed (``via`` is empty) is taken whatever is known, and of others one now and then: it
+        shows whether its group is still a trap.
         """
         if not self._closed or not via:
             return None
         name = find_closed(url, via, self._closed, self._find_counts)
         if name is None:
             return None
-        return TrapGroup(name, self._count_refusal(name))
+        if url in self._probes:  # it was taken as a link, and is about to be fetched
+            self._probes.remove(url)
+            return None
+        group = self._unsaved[name] = self._group_of(name)
+        if group.known.claim_probe():
+            self._probes.add(url)
+            return None
+        return TrapGroup(name, group.known)
 
     def note_refusal(self, url: str, rule: str) -> None:
         """Count a URL that a limit of its pattern or its domain has refused before its group was closed."""
         group_of = GROUPS_WITH_LIMITS.get(rule)
         if group_of is not None:
-            self._count_refusal(group_of(url))
-
-    def _count_refusal(self, name: str) -> TrapCounts:
-        group = self._unsaved[name] = self._group_of(name)
-        group.known.refused += 1
-        return group.known
+            group = self._group_of(group_of(url))
+            group.known.refused += 1
+            self._unsaved[group.name] = group
 
     def _find_counts(self, name: str) -> TrapCounts | None:
         group = self._groups.get(name)
@@ -159,17 +153,69 @@ class TrapMeter:
         """Count a page that a spider has read."""
         pattern = pattern_of(page.url)
         groups = self._around.get(pattern) or self._meet_pattern(pattern, page.url)
-        worth, unsaved = self._judge_page(page, groups), self._unsaved
-        for group in groups:
-            group.known.add_page(worth, page.wire_bytes)
-            unsaved[group.name] = group
-        if self._has_limits or (worth is not UNKNOWN_PAGE and worth is not ITEM_PAGE and worth.wasted):
-            self._close_spent(groups)
-        elif self._spending and worth.gained:
+        worth, unsaved, wire_bytes = self._judge_page(page, groups), self._unsaved, page.wire_bytes
+        if not page.via:
+            self.note_seed(page.url)
+        if worth.wasted:
+            self._count_worthless(page, groups, worth)
+        else:
+            if self._closed and worth.gained:
+                self._open_again(page)
+            mercy = PATTERN_MERCY
             for group in groups:
-                self._note_spending(group)
+                group.known.add_page(worth, wire_bytes, mercy=mercy)
+                unsaved[group.name] = group
+                mercy = 1
+            if self._has_limits:
+                self._close_spent(groups)
+            if self._spending and worth.gained:
+                self._give_back(page.via, groups, worth)
         if self._rules.max_worthless is not None:
-            self._note_witness(page.url, groups[2], page.body)
+            host = groups[2]
+            compared = self._mirrors.add_page(page.url, host.name, page.body)
+            if compared is not None:
+                host.known.witnesses += 1
+                if compared[1] != host.name:
+                    self._count_foreign(*compared, host.name)
+
+    def note_seed(self, url: str) -> None:
+        """A person has named a URL: its host is never a mirror."""
+        self._group_of(host_group_of(url)).known.seeds = 1
+
+    def _count_worthless(self, page: ReadPage, groups: tuple[CountedGroup, ...], worth: PageWorth) -> None:
+        """Count a page without anything new: only for groups whose own pages led to it does it spend."""
+        children = (entry.request.url for entry in page.entries)
+        names = [group.name for group in groups]
+        descents = find_descents(names, page.via, children, self._find_counts)
+        for group, descent in zip(groups, descents, strict=True):
+            group.known.add_page(worth, page.wire_bytes, descent)
+            self._unsaved[group.name] = group
+        if self._has_limits or any(descents):
+            self._close_spent(groups)
+
+    def _give_back(self, via: str, groups: tuple[CountedGroup, ...], worth: PageWorth) -> None:
+        """What a page brought counts also for the groups of the page that led to it."""
+        origin = self._around.get(pattern_of(via), ()) if via else ()
+        for group in origin:
+            if group not in groups and group.known.spent:
+                group.known.give_back(worth)
+        for group in (*groups, *origin):
+            self._note_spending(group)
+
+    def _open_again(self, page: ReadPage) -> None:
+        """Open the group that would refuse a page which has brought something new."""
+        name = find_closed(page.url, page.via, self._closed, self._find_counts) if page.via else None
+        if name is not None and self._closed[name].rule in PROBED_RULES:
+            group = self._urgent[name] = self._group_of(name)
+            group.known.rule, group.known.opened = "", group.known.opened + 1
+            self._forgive(name)
+
+    def _forgive(self, name: str) -> None:
+        """A group is open again; what was spent in it is not held against the groups around it, either."""
+        for group in map(self._group_of, (name, *wider_groups_of(name))):
+            group.known.forgive(self._rules)
+            self._unsaved[group.name] = group
+            self._note_spending(group)
 
     def _meet_pattern(self, pattern: str, url: str) -> tuple[CountedGroup, ...]:
         """The groups of a pattern, which is new or was forgotten."""
@@ -212,26 +258,10 @@ class TrapMeter:
             return UNKNOWN_PAGE
         return self._memory.judge_text(host.name, page.url, page.read_text(), weight)
 
-    def _note_witness(self, url: str, host: CountedGroup, body: bytes) -> None:
-        """Compare some of the pages with the same paths of other hosts."""
-        path = url[len(host.name) - 2 :]
-        if crc32(path.encode()) % WITNESS_EVERY:
-            return
-        page = witness_of(path, hostname_of(url), body)
-        host.known.witnesses += 1
-        first = self._witnesses.setdefault(page, host.name)
-        if first != host.name:
-            self._count_foreign(page, first, host.name)
-        elif len(self._new_witnesses) < MAX_NEW_WITNESSES:
-            self._new_witnesses[page] = host.name
-        if len(self._witnesses) > MAX_WITNESSES:
-            self._witnesses.clear()
-
     def _count_foreign(self, page: str, first: str, second: str) -> None:
         """Two hosts have the same page: of them the younger is a mirror of the older, as others may be."""
-        self._has_mirrors = True
         older, mirror = sorted((first, second), key=lambda name: (self._group_of(name).known.since, name))
-        self._witnesses[page] = older
+        self._mirrors.settle_first(page, older)
         groups = [self._group_of(mirror)]
         domain = domain_group_of(first)
         if domain == domain_group_of(second):
@@ -256,6 +286,8 @@ class TrapMeter:
         known = group.known
         if known.rule:
             self._closed[group.name] = known
+        elif self._closed:
+            self._closed.pop(group.name, None)
         if known.rule or known.spent >= self._least_spending:
             self._spending[group.name] = known
         elif self._spending:
@@ -291,7 +323,7 @@ class TrapMeter:
             await self._save(self._batch)
             if not self._is_alone:
                 self._note_closed(await self._store.read_closed())
-        elif not self._is_alone and (self._urgent or (self._has_mirrors and self._new_witnesses)):
+        elif not self._is_alone and (self._urgent or (self._mirrors.has_news)):
             await self._save_groups(list(self._urgent.values()))
 
     async def save(self) -> None:
@@ -301,17 +333,20 @@ class TrapMeter:
     async def _save(self, least: int) -> None:
         """Save the groups with so many new pages."""
         self._saved_at = self._clock.now()
-        await self._save_groups([group for group in self._unsaved.values() if _has_news(group, least)])
+        await self._save_groups([group for group in self._unsaved.values() if group.has_news(least)])
 
     async def _save_groups(self, groups: list[CountedGroup]) -> None:
         self._urgent.clear()
         if groups:
             await finish_work(self._save_counts(groups))  # else they would be counted twice
-        if self._new_witnesses and len({*self._witnesses.values()}) > 1:
-            await self._save_witnesses()
-        news = {name: counts for name, counts in self._closed.items() if name not in self._announced}
+        for page, first, second in await self._mirrors.save():
+            self._count_foreign(page, first, second)
+        changed = {name: self._group_of(name).known for name in {*self._closed, *self._announced}}
+        news = {
+            name: counts for name, counts in changed.items() if self._announced.get(name) != state_of(counts)
+        }
         if news:
-            self._announced |= news.keys()
+            self._announced.update({name: state_of(counts) for name, counts in news.items()})
             self._note_closed(await self._store.add_closed(news))
 
     async def _save_counts(self, groups: list[CountedGroup]) -> None:
@@ -323,7 +358,7 @@ class TrapMeter:
             # While it was being saved:
             more = None if group.known == before else count_since(group.known, before)
             self._take_saved(group, saved.get(group.name) or before, more)
-            if not _has_news(group, 1):
+            if not group.has_news(1):
                 self._unsaved.pop(group.name, None)
         self._close_spent(groups)
 
@@ -333,30 +368,18 @@ class TrapMeter:
         group.known = add_counts(saved, more) if more is not None else msgspec.structs.replace(saved)
         self._note_spending(group)
 
-    async def _save_witnesses(self) -> None:
-        news = dict(self._new_witnesses)
-        known = await self._store.add_witnesses(news)
-        self._new_witnesses = {page: host for page, host in self._new_witnesses.items() if page not in news}
-        for page, first in known.items():
-            self._witnesses[page] = first
-            if first != news[page]:
-                self._count_foreign(page, first, news[page])
-
     def _note_closed(self, closed: GroupCounts) -> None:
         for name, counts in closed.items():
-            self._announced.add(name)
+            self._announced[name] = state_of(counts)
             group = self._group_of(name)
-            if not group.known.pages:  # of another worker alone
+            known = group.known
+            if not known.pages:  # of another worker alone
                 self._take_saved(group, counts)
-            group.known.rule = group.known.rule or counts.rule
+            is_news = counts.opened > known.opened
+            known.rule, known.opened = merge_rules(known, counts), max(known.opened, counts.opened)
+            if is_news:
+                self._forgive(name)
             self._note_spending(group)
-
-
-def _has_news(group: CountedGroup, least: int) -> bool:
-    """Whether so many pages of a group are to be saved, or what the report tells of it."""
-    known, saved = group.known, group.saved
-    pages = known.pages - saved.pages + (known.foreign - saved.foreign) * WITNESS_EVERY
-    return pages >= least or known.refused > saved.refused or known.rule != saved.rule
 
 
 class TrapCommitter:

@@ -14,7 +14,7 @@ from gossamer.engine.attempt import MAX_DETAIL, OpenAttempt
 from gossamer.engine.parts import VisitParts
 from gossamer.policy.blocks import find_block, find_redirect_block
 from gossamer.policy.deferral import defer_entry
-from gossamer.policy.trap_budgets import describe_trap
+from gossamer.policy.trap_closing import describe_trap
 from gossamer.policy.validators import NOT_MODIFIED, is_question
 
 OWN_WAIT_S = 30.0

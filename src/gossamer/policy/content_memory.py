@@ -1,21 +1,24 @@
 """What was seen on pages before: items, contents and texts, in bounded memory; for budgets of traps. Pure.
 
-The very same content is known by a hash of the body. What is nearly the same is known by samples, since
-looking into a page is dear: by its text among pages with the same title and heading. Products of one template
-differ in theirs; error pages, and pages that ids of a visit multiply, do not. Where a URL names a month,
-numbers do not count: the empty months of a calendar differ in nothing else.
+An item is new if it is new with the page's URL taken out of it. The very same content is known by a hash of
+the body. What is nearly the same is known by samples, since looking into a page is dear: by its text among
+pages with the same title and heading. Products of one template differ in theirs; error pages, and pages that
+ids of a visit multiply, do not. Where a URL names a month, numbers do not count: the empty months of a
+calendar differ in nothing else. Where a path repeats a word, as relative links on a page that answers
+everywhere make it, the words of the path do not count.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from math import inf
 from zlib import crc32
 
 from gossamer.core.results import ItemRecord, PageReading
 from gossamer.policy.text_memory import TextMemory
-from gossamer.policy.trap_budgets import UNKNOWN_PAGE, PageWorth, find_month, find_session_ids
+from gossamer.policy.trap_budgets import UNKNOWN_PAGE, PageWorth
+from gossamer.policy.url_signs import find_loop, find_month, find_session_ids
 
 MAX_CONTENTS = 100_000
 """Contents that are remembered, about 10 MB; then memory starts anew."""
@@ -33,7 +36,14 @@ MAX_HEADING = 500
 MAX_WITNESS_BYTES = 16 * 1024
 """Bytes of a page that are compared with those of another host, evenly spread over it."""
 
-_NUMBER = re.compile(r"\d+")
+SHORT_ITEM = 200
+"""Bytes of an item in which no value is looked at for being a text."""
+TEXT_WORDS = 24
+"""Words from which on a value of an item is a text; the page's own text says whether that is new."""
+
+_NUMBER, _DIGITS, _WORD = re.compile(r"\d+"), re.compile(rb"\d+"), re.compile(r"\w+")
+_DEPTH = re.compile(rb'"depth": ?\d+')
+_LONG_VALUE = re.compile(rb'"(?:[^"\\]|\\.){120,}"')
 
 
 class ContentMemory:
@@ -46,19 +56,16 @@ class ContentMemory:
         self._texts = TextMemory(MAX_SAMPLES)
 
     def count_items(self, url: str, items: Sequence[ItemRecord]) -> int | None:
-        """How often the rarest of a page's items was seen before; ``None``: it has none.
-
-        Not of those that merely name the page's own URL.
-        """
+        """How often the rarest of a page's items was seen before; ``None``: it has none."""
         if len(self._keys) > MAX_KEYS:
             self._keys.clear()
         least, own = None, url.encode()
         for item in items:
-            if own not in item.data:
-                key = hash((item.type, item.key))
-                times = self._keys.get(key, 0)
-                self._keys[key] = times + 1
-                least = times if least is None else min(least, times)
+            is_own = own in item.data
+            key = hash((item.type, _take_page_out(url, item.data) if is_own else item.key))
+            times = self._keys.get(key, 0)
+            self._keys[key] = times + 1
+            least = times if least is None else min(least, times)
         return least
 
     def is_copy(self, url: str, body: bytes) -> bool:
@@ -86,10 +93,35 @@ class ContentMemory:
         heading, text = page.heading[:MAX_HEADING], page.text[:MAX_TEXT]
         if find_month(url) is not None:
             text, heading = _NUMBER.sub("0", text), _NUMBER.sub("0", heading)
+        if own := find_loop(url):
+            text, heading = _drop_words(text, own), _drop_words(heading, own)
         news = self._texts.measure_news(f"{host} {heading}", url, text)
         if news <= 1:
             return PageWorth(near=weight)
         return PageWorth(texts=weight) if news == inf else UNKNOWN_PAGE
+
+
+def _take_page_out(url: str, data: bytes) -> bytes:
+    """An item that names its page, without what only says which page it is, and without long texts."""
+    data = data.replace(url.encode(), b"")
+    if b'"depth":' in data:
+        data = _DEPTH.sub(b"", data)
+    for token in find_session_ids(url):
+        data = data.replace(token.encode(), b"")
+    if words := find_loop(url):
+        data = _drop_words(data.decode(), words).encode()
+    if find_month(url) is not None:
+        own = {number.lstrip("0") for number in _NUMBER.findall(url)}
+        data = _DIGITS.sub(lambda found: b"" if found[0].lstrip(b"0").decode() in own else found[0], data)
+    return data if len(data) <= SHORT_ITEM else _LONG_VALUE.sub(_leave_text_out, data)
+
+
+def _drop_words(text: str, words: Collection[str]) -> str:
+    return " ".join(word for word in _WORD.findall(text.lower()) if word not in words)
+
+
+def _leave_text_out(value: re.Match[bytes]) -> bytes:
+    return b"" if value[0].count(b" ") >= TEXT_WORDS else value[0]
 
 
 def witness_of(path: str, host: str, body: bytes) -> str:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from gossamer.core.lazy import lazy_pattern
 from gossamer.core.record import Record
 from gossamer.policy import urls
-from gossamer.policy.url_groups import pattern_of
+from gossamer.policy.url_groups import family_of, pattern_of
 from gossamer.policy.url_parser import head_of
 
 MAX_PERIOD = 8  # segments of a group that repeats: ``/a/b/a/b/a/b`` has two
@@ -109,8 +109,10 @@ class TrapCounter:
             self._taken = 0
         return True
 
-    def is_copy(self, url: str, body: bytes) -> bool:
-        """Whether this content was met too often at its host; counts it.
+    def is_copy(self, url: str, via: str, body: bytes) -> bool:
+        """Whether this content was met too often at its host, on pages that others of their family led to.
+
+        Counts it.
 
         Contents are equal byte by byte. Where the same path answers many queries with as many bytes, they
         are equal when they have the same words, those with digits (the ids of a visit) left out. Nobody looks
@@ -121,6 +123,8 @@ class TrapCounter:
             return False
         host = head_of(url)
         if self._count_content(hash((host, len(body)))) <= most // 2:
+            return False
+        if not via or family_of(via) != family_of(url):  # of a finite set all links are followed
             return False
         if self._count_content(hash((host, body))) > most - most // 2:
             return True

@@ -7,7 +7,8 @@ from gossamer.core.record import Record, Time
 from gossamer.core.redaction import hide_userinfo
 from gossamer.core.text import format_count
 from gossamer.engine.trap_counts import GroupCounts, read_counts
-from gossamer.policy.trap_budgets import TrapCounts, describe_trap, find_closed
+from gossamer.policy.trap_budgets import TrapCounts
+from gossamer.policy.trap_closing import describe_trap, find_closed
 from gossamer.policy.url_groups import groups_of, wider_groups_of
 from gossamer.wiring.backends import Backends
 

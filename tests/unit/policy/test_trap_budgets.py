@@ -13,19 +13,18 @@ from gossamer.core.results import ItemRecord, PageReading
 from gossamer.policy.content_memory import ContentMemory, witness_of
 from gossamer.policy.trap_budgets import (
     ITEM_PAGE,
+    PATTERN_MERCY,
+    DescentKind,
     PageWorth,
     TrapBudgetRules,
     TrapCounts,
     add_counts,
     count_since,
-    describe_trap,
-    find_closed,
-    find_month,
-    find_rule,
-    find_session_ids,
-    is_far_date,
 )
-from gossamer.policy.url_groups import family_of, groups_of
+from gossamer.policy.trap_closing import describe_trap, find_closed, find_rule
+from gossamer.policy.trap_descent import find_descents
+from gossamer.policy.url_groups import family_of, groups_of, pattern_of
+from gossamer.policy.url_signs import find_month, find_session_ids, is_far_date
 
 RULES = TrapBudgetRules(max_worthless=100)
 NOW = datetime(2026, 11, 23, tzinfo=UTC).timestamp()
@@ -86,6 +85,82 @@ def test_what_others_have_spent_is_given_back_only_once() -> None:
     assert add_counts(saved, count_since(shared, saved)).spent == 0
     shared.add_page(COPY, 10)
     assert add_counts(TrapCounts(spent=30), count_since(shared, saved)).spent == 11
+
+
+def test_only_pages_that_were_found_in_a_group_and_lead_on_in_it_spend() -> None:
+    known = TrapCounts()
+    for _ in range(100):
+        known.add_page(COPY, 10, DescentKind.OUTSIDE)
+        known.add_page(COPY, 10, DescentKind.LEAF)
+    assert (known.wasted, known.spent) == (200, 0), "a finite set is fetched whole, whatever is on it"
+    for _ in range(10):
+        known.add_page(COPY, 10, DescentKind.BREEDER)
+    assert known.spent == 10
+    for _ in range(100):
+        known.add_page(COPY, 10, DescentKind.LEAF)
+    assert known.spent == 10 + 4 * 10, "beside pages that breed some leaves spend, too"
+
+
+def test_a_pattern_of_which_few_ids_are_in_use_stays_open() -> None:
+    known = TrapCounts()
+    for _ in range(100):
+        for page in [*[COPY] * 19, ITEM]:
+            known.add_page(page, 10, mercy=PATTERN_MERCY)
+    assert known.spent == 0
+
+
+URLS = {
+    "listing": "http://h.test/list/1",
+    "more": "http://h.test/list/2",
+    "item": "http://h.test/product/1",
+    "seed": "",
+    "home": "http://h.test/",
+    "other": "http://i.test/list/9",
+}
+
+
+@pytest.mark.parametrize(
+    ("via", "children", "bad", "descents"),
+    [
+        ("listing", ["more"], (), (DescentKind.BREEDER,) * 3),
+        ("listing", [], (), (DescentKind.LEAF,) * 3),
+        ("home", ["more"], (), (DescentKind.OUTSIDE,) * 3),
+        ("seed", ["more"], (), (DescentKind.OUTSIDE,) * 3),
+        ("other", ["more"], (), (DescentKind.OUTSIDE,) * 3),
+        ("item", ["more"], (), (DescentKind.OUTSIDE, DescentKind.OUTSIDE, DescentKind.BREEDER)),
+        ("item", [], (), (DescentKind.OUTSIDE, DescentKind.OUTSIDE, DescentKind.LEAF)),
+        ("listing", ["more", "item"], (), (DescentKind.OUTSIDE, DescentKind.OUTSIDE, DescentKind.BREEDER)),
+        ("listing", ["more", "item"], ("item",), (DescentKind.BREEDER,) * 3),
+        ("listing", ["other"], ("other",), (DescentKind.LEAF,) * 3),
+    ],
+)
+def test_descents(
+    via: str, children: list[str], bad: tuple[str, ...], descents: tuple[DescentKind, ...]
+) -> None:
+    groups, worthless = groups_of("http://h.test/list/7"), TrapCounts(pages=9, copies=9)
+    known = {pattern_of(URLS[name]): worthless for name in bad}
+    found = find_descents(groups, URLS[via], (URLS[name] for name in children), known.get)
+    assert tuple(found) == descents
+
+
+def test_a_closed_group_is_probed_ever_more_rarely() -> None:
+    known = closed("trap_calendar")
+    assert [number for number in range(1, 2000) if known.claim_probe()] == [16, 65, 258, 1027]
+    assert (known.refused, known.probes) == (1999 - 4, 4)
+    for rule in ("trap_mirror", "trap_pattern", "trap_domain"):
+        known = closed(rule)
+        assert not any(known.claim_probe() for _ in range(100))
+
+
+def test_a_group_that_was_opened_again_may_spend_a_little() -> None:
+    known = closed("trap_calendar", spent=70)
+    stale = add_counts(known, TrapCounts())
+    known.forgive(RULES)
+    known.rule, known.opened = "", 1
+    assert known.spent == 45
+    assert add_counts(stale, known).rule == add_counts(known, stale).rule == "", "the other does not know yet"
+    again = closed("trap_calendar", opened=1)
+    assert add_counts(known, again).rule == "trap_calendar"
 
 
 def test_a_catalogue_of_any_size_stays_open() -> None:
@@ -181,6 +256,16 @@ def test_a_host_with_the_pages_of_another_one_is_a_mirror() -> None:
     assert find_closed("http://other.test/a", "http://h.test/", shut, own.get) is None
 
 
+def test_the_hosts_of_start_urls_are_never_mirrors() -> None:
+    mirror = TrapCounts(witnesses=40, foreign=40)
+    assert find_rule("http://h.test:81/**", mirror, RULES, {}) == "trap_mirror"
+    mirror.seeds = 1
+    assert find_rule("http://h.test:81/**", mirror, RULES, {}) == ""
+    shut, hosts = {"*.h.test": closed("trap_mirror")}, {"http://h.test:81/**": mirror}
+    assert find_closed("http://h.test:81/a", "http://h.test:81/", shut, hosts.get) is None
+    assert find_closed("http://h.test:82/a", "http://h.test:81/", shut, hosts.get) == "*.h.test"
+
+
 def test_limits_of_pages_count_all_pages() -> None:
     rules = TrapBudgetRules(max_worthless=None, max_per_pattern=10, max_per_domain=50)
     pattern = groups_of(URL)[0]
@@ -217,7 +302,7 @@ def test_good_pages_beside_a_trap_are_not_refused() -> None:
     [
         ("http://h.test/events/2026/12", False),
         ("http://h.test/events/2028/01", True),
-        ("http://h.test/events/1901-05-07", True),
+        ("http://h.test/events/1901-05-07", False),  # a newspaper's archive
         ("http://h.test/events?year=2031&month=5", True),
         ("http://h.test/events?year=2027&month=5", False),
         ("http://h.test/item/20310512", False),
@@ -272,13 +357,62 @@ def test_numbers_do_not_tell_the_months_of_a_calendar_apart() -> None:
     assert found == [PageWorth(texts=4), PageWorth(texts=4)]
 
 
-def test_items_are_counted_but_not_those_that_are_the_page_itself() -> None:
+def record(data: str, key: str = "", kind: str = "item") -> ItemRecord:
+    return ItemRecord(type=kind, key=key, data=data.encode(), hash=0)
+
+
+def test_items_are_counted() -> None:
     memory = ContentMemory()
-    one, two = (ItemRecord(type="item", key=key, data=b"{}", hash=0) for key in "12")
-    own = ItemRecord(type="item", key="3", data=b'{"url": "http://h.test/a"}', hash=0)
-    given = [(one,), (one, two), (one, two), (own,), (), (own, one)]
-    found = [memory.count_items("http://h.test/a", items) for items in given]
-    assert found == [0, 0, 1, None, None, 3]
+    one, two = record("{}", "1"), record("{}", "2")
+    given = [(one,), (one, two), (one, two), (), (one,)]
+    assert [memory.count_items("http://h.test/a", items) for items in given] == [0, 0, 1, None, 3]
+
+
+@pytest.mark.parametrize(
+    ("data", "is_new"),
+    [
+        ('{"url": "URL", "price": "PRICE"}', True),
+        ('{"url": "URL", "price": 1}', False),
+        ('{"url": "URL", "depth": PRICE, "title": "Sorry"}', False),
+        ('{"url": "URL", "name": "Lamp", "text": "TEXT"}', False),  # the page's own text is looked at, too
+        ('{"url": "URL", "name": "Lamp PRICE", "text": "TEXT"}', True),
+    ],
+)
+def test_an_item_is_new_if_it_is_new_without_the_url_of_its_page(data: str, is_new: bool) -> None:
+    memory, found = ContentMemory(), []
+    for number in range(100, 104):
+        url, text = f"http://h.test/product/{number}", f"{'A word or more. ' * 30}{number}"
+        item = data.replace("URL", url).replace("PRICE", str(7 * number)).replace("TEXT", text)
+        found.append(memory.count_items(url, [record(item, str(number))]))
+    assert found == ([0, 0, 0, 0] if is_new else [0, 1, 2, 3])
+
+
+@pytest.mark.parametrize(
+    ("url", "data"),
+    [
+        ("http://h.test/events/{}/05", '{"url": "%", "title": "Nothing is on in 5/{}"}'),
+        ("http://h.test/visit/0a1b2c3d{}/item/7", '{"url": "%", "next": "/visit/0a1b2c3d{}/item/8"}'),
+        ("http://h.test/item/7?sid={}", '{"url": "%", "next": "/item/8?sid={}"}'),
+    ],
+)
+def test_an_item_without_an_end_is_not_new(url: str, data: str) -> None:
+    """Months, and ids of a visit, are taken out like the URL that names them."""
+    memory = ContentMemory()
+    pages = [(url.format(number), data.replace("{}", str(number))) for number in range(2031, 2035)]
+    found = [memory.count_items(at, [record(text.replace("%", at), at)]) for at, text in pages]
+    assert found == [0, 1, 2, 3]
+
+
+def test_the_words_of_a_path_that_repeats_itself_do_not_count() -> None:
+    """A bug it would catch: each page of a loop of relative links has a title of its own, so it seems new."""
+    memory = ContentMemory()
+    paths = ["products/about/products", "about/products/about/us.php", "about/about/products/list.php"]
+    urls = [f"http://h.test/{path}" for path in paths]
+    items = [record(f'{{"url": "http://h.test/{path}", "title": "At {path}"}}') for path in paths]
+    assert [memory.count_items(url, [item]) for url, item in zip(urls, items, strict=True)] == [0, 1, 2]
+    pages = [PageReading(f"At {path.title()}", f"This is {path}") for path in paths]
+    worth = [memory.judge_text("h", url, page, 1) for url, page in zip(urls, pages, strict=True)]
+    assert worth == [PageWorth(texts=1), PageWorth(near=1), PageWorth(near=1)]
 
 
 def test_witnesses_do_not_see_the_name_of_the_host() -> None:
