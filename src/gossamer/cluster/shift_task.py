@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from math import inf
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -23,6 +24,7 @@ from gossamer.core.text import format_count
 from gossamer.engine.seeding import Seeder
 from gossamer.engine.worker import Worker
 from gossamer.fleet.shift import ShiftRun
+from gossamer.fleet.shift_watch import WatchedShift
 from gossamer.observe.log import LogSink
 from gossamer.observe.text import shown_url
 from gossamer.ports.sink import Sink
@@ -66,6 +68,7 @@ class ShiftTask:
         self._backends = backends
         self._ring = ring
         self._sinks: tuple[Sink, ...] = (self, LogSink(), *sinks)
+        self._max_s, self._drain_s = settings.cluster.shift, settings.cluster.drain
         self._pages = 0
         self._found = 0  # requests
         self._tell_at = MUCH
@@ -74,6 +77,16 @@ class ShiftTask:
         self._seeding: asyncio.Task[str] | None = None
         self._why: EndReason | None = None  # why it is to end
         self._bell: asyncio.Task[None] | None = None
+
+    @property
+    def watched(self) -> WatchedShift:
+        """How long it may take, for whoever watches its deadline."""
+        return WatchedShift(
+            name=shift_name(self._shift),
+            max_s=inf if self._shift.lane == SEED_LANE else self._max_s,
+            drain_s=self._drain_s,
+            is_told=self._why is not None,
+        )
 
     @property
     def current_shift(self) -> Shift:
@@ -162,12 +175,13 @@ class ShiftTask:
         self._worker = Worker(
             wired.parts, replace(wired.shift, lane=self._shift.lane, worker=self._shift.worker)
         )
+        self._max_s, self._drain_s = settings.cluster.shift, settings.cluster.drain
         self._run = ShiftRun(
             self._worker,
             wired.parts.frontier,
             wired.parts.clock,
-            max_s=settings.cluster.shift,
-            drain_s=settings.cluster.drain,
+            max_s=self._max_s,
+            drain_s=self._drain_s,
             when_empty=self._notify_supervisor,
         )
         if self._why is not None:  # told to end while it was being put together
@@ -211,6 +225,11 @@ async def _notify_quietly(ring: Callable[[], Awaitable[None]]) -> None:
         await ring()
     except StorageError as error:
         log.debug("the supervisor could not be notified: %s", error)
+
+
+def shift_name(shift: Shift) -> str:
+    """A shift, for people."""
+    return f"a shift of {shift.job} on {shift.lane}"
 
 
 def trouble_of(error: BaseException) -> str:

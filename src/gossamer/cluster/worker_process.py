@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import logging
 import os
 import socket
@@ -19,15 +20,19 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 
 from gossamer.cluster.heartbeat import BEAT_S, JOIN_S, Heartbeat, thread_of
-from gossamer.cluster.shift_task import ShiftTask
+from gossamer.cluster.process_watch import ProcessWatch, frames_of_thread
+from gossamer.cluster.shift_task import ShiftTask, shift_name
 from gossamer.config.settings import Settings
 from gossamer.core.errors import StorageError
 from gossamer.core.events import ShiftEndedEvent
+from gossamer.core.exits import ExitCode
 from gossamer.core.shifts import EndReason, Shift, ShiftResult, WorkerInfo, WorkerState
 from gossamer.core.text import format_count
 from gossamer.fleet.error_throttle import ErrorThrottle
+from gossamer.fleet.shift_watch import WatchedShift
 from gossamer.ports.sink import Sink
 from gossamer.ports.work_watcher import WorkWatcher
+from gossamer.runtime.cancelling import end_soon, stack_of
 from gossamer.runtime.memory import resident_bytes
 from gossamer.runtime.process_name import this_process
 from gossamer.version import __version__
@@ -36,6 +41,10 @@ from gossamer.wiring.sinks import open_sinks
 
 BEGIN = "cannot begin yet"
 """What servers that are away when a process starts are complained of as."""
+
+PAST_DEADLINE = "it did not end by its deadline and was cancelled; the worker's log says where it hung"
+LEAVE_S = 5.0
+"""How long a process that ends because of a shift may take to give back its other work."""
 
 log = logging.getLogger("gossamer.worker")
 T = TypeVar("T")
@@ -55,6 +64,9 @@ class WorkerProcess:
         self._moved = asyncio.Event()
         self.is_ready = False  # it has found its servers
         self._works: dict[str, ShiftTask] = {}
+        self._running: dict[str, asyncio.Task[Any]] = {}  # the tasks of the shifts
+        self._watch = ProcessWatch(self._watched_shifts, self._cancel_shift, self._leave, self._place_of)
+        self._overdue: set[str] = set()  # shifts that were cancelled for being past their deadlines
         self._begun: dict[str, Shift] = {}  # from their beginning until their end is told
         hung_s = settings.frontier.lease_ttl  # by then others have what it held
         self.obey_person: Callable[[WorkerState], None] = self.set_state  # what to do for a person who asks
@@ -98,6 +110,7 @@ class WorkerProcess:
         self.is_ready = self._run_in_loop(self._wait_for_servers())
         if self.is_ready:
             self._pulse.begin_beating()
+            self._watch.start()
         return self.is_ready
 
     def prefers_another(self, job: str, lane: str) -> bool:
@@ -149,6 +162,7 @@ class WorkerProcess:
 
     def close(self) -> None:
         """Strike the worker off and let go of the servers."""
+        self._watch.close()
         self._pulse.remove_worker(self.card.id, 3.0)
         with contextlib.suppress(Exception):
             asyncio.run_coroutine_threadsafe(self._close_backends(), self._loop).result(2.0)
@@ -166,6 +180,36 @@ class WorkerProcess:
                 {"job": s.job, "lane": s.lane, "pages": s.pages, "in_flight": s.in_flight} for s in shifts
             ],
         }
+
+    # ------------------------------------------------------------------ in the thread of the deadlines
+
+    def _watched_shifts(self) -> dict[str, WatchedShift]:
+        """All shifts, from their beginning until their end is reported."""
+        works, cluster = dict(self._works), self._settings.cluster
+        return {
+            key: works[key].watched
+            if key in works
+            else WatchedShift(name=shift_name(shift), max_s=cluster.shift, drain_s=cluster.drain)
+            for key, shift in dict(self._begun).items()
+        }
+
+    def _cancel_shift(self, shift_id: str) -> None:
+        self._overdue.add(shift_id)
+        self._loop.call_soon_threadsafe(lambda: end_soon(self._running.get(shift_id)))
+
+    def _place_of(self, shift_id: str) -> str:
+        """Where a shift waits, and where the loop is."""
+        task, lines = self._running.get(shift_id), []
+        with contextlib.suppress(Exception):  # it is read while it may be running
+            lines = [] if task is None else stack_of(task)
+        if frames := frames_of_thread(self._thread):
+            lines += ["The event loop is held up at:", frames]
+        return "\n".join(lines)
+
+    def _leave(self) -> None:
+        """End the process, whatever hangs in it; what others can take over is given back first."""
+        self.abort(LEAVE_S)
+        os._exit(ExitCode.BUG)
 
     def _run_in_loop(self, coroutine: Coroutine[Any, Any, T]) -> T:
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
@@ -213,12 +257,26 @@ class WorkerProcess:
                 work.stop(EndReason.DRAINED)
 
     async def _run_shift(self, shift: Shift) -> ShiftResult:
+        failed = functools.partial(
+            ShiftResult, id=shift.id, job=shift.job, lane=shift.lane, why=EndReason.FAILED
+        )
+        task = asyncio.current_task()
+        assert task is not None
+        self._running[shift.id] = task
         try:
-            backends = await self._open_backends()
+            return await self._run_task(shift)
         except StorageError as error:
-            return ShiftResult(
-                id=shift.id, job=shift.job, lane=shift.lane, why=EndReason.FAILED, detail=str(error)
-            )
+            return failed(detail=str(error))
+        except asyncio.CancelledError:
+            if shift.id not in self._overdue:
+                raise
+            return failed(detail=PAST_DEADLINE, clean=False)
+        finally:
+            del self._running[shift.id]
+            self._overdue.discard(shift.id)
+
+    async def _run_task(self, shift: Shift) -> ShiftResult:
+        backends = await self._open_backends()
         work = self._works[shift.id] = ShiftTask(
             shift, self._settings, backends, backends.require_fleet().roster.notify_supervisor, self._sinks
         )

@@ -1,0 +1,26 @@
+"""By when a shift has to be over, and how it is ended when it is not."""
+
+from __future__ import annotations
+
+GRACE_S = 120.0
+"""Seconds that a shift may take beyond its length and the time to drain: to be put together, to wait for a
+database that restarts, and to be taken apart."""
+KILL_S = 30.0
+"""Seconds that a shift has to end after it was cancelled; then its process ends."""
+
+
+def deadline_of(max_s: float, drain_s: float, *, began_at: float, told_at: float | None) -> float:
+    """When a shift has to be over that began at one time, and was told to end at another.
+
+    ``max_s`` is its length, infinite for seeding, which takes as long as it takes; ``drain_s`` the time to
+    finish what is in hand.
+    """
+    ends_at = began_at + max_s
+    if told_at is not None:
+        ends_at = min(ends_at, told_at)
+    return ends_at + drain_s + GRACE_S
+
+
+def must_leave(overdue_s: float) -> bool:
+    """Whether a shift is so long past its deadline that its process has to end. It is cancelled before."""
+    return overdue_s >= KILL_S
