@@ -229,14 +229,15 @@ class Visitor:
         """What the host answers to a request that it has answered before, instead of one that had no answer.
 
         The page itself may be the cause of the silence: then the host would never be seen well again. This
-        costs the page nothing, and it has the host's next turn when there is an answer.
+        costs the page nothing, and it has the host's next turn when there is an answer. The cache must not
+        answer: the question is whether the host does.
         """
         request = attempt.lease.entry.request
         origin = urls.origin_of(request.url)
         known = request.via if urls.origin_of(request.via) == origin else f"{origin}/robots.txt"
         try:
             attempt.fetched = await self._parts.fetcher.fetch(
-                Request(known, session=request.session), attempt.route
+                Request(known, session=request.session, headers={"Cache-Control": "no-cache"}), attempt.route
             )
         except FetchError as error:  # it may be the proxy, or who asks
             if not self._parts.router.is_fixed:

@@ -14,9 +14,12 @@ from gossamer.core.hosts import FrontierRules
 from gossamer.core.jobs import DeadLetterFilter
 from gossamer.core.lifecycle import FinishReason
 from gossamer.core.requests import Request
+from gossamer.core.results import ExtractResult
 from gossamer.engine.supervisor import RunSummary, Supervisor
 from gossamer.engine.worker import Worker
+from gossamer.fetch.cached import CACHE_JOB, CachedFetcher
 from gossamer.policy.retry import LONGEST_PAUSE_S
+from gossamer.testing.archive import MemoryArchive
 from kit.engine import CALM, URL, Kit, follow, virtually
 
 PAGES = 60
@@ -184,6 +187,28 @@ def test_pages_that_always_fail_do_not_keep_the_others_from_being_fetched(answer
     ran = virtually(main)
     assert (ran.stats.done, ran.stats.dead) == (301, count)
     assert ran.ended_at - ran.started_at < 2 * 3600
+
+
+def test_no_cache_answers_for_a_host_that_is_asked_whether_it_answers() -> None:
+    """The page that led to the failing one was in the cache: the host was never seen well again."""
+
+    async def main() -> RunSummary:
+        kit, archive = Kit(DEFAULT, latency_s=0.05), MemoryArchive()
+        kit.site.replies = {f"{URL}bad": FetchError(Fault.CONNECT, "reset")}
+        paths = ["new", "bad", *map(str, range(30))]
+        linked = tuple(Request(f"{URL}{path}", via=URL) for path in paths)
+        kit.pages.yields = {URL: ExtractResult(requests=linked)}
+        cache = CachedFetcher(kit.site, archive, archive.open_writer(CACHE_JOB), kit.clock)
+        for path in ("", *paths[2:]):
+            await cache.fetch(Request(f"{URL}{path}"))
+        await cache.close()
+        cache = CachedFetcher(kit.site, archive, archive.open_writer(CACHE_JOB), kit.clock)
+        parts = kit.with_parts(fetcher=cache)
+        return await Supervisor(parts, Worker(parts, kit.shift), max_time_s=600.0).run(kit.seeds_of(URL))
+
+    ran = virtually(main)
+    assert ran.reason == FinishReason.FINISHED
+    assert (ran.stats.done, ran.stats.dead) == (32, 1)
 
 
 def test_an_outage_may_be_interrupted_and_the_time_nobody_asked_does_not_count() -> None:
