@@ -10,10 +10,12 @@ from gossamer.config.section import BaseSettings
 class BlockSettings(BaseSettings):
     """How pages that refuse a visitor are recognised."""
 
-    detect: bool = Field(
+    detect: bool | None = Field(
         default=True,
         description="Whether challenges, CAPTCHAs and other refusals are recognised by their marks, even if "
-        "they come with a successful status; such a page is not given to the spider.",
+        "they come with a successful status; such a page is not given to the spider. `none`: only where a "
+        "page can be fetched in another way, by a ladder or through proxies; the default for Scrapy's "
+        "spiders.",
     )
     marks: tuple[Annotated[str, Field(min_length=3)], ...] = Field(
         default=(),

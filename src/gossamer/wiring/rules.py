@@ -99,8 +99,12 @@ def change_rules(rules: FrontierRules, options: Sequence[SettingOption]) -> tupl
 
 def block_rules_of(settings: Settings) -> BlockRules:
     """By what a page is recognised that refuses us."""
-    blocks = settings.blocks
-    return BlockRules(is_detected=blocks.detect, marks=tuple(mark.lower().encode() for mark in blocks.marks))
+    blocks, ladder = settings.blocks, settings.ladder
+    has_other_ways = len(ladder.rungs) > 1 or bool(ladder.hosts) or settings.proxies.are_there
+    return BlockRules(
+        is_detected=has_other_ways if blocks.detect is None else blocks.detect,
+        marks=tuple(mark.lower().encode() for mark in blocks.marks),
+    )
 
 
 def lanes_of(settings: Settings, job: Job) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ log = logging.getLogger("gossamer.crawl")
 
 AS_SCRAPY = {
     "tracking_params": [],
-    "blocks.detect": False,
+    "blocks.detect": None,
     "http.referer": True,
     "http.max_redirects": 20,
     "traps.max_segments": None,

@@ -9,8 +9,9 @@ import pytest
 from scrapy.settings import Settings
 
 from gossamer.adapters.scrapy.settings import AS_SCRAPY, make_settings
-from gossamer.config.layers import load_settings
+from gossamer.config.layers import SettingOption, load_settings
 from gossamer.core.errors import SettingError
+from gossamer.wiring.rules import block_rules_of
 
 
 def made(**given: Any) -> dict[str, Any]:
@@ -87,3 +88,22 @@ def test_a_value_that_is_none_names_the_setting() -> None:
 def test_settings_of_a_project_s_own_code_are_its_own_business(caplog: pytest.LogCaptureFixture) -> None:
     assert made(MONGO_URI="mongodb://db.example", FILES_STORE="files") == {}
     assert not caplog.records
+
+
+@pytest.mark.parametrize(
+    ("given", "is_detected"),
+    [
+        ({}, False),
+        ({"ladder.rungs": ("http", "impersonate")}, True),
+        ({"ladder.hosts": {"shop.example": "browser"}}, True),
+        ({"proxies.urls": ("http://127.0.0.1:3128",)}, True),
+        ({"ladder.rungs": ("http", "impersonate"), "blocks.detect": False}, False),
+    ],
+)
+def test_refusals_are_recognised_where_a_page_can_be_fetched_in_another_way(
+    given: dict[str, Any], is_detected: bool
+) -> None:
+    """Without that no host of a Scrapy spider ever climbs, whatever ladder the operator has set."""
+    said = [SettingOption(name, value, name) for name, value in given.items()]
+    settings = load_settings(spider=make_settings(Settings(), "shop"), overrides=said, env={}).settings
+    assert block_rules_of(settings).is_detected is is_detected
