@@ -249,6 +249,15 @@ def test_a_spider_that_logs_in_is_not_cached(tmp_path: Path) -> None:
     assert "spider 'odd' logs in, and the cache keeps no cookies: crawl without --cache" in done.stderr
 
 
+def test_a_crawl_that_asks_what_has_changed_is_not_cached(tmp_path: Path) -> None:
+    """The cache would answer in the place of the site: nothing would ever have changed."""
+    (tmp_path / "odd.py").write_text(
+        ODD_SPIDER.replace("{url}", "http://127.0.0.1:9").replace("log_in", "no")
+    )
+    done = gossamer("crawl odd.py --cache --recrawl", cwd=tmp_path, code=2)
+    assert "a re-crawl asks sites what has changed, and the cache would answer in their place" in done.stderr
+
+
 def test_an_archive_in_a_bucket_is_replayed(s3_url: str, tmp_path: Path) -> None:
     with serve_in_thread(served(lambda: site.url)) as site:
         spider = spider_file(tmp_path, site.url)

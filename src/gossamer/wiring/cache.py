@@ -23,10 +23,15 @@ FOLDER = "cache"
 async def open_cache(
     settings: Settings, target: CrawlTarget, clock: Clock, fetcher: Fetcher
 ) -> CachedFetcher:
-    """A fetcher with the cache before it. Raises ``UsageError`` for a spider that logs in."""
+    """A fetcher with the cache before it. Raises ``UsageError`` for a re-crawl, or a spider that logs in."""
     if target.logs_in:
         raise UsageError(
             f"spider {target.spider.name!r} logs in, and the cache keeps no cookies: crawl without --cache"
+        )
+    if settings.freshness.recrawl != "off":
+        raise UsageError(
+            "a re-crawl asks sites what has changed, and the cache would answer in their place: crawl "
+            "without --cache"
         )
     folder = (Path(settings.data) / FOLDER).absolute()
     blobs = FolderBlobStore(folder)
