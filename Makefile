@@ -45,6 +45,12 @@ check: prepare lint types contracts
 crash: $(READY)
 	GOSSAMER_TEST_EVERY_CRASH=1 $(PY) -m pytest tests/acceptance/hostile/test_crash_points.py
 
+# Each feature with each other one, half of the crawls killed and continued; `make test` draws some of them by lot.
+# GOSSAMER_TEST_SEED=NUMBER kills at the same requests again.
+.PHONY: pairs
+pairs: prepare
+	$(PY) -m pytest -n 2 tests/acceptance/test_pairs_of_features.py
+
 # Fleets on sites of their full size, whatever is killed meanwhile; `make test` does it on smaller ones.
 .PHONY: fleet
 fleet: prepare

@@ -21,6 +21,7 @@ from hypothesis import HealthCheck, settings
 from gossamer.runtime.known_secrets import forget_secrets
 from kit import corpora
 from kit.environment import keep_plain
+from kit.pairs.lots import VARIABLE, draw_seed
 from kit.server_process import Process
 from kit.servers import BucketProcess, MongoProcess, PostgresProcess, RabbitProcess, RedisProcess
 
@@ -30,6 +31,8 @@ SERVER_FIXTURES = frozenset(
         *("redis_url", "postgres_url", "amqp_url", "s3_url", "mongo_url"),
     }
 )
+_seed: list[str] = []
+"""By which pairs of features are drawn."""
 _left_out_elsewhere: list[int] = []
 """Cases left out, as the processes of pytest-xdist have counted them."""
 
@@ -47,6 +50,7 @@ settings.load_profile("suite")
 def pytest_configure() -> None:
     """Say at once what would make the whole run worthless."""
     corpora.check_root()
+    _seed.append(draw_seed())
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -84,8 +88,17 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     """The last line of the run."""
     reporter = config.pluginmanager.get_plugin("terminalreporter")
     line = corpora.closing_line([config.stash.get(corpora.LEFT_OUT, 0), *_left_out_elsewhere])
-    if reporter is not None and line and not hasattr(config, "workerinput"):
+    if reporter is None or hasattr(config, "workerinput"):
+        return
+    if line:
         reporter.write_line(line)
+    if any("by_lot" in report.nodeid for reports in reporter.stats.values() for report in _of_tests(reports)):
+        reporter.write_line(f"pairs of features were drawn by lot: {VARIABLE}={_seed[0]} draws them again")
+
+
+def _of_tests(reports: list[Any]) -> list[Any]:
+    """Those that are about a test."""
+    return [report for report in reports if hasattr(report, "nodeid")]
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -8,7 +8,7 @@ import ssl
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Self
-from urllib.parse import urlsplit
+from urllib.parse import urlsplit, urlunsplit
 
 from gossamer.core.routes import Proxy
 
@@ -106,18 +106,22 @@ class Forwarding:
                 host, _, port = target.rpartition(":")
                 await self._tunnel(reader, writer, host.strip("[]"), int(port))
                 return
-            await self._pass_on(method, target, head, writer)
+            body = await reader.readexactly(_length(head.encode()))
+            await self._pass_on(method, target, head, body, writer)
 
-    async def _pass_on(self, method: str, target: str, head: str, writer: asyncio.StreamWriter) -> None:
+    async def _pass_on(
+        self, method: str, target: str, head: str, body: bytes, writer: asyncio.StreamWriter
+    ) -> None:
         url = urlsplit(target)
         there, back = await self._connect(url.hostname or "", url.port or 80)
         try:
-            lines = [f"{method} {url.path or '/'} HTTP/1.1"]
+            path = urlunsplit(("", "", url.path or "/", url.query, ""))
+            lines = [f"{method} {path} HTTP/1.1"]
             lines += [line for line in head.split("\r\n")[1:-2] if not line.startswith("Proxy-")]
-            back.write("\r\n".join([*lines, "", ""]).encode())
+            back.write("\r\n".join([*lines, "", ""]).encode() + body)
             answer = await there.readuntil(b"\r\n\r\n")
-            found = re.search(rb"content-length: (\d+)", answer, re.IGNORECASE)
-            writer.write(answer + await there.readexactly(int(found[1]) if found else 0))
+            writer.write(answer)
+            writer.write(await there.readexactly(_length(answer)))
         finally:
             back.close()
 
@@ -132,6 +136,12 @@ class Forwarding:
         there, back = await self._connect(host, port)
         writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
         await asyncio.gather(_copy(reader, back), _copy(there, writer))
+
+
+def _length(head: bytes) -> int:
+    """How long the body is."""
+    found = re.search(rb"content-length: (\d+)", head, re.IGNORECASE)
+    return int(found[1]) if found else 0
 
 
 async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -18,7 +18,7 @@ from gossamer.core.errors import SettingError
 
 log = logging.getLogger("gossamer.crawl")
 
-AS_SCRAPY = {
+AS_SCRAPY: dict[str, Any] = {
     "tracking_params": [],
     "blocks.detect": None,
     "http.referer": True,
@@ -35,7 +35,7 @@ AS_SCRAPY = {
 
 def make_settings(given: BaseSettings, spider: str) -> dict[str, Any]:
     """Our settings for what a project and its spider have set; what has no meaning here is said once."""
-    made: dict[str, Any] = dict(AS_SCRAPY)
+    made = dict(AS_SCRAPY)
     without: list[str] = []
     for name in given:
         priority = given.getpriority(name) or 0

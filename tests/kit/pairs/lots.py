@@ -1,0 +1,33 @@
+"""Which pairs of features `make test` crosses: drawn anew in each run, by a seed that is shown."""
+
+from __future__ import annotations
+
+import os
+import random
+from itertools import combinations
+
+from kit.pairs.features import FEATURES
+
+VARIABLE = "GOSSAMER_TEST_SEED"
+PAIRS = list(combinations(FEATURES, 2))
+LOTS, SLOW_LOTS = 8, 1
+"""How many pairs are drawn, and how many of them may be such as wait."""
+
+
+def draw_seed() -> str:
+    """The seed of this run, and of the processes of pytest-xdist, which have its environment."""
+    return os.environ.setdefault(VARIABLE, str(random.SystemRandom().randrange(1, 1_000_000)))
+
+
+def draw_pairs(seed: str) -> list[tuple[str, str]]:
+    """Pairs by lot."""
+    drawn = random.Random(seed).sample(PAIRS, len(PAIRS))
+    slow = [pair for pair in drawn if any(FEATURES[name].is_slow for name in pair)]
+    quick = [pair for pair in drawn if pair not in slow]
+    return slow[:SLOW_LOTS] + quick[: LOTS - SLOW_LOTS]
+
+
+def kill_at(seed: str, pair: tuple[str, ...]) -> int:
+    """At which of its some 110 requests a crawl is killed; 0: one of two is not."""
+    drawn = random.Random(f"{seed} {pair}")
+    return drawn.randint(4, 85) if drawn.random() < 0.5 else 0
