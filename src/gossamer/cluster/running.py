@@ -142,12 +142,21 @@ def make_supervisor(
     return FleetSupervisor(parts, me=me, duties=duties_of(settings, backends))
 
 
+async def _join_fleet(backends: Backends) -> None:
+    try:
+        await backends.join_fleet()
+    except BaseException:
+        await backends.close()
+        raise
+
+
 async def _desk_in_time(settings: Settings) -> Backends:
     """The servers may start later than their supervisor."""
     complaints = ErrorThrottle()
     while True:
         try:
             backends = await open_backends(settings, create=True)
+            await _join_fleet(backends)
         except StorageError as error:
             await asyncio.sleep(complaints.report_error(BEGIN, str(error), time.monotonic()))
         else:

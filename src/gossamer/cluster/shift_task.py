@@ -15,7 +15,7 @@ from gossamer.config.live import with_changes
 from gossamer.config.settings import Settings
 from gossamer.core.errors import OperatorError, StorageError, UsageError
 from gossamer.core.events import Event, PageDoneEvent
-from gossamer.core.jobs import Job
+from gossamer.core.jobs import Job, tag_of
 from gossamer.core.logs import LogEvent
 from gossamer.core.requests import Request
 from gossamer.core.results import Verdict
@@ -152,6 +152,11 @@ class ShiftTask:
         job = await self._backends.book.get(self._shift.job)
         if job is None:
             raise StorageError(f"there is no job {self._shift.job} in the store that this worker looks into")
+        if self._shift.tag not in ("", tag_of(job)):
+            raise UsageError(
+                f"the shift is for a job {job.id} of another store than the one that this worker works with: "
+                "end the worker and start it with the fleet's store.url"
+            )
         plan = plan_from(job.plan)
         check_headers(plan, self._settings)
         check_options(plan, self._settings)

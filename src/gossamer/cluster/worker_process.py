@@ -226,7 +226,9 @@ class WorkerProcess:
         complaints = ErrorThrottle()
         while self.card.state is WorkerState.WORKING:
             try:
-                roster = (await self._open_backends()).require_fleet().roster
+                backends = await self._open_backends()
+                await backends.join_fleet()
+                roster = backends.require_fleet().roster
                 await roster.record_heartbeat(self.card, ())
                 await roster.notify_supervisor()
             except StorageError as error:  # a server that starts later than this worker

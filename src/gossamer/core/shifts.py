@@ -80,6 +80,7 @@ class Shift(Record, frozen=True, kw_only=True):
     id: str  # also the owner of its leases in the frontier
     job: str
     lane: str
+    tag: str = ""  # of the job: its id is that of another one in another store
     state: ShiftState = ShiftState.ASKED
     asked_at: float = 0.0
     expires_at: float = 0.0  # not begun until then: nobody will
@@ -136,11 +137,19 @@ class JobSample(Record, frozen=True, kw_only=True):
     trouble: str = ""  # for people: why it cannot be looked at, or why nobody works on it
 
 
+class FleetStore(Record, frozen=True, kw_only=True):
+    """The store that a fleet works with."""
+
+    id: str  # as ``JobStore.read_identity`` gives it
+    place: str  # for people, without secrets
+
+
 class RosterView(Record, frozen=True, kw_only=True):
     """Everything at one time, as ``Roster.read_roster`` shows it."""
 
     at: float  # the roster's time
     leader: str = ""  # the supervisor that leads; empty: none
+    store: FleetStore | None = None  # None: no process has named one yet
     workers: tuple[WorkerInfo, ...] = ()  # those of the last minutes, the dead included: see ``beat_at``
     shifts: tuple[Shift, ...] = ()
     standings: tuple[LaneHealth, ...] = ()

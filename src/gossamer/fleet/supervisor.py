@@ -25,7 +25,7 @@ from msgspec.structs import replace
 
 from gossamer.core.errors import OperatorError, StorageError
 from gossamer.core.events import ProgressEvent
-from gossamer.core.jobs import Job
+from gossamer.core.jobs import Job, tag_of
 from gossamer.core.lifecycle import JobState
 from gossamer.core.shifts import EndReason, JobSample, RosterView, Shift
 from gossamer.fleet.duties import repeat_duty
@@ -263,7 +263,8 @@ class FleetSupervisor:
     def _make_shift(self, job_lane: JobLane, at: float) -> Shift:
         job, lane = job_lane
         shift_id = f"{job}:{lane}:{secrets.token_hex(4)}"
-        return Shift(id=shift_id, job=job, lane=lane, expires_at=at + self._options.expires_s)
+        tag = tag_of(self._watches[job].job)
+        return Shift(id=shift_id, job=job, lane=lane, tag=tag, expires_at=at + self._options.expires_s)
 
     async def _add_samples(self, running: Sequence[Job], troubles: Mapping[str, str]) -> None:
         """Keep a sample of each job now and then, and whenever its trouble is another one."""

@@ -49,6 +49,10 @@ async def perform_action(parts: ActionParts, order: ActionOrder) -> LoggedAction
     if order.key and (done := await parts.backends.actions.find_key(order.by, order.key)):
         return _done_before(done, order)
     _check_given(kind, order)
+    if order.job:
+        await parts.backends.check_fleet(await parts.find_job(order))
+    elif order.kind in FLEET_ACTIONS:
+        await parts.backends.check_fleet()
     facts = await kind.look(parts, order)
     _check_expected(facts.seen, order)
     now = parts.backends.clock.now()

@@ -60,6 +60,7 @@ async def submit_job(
             "frontier.url to redis://HOST/0, or crawl on this machine with `gossamer crawl`, which takes the "
             "same target and options"
         )
+    await backends.join_fleet()
     roster = backends.requests.fleet.roster
     key = key or secrets.token_bytes(16)
     job = await backends.book.create(name, text, plan=plan, key=key, alone=True)
@@ -88,6 +89,7 @@ async def change_job(backends: Backends, job: Job, what: JobCommand) -> Job:
     """Pause, resume or cancel a job; the job as it is then. Raises ``UsageError`` when it is over."""
     if job.state in OVER:
         raise UsageError(f"{job.id} is {job.state}; there is nothing to {what}")
+    await backends.check_fleet(job)
     try:
         await backends.open_frontier(job).apply_change(what)
     except TransitionError as error:  # it was cancelled, and that is not recorded yet
@@ -99,7 +101,7 @@ async def change_job(backends: Backends, job: Job, what: JobCommand) -> Job:
     if job.is_fleet or await backends.at_work(job) is None:  # the process of an embedded crawl says so itself
         await backends.book.update(job)
     if backends.requests.fleet is not None:
-        await backends.requests.fleet.notify_supervisor(job)
+        await backends.requests.fleet.roster_of(job).notify_supervisor()
     return job
 
 
@@ -112,6 +114,7 @@ async def revive_letters(backends: Backends, job: Job, which: DeadLetterFilter) 
 
     A job of the fleet runs again if it was over. One of this machine is taken up by its next crawl.
     """
+    await backends.check_fleet(job)
     count = await backends.open_frontier(job).revive_letters(which)
     return (await reopen_job(backends, job) if count else job), count
 
@@ -160,5 +163,5 @@ async def reopen_job(backends: Backends, job: Job) -> Job:
         if await backends.book.update(running, expected=job):
             job = running
     if backends.requests.fleet is not None:
-        await backends.requests.fleet.notify_supervisor(job)
+        await backends.requests.fleet.roster_of(job).notify_supervisor()
     return job

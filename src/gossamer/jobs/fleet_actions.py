@@ -8,11 +8,14 @@ from typing import Any
 from msgspec.structs import replace
 
 from gossamer.core.actions import ActionOrder
-from gossamer.core.errors import UsageError
+from gossamer.core.errors import JobBusyError, UsageError
 from gossamer.core.shifts import WorkerInfo, WorkerState
+from gossamer.core.text import format_count
 from gossamer.fleet.worker_orders import give_order
 from gossamer.jobs.action_kind import ActionFacts, ActionKind, ActionParts
 from gossamer.policy.proxies import ProxyHealth, Quarantine
+from gossamer.watch.job_look import SILENT_S
+from gossamer.wiring.backends import Backends
 from gossamer.wiring.proxies import change_proxy_health, read_listed, read_proxy_health
 
 REST_S = 3600.0
@@ -50,6 +53,22 @@ async def _forget_worker(parts: ActionParts, order: ActionOrder) -> dict[str, An
     await roster.remove_worker(worker.id)
     await roster.notify_supervisor()
     return {"worker": worker.id}
+
+
+async def adopt_store_here(backends: Backends) -> None:
+    """Let the fleet work with this store from now on. Raises ``JobBusyError`` while the other is in use."""
+    roster, ours = backends.require_fleet().roster, await backends.read_store()
+    view = await roster.read_roster()
+    if view.store is not None and view.store.id == ours.id:
+        return
+    workers = sum(worker.beat_at + SILENT_S > view.at for worker in view.workers)
+    if view.store is not None and (workers or view.leader):
+        there = [format_count(workers, "worker")] * bool(workers) + ["a supervisor"] * bool(view.leader)
+        raise JobBusyError(
+            f"the fleet works with {view.store.place}: {' and '.join(there)} of it "
+            f"{'are' if len(there) > 1 or workers > 1 else 'is'} there; end them first"
+        )
+    await roster.adopt_store(ours)
 
 
 # --------------------------------------------------------------------------- proxies

@@ -46,7 +46,7 @@ async def steer_host(backends: Backends, job: Job, host: str, order: HostOrder) 
     if await backends.open_frontier(job).steer_host(host, order) is None:
         raise UsageError(f"{job.id} has no host {host!r}")
     if job.is_fleet and backends.requests.fleet is not None:
-        await backends.requests.fleet.notify_supervisor(job)
+        await backends.requests.fleet.roster_of(job).notify_supervisor()
 
 
 async def read_host(backends: Backends, job: Job, host: str) -> SteeredHost:

@@ -163,4 +163,4 @@ async def _begun_with(backends: Backends, job: Job) -> dict[str, Any]:
 
 async def _tell_fleet(backends: Backends, job: Job) -> None:
     if job.is_fleet and backends.requests.fleet is not None:
-        await backends.requests.fleet.notify_supervisor(job)
+        await backends.requests.fleet.roster_of(job).notify_supervisor()

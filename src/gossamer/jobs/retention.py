@@ -49,6 +49,7 @@ class FleetJobStore:
     def __init__(self, book: JobStore, fleet: str) -> None:
         self._book = book
         self._fleet = fleet
+        self.read_identity = book.read_identity
         self.create = book.create
         self.get = book.get
         self.find_by_key = book.find_by_key

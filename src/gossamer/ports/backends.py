@@ -124,8 +124,8 @@ class FleetBackend(FrontierBackend, Protocol):
         """Delete all that is here of a job; whether there was anything."""
         ...
 
-    async def notify_supervisor(self, job: Job) -> None:
-        """Let the supervisor of the fleet that looks after a job look at once."""
+    def roster_of(self, job: Job) -> FleetRoster:
+        """The roster of the fleet that looks after a job."""
         ...
 
 

@@ -16,6 +16,10 @@ class JobStore(Protocol):
     tell the jobs of different stores apart.
     """
 
+    async def read_identity(self) -> str:
+        """What tells this store from every other one: 16 random hexadecimal digits, made up once."""
+        ...
+
     async def create(
         self, name: str, target: str, plan: bytes = b"", key: bytes = b"", *, alone: bool = False
     ) -> Job:

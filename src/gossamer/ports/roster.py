@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from gossamer.core.shifts import EndReason, JobSample, RosterView, Shift
+from gossamer.core.shifts import EndReason, FleetStore, JobSample, RosterView, Shift
 
 
 class Roster(Protocol):
@@ -19,6 +19,17 @@ class Roster(Protocol):
 
         A token that is larger than that of every leader before. ``None``: somebody else leads.
         """
+        ...
+
+    async def join_store(self, store: FleetStore) -> FleetStore:
+        """The store that this fleet works with: the one that was named first, until another is adopted.
+
+        The place of the same store is kept as it is named last.
+        """
+        ...
+
+    async def adopt_store(self, store: FleetStore) -> None:
+        """Let the fleet work with another store; what is known of shifts and jobs is forgotten."""
         ...
 
     async def request_shifts(

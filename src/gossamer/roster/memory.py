@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from gossamer.core.shifts import (
     EndReason,
+    FleetStore,
     JobSample,
     LaneHealth,
     RosterView,
@@ -43,6 +44,7 @@ class MemoryRoster:
         self._standings: dict[tuple[str, str], LaneHealth] = {}
         self._ends: deque[ShiftResult] = deque(maxlen=ENDS)
         self._samples: dict[str, deque[JobSample]] = {}
+        self._store: FleetStore | None = None
         self._bell = asyncio.Event()
 
     def __repr__(self) -> str:
@@ -137,6 +139,18 @@ class MemoryRoster:
         self._forget_expired(now)
         return token
 
+    async def join_store(self, store: FleetStore) -> FleetStore:
+        """See :class:`~gossamer.ports.roster.Roster`."""
+        if self._store is None or self._store.id == store.id:
+            self._store = store
+        return self._store
+
+    async def adopt_store(self, store: FleetStore) -> None:
+        """See :class:`~gossamer.ports.roster.Roster`."""
+        self._store = store
+        for known in (self._shifts, self._standings, self._ends, self._samples):
+            known.clear()
+
     async def request_shifts(
         self, shifts: Sequence[Shift], recalls: Mapping[str, EndReason], token: int
     ) -> bool:
@@ -162,6 +176,7 @@ class MemoryRoster:
         return RosterView(
             at=now,
             leader=leader if until > now else "",
+            store=self._store,
             workers=tuple(self._workers.values()),
             shifts=tuple(self._shifts.values()),
             standings=tuple(self._standings.values()),

@@ -11,7 +11,16 @@ from typing import Any
 
 import msgspec
 
-from gossamer.core.shifts import EndReason, JobSample, LaneHealth, RosterView, Shift, ShiftResult, WorkerInfo
+from gossamer.core.shifts import (
+    EndReason,
+    FleetStore,
+    JobSample,
+    LaneHealth,
+    RosterView,
+    Shift,
+    ShiftResult,
+    WorkerInfo,
+)
 from gossamer.drivers.redis.server import RedisServer, load_script
 from gossamer.ports.clock import Clock
 from gossamer.roster.limits import BURIED_S, ENDS, FORGET_EVERY_S, GONE_S, REFUSERS, SAMPLES, STANDING_S
@@ -20,6 +29,7 @@ _pack = msgspec.msgpack.encode
 _card = msgspec.msgpack.Decoder(WorkerInfo).decode
 _shift = msgspec.msgpack.Decoder(Shift).decode
 _standing = msgspec.msgpack.Decoder(LaneHealth).decode
+_store = msgspec.msgpack.Decoder(FleetStore).decode
 _end = msgspec.msgpack.Decoder(ShiftResult).decode
 _samples = msgspec.msgpack.Decoder(tuple[JobSample, ...]).decode
 
@@ -82,6 +92,14 @@ class RedisRoster:
         token = await self._call_script("lead", me, repr(ttl_s))
         return None if token is None else int(token)
 
+    async def join_store(self, store: FleetStore) -> FleetStore:
+        """See :class:`~gossamer.ports.roster.Roster`."""
+        return _store(await self._call_script("join", _pack(store)))
+
+    async def adopt_store(self, store: FleetStore) -> None:
+        """See :class:`~gossamer.ports.roster.Roster`."""
+        await self._call_script("adopt", _pack(store))
+
     async def request_shifts(
         self, shifts: Sequence[Shift], recalls: Mapping[str, EndReason], token: int
     ) -> bool:
@@ -91,10 +109,13 @@ class RedisRoster:
 
     async def read_roster(self, *, history: bool = False) -> RosterView:
         """See :class:`~gossamer.ports.roster.Roster`."""
-        at, leader, workers, shifts, standings, ends, samples = await self._call_script("look", int(history))
+        at, leader, store, workers, shifts, standings, ends, samples = await self._call_script(
+            "look", int(history)
+        )
         return RosterView(
             at=float(at),
             leader=leader.decode(),
+            store=_store(store) if store else None,
             workers=tuple(map(_card, workers)),
             shifts=tuple(map(_shift, shifts)),
             standings=tuple(map(_standing, standings)),

@@ -39,6 +39,7 @@ async def _serve(loaded: LoadedSettings) -> None:
     settings = loaded.settings
     backends = await open_backends(settings, create=True, limit_s=LIMIT_S)
     try:
+        await backends.check_fleet()
         listening = listen_at(settings.dashboard.host, settings.dashboard.port)
         with listening:
             is_local = _is_loopback(listening)

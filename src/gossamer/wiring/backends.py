@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import secrets
+import socket
 from collections.abc import Collection
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
@@ -12,16 +13,19 @@ import msgspec
 
 from gossamer.config.settings import Settings
 from gossamer.core.archive import ArchiveEntry
-from gossamer.core.errors import Fault, LostRequestsError, StorageError
+from gossamer.core.errors import Fault, LostRequestsError, SettingError, StorageError
 from gossamer.core.hosts import FrontierRules
 from gossamer.core.jobs import DeadLetterFilter, FrontierStats, Job, JobTotals, tag_of
 from gossamer.core.lifecycle import JobState
+from gossamer.core.redaction import shown_server
 from gossamer.core.requests import Request
+from gossamer.core.shifts import FleetStore
 from gossamer.fetch import robots_cache
 from gossamer.policy import urls
 from gossamer.policy.content_memory import ContentMemory
 from gossamer.policy.request_variants import variant_of
 from gossamer.policy.robots import RobotsRecord, RobotsRules
+from gossamer.policy.sentences.fleet import describe_other_store
 from gossamer.policy.shared_hosts import shared_host
 from gossamer.ports.archive_reader import ArchiveReader
 from gossamer.ports.backends import FleetBackend, FrontierBackend, StoreBackend
@@ -30,6 +34,7 @@ from gossamer.ports.file_store import FileStore
 from gossamer.ports.job_frontier import JobFrontier
 from gossamer.ports.known_page_store import KnownPageStore
 from gossamer.targets.plan import plan_from
+from gossamer.wiring.databases import database_path
 from gossamer.wiring.open import fleet_of, open_places
 from gossamer.wiring.rules import rules_of
 
@@ -148,6 +153,39 @@ class Backends:
     def require_fleet(self) -> FleetBackend:
         """What a fleet needs of the requests' place. Raises ``SettingError`` for one that serves no fleet."""
         return fleet_of(self.requests)
+
+    async def read_store(self) -> FleetStore:
+        """What tells the store from others, and where it is."""
+        url = self._settings.store.url
+        if url is None or url.startswith("sqlite:"):
+            place = f"{database_path(self._settings, url).absolute()} on {socket.gethostname()}"
+        else:
+            place = shown_server(url)
+        return FleetStore(id=await self.book.read_identity(), place=place)
+
+    async def join_fleet(self) -> None:
+        """Work with the fleet that the settings name. Raises ``SettingError`` when it has another store."""
+        ours = await self.read_store()
+        self._check_store(await self.require_fleet().roster.join_store(ours), ours)
+
+    async def check_fleet(self, job: Job | None = None) -> None:
+        """Raise ``SettingError`` when the fleet that looks after a job works with another store than this.
+
+        Without a job: the fleet that the settings name, where there can be one.
+        """
+        fleet = self.requests.fleet
+        if fleet is None or (job is not None and not job.is_fleet):
+            return
+        roster = fleet.roster if job is None else fleet.roster_of(job)
+        if (theirs := (await roster.read_roster()).store) is not None:
+            self._check_store(theirs, await self.read_store(), job)
+
+    def _check_store(self, theirs: FleetStore, ours: FleetStore, job: Job | None = None) -> None:
+        if theirs.id == ours.id:
+            return
+        fleet = self._settings.cluster.fleet if job is None else plan_from(job.plan).fleet
+        redis = shown_server(self._settings.frontier.url or "")
+        raise SettingError(describe_other_store(fleet, redis, theirs.place, ours.place))
 
     def open_frontier(self, job: Job) -> JobFrontier:
         """The requests of a job."""

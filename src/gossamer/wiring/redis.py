@@ -158,10 +158,10 @@ class RedisFrontierBackend:
     async def withdraw_claims(self, job: Job, at: float) -> None:
         """Nothing: a process that was not heard of for :data:`LOCK_S` may still be there, and be waiting."""
 
-    async def notify_supervisor(self, job: Job) -> None:
+    def roster_of(self, job: Job) -> RedisRoster:
         """See :class:`~gossamer.ports.backends.FleetBackend`."""
         fleet = plan_from(job.plan).fleet if job.is_fleet else self._settings.cluster.fleet
-        await RedisRoster(self.server, fleet, self.clock).notify_supervisor()
+        return RedisRoster(self.server, fleet, self.clock)
 
     def blocking_writers(self) -> set[int]:
         """See :class:`~gossamer.ports.backends.FrontierBackend`."""

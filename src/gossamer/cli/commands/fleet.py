@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from gossamer.cli.options import AsJson, Data, JobName, Set
 from gossamer.cli.terminal.acting import note_action
@@ -13,6 +15,7 @@ from gossamer.config.command_settings import settings_of
 from gossamer.core.jobs import Job
 from gossamer.core.lifecycle import JobCommand
 from gossamer.jobs.control import change_job
+from gossamer.jobs.fleet_actions import adopt_store_here
 from gossamer.queries.documents import to_document
 from gossamer.queries.fleet import WorkerStatus, read_fleet
 from gossamer.queries.jobs import find_job
@@ -30,7 +33,17 @@ CANCEL_EXAMPLES = """
 FLEET_EXAMPLES = """
   gossamer fleet                   supervisor, workers, shifts
   gossamer fleet --json
+  gossamer fleet --adopt-store     the store is another one from now on
 """
+
+
+AdoptStore = Annotated[
+    bool,
+    typer.Option(
+        "--adopt-store",
+        help="Let the fleet work with the store that the settings name: its former one is gone for good.",
+    ),
+]
 
 
 def pause_job(name: JobName, data: Data = None, settings: Set = None, as_json: AsJson = False) -> None:
@@ -74,16 +87,25 @@ def _state_after(job: Job, change: JobCommand) -> str:
 # --------------------------------------------------------------------------- who works
 
 
-def show_fleet(data: Data = None, settings: Set = None, as_json: AsJson = False) -> None:
+def show_fleet(
+    data: Data = None, settings: Set = None, adopt_store: AdoptStore = False, as_json: AsJson = False
+) -> None:
     """Show who works on what.
 
     The supervisor that leads, the workers, and the shifts that each of them works on."""
+    if adopt_store:
+        run_with_backends(settings_of(data, settings), adopt_store_here, create=True)
     fleet = run_with_backends(settings_of(data, settings), read_fleet, create=True)
     view = fleet.view
     if as_json:
         print_json(to_document(view))
         return
-    print_facts([("supervisor", view.leader or "none: `gossamer supervisor` starts one")])
+    print_facts(
+        [
+            ("supervisor", view.leader or "none: `gossamer supervisor` starts one"),
+            ("store", view.store.place if view.store else "none yet: the first process that starts names it"),
+        ]
+    )
     if fleet.workers:
         print_table(
             ("worker", "state", "slots", "busy", "lanes", "last seen", "since", "clock"),

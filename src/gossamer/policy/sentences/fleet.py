@@ -29,6 +29,16 @@ def judge_clock(ahead_s: float, show: SentenceFormatter) -> Saying | None:
     )
 
 
+def describe_other_store(fleet: str, redis: str, theirs: str, ours: str) -> str:
+    """Why a process may not work with a fleet, and the ways out."""
+    return (
+        f"the fleet {fleet!r} in {redis} works with the store {theirs}, and the settings name another one, "
+        f"{ours}: set store.url to the fleet's, or give this store a fleet of its own (cluster.fleet=NAME, "
+        "or another database of Redis in frontier.url); where the fleet's store is gone for good, end its "
+        "processes, and `gossamer fleet --adopt-store` lets it work with this one"
+    )
+
+
 class FleetFacts(Record, frozen=True, kw_only=True):
     """What the sentences about a fleet rest on."""
 

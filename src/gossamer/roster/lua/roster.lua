@@ -10,6 +10,7 @@
 --   standings  HASH  job "\n" lane -> Standing
 --   ends       LIST  ShiftEnd, the newest first
 --   samples    HASH  job -> array of Sample, the oldest first
+--   store      STRING  FleetStore: the store that the fleet works with
 --   bell       LIST  one element while it rings
 -- Records are msgpack maps (core/shifts.py); a field that is not there has its default.
 --
@@ -18,6 +19,7 @@
 local base = KEYS[1] .. ':'
 local leader, workers, shifts, buried = base .. 'leader', base .. 'workers', base .. 'shifts', base .. 'buried'
 local standings, ends, samples, bell = base .. 'standings', base .. 'ends', base .. 'samples', base .. 'bell'
+local store = base .. 'store'
 local pack, unpack_ = cmsgpack.pack, cmsgpack.unpack
 local bounds = unpack_(ARGV[3])
 local now = tonumber(ARGV[2])
@@ -205,6 +207,18 @@ function calls.lead(me, ttl_s)
   return token
 end
 
+function calls.join(packed)
+  local known = redis.call('GET', store)
+  if known and unpack_(known).id ~= unpack_(packed).id then return known end
+  if known ~= packed then redis.call('SET', store, packed) end
+  return packed
+end
+
+function calls.adopt(packed)
+  redis.call('SET', store, packed)
+  redis.call('DEL', shifts, standings, ends, samples)
+end
+
 -- token, how many recalls, their (id, why)..., the shifts
 function calls.ask(token, recalls, ...)
   local given, why = { ... }, {}
@@ -237,7 +251,7 @@ function calls.look(history)
   if history == '1' then
     latest, kept = redis.call('LRANGE', ends, 0, -1), redis.call('HGETALL', samples)
   end
-  return { string.format('%.6f', now), is_led and found[1] or '', redis.call('HVALS', workers),
+  return { string.format('%.6f', now), is_led and found[1] or '', redis.call('GET', store) or '', redis.call('HVALS', workers),
     redis.call('HVALS', shifts), redis.call('HVALS', standings), latest, kept }
 end
 

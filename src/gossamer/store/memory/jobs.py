@@ -21,6 +21,11 @@ class MemoryJobStore:
         self._jobs: dict[str, Job] = {}
         self._changes: dict[str, dict[str, SettingChange]] = {}
         self._launches: dict[str, bytes] = {}
+        self._identity = secrets.token_hex(8)
+
+    async def read_identity(self) -> str:
+        """See :class:`~gossamer.ports.job_store.JobStore`."""
+        return self._identity
 
     async def create(
         self, name: str, target: str, plan: bytes = b"", key: bytes = b"", *, alone: bool = False

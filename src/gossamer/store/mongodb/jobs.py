@@ -37,6 +37,17 @@ class MongoJobStore:
     def __repr__(self) -> str:
         return f"<MongoJobStore on {self._server!r}>"
 
+    async def read_identity(self) -> str:
+        """See :class:`~gossamer.ports.job_store.JobStore`."""
+
+        async def read(db: MongoDatabase) -> str:
+            with contextlib.suppress(driver.DuplicateKeyError):
+                await db["identity"].insert_one({"_id": "store", "id": secrets.token_hex(8)})
+            found = await db["identity"].find_one({"_id": "store"}) or {}
+            return str(found["id"])
+
+        return await self._server.run(read)
+
     async def create(
         self, name: str, target: str, plan: bytes = b"", key: bytes = b"", *, alone: bool = False
     ) -> Job:

@@ -3,7 +3,8 @@
 Each document has an ``_id`` that says what it is of (``JOB/FINGERPRINT/VISIT``), so that one which is sent
 twice is there once. Indexes are made when the store is opened; they are all there is of a schema.
 
-- ``job``: the book. ``counter``: the highest number given away, by name.
+- ``identity``: what tells this store from others. ``job``: the book. ``counter``: the highest number given
+  away, by name.
 - ``item``: the latest value of each item; ``version``: its former ones, by number and version;
   ``sighting``: which version a job saw.
 - ``page``, ``attempt``, ``sample``: the pages, the ledger, examples of what was dropped.

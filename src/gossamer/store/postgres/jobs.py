@@ -35,6 +35,15 @@ class PostgresJobStore:
     def __repr__(self) -> str:
         return f"<PostgresJobStore on {self._server!r}>"
 
+    async def read_identity(self) -> str:
+        """See :class:`~gossamer.ports.job_store.JobStore`."""
+
+        async def read(conn: Connection) -> str:
+            await conn.execute(SQL["make_identity"], secrets.token_hex(8))
+            return str(await conn.fetchval(SQL["identity"]))
+
+        return await self._server.run(read)
+
     async def create(
         self, name: str, target: str, plan: bytes = b"", key: bytes = b"", *, alone: bool = False
     ) -> Job:

@@ -333,6 +333,12 @@ FROM job ORDER BY id DESC;
 SELECT name, spider, target, created_at, state, finished_at, finish_reason, end_error, key, plan
 FROM job WHERE state IN ('running', 'paused') AND finished_at IS NULL ORDER BY id DESC;
 
+-- name: make_identity
+INSERT INTO identity (one, id) VALUES (1, $1) ON CONFLICT (one) DO NOTHING;
+
+-- name: identity
+SELECT id FROM identity;
+
 -- name: fleet_job_under_way
 SELECT name, spider, target, created_at, state, finished_at, finish_reason, end_error, key, plan
 FROM job WHERE spider = $1 AND state IN ('running', 'paused') AND finished_at IS NULL AND length(plan) > 0

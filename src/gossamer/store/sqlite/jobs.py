@@ -28,6 +28,15 @@ class SqliteJobStore:
         self._db = db
         self._clock = clock
 
+    async def read_identity(self) -> str:
+        """See :class:`~gossamer.ports.job_store.JobStore`."""
+
+        def read(conn: Connection) -> str:
+            conn.execute(SQL["make_identity"], (secrets.token_hex(8),))
+            return str(conn.execute(SQL["identity"]).fetchone()[0])
+
+        return await self._db.run(read)
+
     async def create(
         self, name: str, target: str, plan: bytes = b"", key: bytes = b"", *, alone: bool = False
     ) -> Job:

@@ -48,6 +48,14 @@ async def jobs_have_ids_of_their_own(jobs: JobStore) -> None:
 
 
 @JOB_STORE_CHECKS.register
+async def a_store_has_a_name_of_its_own(jobs: JobStore) -> None:
+    """Made up once, however many ask at once."""
+    told = await asyncio.gather(*[jobs.read_identity() for _ in range(8)])
+    assert_equal(len(set(told)), 1, "it is the same for all")
+    assert_holds(len(told[0]) == 16 and not set(told[0]) - set("0123456789abcdef"), "16 hexadecimal digits")
+
+
+@JOB_STORE_CHECKS.register
 async def jobs_made_at_once_are_told_apart(jobs: JobStore) -> None:
     """However many, of one name."""
     made = await asyncio.gather(*[jobs.create("shop", "") for _ in range(10)])

@@ -6,7 +6,7 @@ import asyncio
 
 from msgspec.structs import replace
 
-from gossamer.core.shifts import EndReason, JobSample, RosterView, WorkerState
+from gossamer.core.shifts import EndReason, FleetStore, JobSample, RosterView, WorkerState
 from gossamer.testing.contracts.roster_harness import (
     EXPIRES_S,
     TTL_S,
@@ -17,6 +17,24 @@ from gossamer.testing.contracts.roster_harness import (
     register_check,
 )
 from gossamer.testing.contracts.suite import assert_equal, assert_holds
+
+
+@register_check
+async def a_fleet_has_one_store(w: RosterHarness) -> None:
+    """The first that is named, by whoever asks; another one is in its place when it is adopted."""
+    first, other = FleetStore(id="a" * 16, place="db/1"), FleetStore(id="b" * 16, place="db/2")
+    assert_equal((await w.roster.read_roster()).store, None, "none at first")
+    assert_equal(await w.roster.join_store(first), first, "the first one is the fleet's")
+    assert_equal(await w.roster.join_store(other), first, "and another one is told so")
+    moved = replace(first, place="db/3")
+    assert_equal(await w.roster.join_store(moved), moved, "the same one may be at another place")
+    assert_equal((await w.roster.read_roster()).store, moved, "everybody sees it")
+    await w.end_shift("a", EndReason.FAILED, detail="no disk")
+    await w.begin_shift("b")
+    await w.roster.adopt_store(other)
+    view = await w.roster.read_roster(history=True)
+    assert_equal((view.store, view.shifts, view.standings, view.ends), (other, (), (), ()), "it begins anew")
+    assert_equal(await w.roster.join_store(first), other, "the former one is another one now")
 
 
 @register_check

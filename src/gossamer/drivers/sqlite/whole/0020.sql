@@ -1,4 +1,4 @@
--- Schema 19, whole, as `python scripts/sqlite_schema.py` has written it.
+-- Schema 20, whole, as `python scripts/sqlite_schema.py` has written it.
 
 CREATE TABLE frontier (
     id INTEGER PRIMARY KEY,
@@ -469,5 +469,7 @@ CREATE TABLE host_pace (
 ) WITHOUT ROWID;
 
 CREATE INDEX frontier_state ON frontier (state);
+
+CREATE TABLE identity (one INTEGER PRIMARY KEY CHECK (one = 1), id TEXT NOT NULL) STRICT;
 
 INSERT INTO next_request VALUES (1);
