@@ -8,7 +8,7 @@ import inspect
 import logging
 import resource
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -332,16 +332,19 @@ async def prepare_crawl(
     sinks: Sequence[Sink] = (),
     start: Path | None = None,
     key: bytes = b"",
+    before: Callable[[Backends], Awaitable[None]] | None = None,
 ) -> CrawlRun:
     """Find the spider, settle the settings, open the files. Close the result when done with it.
 
     ``arguments`` go to the spider, ``overrides`` are settings of the strongest layer (a mapping, or the
     options of a command line), ``fresh`` starts over instead of resuming, with a ``key`` it is the one
-    job of that key. Raises ``OperatorError``.
+    job of that key. ``before`` is done before its job is chosen. Raises ``OperatorError``.
     """
     found = load_target(target, arguments or {}, overrides, env=env, start=start)
     launch = launch_of(target, arguments or {}, found.loaded) if isinstance(target, str) else b""
-    wired = await wire_crawl(found.settings, found.target, fresh=fresh, sinks=sinks, launch=launch, key=key)
+    wired = await wire_crawl(
+        *(found.settings, found.target), fresh=fresh, sinks=sinks, launch=launch, key=key, before=before
+    )
     try:
         failed_hooks: list[str] = []
         shift = make_worker_group(target, arguments or {}, wired.settings, wired, failed_hooks)

@@ -19,12 +19,14 @@ from gossamer.core.errors import (
     UsageError,
 )
 from gossamer.jobs.action_kind import ActionKind, ActionParts, check_same_order
+from gossamer.jobs.delayed_actions import CLAIM_S, ActionTimer, finish_due
 from gossamer.jobs.fleet_actions import FLEET_ACTIONS
 from gossamer.jobs.host_actions import HOST_ACTIONS
 from gossamer.jobs.job_actions import JOB_ACTIONS
 from gossamer.jobs.letter_actions import LETTER_ACTIONS
 from gossamer.jobs.schedule_actions import SCHEDULE_ACTIONS
 from gossamer.policy.undo import UNDO, find_failed_undos, orders_back, undo_until
+from gossamer.wiring.backends import Backends
 
 ACTIONS: Mapping[str, ActionKind] = {
     **JOB_ACTIONS,
@@ -74,10 +76,35 @@ async def perform_action(parts: ActionParts, order: ActionOrder) -> LoggedAction
         if done is None:
             raise ConflictError("the action is being done", now={})
         return _done_before(done, order)
+    order = replace(order, number=logged.id)
+    if kind.finish is not None:  # before anything is done, so that it comes to its end whoever is killed
+        await ActionTimer(parts.backends.requests.shared).enter_action(order, now + (kind.delay_s or CLAIM_S))
     logged = replace(logged, after=await _carry_out(parts, order, logged.id))
     if kind.follow is not None:
         parts.later(kind.follow(parts, order, logged))
+    if kind.finish is not None:
+        parts.later(_finish_later(parts.backends, order, kind.delay_s))
     return logged
+
+
+async def _finish_later(backends: Backends, order: ActionOrder, delay_s: float) -> None:
+    """Do the rest, unless another process does it."""
+    if not delay_s:
+        await finish_action(backends, order)
+        return
+    await backends.clock.sleep(delay_s)
+    await finish_due(backends)
+
+
+async def finish_action(backends: Backends, order: ActionOrder) -> None:
+    """Do the rest of an action that the caller alone carries out, unless it is undone or has failed.
+
+    Raises ``StorageError``; then it is due again later.
+    """
+    action, kind = await backends.actions.find_action(order.number), _kind_of(order)
+    if action is not None and kind.finish is not None and action.undone_at is None and not action.is_refused:
+        await kind.finish(backends, order, action)
+    await ActionTimer(backends.requests.shared).remove_action(order.number)
 
 
 async def find_action(parts: ActionParts, number: int) -> LoggedAction:
@@ -182,7 +209,7 @@ async def _carry_back(
 async def _carry_out(parts: ActionParts, order: ActionOrder, number: int) -> dict[str, Any]:
     """Do it, and note what came of it."""
     try:
-        after = await _kind_of(order).act(parts, replace(order, number=number))
+        after = await _kind_of(order).act(parts, order)
     except GossamerError as error:
         await parts.backends.actions.note_after(number, {"failed": str(error)})
         raise

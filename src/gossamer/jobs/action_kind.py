@@ -38,11 +38,17 @@ class ActionFacts(NamedTuple):
 
 
 class ActionKind(NamedTuple):
-    """One kind of action. ``act`` may be done twice; ``follow`` goes on after the answer."""
+    """One kind of action. ``act`` may be done twice; ``follow`` goes on after the answer, in this process.
+
+    ``finish`` does the rest of it, ``delay_s`` after the answer: where this process ends before, another one
+    of its place does. It may be done twice, too, and be given what was done before.
+    """
 
     look: Callable[[ActionParts, ActionOrder], Awaitable[ActionFacts]]
     act: Callable[[ActionParts, ActionOrder], Awaitable[dict[str, Any]]]
     follow: Callable[[ActionParts, ActionOrder, LoggedAction], Coroutine[Any, Any, None]] | None = None
+    finish: Callable[[Backends, ActionOrder, LoggedAction], Awaitable[None]] | None = None
+    delay_s: float = 0.0
     takes: tuple[str, ...] | None = ()  # the names of what may go with it; None: ``act`` looks at them
 
 

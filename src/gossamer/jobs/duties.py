@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 
 from gossamer.config.settings import Settings
+from gossamer.jobs.delayed_actions import LOOK_S, finish_due
 from gossamer.jobs.quality_duty import QualityDuty
 from gossamer.jobs.retention import RetentionDuty
 from gossamer.jobs.schedule_duty import ScheduleDuty
@@ -44,6 +45,20 @@ class SeriesDuty:
         await self._series.fold_buckets(now)
 
 
+class ActionDuty:
+    """Actions are carried out to their end whose process has ended before, such as a dashboard's cancel."""
+
+    name = "actions"
+    every_s = LOOK_S
+
+    def __init__(self, backends: Backends) -> None:
+        self._backends = backends
+
+    async def run(self, now: float) -> None:
+        """See :class:`~gossamer.ports.duty.Duty`."""
+        await finish_due(self._backends)
+
+
 class ArchiveDuty:
     """Files of the archive that are older than ``archive.days`` are deleted."""
 
@@ -81,6 +96,7 @@ class FileDuty:
 def duties_of(settings: Settings, backends: Backends) -> tuple[Duty, ...]:
     """The duties of a fleet; a further one is added here."""
     ours: list[Duty] = [
+        ActionDuty(backends),
         LedgerDuty(backends.keeping),
         QualityDuty(settings, backends),
         RetentionDuty(settings, backends),

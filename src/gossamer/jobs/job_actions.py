@@ -9,7 +9,7 @@ from typing import Any
 from gossamer.config.option import SettingOption
 from gossamer.core.access import LoggedAction
 from gossamer.core.actions import ActionOrder
-from gossamer.core.errors import OperatorError, UsageError
+from gossamer.core.errors import OperatorError, StorageError, UsageError
 from gossamer.core.jobs import Job
 from gossamer.core.lifecycle import OVER, JobCommand, JobState
 from gossamer.core.requests import FARTHEST, Entry, Request
@@ -20,6 +20,7 @@ from gossamer.jobs.starting import check_page, check_startable, start_again
 from gossamer.policy import urls
 from gossamer.policy.job_life import UNFINISHED, mark_interrupted, shown_state
 from gossamer.policy.undo import CANCEL_S
+from gossamer.wiring.backends import Backends
 from gossamer.wiring.rules import url_options_of
 
 log = logging.getLogger("gossamer.actions")
@@ -27,13 +28,17 @@ log = logging.getLogger("gossamer.actions")
 
 async def _look_at_job(parts: ActionParts, order: ActionOrder) -> ActionFacts:
     job = await parts.find_job(order)
-    stats = None if job.state in OVER else await parts.backends.read_stats(job)
-    state = (stats or job).state.value  # the record of a crawl that is under way follows a little later
-    seen = state
+    seen = state = await _read_state(parts.backends, job)
     if order.expected.get("state") == UNFINISHED and state == JobState.RUNNING:
         is_abandoned = not job.is_fleet and await parts.backends.at_work(job) is None
         seen = shown_state(mark_interrupted(job) if is_abandoned else job)
     return ActionFacts(job.id, {"state": seen}, {"state": seen})
+
+
+async def _read_state(backends: Backends, job: Job) -> str:
+    """The state of a job: the record of a crawl that is under way follows a little later."""
+    stats = None if job.state in OVER else await backends.read_stats(job)
+    return (stats or job).state.value
 
 
 async def _change(command: JobCommand, parts: ActionParts, order: ActionOrder) -> dict[str, Any]:
@@ -73,22 +78,25 @@ async def _pause_first(parts: ActionParts, order: ActionOrder) -> dict[str, Any]
     return await _change(JobCommand.PAUSE, parts, order)
 
 
-async def _cancel(parts: ActionParts, order: ActionOrder, done: LoggedAction) -> None:
-    """Cancel it, unless that was undone meanwhile. Should this process end before, the job stays paused."""
-    backends = parts.backends
-    await backends.clock.sleep(CANCEL_S)
-    action = await backends.actions.find_action(done.id)
-    if action is None or action.undone_at is not None:
+async def _cancel(backends: Backends, order: ActionOrder, done: LoggedAction) -> None:
+    """Cancel it, unless somebody has let it go on, which says more than the cancel does."""
+    job = await backends.book.get(order.job)
+    state = JobState.CANCELLED.value if job is None else await _read_state(backends, job)
+    if job is None or state == JobState.CANCELLED:  # whoever cancelled it was killed before it was noted
+        await backends.actions.note_after(done.id, {"state": JobState.CANCELLED.value})
         return
-    state = (await _look_at_job(parts, order)).before["state"]
-    if state != JobState.PAUSED:  # somebody has let it go on, which says more than the cancel does
-        await backends.actions.note_after(done.id, {"state": state, "failed": "it was resumed meanwhile"})
+    if state != JobState.PAUSED:
+        why = "it was resumed meanwhile" if done.after else "what was to pause it ended before"
+        await backends.actions.note_after(done.id, {"state": state, "failed": why})
         return
     try:
-        after = await _change(JobCommand.CANCEL, parts, order)
+        job = await change_job(backends, job, JobCommand.CANCEL)
+        after = {"state": job.state.value}
+    except StorageError:
+        raise  # it is tried again
     except OperatorError as error:
         log.warning("%s is not cancelled: %s", order.job, error)
-        after = {"state": JobState.PAUSED.value, "failed": str(error)}
+        after = {"state": state, "failed": str(error)}
     await backends.actions.note_after(done.id, after)
 
 
@@ -157,7 +165,7 @@ def _entry_of(parts: ActionParts, job: Job, order: ActionOrder) -> Entry:
 JOB_ACTIONS = {
     "pause": ActionKind(_look_at_job, partial(_change, JobCommand.PAUSE)),
     "resume": ActionKind(_look_at_job, _resume, _go_on),
-    "cancel": ActionKind(_look_at_job, _pause_first, _cancel),
+    "cancel": ActionKind(_look_at_job, _pause_first, finish=_cancel, delay_s=CANCEL_S),
     "limits": ActionKind(_look_at_limits, _change_limits, takes=None),
     "back": ActionKind(_look_at_limits, _put_back, takes=None),
     "fetch": ActionKind(_look_at_page, _fetch, takes=("url",)),

@@ -16,10 +16,12 @@ from gossamer.core.requests import FARTHEST, Entry
 from gossamer.core.rungs import AUTO, explain_wrong_rung
 from gossamer.jobs.action_kind import ActionFacts, ActionKind, ActionParts
 from gossamer.jobs.control import reopen_job
+from gossamer.jobs.delayed_actions import ActionTimer
 from gossamer.jobs.kept_letters import keep_letters, kept_letters
 from gossamer.jobs.starting import check_page
 from gossamer.policy import urls
 from gossamer.policy.redirects import without_credentials
+from gossamer.wiring.backends import Backends
 from gossamer.wiring.rules import url_options_of
 
 SLICE = 500
@@ -91,30 +93,29 @@ async def _begin(parts: ActionParts, order: ActionOrder) -> dict[str, Any]:
         raise UsageError("letters are changed to be retried: what is dropped is as it was")
     _check_change(change)
     if "url" in change:
-        await check_page(parts, job, _canonical_url(parts, change["url"]))
-    return {"done": await _do_slice(parts, job, order, parts.backends.clock.now(), 0)}
+        await check_page(parts, job, _canonical_url(parts.backends, change["url"]))
+    return {"done": await _do_slice(parts.backends, job, order, parts.backends.clock.now(), 0)}
 
 
-async def _go_on(parts: ActionParts, order: ActionOrder, done: LoggedAction) -> None:
-    job, count = await parts.find_job(order), int(done.after.get("done", 0))
-    order = replace(order, number=done.id)
-    while count:
-        noted = await parts.backends.actions.find_action(done.id)
+async def _do_rest(backends: Backends, order: ActionOrder, done: LoggedAction) -> None:
+    """Slice after slice, unless it is undone meanwhile; whoever does it may have been killed before."""
+    job, count = await backends.book.get(order.job), int(done.after.get("done", 0))
+    delayed = ActionTimer(backends.requests.shared)
+    while job is not None and (more := await _do_slice(backends, job, order, done.at, count)):
+        count += more
+        await backends.actions.note_after(done.id, {"done": count})
+        await delayed.prolong_claim(done.id, backends.clock.now())
+        noted = await backends.actions.find_action(done.id)
         if noted is None or noted.undone_at is not None:
             return
-        more = await _do_slice(parts, job, order, done.at, count)
-        if not more:
-            return
-        count += more
-        await parts.backends.actions.note_after(done.id, {"done": count})
 
 
-async def _do_slice(parts: ActionParts, job: Job, order: ActionOrder, before: float, done: int) -> int:
+async def _do_slice(backends: Backends, job: Job, order: ActionOrder, before: float, done: int) -> int:
     """Work on a slice of those that were dead ``before``: what dies again is not taken up again.
 
     ``done`` were worked on already.
     """
-    frontier, which = parts.backends.open_frontier(job), filter_of(order, before)
+    frontier, which = backends.open_frontier(job), filter_of(order, before)
     if which.older_than is None:
         which = replace(which, older_than=before + 1e-6)
     letters = await frontier.dead_letters(which, SLICE)
@@ -122,17 +123,17 @@ async def _do_slice(parts: ActionParts, job: Job, order: ActionOrder, before: fl
         return 0
     ids = DeadLetterFilter(ids=tuple(letter.id for letter in letters))
     if not order.given.get("change") and done + len(letters) <= COUNTED:
-        await keep_letters(parts.backends.requests.shared, order.number, done, letters)
+        await keep_letters(backends.requests.shared, order.number, done, letters)
     if order.kind == "drop":
         return await frontier.drop_letters(ids)
     if change := order.given.get("change"):
         # The new requests are there before the letters are gone.
-        await frontier.add([_changed_entry(parts, job, letter, change) for letter in letters])
+        await frontier.add([_changed_entry(backends, job, letter, change) for letter in letters])
         await frontier.drop_letters(ids)
         await frontier.apply_change(JobCommand.REOPEN)
     else:
         await frontier.revive_letters(ids)
-    await reopen_job(parts.backends, job)
+    await reopen_job(backends, job)
     return len(letters)
 
 
@@ -157,12 +158,12 @@ def _check_change(change: dict[str, Any]) -> None:
         raise UsageError("the URL of a page begins with http:// or https://")
 
 
-def _canonical_url(parts: ActionParts, url: str) -> str:
+def _canonical_url(backends: Backends, url: str) -> str:
     """The URL that is fetched for one that was checked."""
-    return urls.canonicalise_url(url, url_options_of(parts.loaded.settings)) or url
+    return urls.canonicalise_url(url, url_options_of(backends.settings)) or url
 
 
-def _changed_entry(parts: ActionParts, job: Job, letter: DeadLetter, change: dict[str, Any]) -> Entry:
+def _changed_entry(backends: Backends, job: Job, letter: DeadLetter, change: dict[str, Any]) -> Entry:
     """A request in the place of a letter; one for another URL is another page."""
     former = letter.entry
     named = {"fetch": change.get("rung"), **{name: change.get(name) for name in CHANGES[2:]}}
@@ -172,7 +173,7 @@ def _changed_entry(parts: ActionParts, job: Job, letter: DeadLetter, change: dic
     url = change.get("url")
     if url is None:
         return replace(former, request=request, due_at=0.0)
-    canonical = _canonical_url(parts, url)
+    canonical = _canonical_url(backends, url)
     if urls.origin_of(canonical) != urls.origin_of(former.request.url):  # as with a redirect to there
         if request.body:
             raise UsageError(f"the request has a body, which is not sent to {urls.origin_of(canonical)}")
@@ -199,8 +200,8 @@ async def _bury(parts: ActionParts, order: ActionOrder) -> dict[str, Any]:
 
 
 LETTER_ACTIONS = {
-    "retry": ActionKind(_look_at_letters, _begin, _go_on, takes=None),
-    "drop": ActionKind(_look_at_letters, _begin, _go_on, takes=None),
+    "retry": ActionKind(_look_at_letters, _begin, finish=_do_rest, takes=None),
+    "drop": ActionKind(_look_at_letters, _begin, finish=_do_rest, takes=None),
     "bury": ActionKind(_look_at_kept, _bury, takes=None),
 }
 """What can be done to dead letters."""

@@ -15,6 +15,7 @@ from pathlib import Path
 from gossamer.config.settings import Settings
 from gossamer.core.errors import JobBusyError, SettingError, StorageError
 from gossamer.core.schedules import SCHEDULER_LOCK
+from gossamer.jobs.delayed_actions import finish_due
 from gossamer.jobs.process_runs import ProcessStarter
 from gossamer.jobs.schedules import open_runner
 from gossamer.runtime.cancelling import end_tasks
@@ -65,6 +66,7 @@ async def run_scheduler(backends: Backends, told: asyncio.Event) -> None:
         while not told.is_set():
             try:
                 await runner.look(backends.clock.now())
+                await finish_due(backends)
                 trouble = ""
             except StorageError as error:
                 if str(error) != trouble:

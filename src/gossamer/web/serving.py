@@ -12,8 +12,10 @@ from gossamer.config.layers import COMMAND_LINE, LoadedSettings
 from gossamer.config.option import SettingOption
 from gossamer.config.settings import Settings
 from gossamer.core.errors import MissingServiceError, UsageError
+from gossamer.jobs.delayed_actions import keep_finishing
 from gossamer.ports.clock import Clock
 from gossamer.queries.explain.job_scope import JobScopeCache
+from gossamer.runtime.cancelling import end_tasks
 from gossamer.web.answers import LIMIT_S, AnswerCache
 from gossamer.web.app import make_app
 from gossamer.web.connections import MAX_HEAD, TimedProtocol
@@ -90,7 +92,11 @@ def listen_at(host: str, port: int) -> socket.socket:
 
 
 async def _serve_parts(parts: WebParts, settings: Settings, listening: socket.socket) -> None:
-    await uvicorn.Server(make_config(parts, settings)).serve(sockets=[listening])
+    finishing = asyncio.create_task(keep_finishing(parts.backends))
+    try:
+        await uvicorn.Server(make_config(parts, settings)).serve(sockets=[listening])
+    finally:
+        await end_tasks(finishing)
 
 
 def make_config(parts: WebParts, settings: Settings) -> uvicorn.Config:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack, ExitStack
 from importlib import import_module
 from types import ModuleType
@@ -154,17 +154,20 @@ async def wire_crawl(
     sinks: Sequence[Sink],
     launch: bytes = b"",
     key: bytes = b"",
+    before: Callable[[Backends], Awaitable[None]] | None = None,
 ) -> CrawlParts:
     """Put a crawl together: its job (an unfinished one of this target, unless ``fresh``; or that of a
     ``key``), and its parts.
 
     Events go to ``sinks`` and to those that the settings name. ``launch`` is how it is begun, for whoever
-    lets it go on.
+    lets it go on. ``before`` is done before the job is chosen.
     """
     check_deferral(settings, is_fleet=False)
     async with AsyncExitStack() as opening:
         backends = await open_backends(settings, create=True)
         opening.push_async_callback(backends.close)
+        if before is not None:
+            await before(backends)
         await opening.enter_async_context(backends.requests.lock_target(target.text))
         goes_back = settings.freshness.recrawl != "off"
         job, resumed = await choose_job(backends, target, fresh=fresh, goes_back=goes_back, key=key)

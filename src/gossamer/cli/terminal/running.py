@@ -27,6 +27,7 @@ from gossamer.core.text import format_count
 from gossamer.crawl.notes import by_reason
 from gossamer.crawl.result import CrawlResult
 from gossamer.crawl.run import CrawlRun, prepare_crawl
+from gossamer.jobs.delayed_actions import finish_due
 from gossamer.observe.log import LogSink
 from gossamer.observe.log_lines import message_formatter_of
 from gossamer.observe.log_setup import attach_handlers, open_log_file
@@ -85,6 +86,7 @@ async def run_crawl(plan: CrawlCommand) -> CrawlResult:
         overrides=plan.overrides,
         fresh=plan.fresh,
         key=plan.key,
+        before=finish_due,
         sinks=(tallies, LogSink(), ProgressSink(tallies, log_progress)),
     )
     settings = crawling.settings.log

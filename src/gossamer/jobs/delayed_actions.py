@@ -1,0 +1,105 @@
+"""Actions that are carried out to their end later, by whatever process is there then.
+
+Guarantee: an action is entered before anything of it is done, and stays entered until its end is noted. Of
+several processes that find it due at the same time one carries it out; if it is killed, another does.
+"""
+
+from __future__ import annotations
+
+import logging
+from importlib import import_module
+
+import msgspec
+
+from gossamer.core.actions import ActionOrder
+from gossamer.core.errors import StorageError
+from gossamer.ports.shared_state import SharedState
+from gossamer.wiring.backends import Backends
+
+SPACE = "delayed-actions"
+CLAIM_S = 60.0
+"""For so long after its latest sign of life an action is left to the process that carries it out."""
+LOOK_S = 5.0
+"""How often a process that is there for long looks whether an action is due."""
+KEPT_S = 366 * 86_400.0
+"""For so long an action stays entered that no process has carried out."""
+_TIMES = ""
+"""The key of when each action is due; other keys are the numbers of actions."""
+
+log = logging.getLogger("gossamer.actions")
+
+
+_decode_times = msgspec.msgpack.Decoder(dict[int, float]).decode
+_read_order = msgspec.json.Decoder(ActionOrder).decode
+
+
+class ActionTimer:
+    """The actions of a place that are not at their end, in what its processes share."""
+
+    def __init__(self, shared: SharedState) -> None:
+        self._shared = shared
+
+    async def enter_action(self, order: ActionOrder, due_at: float) -> None:
+        """Enter an action that has a number, or put its time off."""
+        await self._shared.put(SPACE, str(order.number), msgspec.json.encode(order), KEPT_S)
+        await self._change_time(order.number, due_at)
+
+    async def prolong_claim(self, number: int, now: float) -> None:
+        """Leave an action to the caller for longer."""
+        await self._change_time(number, now + CLAIM_S)
+
+    async def remove_action(self, number: int) -> None:
+        """An action is at its end."""
+        await self._change_time(number, None)
+        await self._shared.put(SPACE, str(number), b"", 1.0)
+
+    async def claim_due(self, now: float) -> list[ActionOrder]:
+        """The actions that are due; each is left to the caller for :data:`CLAIM_S` seconds."""
+        if not _find_due(_read_times(await self._shared.get(SPACE, _TIMES)), now):
+            return []
+        due: list[int] = []
+
+        def claim(stored: bytes | None) -> bytes:
+            times = _read_times(stored)
+            due[:] = _find_due(times, now)
+            return msgspec.msgpack.encode(times | dict.fromkeys(due, now + CLAIM_S))
+
+        await self._shared.update(SPACE, _TIMES, claim, KEPT_S)
+        found = [await self._shared.get(SPACE, str(number)) for number in due]
+        return [_read_order(order) for order in found if order]
+
+    async def _change_time(self, number: int, due_at: float | None) -> None:
+        def change(stored: bytes | None) -> bytes:
+            others = {one: at for one, at in _read_times(stored).items() if one != number}
+            return msgspec.msgpack.encode(others if due_at is None else {**others, number: due_at})
+
+        await self._shared.update(SPACE, _TIMES, change, KEPT_S)
+
+
+def _read_times(stored: bytes | None) -> dict[int, float]:
+    return _decode_times(stored) if stored else {}
+
+
+def _find_due(times: dict[int, float], now: float) -> list[int]:
+    return sorted(number for number, due_at in times.items() if due_at <= now)
+
+
+async def finish_due(backends: Backends) -> None:
+    """Carry out what is due. Raises ``StorageError``; then the next look does the rest."""
+    orders = await ActionTimer(backends.requests.shared).claim_due(backends.clock.now())
+    for order in orders:
+        await import_module("gossamer.jobs.acting").finish_action(backends, order)  # mostly nothing is due
+
+
+async def keep_finishing(backends: Backends) -> None:
+    """Carry out what is due, at once and from then on, until cancelled."""
+    trouble = ""
+    while True:
+        try:
+            await finish_due(backends)
+            trouble = ""
+        except StorageError as error:
+            if str(error) != trouble:
+                log.warning("actions that are due wait: %s", error)
+            trouble = str(error)
+        await backends.clock.sleep(LOOK_S)

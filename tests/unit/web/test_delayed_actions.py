@@ -1,0 +1,171 @@
+"""Actions whose process ends before they do: another process of the place carries them out, once."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import asynccontextmanager
+from secrets import token_hex
+
+import pytest
+
+from gossamer.core.errors import StorageError
+from gossamer.core.hosts import FrontierRules
+from gossamer.core.lifecycle import JobState
+from gossamer.jobs.acting import ACTIONS
+from gossamer.jobs.delayed_actions import CLAIM_S, ActionTimer, finish_due
+from gossamer.jobs.duties import duties_of
+from gossamer.policy.undo import CANCEL_S
+from gossamer.testing.clock import ManualClock
+from gossamer.testing.contracts.frontier_harness import make_entry
+from gossamer.wiring.backends import open_backends
+from kit.servers import on_servers
+from kit.web import bury, do, make_job, open_web
+
+
+@pytest.fixture(params=["sqlite", *on_servers("redis and postgres")])
+def place(request, tmp_path):
+    """What the settings of every process of the place say."""
+    if request.param == "sqlite":
+        return {}
+    urls = {name: request.getfixturevalue(f"{name}_url") for name in ("redis", "postgres")}
+    return {
+        "frontier": {"url": urls["redis"]},
+        "store": {"url": urls["postgres"]},
+        "redis": {"prefix": f"delayed-{token_hex(4)}"},
+    }
+
+
+@pytest.fixture
+def clock():
+    return ManualClock(time.time() + 1.0)  # frontiers have their own, of which letters have their times
+
+
+@asynccontextmanager
+async def dashboard(folder, clock, **place):
+    async with open_web(folder, **place) as web:
+        web.backends.requests.clock = clock
+        yield web
+
+
+async def end_at_once(web):
+    """As a process ends that is killed: nothing that was to be done later is done."""
+    tasks = list(web.app.state.parts.tasks)
+    assert tasks, "something was to be done"
+    await asyncio.sleep(0)
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+@asynccontextmanager
+async def another_process(web, clock):
+    backends = await open_backends(web.backends.settings)
+    backends.requests.clock = clock
+    try:
+        yield backends
+    finally:
+        await backends.close()
+
+
+async def test_a_cancel_survives_its_dashboard(place, tmp_path, clock):
+    """A bug it would catch: the job stays paused for ever."""
+    async with dashboard(tmp_path, clock, **place) as web, another_process(web, clock) as other:
+        job, _ = await make_job(web)
+        done = await do(web, f"/jobs/{job.id}/actions", do="cancel")
+        await end_at_once(web)
+        clock.advance(CANCEL_S - 1)
+        await finish_due(other)
+        assert (await other.book.get(job.id)).state is JobState.PAUSED, "it may be undone yet"
+        clock.advance(1)
+        await finish_due(other)
+        assert (await other.book.get(job.id)).state is JobState.CANCELLED
+        assert (await web.get(f"/actions/{done['action']}"))["after"] == {"state": "cancelled"}
+        clock.advance(10 * CLAIM_S)
+        assert await ActionTimer(other.requests.shared).claim_due(clock.now()) == [], "it is at its end"
+
+
+async def test_of_two_processes_that_find_an_action_one_carries_it_out(place, tmp_path, clock, monkeypatch):
+    carried_out = []
+
+    async def cancel(backends, order, done):
+        carried_out.append(backends)
+
+    monkeypatch.setitem(ACTIONS, "cancel", ACTIONS["cancel"]._replace(finish=cancel))
+    async with dashboard(tmp_path, clock, **place) as web, another_process(web, clock) as other:
+        job, _ = await make_job(web)
+        await do(web, f"/jobs/{job.id}/actions", do="cancel")
+        await end_at_once(web)
+        clock.advance(CANCEL_S)
+        await asyncio.gather(*(finish_due(one) for one in (web.backends, other) for _ in range(3)))
+    assert len(carried_out) == 1
+
+
+async def test_what_was_undone_is_not_carried_out(place, tmp_path, clock, monkeypatch):
+    async def start(parts, job):
+        pass
+
+    monkeypatch.setattr("gossamer.jobs.job_actions.check_startable", start)
+    monkeypatch.setattr("gossamer.jobs.job_actions.start_again", start)
+    async with dashboard(tmp_path, clock, **place) as web, another_process(web, clock) as other:
+        job, frontier = await make_job(web)
+        done = await do(web, f"/jobs/{job.id}/actions", do="cancel")
+        await end_at_once(web)
+        await web.client.request("DELETE", f"/api/v1/actions/{done['action']}")
+        clock.advance(CANCEL_S)
+        await finish_due(other)
+        assert (await frontier.read_stats()).state is JobState.RUNNING
+
+
+async def test_whoever_takes_it_over_may_be_killed_too(tmp_path, clock, monkeypatch):
+    async def fail(backends, order, done):
+        raise StorageError("the store is away")
+
+    kind = ACTIONS["cancel"]
+    async with dashboard(tmp_path, clock) as web, another_process(web, clock) as other:
+        job, _ = await make_job(web)
+        await do(web, f"/jobs/{job.id}/actions", do="cancel")
+        await end_at_once(web)
+        clock.advance(CANCEL_S)
+        monkeypatch.setitem(ACTIONS, "cancel", kind._replace(finish=fail))
+        with pytest.raises(StorageError):
+            await finish_due(other)
+        monkeypatch.setitem(ACTIONS, "cancel", kind)
+        await finish_due(other)
+        assert (await other.book.get(job.id)).state is JobState.PAUSED, "somebody may be at it"
+        clock.advance(CLAIM_S)
+        await finish_due(other)
+        assert (await other.book.get(job.id)).state is JobState.CANCELLED
+
+
+async def test_letters_of_which_a_dashboard_retried_a_part_are_all_retried(
+    place, tmp_path, clock, monkeypatch
+):
+    """A bug it would catch: the others stay dead, and the action says that it is done."""
+    monkeypatch.setattr("gossamer.jobs.letter_actions.SLICE", 2)
+    async with dashboard(tmp_path, clock, **place) as web, another_process(web, clock) as other:
+        job, frontier = await make_job(web)
+        await frontier.change_rules(FrontierRules(delay_s=0.0, per_host=9), expected=FrontierRules())
+        await frontier.add([make_entry(number) for number in range(3, 7)])
+        await bury(frontier, web.backends.clock)
+        done = await do(web, f"/jobs/{job.id}/dead/retry", expect={"count": 7})
+        await end_at_once(web)
+        assert done["after"] == {"done": 2}, "the first slice"
+        await finish_due(other)
+        assert (await frontier.read_stats()).pending == 2, "the dashboard may be at it"
+        clock.advance(CLAIM_S)
+        await finish_due(other)
+        assert (await frontier.read_stats()).pending == 7
+        assert (await web.get(f"/actions/{done['action']}"))["after"] == {"done": 7}
+
+
+@pytest.mark.parametrize("place", on_servers("redis and postgres"), indirect=True)
+async def test_a_fleet_sees_to_it(place, tmp_path, clock):
+    async with dashboard(tmp_path, clock, **place) as web, another_process(web, clock) as other:
+        job, _ = await make_job(web)
+        await do(web, f"/jobs/{job.id}/actions", do="cancel")
+        await end_at_once(web)
+        clock.advance(CANCEL_S)
+        (duty,) = (duty for duty in duties_of(other.settings, other) if duty.name == "actions")
+        await duty.run(clock.now())
+        assert (await other.book.get(job.id)).state is JobState.CANCELLED
