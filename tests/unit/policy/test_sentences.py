@@ -32,7 +32,7 @@ SHOW = SentenceFormatter(
     size=lambda count: f"{count:.0f} B",
 )
 LONGEST_HEADLINE = 120
-NUMBER_WITH_UNIT = re.compile(r"(?<![\w:.+-])\d[\d,.]*(?:/s|%| of| [a-z]+)")
+NUMBER_WITH_UNIT = re.compile(r"(?<![\w:.+-])\d[\d,.]*(?:/s|%| of| (?:[KMG]iB|[a-z]+))")
 NUMBER = re.compile(r"(?<![\w:.+-])\d[\d,.]*")
 
 SHOPS = ObservedJobFacts(
