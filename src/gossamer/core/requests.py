@@ -108,6 +108,7 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True):
     depth: int = 0  # hops from a seed; set by the engine
     via: str = ""  # the page that led here; set by the engine
     redirects: tuple[str, ...] = ()  # the URLs that redirected here, oldest first; set by the engine
+    redirect_statuses: tuple[int, ...] = ()  # of each of them; 0: its page, or a hook, said so
     trace: str = ""  # the visit that led here, as a ``traceparent``; set by the engine where traces are on
     archived: str = ""  # the place of its answer in the archive; set by the engine
     saves: Saving | None = None  # the answer becomes a file (``response.file``); None: a page

@@ -193,6 +193,11 @@ class OpenAttempt(msgspec.Struct):
         )
 
     @property
+    def sets_cookie(self) -> bool:
+        """Whether its answer sets one: what is asked once more may be answered otherwise."""
+        return self.fetched is not None and bool(self.fetched.header("set-cookie"))
+
+    @property
     def is_archived(self) -> bool:
         """Whether nobody was asked: an archive gave the answer."""
         return self.fetched is not None and self.fetched.rung == ARCHIVE_RUNG

@@ -307,7 +307,9 @@ class PageMemory:
         """
         if secret_values_of(entry.request):
             return ""
-        request = entry.request.replace(redirects=(), trace="", archived="", dont_filter=False)
+        request = entry.request.replace(
+            redirects=(), redirect_statuses=(), trace="", archived="", dont_filter=False
+        )
         if request.priority == LAST:
             request = request.replace(priority=0)
         packed = self._pack_request(request, entry.host)

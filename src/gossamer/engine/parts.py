@@ -87,5 +87,6 @@ class ShiftOptions(Record, frozen=True, kw_only=True):
     concurrency: int = 64
     lease_ttl_s: float = 60.0
     max_redirects: int = 10
+    follows_loops: bool = True  # else redirects to where they came from end there, but for a new cookie
     idle_wait_s: float = 1.0  # the longest wait before asking the frontier again
     random: Callable[[], float] = random.random

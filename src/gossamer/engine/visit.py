@@ -320,14 +320,15 @@ class Visitor:
     def _handle_redirect(self, attempt: OpenAttempt, status: int, location: str) -> VisitResult:
         request = attempt.entry.request
         try:
-            check_log_in(self._parts.login, attempt, status, location)
+            check_log_in(self._parts.login, attempt, status or 302, location)
             check_refusal(self._parts, attempt)
+            loops = None if self._options.follows_loops else int(attempt.sets_cookie)
             target = redirects.follow_redirect(
-                request, request.url, status, location, limit=self._options.max_redirects
+                request, request.url, status, location, limit=self._options.max_redirects, loops=loops
             )
         except FetchError as error:
             return self._handle_failure(attempt, error)
-        return self._settle_target(attempt, target)
+        return self._settle_target(attempt, target, loops=loops)
 
     def _settle_replacement(self, attempt: OpenAttempt, wanted: Request) -> VisitResult:
         """A hook wants another request in the place of this one."""
@@ -339,13 +340,15 @@ class Visitor:
             return self._handle_failure(attempt, error)
         return self._settle_target(attempt, target)
 
-    def _settle_target(self, attempt: OpenAttempt, target: Request) -> VisitResult:
+    def _settle_target(
+        self, attempt: OpenAttempt, target: Request, *, loops: int | None = None
+    ) -> VisitResult:
         entry = self._parts.admission.admit_request(target)
         if isinstance(entry, str):
             return self._handle_failure(
                 attempt, FetchError(Fault.OUT_OF_SCOPE, f"redirects to {target.url[:300]} ({entry})")
             )
-        if entry.request.url in target.redirects:  # in its canonical form it leads back
+        if redirects.goes_round(entry.request.url, target.redirects, loops):  # in its canonical form
             entry = replace(entry, request=entry.request.replace(dont_filter=True))
         return attempt.make_result(
             Verdict.REDIRECT, detail=entry.request.url, signal=attempt.host_signal(), outlinks=(entry,)
@@ -386,7 +389,7 @@ class Visitor:
         attempt.flags = result.flags
         if result.refresh_to:
             attempt.block = find_way_out(parts, request, result.refresh_to) or attempt.block
-            return self._handle_redirect(attempt, 302, result.refresh_to)
+            return self._handle_redirect(attempt, redirects.BY_PAGE, result.refresh_to)
         if result.fault == Fault.MISSING:
             return self._handle_failure(attempt, FetchError(Fault.MISSING, result.error))
         if result.fault in _NOT_THE_HOSTS:

@@ -179,7 +179,7 @@ def _changed_entry(backends: Backends, job: Job, letter: DeadLetter, change: dic
             raise UsageError(f"the request has a body, which is not sent to {urls.origin_of(canonical)}")
         request = request.replace(headers=without_credentials(request.headers), auth=None, cookies=None)
     return Entry(
-        request=request.replace(url=canonical, redirects=(), unique_key=""),
+        request=request.replace(url=canonical, redirects=(), redirect_statuses=(), unique_key=""),
         fingerprint=urls.fingerprint_of(request.method, canonical, request.body, job.key),
         host=urls.host_key(canonical),
     )

@@ -20,6 +20,8 @@ from gossamer.policy import urls
 from gossamer.policy.credentials import has_credentials
 
 STATUSES = frozenset({301, 302, 303, 307, 308})
+BY_PAGE = 0
+"""In the place of a status: a meta refresh, or what a hook wants in the place of a request."""
 CREDENTIALS = frozenset({"authorization", "cookie", "proxy-authorization"})
 CREDENTIAL_HINTS = (
     "token",
@@ -34,21 +36,21 @@ CREDENTIAL_HINTS = (
 )
 
 
-def follow_redirect(request: Request, url: str, status: int, location: str, *, limit: int) -> Request:
-    """The request that a redirect from ``url`` leads to.
+def follow_redirect(
+    request: Request, url: str, status: int, location: str, *, limit: int, loops: int | None = None
+) -> Request:
+    """The request that a redirect from ``url`` leads to; the status is :data:`BY_PAGE` for a meta refresh.
 
-    Raises :class:`FetchError` with ``REDIRECT_LIMIT`` or ``BAD_REDIRECT``.
+    ``loops``: how often a URL may have redirected here before and is asked once more, although it is known;
+    ``None``: until ``limit`` is reached. Raises :class:`FetchError` with ``REDIRECT_LIMIT`` or
+    ``BAD_REDIRECT``.
     """
     chain = (*request.redirects, url)
     if len(chain) > limit:
         raise FetchError(
             Fault.REDIRECT_LIMIT, f"{format_count(limit, 'redirect')}, the last from {url[:200]}"
         )
-    target = urls.join_url(url, location) if location.strip() else None
-    if target is None or urls.canonicalise_url(target) is None:  # no URL, another scheme, longer than any URL
-        raise FetchError(Fault.BAD_REDIRECT, f"status {status} with the Location {location[:200]!r}")
-    if "@" in target and has_credentials(target):  # a page has no say in who asks
-        target = urls.canonicalise_url(target) or target
+    target = _target_of(url, status, location)
     method, body = _method_and_body(request, status)
     headers, auth = request.headers, request.auth
     if request.body and not body:
@@ -70,11 +72,29 @@ def follow_redirect(request: Request, url: str, status: int, location: str, *, l
         cookies=None,  # they are in the session's jar, which knows whom they are for
         delay=None,
         redirects=chain,
+        redirect_statuses=(*request.redirect_statuses, status),
         unique_key=_hop_key(request.unique_key, target),
         # A page that redirects to itself (to set a cookie) is not a duplicate of itself; the limit ends it.
         # A file is known by the URL that it was asked for, whatever others lead to the same place.
-        dont_filter=request.dont_filter or target in chain or request.saves is not None,
+        dont_filter=request.dont_filter or request.saves is not None or goes_round(target, chain, loops),
     )
+
+
+def _target_of(url: str, status: int, location: str) -> str:
+    """Where a redirect leads, without credentials. Raises ``FetchError`` for what is no URL of a page."""
+    target = urls.join_url(url, location) if location.strip() else None
+    if target is None or urls.canonicalise_url(target) is None:  # no URL, another scheme, longer than any URL
+        said = f"status {status} with the Location" if status else "a refresh to"
+        raise FetchError(Fault.BAD_REDIRECT, f"{said} {location[:200]!r}")
+    if "@" in target and has_credentials(target):  # a page has no say in who asks
+        target = urls.canonicalise_url(target) or target
+    return target
+
+
+def goes_round(target: str, chain: Sequence[str], loops: int | None) -> bool:
+    """Whether a redirect leads back to where it came from, and is followed all the same."""
+    count = chain.count(target)
+    return count > 0 if loops is None else 0 < count <= loops
 
 
 def _hop_key(unique_key: str, target: str) -> str:
@@ -97,6 +117,7 @@ def replace_request(request: Request, wanted: Request, *, limit: int) -> Request
         )
     return wanted.replace(
         redirects=chain,
+        redirect_statuses=(*request.redirect_statuses, BY_PAGE),
         depth=request.depth,
         via=request.via,
         trace=request.trace,
@@ -105,7 +126,7 @@ def replace_request(request: Request, wanted: Request, *, limit: int) -> Request
 
 def _method_and_body(request: Request, status: int) -> tuple[str, bytes]:
     if (status == 303 and request.method not in ("GET", "HEAD")) or (
-        status in (301, 302) and request.method == "POST"
+        status in (301, 302, BY_PAGE) and request.method == "POST"
     ):
         return "GET", b""
     return request.method, request.body

@@ -180,6 +180,8 @@ class Spider:
         """
         return True
 
+    follows_loops: ClassVar[bool] = True
+    """Whether a page that redirects to itself is asked again, up to ``http.max_redirects`` times."""
     reads_pages: ClassVar[bool] = True
     """Whether its pages are read by Gossamer's own parsers; another framework's spider brings its own."""
 

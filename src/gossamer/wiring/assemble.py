@@ -379,6 +379,7 @@ def _shift_options(ways: RouteParts) -> ShiftOptions:
         lease_ttl_s=settings.frontier.lease_ttl,
         idle_wait_s=ALONE_IDLE_S if ways.is_alone else CREW_IDLE_S,
         max_redirects=settings.http.max_redirects,
+        follows_loops=ways.target.spider.follows_loops,
     )
 
 

@@ -8,7 +8,13 @@ from gossamer.core.errors import Fault, FetchError
 from gossamer.core.files import Saving
 from gossamer.core.requests import Entry, Lease, Request
 from gossamer.core.results import Attempt, Outcome, Verdict, VisitResult
-from gossamer.policy.redirects import follow_redirect, is_credential, redirect_targets, with_known_targets
+from gossamer.policy.redirects import (
+    BY_PAGE,
+    follow_redirect,
+    is_credential,
+    redirect_targets,
+    with_known_targets,
+)
 from gossamer.testing.contracts.frontier_harness import make_entry
 
 HERE = "https://a.example/x"
@@ -25,6 +31,26 @@ def test_the_chain_is_kept_and_ends() -> None:
     with pytest.raises(FetchError) as limit:
         follow_redirect(request, request.url, 302, "/3", limit=3)
     assert limit.value.fault is Fault.REDIRECT_LIMIT
+
+
+@pytest.mark.parametrize(("loops", "followed"), [(None, 9), (0, 0), (1, 1)])
+def test_a_redirect_to_where_it_came_from_is_followed_so_often(loops: int | None, followed: int) -> None:
+    request, count = Request(HERE), 0
+    while True:
+        request = follow_redirect(request, HERE, 302, "/x", limit=20, loops=loops)
+        if not request.dont_filter or count == 9:
+            break
+        request, count = request.replace(dont_filter=False), count + 1
+    assert count == followed
+    assert request.redirects == (HERE,) * len(request.redirect_statuses)
+
+
+def test_a_refresh_is_no_status_and_asks_like_one() -> None:
+    request = follow_redirect(Request(HERE, method="POST", body=b"a"), HERE, BY_PAGE, "/y", limit=3)
+    assert (request.method, request.body, request.redirect_statuses) == ("GET", b"", (BY_PAGE,))
+    assert follow_redirect(request, "/y", 307, HERE, limit=3).redirect_statuses == (BY_PAGE, 307)
+    with pytest.raises(FetchError, match="a refresh to 'mailto:a@b'"):
+        follow_redirect(request, HERE, BY_PAGE, "mailto:a@b", limit=3)
 
 
 def test_a_hop_is_known_by_its_own_url_unless_the_request_has_a_key() -> None:

@@ -8,15 +8,13 @@ from scrapy import Request as ScrapyRequest
 from scrapy.http import Response as ScrapyResponse
 
 from gossamer.adapters.scrapy.failures import error_of
-from gossamer.adapters.scrapy.requests import RequestMapper
+from gossamer.adapters.scrapy.requests import RequestMapper, note_redirects
 from gossamer.adapters.scrapy.responses import make_response
 from gossamer.core.errors import Fault, FetchError, UsageError
 from gossamer.core.requests import Request
-from gossamer.core.results import FetchResult
+from gossamer.core.results import TRUNCATED, FetchResult
 from gossamer.spiders.response import Response
 
-TRUNCATED = "truncated"
-"""The flag of an answer that is not whole: half a file is none."""
 FetchPage = Callable[[Request], Awaitable[tuple[Request, FetchResult]]]
 
 
@@ -35,8 +33,7 @@ class DownloadRunner:
             asked, fetched = await self.fetch(self._mapper.to_plain(request))
         except FetchError as error:
             raise error_of(error.fault, error.detail) from None
-        if TRUNCATED in fetched.flags:
-            raise error_of(
-                Fault.TOO_LARGE, f"{request.url} is larger than a page may be (http.max_size_bytes)"
-            )
+        if TRUNCATED in fetched.flags:  # half a file is none
+            raise error_of(Fault.INCOMPLETE, f"the compressed body of {request.url} was cut")
+        note_redirects(request.meta, asked)
         return make_response(Response(asked, fetched), request)

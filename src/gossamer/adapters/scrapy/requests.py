@@ -35,6 +35,7 @@ OF_THE_ENGINE = frozenset({"depth", "download_latency", "download_slot", EXTRAS}
 
 
 _NO_CALLBACK = "NO_CALLBACK"
+_REFRESH = "meta refresh"
 
 
 class RequestOrigin:
@@ -216,6 +217,7 @@ class RequestMapper:
         held = self._find_held(extras, is_taken=is_taken) or HeldObjects()
         meta = {name: value for name, value in request.meta.items() if name != EXTRAS}
         meta |= held.meta or _read_values(extras.get("meta"))
+        note_redirects(meta, request)
         cb_kwargs = {**request.cb_kwargs, **(held.cb_kwargs or _read_values(extras.get("cb_kwargs")))}
         made: ScrapyRequest = _PlainRequest(
             spell_urls(request)[-1],
@@ -294,6 +296,21 @@ def spell_urls(request: Request) -> list[str]:
     first, *others = *request.redirects, request.url
     _, fragment = urldefrag(given)
     return [given or first, *(f"{url}#{fragment}" if fragment else url for url in others)]
+
+
+def note_redirects(meta: dict[str, Any], request: Request) -> None:
+    """Put into ``meta`` what Scrapy says there of the redirects that led to a request."""
+    if not request.redirects:
+        return
+    # Middlewares may have asked for it in the place of others, which are no redirects.
+    start = (request.meta.get(EXTRAS) or {}).get("replaced", 0)
+    hops = spell_urls(request)[start:-1]
+    if not hops:
+        return
+    reasons = [status or _REFRESH for status in request.redirect_statuses[-len(hops) :]]
+    meta["redirect_urls"] = [*meta.get("redirect_urls", ()), *hops]
+    meta["redirect_reasons"] = [*meta.get("redirect_reasons", ()), *reasons]
+    meta["redirect_times"] = len(meta["redirect_urls"])
 
 
 def url_of(request: Request) -> str:

@@ -11,7 +11,7 @@ from scrapy.http import Request as ScrapyRequest
 from scrapy.http import Response as ScrapyResponse
 from scrapy.responsetypes import responsetypes
 
-from gossamer.adapters.scrapy.requests import EXTRAS, spell_urls, url_of
+from gossamer.adapters.scrapy.requests import url_of
 from gossamer.core.requests import Request
 from gossamer.core.results import FetchResult
 from gossamer.policy.urls import hostname_of
@@ -69,12 +69,6 @@ def note_download(request: ScrapyRequest, response: Response) -> None:
     meta["depth"] = own.depth
     meta["download_latency"] = response.elapsed_s
     meta.setdefault("download_slot", hostname_of(own.url))
-    hops = spell_urls(own)[:-1] if own.redirects else []
-    if hops and EXTRAS in own.meta:  # middlewares have asked for it in the place of others, which are none
-        hops = hops[own.meta[EXTRAS].get("replaced", 0) :]
-    if hops:
-        meta["redirect_urls"] = [*meta.get("redirect_urls", ()), *hops]
-        meta["redirect_times"] = len(meta["redirect_urls"])
 
 
 def _make_headers(response: Response) -> Headers:

@@ -61,6 +61,7 @@ class AdaptedSpider(Spider):
     scrapy_class: ClassVar[type[ScrapySpider]]
     source_file: ClassVar[str | None] = None
     reads_pages: ClassVar[bool] = False
+    follows_loops: ClassVar[bool] = False
     _base_settings: ClassVar[Settings]
     _base_arguments: ClassVar[Mapping[str, Any]]
 
