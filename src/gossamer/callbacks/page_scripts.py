@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from gossamer.core.browsing import Browsing, PageFailure
+from gossamer.core.browsing import Browsing, PageFailure, PageStepError
 from gossamer.core.errors import Fault
 from gossamer.core.requests import Request
 from gossamer.runtime.user_code import await_endable, ends_task, traceback_text
@@ -30,7 +30,7 @@ class SpiderGuide:
     async def run_script(self, request: Request, script: str, page: Any) -> PageFailure | None:
         """See :class:`~gossamer.ports.page_guide.PageGuide`."""
         spider = self._choose(request)
-        method = getattr(spider, script, None)
+        method = spider.find_script(script, request)
         if not inspect.iscoroutinefunction(method):
             return _failure_of(f"{type(spider).__name__} has no method `async def {script}(self, page)`")
         timer = asyncio.timeout(self._timeout_s)
@@ -43,6 +43,8 @@ class SpiderGuide:
             if timer.expired():
                 told = f"{script}() took longer than {self._timeout_s:g} s"
                 return PageFailure(fault=Fault.CALLBACK_TIMEOUT, detail=told)
+            if isinstance(raised, PageStepError):
+                return PageFailure(fault=Fault.MISSING, detail=str(raised))
             return _failure_of(traceback_text(raised, __file__))
         return None
 

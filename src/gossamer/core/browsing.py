@@ -139,6 +139,10 @@ class PageFailure(Record, frozen=True, kw_only=True):
     detail: str  # for people: which step, and what happened
 
 
+class PageStepError(Exception):
+    """Raised by a spider's own function for what did not appear on a page in time: it is tried again."""
+
+
 class CapturedResponse(Record, frozen=True, kw_only=True):
     """A response to a request that the page itself made, kept by ``Browsing(capture=[...])``."""
 

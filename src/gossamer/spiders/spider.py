@@ -193,6 +193,10 @@ class Spider:
         found: Callable[..., Any] = getattr(self, name)
         return found
 
+    def find_script(self, name: str, request: Request) -> Any:
+        """The coroutine function that runs on the page of a request in a browser; ``None``: there is none."""
+        return getattr(self, name, None)
+
     def wants_status(self, request: Request, status: int) -> bool:
         """Whether the callback of a request is to see a response of this status, be it an error."""
         if request.meta.get("handle_httpstatus_all") is True:

@@ -49,7 +49,7 @@ MODULES = {
 """Where modules have gone; what was below one is below the other now."""
 OTHERS = ("scrapy.contrib.", "scrapy.extensions.")
 """What else was in the first package is in the second."""
-EMPTY = frozenset({"scrapy.contrib", "scrapy.contrib_exp", "scrapy.xlib"})
+EMPTY = frozenset({"scrapy.contrib", "scrapy.contrib_exp", "scrapy.xlib", "scrapy_playwright"})
 """Packages that only held others."""
 _state: dict[str, AliasFinder] = {}
 
@@ -61,7 +61,7 @@ class AliasFinder(MetaPathFinder, Loader):
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """The spec of an alias, of an empty package, or of a module that is made here; else ``None``."""
-        if not fullname.startswith("scrapy."):
+        if not fullname.startswith(("scrapy.", "scrapy_playwright")):
             return None
         if fullname in EMPTY:
             return ModuleSpec(fullname, self, is_package=True)

@@ -28,6 +28,7 @@ from gossamer.adapters.scrapy.deferreds import await_any
 from gossamer.adapters.scrapy.exchanges import Exchange, begin_exchange, find_exchange
 from gossamer.adapters.scrapy.failures import make_failure
 from gossamer.adapters.scrapy.middlewares import RETRIES, OrderedMiddleware, has_built_in, open_middlewares
+from gossamer.adapters.scrapy.page_methods import PLAYWRIGHT
 from gossamer.adapters.scrapy.references import LostReferenceError
 from gossamer.adapters.scrapy.requests import (
     EXTRAS,
@@ -135,6 +136,8 @@ class DownloaderHook:
             answer = await self._pass_exception(error, exchange, _EVERY)
             if answer is None:
                 raise _as_ours(error, exchange) from error
+        if answer is None and made.meta.get(PLAYWRIGHT) and request.browser is None and not is_robots:
+            answer = made  # it is for a browser from now on, which this worker may not be
         if answer is None or is_robots:
             return self._as_sent(request, made, before)
         return self._take_answer(request, exchange, answer)

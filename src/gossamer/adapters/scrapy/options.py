@@ -11,12 +11,13 @@ from scrapy.settings import BaseSettings
 from scrapy.utils.httpobj import urlparse_cached
 from scrapy.utils.url import url_is_from_any_domain
 
+from gossamer.adapters.scrapy.page_methods import PLAYWRIGHT, read_browsing
+
 log = logging.getLogger("gossamer.crawl")
 
 _WITHOUT = {
     "bindaddress": "requests leave by the address that the system chooses",
     "impersonate": 'no handler of scrapy-impersonate is asked; the setting fetch = "impersonate" does that',
-    "playwright": 'no handler of scrapy-playwright is asked; the setting fetch = "browser" renders all pages',
     "zyte_api": "no handler of scrapy-zyte-api is asked; pages are fetched from the sites themselves",
 }
 """Names in ``meta`` that download handlers read, and nothing here does: what to do instead."""
@@ -58,6 +59,8 @@ class RequestOptions:
         jar = meta.get("cookiejar")
         if jar is not None:
             fields["session"] = str(jar)
+        if meta.get(PLAYWRIGHT):
+            fields |= read_browsing(meta) | fields
         for name, instead in _WITHOUT.items():
             if meta.get(name) and name not in self._told:
                 self._told.add(name)

@@ -19,6 +19,8 @@ from scrapy.utils.python import to_bytes, to_unicode
 from scrapy.utils.request import fingerprint
 from w3lib import url as w3lib_url
 
+from gossamer.adapters.scrapy.page_methods import PageMethod
+
 
 class InitSpider(Spider):
     """Makes requests of its own (a log-in) before the others: ``init_request()`` and ``initialized()``."""
@@ -95,6 +97,7 @@ def _make_reqser_module() -> dict[str, Any]:
 
 
 MODULES: dict[str, Callable[[], dict[str, Any]]] = {
+    "scrapy_playwright.page": lambda: {"PageMethod": PageMethod},
     "scrapy.conf": _make_settings_module,
     "scrapy.log": _make_log_module,
     "scrapy.spiders.init": lambda: {"InitSpider": InitSpider},

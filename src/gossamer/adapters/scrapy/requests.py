@@ -236,6 +236,16 @@ class RequestMapper:
         made.__class__ = ScrapyRequest  # so that its copies are checked as all are
         return made
 
+    def hold_meta(self, request: Request) -> dict[str, Any]:
+        """The ``meta`` that the callback of a request will get: objects in it are held for that."""
+        extras = request.meta.get(EXTRAS) or {}
+        made = self.to_scrapy(request, is_taken=False)
+        if "id" in extras and self.references.find(extras["id"], is_taken=False) is None:
+            held = {name: made.meta[name] for name in extras.get("meta") or ()}
+            cb_kwargs = {name: made.cb_kwargs[name] for name in extras.get("cb_kwargs") or ()}
+            self.references.hold(extras["id"], HeldObjects(meta=held, cb_kwargs=cb_kwargs), is_stored=True)
+        return made.meta
+
     def take_held(self, request: Request) -> None:
         """The callback of a request that was made before runs now, or never."""
         extras = request.meta.get(EXTRAS)

@@ -27,7 +27,8 @@ _address_of = lru_cache(maxsize=_MOST_REMEMBERED)(ip_address)
 
 def make_response(response: Response, request: ScrapyRequest) -> ScrapyResponse:
     """The response that Scrapy's code gets, as if Scrapy had downloaded it for a request."""
-    url, body = url_of(response.request), response.body
+    asked, body = response.request, response.body
+    url = url_of(asked) if response.url == asked.url else response.url  # in a browser, a page may lead on
     headers = _make_headers(response)
     note_download(request, response)
     made: ScrapyResponse = _class_of(response, headers, url)(

@@ -122,6 +122,12 @@ def _retries(given: BaseSettings, name: str) -> Mapping[str, Any]:
     return {"max_retries": given.getint("RETRY_TIMES") if given.getbool("RETRY_ENABLED") else 0}
 
 
+def _handlers(given: BaseSettings, name: str) -> Mapping[str, Any] | None:
+    """Requests that are for Playwright are fetched in a browser anyway."""
+    chosen = (given.getdict(name) or {}).values()
+    return {} if all("scrapy_playwright" in str(handler) for handler in chosen) else None
+
+
 def _level(given: BaseSettings, name: str) -> Mapping[str, Any]:
     """By its name, or by its number; of ours the one that says as much."""
     value = given[name]
@@ -148,6 +154,7 @@ _READERS: dict[str, Reader] = {
     "DEFAULT_REQUEST_HEADERS": _headers,
     "DEPTH_LIMIT": _limit("max_depth"),
     "DOWNLOAD_DELAY": _delay,
+    "DOWNLOAD_HANDLERS": _handlers,
     "DOWNLOAD_MAXSIZE": _maxsize,
     "DOWNLOAD_SLOTS": _slots,
     "DOWNLOAD_TIMEOUT": _timeout,

@@ -31,6 +31,7 @@ from gossamer.adapters.scrapy.extensions import open_extensions
 from gossamer.adapters.scrapy.lifecycle import close_crawl
 from gossamer.adapters.scrapy.middlewares import RETRIES, has_built_in
 from gossamer.adapters.scrapy.options import RequestOptions
+from gossamer.adapters.scrapy.page_methods import SCRIPT, list_methods, perform_methods
 from gossamer.adapters.scrapy.pipelines import AdaptedPipeline
 from gossamer.adapters.scrapy.reactor import follow_loop
 from gossamer.adapters.scrapy.removed import first_requests
@@ -200,6 +201,15 @@ class AdaptedSpider(Spider):
     def keep_no_state(self) -> None:
         """``spider.state`` is read, and not written."""
         self.crawler.keeps_state = False
+
+    def find_script(self, name: str, request: Request) -> Any:
+        """What performs the page methods of a request, whatever the adapted spider calls its own methods."""
+        return partial(self._perform_methods, request) if name == SCRIPT else None
+
+    async def _perform_methods(self, request: Request, page: Any) -> None:
+        exchange = find_exchange(request)
+        meta = self._mapper.hold_meta(request) if exchange is None else exchange.request.meta
+        await perform_methods(page, list_methods(meta))
 
     def wants_status(self, request: Request, status: int) -> bool:
         """By Scrapy's rules."""

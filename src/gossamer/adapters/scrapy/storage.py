@@ -17,6 +17,7 @@ from typing import Any
 
 from scrapy import Item
 
+from gossamer.adapters.scrapy.page_methods import is_page_method
 from gossamer.core.storable import MAX_BITS, without_surrogates
 
 TAG = "$"
@@ -69,6 +70,8 @@ def _object_to_stored(value: Any, depth: int) -> Any:
         raise NotStorableError(kind.__name__)
     if isinstance(value, Item):
         fields = dict(value)
+    elif is_page_method(value):
+        fields = {name: getattr(value, name) for name in ("method", "args", "kwargs")}
     elif dataclasses.is_dataclass(value):
         fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     else:
@@ -102,6 +105,8 @@ def _tagged_from_stored(tag: str, of: Any) -> Any:
 
 def _make_object(tag: str, fields: dict[str, Any]) -> Any:
     kind = _find_class(*tag.partition(":")[::2])
+    if kind is not None and kind.__name__ == "PageMethod":
+        return kind(fields["method"], *fields["args"], **fields["kwargs"])
     if kind is None or not (issubclass(kind, Item) or dataclasses.is_dataclass(kind)):
         raise NotStorableError(tag)
     if issubclass(kind, Item):

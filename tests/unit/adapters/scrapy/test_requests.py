@@ -12,8 +12,10 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy.settings import Settings
 
 from gossamer.adapters.scrapy.options import RequestOptions
+from gossamer.adapters.scrapy.page_methods import SCRIPT, PageMethod
 from gossamer.adapters.scrapy.references import LostReferenceError
 from gossamer.adapters.scrapy.requests import RequestMapper, RequestOrigin, identity_of, url_of
+from gossamer.core.browsing import Browsing
 from gossamer.core.errors import UsageError
 from gossamer.core.requests import Request
 from gossamer.frontier.codec import pack_request, unpack_request
@@ -206,3 +208,27 @@ def test_identities_are_of_what_is_asked(mapper: RequestMapper) -> None:
     one, two = (stored(mapper, FormRequest(URL, formdata={"a": value})) for value in "12")
     assert len({identity_of(one), identity_of(two), identity_of(Request(URL))}) == 3
     assert identity_of(Request(URL)) == URL
+
+
+# --------------------------------------------------------------------------- pages for Playwright
+
+
+def test_page_methods_are_stored_and_their_results_reach_the_callback_in_another_process(shop: Shop) -> None:
+    """The process that fetches a page need not be the one that asked for it."""
+    methods = [PageMethod("click", "#more", timeout=10), PageMethod("screenshot")]
+    meta = {"playwright": True, "playwright_page_methods": methods, "playwright_context": "one"}
+    options = RequestOptions(shop, Settings())
+    ours = stored(RequestMapper(shop, options=options), scrapy.Request(URL, meta=meta))
+    assert (ours.fetch, ours.browser, ours.session) == ("browser", Browsing(script=SCRIPT), "one")
+    other = RequestMapper(shop, options=options)
+    click, picture = other.hold_meta(ours)["playwright_page_methods"]
+    assert (click.method, click.args, click.kwargs) == ("click", ("#more",), {"timeout": 10})
+    picture.result = b"PNG"
+    assert other.to_scrapy(ours).meta["playwright_page_methods"][1].result == b"PNG"
+
+
+def test_a_page_may_be_loaded_otherwise_and_need_no_method(mapper: RequestMapper) -> None:
+    meta = {"playwright": True, "playwright_page_goto_kwargs": {"wait_until": "networkidle", "timeout": 5000}}
+    ours = stored(mapper, scrapy.Request(URL, meta=meta))
+    assert (ours.browser, ours.timeout) == (Browsing(wait_until="networkidle"), 5.0)
+    assert stored(mapper, scrapy.Request(URL, meta={"playwright": False})).fetch == ""
