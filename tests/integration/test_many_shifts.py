@@ -113,6 +113,7 @@ async def test_shifts_that_are_ended_leave_no_task_behind(redis_url, tmp_path, m
 
 
 @pytest.mark.thorough
+@pytest.mark.timeout(600)
 async def test_200_shifts_that_are_ended_under_load_leave_no_task_behind(redis_url, tmp_path, monkeypatch):
     with busy_loops(os.cpu_count() or 1):
         await end_shifts(redis_url, str(tmp_path), 200, monkeypatch)

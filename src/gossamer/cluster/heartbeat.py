@@ -20,6 +20,7 @@ from msgspec.structs import replace
 
 from gossamer.config.settings import Settings
 from gossamer.core.errors import GossamerError, OperatorError
+from gossamer.core.health import PartHealth
 from gossamer.core.shifts import EndReason, RosterView, Shift, ShiftResult, WorkerInfo, WorkerState
 from gossamer.fleet.leader_check import LeaderCheck
 from gossamer.fleet.worker_orders import OrderReader
@@ -28,6 +29,8 @@ from gossamer.wiring.open import open_fleet
 
 BEAT_S = 1.0
 JOIN_S = 1.0
+STILL_S = 120.0
+"""Seconds for which the thread may wait for one answer of a server; more than every bound of a driver."""
 
 log = logging.getLogger("gossamer.worker")
 T = TypeVar("T")
@@ -72,6 +75,7 @@ class Heartbeat:
         self._loop = asyncio.new_event_loop()
         self._thread = thread_of(self._loop, "gossamer-pulse")
         self._soon = asyncio.Event()
+        self._turned_at: float | None = None  # None: it does not beat yet
         self._is_ending = False
         self._opening = asyncio.Lock()
         self._requests: FleetBackend | None = None
@@ -84,6 +88,13 @@ class Heartbeat:
     def is_hung(self) -> bool:
         """Whether the loop of the shifts has not turned for ``hung_s``."""
         return self._unheard * BEAT_S >= self._hung_s
+
+    def read_health(self) -> list[PartHealth]:
+        """The thread of the heartbeat; for any thread."""
+        if self._turned_at is None or self._is_ending:
+            return []
+        failure = "the thread of the heartbeat has stood still"
+        return [PartHealth(failure=failure, seen_at=self._turned_at, within_s=STILL_S)]
 
     def start_thread(self) -> None:
         """Be there for calls; nothing connects yet."""
@@ -150,6 +161,7 @@ class Heartbeat:
         """Say every second that this worker lives, and pass the answers on. Ends when it is told to."""
         is_away = is_hung = False
         while not self._is_ending:
+            self._turned_at = time.monotonic()
             was_hung, is_hung = is_hung, self.is_hung
             if is_hung and not was_hung:
                 log.error(

@@ -9,10 +9,13 @@ import time
 import traceback
 from collections.abc import Callable, Mapping
 
+from gossamer.core.health import PartHealth
 from gossamer.fleet.shift_watch import OverdueShift, ShiftWatch, WatchedShift
 
 LOOK_S = 1.0
 JOIN_S = 2.0
+STILL_S = 60.0
+"""Seconds for which this thread may stand still."""
 _FRAMES = 12
 
 log = logging.getLogger("gossamer.worker")
@@ -36,6 +39,7 @@ class ProcessWatch:
         self._watch = ShiftWatch()
         self._cancelled: set[str] = set()
         self.overdue: list[OverdueShift] = []  # as of the latest look
+        self._looked_at: float | None = None
         self._is_over = threading.Event()
         self._thread = threading.Thread(target=self._keep_looking, name="gossamer-deadlines", daemon=True)
 
@@ -49,8 +53,18 @@ class ProcessWatch:
         if self._thread.is_alive() and threading.current_thread() is not self._thread:
             self._thread.join(JOIN_S)
 
+    def read_health(self) -> list[PartHealth]:
+        """This thread, and the shifts that are past their deadlines; for any thread."""
+        if self._looked_at is None or self._is_over.is_set():
+            return []
+        failure = "the deadlines of shifts have not been looked at"
+        own = PartHealth(failure=failure, seen_at=self._looked_at, within_s=STILL_S)
+        now = time.monotonic()
+        return [own, *(_health_of(shift, now) for shift in self.overdue)]
+
     def _keep_looking(self) -> None:
         while not self._is_over.wait(LOOK_S):
+            self._looked_at = time.monotonic()
             try:
                 self.look(time.monotonic())
             except Exception:
@@ -78,6 +92,11 @@ class ProcessWatch:
                 )  # fmt: skip
                 self._leave()
                 return
+
+
+def _health_of(shift: OverdueShift, now: float) -> PartHealth:
+    failure = f"{shift.name} has been past its deadline"
+    return PartHealth(failure=failure, seen_at=now - shift.overdue_s, within_s=0.0)
 
 
 def frames_of_thread(thread: threading.Thread) -> str:

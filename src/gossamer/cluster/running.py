@@ -35,9 +35,11 @@ from gossamer.ports.sink import Sink
 from gossamer.runtime.cancelling import end_tasks
 from gossamer.runtime.process_name import this_process
 from gossamer.targets.plan import plan_from, settings_under
+from gossamer.wiring.backend_check import BackendCheck, waiting_health
 from gossamer.wiring.backends import Backends, open_backends
 from gossamer.wiring.budgets import end_finder_of
 from gossamer.wiring.fetchers import touches_network
+from gossamer.wiring.process_health import watch_process
 from gossamer.wiring.rules import lanes_of, rules_of
 from gossamer.wiring.sinks import open_sinks
 from gossamer.wiring.watch import watch_fleet
@@ -89,12 +91,15 @@ async def run_supervisor(settings: Settings) -> None:
 
 async def _supervise_fleet(settings: Settings, publisher: ShiftPublisher, me: str) -> None:
     async with AsyncExitStack() as closing:
-        is_ready = asyncio.Event()
-        sinks = closing.enter_context(open_sinks(settings, is_ready.is_set))
+        began_at, servers = time.monotonic(), None
+        health = watch_process(closing, lambda: servers.read_parts() if servers else waiting_health(began_at))
+        sinks = closing.enter_context(open_sinks(settings, health))
         backends = await _desk_in_time(settings)
-        is_ready.set()
         closing.push_async_callback(backends.close)
+        servers = BackendCheck(backends)
+        closing.push_async_callback(end_tasks, asyncio.create_task(servers.run()))
         fleet = make_supervisor(settings, backends, publisher, me, sinks)
+        health.watch_life(fleet.read_health)
         watch = watch_fleet(
             settings,
             backends,

@@ -26,17 +26,20 @@ from gossamer.config.settings import Settings
 from gossamer.core.errors import StorageError
 from gossamer.core.events import ShiftEndedEvent
 from gossamer.core.exits import ExitCode
+from gossamer.core.health import PartHealth
 from gossamer.core.shifts import EndReason, Shift, ShiftResult, WorkerInfo, WorkerState
 from gossamer.core.text import format_count
 from gossamer.fleet.error_throttle import ErrorThrottle
 from gossamer.fleet.shift_watch import WatchedShift
 from gossamer.ports.sink import Sink
 from gossamer.ports.work_watcher import WorkWatcher
-from gossamer.runtime.cancelling import end_soon, stack_of
+from gossamer.runtime.cancelling import end_soon, end_tasks, stack_of
 from gossamer.runtime.memory import resident_bytes
 from gossamer.runtime.process_name import this_process
 from gossamer.version import __version__
+from gossamer.wiring.backend_check import BackendCheck, waiting_health
 from gossamer.wiring.backends import Backends, open_backends
+from gossamer.wiring.process_health import watch_process
 from gossamer.wiring.sinks import open_sinks
 
 BEGIN = "cannot begin yet"
@@ -62,7 +65,9 @@ class WorkerProcess:
         self._sinks: tuple[Sink, ...] = ()
         self._closing = contextlib.ExitStack()  # lets go of the sinks
         self._moved = asyncio.Event()
-        self.is_ready = False  # it has found its servers
+        self._began_at = time.monotonic()
+        self._servers: BackendCheck | None = None  # None: it has not found its servers
+        self._checking: asyncio.Task[None] | None = None
         self._works: dict[str, ShiftTask] = {}
         self._running: dict[str, asyncio.Task[Any]] = {}  # the tasks of the shifts
         self._watch = ProcessWatch(self._watched_shifts, self._cancel_shift, self._leave, self._place_of)
@@ -107,11 +112,11 @@ class WorkerProcess:
         Raises as ``begin`` does, which comes first.
         """
         self._pulse.start_thread()
-        self.is_ready = self._run_in_loop(self._wait_for_servers())
-        if self.is_ready:
+        is_ready = self._run_in_loop(self._wait_for_servers())
+        if is_ready:
             self._pulse.begin_beating()
             self._watch.start()
-        return self.is_ready
+        return is_ready
 
     def prefers_another(self, job: str, lane: str) -> bool:
         """Whether this worker is at this job already, while another one has nothing to do."""
@@ -217,7 +222,9 @@ class WorkerProcess:
     # ------------------------------------------------------------------ in the loop
 
     async def _open_sinks(self) -> None:
-        self._sinks = self._closing.enter_context(open_sinks(self._settings, lambda: self.is_ready))
+        health = watch_process(self._closing, self._read_work)
+        health.watch_life(self._read_life)
+        self._sinks = self._closing.enter_context(open_sinks(self._settings, health))
         for sink in self._sinks:
             if isinstance(sink, WorkWatcher):
                 sink.watch_work(self._count_in_flight, dict.fromkeys(self.card.lanes, self.card.slots))
@@ -238,8 +245,18 @@ class WorkerProcess:
                         await self._moved.wait()
             else:
                 complaints.clear_error(BEGIN)
+                self._servers = BackendCheck(await self._open_backends())
+                self._checking = asyncio.create_task(self._servers.run())
                 return True
         return False
+
+    def _read_life(self) -> list[PartHealth]:
+        """The threads and the shifts of this worker; for any thread."""
+        return [*self._pulse.read_health(), *self._watch.read_health()]
+
+    def _read_work(self) -> list[PartHealth]:
+        """Its servers; for any thread."""
+        return waiting_health(self._began_at) if self._servers is None else self._servers.read_parts()
 
     async def _open_backends(self) -> Backends:
         async with self._opening:
@@ -327,5 +344,6 @@ class WorkerProcess:
 
     async def _close_backends(self) -> None:
         self._closing.close()
+        await end_tasks(self._checking)
         if self._backends is not None:
             await self._backends.close()

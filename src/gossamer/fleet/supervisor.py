@@ -25,6 +25,7 @@ from msgspec.structs import replace
 
 from gossamer.core.errors import OperatorError, StorageError
 from gossamer.core.events import ProgressEvent
+from gossamer.core.health import PartHealth
 from gossamer.core.jobs import Job, tag_of
 from gossamer.core.lifecycle import JobState
 from gossamer.core.shifts import EndReason, JobSample, RosterView, Shift
@@ -42,6 +43,10 @@ T = TypeVar("T")
 
 FORSAKEN_S = 600.0
 """A shift whose leases cannot be taken back for so long is buried; they have expired by themselves."""
+
+CLAIM_WITHIN_S, LOOK_WITHIN_S = 60.0, 300.0
+"""A supervisor that does not try to lead for so long, or looks at the jobs for so long, hangs: each answer of
+a server has a bound that is much shorter."""
 
 YOUNG_S = 3.0
 """A job so young may be without a frontier: it is in the book first."""
@@ -72,6 +77,8 @@ class FleetSupervisor:
         self._leading = asyncio.Event()
         self._token = 0
         self._leads_until = 0.0  # by this loop's time
+        self._claimed_at: float | None = None  # when it tried to lead last; None: it does not run
+        self._looked_at = 0.0  # when its last look at the jobs began
         self._seen_since: float | None = None  # the roster is in sight without a break since then
 
     def __repr__(self) -> str:
@@ -82,6 +89,17 @@ class FleetSupervisor:
     def is_leading(self) -> bool:
         """Whether this one leads, as far as it can know."""
         return self._leading.is_set() and self._loop_time() < self._leads_until
+
+    def read_health(self) -> list[PartHealth]:
+        """Whether it gets on, however long a server is away; for any thread."""
+        if self._claimed_at is None:
+            return []
+        failure = "this supervisor has not tried to lead"
+        parts = [PartHealth(failure=failure, seen_at=self._claimed_at, within_s=CLAIM_WITHIN_S)]
+        if self._leading.is_set():
+            failure = "this supervisor leads and has not looked at the jobs"
+            parts.append(PartHealth(failure=failure, seen_at=self._looked_at, within_s=LOOK_WITHIN_S))
+        return parts
 
     def stop(self) -> None:
         """Let another one lead; jobs and their shifts go on."""
@@ -118,7 +136,7 @@ class FleetSupervisor:
         """Lead or stand by; renewed beside the looks, however long one takes."""
         ttl_s = self._options.lead_ttl_s
         while True:
-            asked_at = self._loop_time()
+            asked_at = self._claimed_at = self._loop_time()
             try:
                 token = await self._with_timeout(self._parts.roster.claim_leadership(self.me, ttl_s))
             except OperatorError as error:
@@ -141,6 +159,7 @@ class FleetSupervisor:
             return
         if not self._leading.is_set():
             log.info("leading the fleet as %s", self.me)
+            self._looked_at = self._loop_time()
         self._token, self._leads_until = token, until
         self._leading.set()
 
@@ -148,6 +167,7 @@ class FleetSupervisor:
         """Look, wait, look again."""
         while True:
             await self._leading.wait()
+            self._looked_at = self._loop_time()
             try:
                 if self.is_leading:
                     await self.check_jobs()

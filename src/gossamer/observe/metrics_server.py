@@ -16,22 +16,20 @@ from typing import Any, NamedTuple
 from prometheus_client.exposition import choose_encoder
 
 from gossamer.observe.exposition import make_registry
+from gossamer.observe.health import ProcessHealth
 from gossamer.observe.metrics import MetricSample
 
 READERS = 8
 """Connections that are served at once."""
 READER_S = 5.0
 """Seconds that a reader may take between two bytes."""
-HELD_UP_S = 60.0
-"""A process whose event loop has been held up for so long is not well."""
 _TEXT = "text/plain; charset=utf-8"
 
 
 class MetricsServer:
-    """Serves the samples that ``read`` tells; ``held_up_s`` says for how long the event loop is held up.
+    """Serves the samples that ``read`` tells, and the health of this process.
 
-    ``is_ready``: whether the process does its work, or waits for servers first. Raises ``OSError`` where it
-    cannot listen.
+    Raises ``OSError`` where it cannot listen.
     """
 
     def __init__(
@@ -39,12 +37,10 @@ class MetricsServer:
         host: str,
         port: int,
         read: Callable[[], Iterable[MetricSample]],
-        held_up_s: Callable[[], float],
-        is_ready: Callable[[], bool] = lambda: True,
+        health: ProcessHealth,
     ) -> None:
         self._registry = make_registry(read)
-        self._held_up_s = held_up_s
-        self._is_ready = is_ready
+        self._health = health
         self._is_local = is_loopback(host)
         self._server = _BoundedServer((host, port), self.answer_request)
         self._thread = threading.Thread(
@@ -68,10 +64,8 @@ class MetricsServer:
             return TextResponse(200, content_type, encode(self._registry))
         if path not in ("/healthz", "/readyz"):
             return TextResponse(404, _TEXT, b"there are /metrics, /healthz and /readyz\n")
-        if (held_up_s := self._held_up_s()) > HELD_UP_S:
-            return TextResponse(503, _TEXT, f"held up for {held_up_s:.0f} s\n".encode())
-        if path == "/readyz" and not self._is_ready():
-            return TextResponse(503, _TEXT, b"waiting for servers\n")
+        if failures := self._health.find_failures(is_work_asked=path == "/readyz"):
+            return TextResponse(503, _TEXT, "".join(f"{line}\n" for line in failures).encode())
         return TextResponse(200, _TEXT, b"ok\n")
 
 

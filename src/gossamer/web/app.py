@@ -52,7 +52,7 @@ def make_app(parts: WebParts) -> FastAPI:
     for group in groups:
         app.include_router(group.router, prefix=API)
     _add_document(app, [record for group in groups for record in group.records])
-    _add_health(app)
+    _add_health(app, parts)
     add_metrics(app, parts)
     add_error_handlers(app)
     add_pages(app, load_files())
@@ -91,10 +91,19 @@ def _add_document(app: FastAPI, records: list[type[msgspec.Struct]]) -> None:
     )
 
 
-def _add_health(app: FastAPI) -> None:
-    """Whether this process answers; says nothing of crawls and needs no token."""
+def _add_health(app: FastAPI, parts: WebParts) -> None:
+    """Whether this process gets on, and whether its servers answer. Needs no token: it tells of no crawl."""
 
-    async def tell_health() -> Response:
-        return Response(b'{"ok":true}', media_type="application/json")
+    def answer(*, is_work_asked: bool) -> Response:
+        failing = parts.health.find_failures(is_work_asked=is_work_asked)
+        found = {"ok": False, "failing": failing} if failing else {"ok": True}
+        return Response(msgspec.json.encode(found), 503 if failing else 200, media_type="application/json")
 
-    app.add_api_route("/healthz", tell_health, include_in_schema=False)
+    async def tell_life() -> Response:
+        return answer(is_work_asked=False)
+
+    async def tell_readiness() -> Response:
+        return answer(is_work_asked=True)
+
+    app.add_api_route("/healthz", tell_life, include_in_schema=False)
+    app.add_api_route("/readyz", tell_readiness, include_in_schema=False)

@@ -18,6 +18,7 @@ from gossamer.core.errors import AccessError, GossamerError
 from gossamer.core.jobs import Job
 from gossamer.core.record import Record
 from gossamer.jobs.action_kind import ActionParts
+from gossamer.observe.health import ProcessHealth
 from gossamer.queries.explain.job_scope import JobScopeCache
 from gossamer.queries.jobs import find_job
 from gossamer.web.answers import LIMIT_S, AnswerCache
@@ -41,6 +42,7 @@ class WebParts(Record, frozen=True):
     gate: AccessGate
     cache: AnswerCache
     scopes: JobScopeCache  # what jobs make of URLs
+    health: ProcessHealth = msgspec.field(default_factory=ProcessHealth)
     is_local: bool = True  # it listens on this machine's loopback alone
     tasks: set[asyncio.Task[None]] = msgspec.field(default_factory=set)  # what goes on after an answer
 

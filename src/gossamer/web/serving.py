@@ -6,6 +6,7 @@ import asyncio
 import logging
 import os
 import socket
+from contextlib import AsyncExitStack
 
 from gossamer.access.gate import AccessGate
 from gossamer.config.layers import COMMAND_LINE, LoadedSettings
@@ -13,6 +14,7 @@ from gossamer.config.option import SettingOption
 from gossamer.config.settings import Settings
 from gossamer.core.errors import MissingServiceError, UsageError
 from gossamer.jobs.delayed_actions import keep_finishing
+from gossamer.observe.health import ProcessHealth
 from gossamer.ports.clock import Clock
 from gossamer.queries.explain.job_scope import JobScopeCache
 from gossamer.runtime.cancelling import end_tasks
@@ -21,7 +23,9 @@ from gossamer.web.app import make_app
 from gossamer.web.connections import MAX_HEAD, TimedProtocol
 from gossamer.web.packages import uvicorn
 from gossamer.web.parts import WebParts
+from gossamer.wiring.backend_check import BackendCheck
 from gossamer.wiring.backends import Backends, open_backends
+from gossamer.wiring.process_health import watch_process
 
 DRAIN_S = 2
 """Seconds that answers under way have when the dashboard ends; streams never end by themselves."""
@@ -39,22 +43,28 @@ def run_dashboard(loaded: LoadedSettings) -> None:
 
 async def _serve(loaded: LoadedSettings) -> None:
     settings = loaded.settings
-    backends = await open_backends(settings, create=True, limit_s=LIMIT_S)
-    try:
+    async with AsyncExitStack() as closing:
+        backends = await open_backends(settings, create=True, limit_s=LIMIT_S)
+        closing.push_async_callback(backends.close)
         await backends.check_fleet()
-        listening = listen_at(settings.dashboard.host, settings.dashboard.port)
-        with listening:
-            is_local = _is_loopback(listening)
-            await check_place(backends, settings.dashboard.host, is_local=is_local)
-            parts = make_parts(loaded, backends, is_local=is_local)
-            log.info("the dashboard is at http://%s", _shown_place(settings.dashboard.host, listening))
-            await _serve_parts(parts, settings, listening)
-    finally:
-        await backends.close()
+        listening = closing.enter_context(listen_at(settings.dashboard.host, settings.dashboard.port))
+        is_local = _is_loopback(listening)
+        await check_place(backends, settings.dashboard.host, is_local=is_local)
+        servers = BackendCheck(backends)
+        health = watch_process(closing, servers.read_parts)
+        closing.push_async_callback(end_tasks, asyncio.create_task(servers.run()))
+        parts = make_parts(loaded, backends, is_local=is_local, health=health)
+        log.info("the dashboard is at http://%s", _shown_place(settings.dashboard.host, listening))
+        await _serve_parts(parts, settings, listening)
 
 
 def make_parts(
-    loaded: LoadedSettings, backends: Backends, *, is_local: bool, clock: Clock | None = None
+    loaded: LoadedSettings,
+    backends: Backends,
+    *,
+    is_local: bool,
+    clock: Clock | None = None,
+    health: ProcessHealth | None = None,
 ) -> WebParts:
     """What a dashboard over these back ends works with; ``clock``: that of tokens, by default theirs."""
     gate = AccessGate(backends.tokens, clock or backends.clock, is_local=is_local)
@@ -64,7 +74,7 @@ def make_parts(
         if found[0].layer == COMMAND_LINE
     ]
     scopes = JobScopeCache(None, None, None, given)
-    return WebParts(backends, loaded, gate, AnswerCache(), scopes, is_local)
+    return WebParts(backends, loaded, gate, AnswerCache(), scopes, health or ProcessHealth(), is_local)
 
 
 async def check_place(backends: Backends, host: str, *, is_local: bool) -> None:

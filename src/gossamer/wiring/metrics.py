@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 
 from gossamer.config.running import MetricsSettings
 from gossamer.core.errors import MissingServiceError, SettingError
 from gossamer.engine.timed_committer import TimedCommitter
+from gossamer.observe.health import ProcessHealth
 from gossamer.ports.committer import Committer
 from gossamer.ports.sink import Sink
 from gossamer.ports.work_watcher import WorkWatcher
@@ -19,11 +20,11 @@ log = logging.getLogger("gossamer.crawl")
 
 @contextmanager
 def serve_metrics(
-    settings: MetricsSettings, is_ready: Callable[[], bool] = lambda: True
+    settings: MetricsSettings, health: ProcessHealth | None = None
 ) -> Iterator[tuple[Sink, ...]]:
     """The sink whose counts are served as long as the block lasts; none without a port.
 
-    ``is_ready``: whether the process does its work by now. Within a running event loop. Raises
+    ``health``: of this process; without one that of its event loop. Within a running event loop. Raises
     ``MissingServiceError`` without the package, ``SettingError`` where nobody can listen.
     """
     if settings.port is None:
@@ -36,12 +37,13 @@ def serve_metrics(
             f"metrics need another package ({error.name} is missing): pip install 'gossamer[metrics]'"
         ) from error
     lag = import_module("gossamer.observe.loop_lag").LoopLagMonitor()
+    if health is None:
+        health = import_module("gossamer.observe.health").ProcessHealth()
+        health.watch_loop(lag.held_up_s)
     try:
         sink = import_module("gossamer.observe.metrics_sink").MetricsSink(loop_lag=lag.longest_s)
         try:
-            server = server_module.MetricsServer(
-                settings.host, settings.port, sink.read_samples, lag.held_up_s, is_ready
-            )
+            server = server_module.MetricsServer(settings.host, settings.port, sink.read_samples, health)
         except OSError as error:
             raise SettingError(
                 f"metrics.port: metrics cannot be served at {settings.host}:{settings.port} "

@@ -15,6 +15,7 @@ from importlib.metadata import entry_points
 from gossamer.config.settings import Settings
 from gossamer.core.errors import SettingError, UsageError
 from gossamer.observe.guarded_sink import GuardedSink
+from gossamer.observe.health import ProcessHealth
 from gossamer.ports.sink import Sink
 from gossamer.spiders.spider import Spider
 from gossamer.wiring.metrics import serve_metrics
@@ -25,15 +26,15 @@ log = logging.getLogger("gossamer.crawl")
 
 
 @contextmanager
-def open_sinks(settings: Settings, is_ready: Callable[[], bool] = lambda: True) -> Iterator[tuple[Sink, ...]]:
+def open_sinks(settings: Settings, health: ProcessHealth | None = None) -> Iterator[tuple[Sink, ...]]:
     """The sinks of ``settings.log.sinks``, in order, and that of the metrics if there is a port for them.
 
-    ``is_ready``: whether the process does its work, or waits for servers first. Within a running event loop.
+    ``health``: of this process, where more than its event loop is watched. Within a running event loop.
     Raises ``SettingError`` for one that does not open.
     """
     with ExitStack() as stack:
         named = [stack.enter_context(_open_sink(name, settings)) for name in settings.log.sinks]
-        yield (*named, *stack.enter_context(serve_metrics(settings.metrics, is_ready)))
+        yield (*named, *stack.enter_context(serve_metrics(settings.metrics, health)))
 
 
 def sinks_of(spider: Spider) -> list[Sink]:

@@ -16,7 +16,9 @@ from gossamer.config.layers import load_settings
 from gossamer.core.exits import ExitCode
 from gossamer.core.shifts import EndReason, Shift, ShiftState
 from gossamer.policy import shift_deadlines
+from gossamer.policy.health import describe_failures
 from gossamer.wiring.backends import open_backends
+from kit.fleet.steps import until
 
 WITHIN_S = 20.0
 
@@ -57,12 +59,21 @@ async def asked(settings):
     await backends.close()
 
 
+def failures_of(parts):
+    return describe_failures(parts, time.monotonic(), time.time())
+
+
 async def hang_until_cancelled(_task):
     await asyncio.Event().wait()
 
 
 async def test_a_shift_that_hangs_is_cancelled_and_taken_back(place, asked, monkeypatch, caplog):
     monkeypatch.setattr(ShiftTask, "run", hang_until_cancelled)
+    looks = []
+    cancel = place._watch._cancel
+    monkeypatch.setattr(
+        place._watch, "_cancel", lambda shift_id: (looks.append(place._read_life()), cancel(shift_id))
+    )
     with caplog.at_level(logging.ERROR, "gossamer"):
         async with asyncio.timeout(WITHIN_S):
             end = await asyncio.to_thread(place.work_on_shift, "shop-1", "http", "shop-1:http:1")
@@ -76,6 +87,10 @@ async def test_a_shift_that_hangs_is_cancelled_and_taken_back(place, asked, monk
     assert standing.why is EndReason.FAILED
     assert "did not end by its deadline" in standing.detail
     assert place.current_work()["shifts"] == []
+    (parts,) = looks
+    (failure,) = failures_of(parts)
+    assert failure.startswith("a shift of shop-1 on http has been past its deadline for ")
+    await asyncio.to_thread(until, lambda: not failures_of(place._read_life()), WITHIN_S, "its slot is free")
 
 
 @pytest.mark.parametrize("blocks", [False, True], ids=["and waits", "and blocks the loop"])

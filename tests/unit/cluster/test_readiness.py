@@ -5,19 +5,26 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import threading
 import urllib.error
 import urllib.request
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
 from gossamer.cluster.worker_process import WorkerProcess
 from gossamer.config.layers import load_settings
+from gossamer.config.settings import Settings
+from gossamer.observe import health
+from gossamer.wiring import backend_check
 from kit.fleet.steps import until
 from kit.programs import start
 from kit.server_process import free_port
+from kit.servers import RedisProcess
 
 WITHIN_S = 30.0
+BOUND_S = 2.0
 
 
 def look(port: int, path: str) -> tuple[int, str]:
@@ -40,7 +47,9 @@ def test_a_process_that_waits_for_redis_lives_and_is_not_ready(tmp_path: Path, k
     process = start(kind, "-s", away, "--metrics-port", str(port), cwd=tmp_path)
     try:
         until(lambda: look(port, "/healthz") == (200, "ok\n"), WITHIN_S, "it lives")
-        assert look(port, "/readyz") == (503, "waiting for servers\n")
+        status, body = look(port, "/readyz")
+        assert status == 503
+        assert body.startswith("this process has waited for its servers for ")
         os.kill(process.pid, signal.SIGTERM)
         assert process.wait(WITHIN_S) == 0
     finally:
@@ -48,14 +57,72 @@ def test_a_process_that_waits_for_redis_lives_and_is_not_ready(tmp_path: Path, k
         process.wait(WITHIN_S)
 
 
-async def test_a_worker_is_ready_when_it_has_found_its_servers(redis_url: str, tmp_path: Path) -> None:
-    port = free_port()
-    given = {"data": str(tmp_path), "frontier.url": redis_url, "metrics.port": port}
-    place = WorkerProcess(load_settings(env={}, overrides=given).settings, slots=1, lanes=("http",))
-    await asyncio.to_thread(place.begin)
+@pytest.fixture
+def settings(redis_server: RedisProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    """Servers are asked often, and have to answer soon."""
+    for module, name, value in (
+        (backend_check, "ASK_EVERY_S", 0.1),
+        (backend_check, "PATIENCE_S", 1.0),
+        (backend_check, "ANSWER_S", BOUND_S),
+    ):
+        monkeypatch.setattr(module, name, value)
+    url = redis_server.start().url
+    given = {"data": str(tmp_path), "frontier.url": url, "metrics.port": free_port()}
+    given["cluster.fleet"] = tmp_path.name  # the Redis is that of other tests, too
+    return load_settings(env={}, overrides=given).settings
+
+
+@pytest.fixture
+async def place(settings: Settings) -> AsyncIterator[WorkerProcess]:
+    made = WorkerProcess(settings, slots=1, lanes=("http",))
+    await asyncio.to_thread(made.begin)
+    yield made
+    await asyncio.to_thread(made.close)
+
+
+async def test_a_worker_is_ready_when_it_has_found_its_servers(
+    settings: Settings, place: WorkerProcess
+) -> None:
+    port = settings.metrics.port or 0
+    assert [look(port, path)[0] for path in ("/healthz", "/readyz")] == [200, 503]
+    assert await asyncio.to_thread(place.start)
+    assert [look(port, path)[0] for path in ("/healthz", "/readyz")] == [200, 200]
+
+
+@pytest.mark.parametrize("way", ["kill", "freeze"])
+async def test_a_worker_is_not_ready_while_redis_is_away_and_ready_when_it_is_back(
+    settings: Settings, place: WorkerProcess, redis_server: RedisProcess, way: str
+) -> None:
+    port = settings.metrics.port or 0
+    assert await asyncio.to_thread(place.start)
+    await asyncio.to_thread(until, lambda: look(port, "/readyz") == (200, "ok\n"), WITHIN_S, "it is ready")
+    if way == "kill":
+        redis_server.kill()
+    else:
+        os.kill(redis_server.pid, signal.SIGSTOP)
     try:
-        assert [look(port, path)[0] for path in ("/healthz", "/readyz")] == [200, 503]
-        assert await asyncio.to_thread(place.start)
-        assert [look(port, path)[0] for path in ("/healthz", "/readyz")] == [200, 200]
+        await asyncio.to_thread(until, lambda: look(port, "/readyz")[0] == 503, 3 * BOUND_S, "it is not")
+        _, body = look(port, "/readyz")
+        assert body.startswith("Redis has not answered for ")
+        assert look(port, "/healthz") == (200, "ok\n"), "to start it again would not help"
     finally:
-        await asyncio.to_thread(place.close)
+        if way == "freeze":
+            os.kill(redis_server.pid, signal.SIGCONT)
+    await asyncio.to_thread(redis_server.start)
+    await asyncio.to_thread(until, lambda: look(port, "/readyz") == (200, "ok\n"), WITHIN_S, "it is again")
+
+
+async def test_a_worker_whose_loop_is_blocked_is_not_alive(
+    settings: Settings, place: WorkerProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port = settings.metrics.port or 0
+    assert await asyncio.to_thread(place.start)
+    monkeypatch.setattr(health, "HELD_UP_S", 1.0)
+    let_go = threading.Event()
+    place._loop.call_soon_threadsafe(let_go.wait, WITHIN_S)
+    try:
+        await asyncio.to_thread(until, lambda: look(port, "/healthz")[0] == 503, WITHIN_S, "it is held up")
+        assert "the event loop has not run for " in look(port, "/healthz")[1]
+    finally:
+        let_go.set()
+    await asyncio.to_thread(until, lambda: look(port, "/healthz") == (200, "ok\n"), WITHIN_S, "it is alive")

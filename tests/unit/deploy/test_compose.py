@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -52,14 +51,20 @@ def test_compose_starts_commands_that_there_are() -> None:
         "dashboard": "dashboard",
     }
     assert services["gossamer"]["command"] == ["--help"]
+
+
+def test_compose_asks_each_process_whether_it_is_well_and_reaches_its_servers() -> None:
+    services = compose(GIVEN)["services"]
     for name in OURS:
-        check = services[name]["healthcheck"].get("test", ["CMD", "gossamer", "fleet"])
-        line = check[1:] if check[0] == "CMD" else shlex.split(check[1].partition("|")[0])
-        if line[0] == "gossamer":
-            parses(line[1:])
-        else:
-            assert name == "dashboard"
-            assert compile(line[-1], "the check", "exec")
+        if name == "gossamer":
+            assert services[name]["healthcheck"] == {"disable": True}
+            continue
+        words = services[name]["command"]
+        port = words[words.index("--port" if name == "dashboard" else "--metrics-port") + 1]
+        kind, program, option, code = services[name]["healthcheck"]["test"]
+        assert (kind, program, option) == ("CMD", "python", "-c")
+        assert compile(code, "the check", "exec")
+        assert f"http://127.0.0.1:{port}/readyz" in code
 
 
 def test_compose_sets_settings_that_there_are() -> None:

@@ -10,6 +10,7 @@ import pytest
 from gossamer.config.layers import load_settings
 from gossamer.config.settings import setting_fields
 from gossamer.core.shifts import EXTRACT_LANE
+from gossamer.policy.health import HELD_UP_S
 from kit.deploy_files import DEPLOY, STOP_S, UNITS, env_file, parses, run, seconds, unit
 from kit.server_process import program
 
@@ -78,6 +79,9 @@ def test_the_units_drain_and_go_on(path: Path) -> None:
     assert seconds(settings["TimeoutStopSec"]) >= STOP_S
     assert settings["Restart"] == "always"
     assert settings["StartLimitIntervalSec"] == "0"
+    assert settings["Type"] == "notify"
+    assert HELD_UP_S / 2 <= seconds(settings["WatchdogSec"]) <= 2 * HELD_UP_S
+    assert "AF_UNIX" in settings["RestrictAddressFamilies"], "its word to systemd goes by such a socket"
     assert settings["User"] == "gossamer"
     variables = dict(v.split("=", 1) for name, v in unit(path) if name == "Environment" and "GOSSAMER_" in v)
     assert load_settings(env=variables).settings.data == f"/var/lib/{settings['StateDirectory']}"

@@ -12,22 +12,30 @@ from contextlib import ExitStack, suppress
 
 import pytest
 
+from gossamer.core.health import PartHealth
 from gossamer.observe import loop_lag, metrics_server
+from gossamer.observe.health import ProcessHealth
 from gossamer.observe.loop_lag import LoopLagMonitor
-from gossamer.observe.metrics_server import HELD_UP_S, READERS, MetricsServer, is_loopback
+from gossamer.observe.metrics_server import READERS, MetricsServer, is_loopback
 from gossamer.observe.metrics_sink import MetricsSink
+from gossamer.policy.health import HELD_UP_S
 from gossamer.testing.clock import run_virtual
 from gossamer.version import __version__
 from kit.scraping import lint, scrape
 from kit.server_process import free_port
 
 HELD_UP = [0.0]
+AWAY: list[PartHealth] = []
 
 
 @pytest.fixture
 def port() -> Iterator[int]:
     found, HELD_UP[0] = free_port(), 0.0
-    server = MetricsServer("127.0.0.1", found, MetricsSink().read_samples, lambda: HELD_UP[0])
+    AWAY.clear()
+    health = ProcessHealth()
+    health.watch_loop(lambda: HELD_UP[0])
+    health.watch_work(lambda: AWAY)
+    server = MetricsServer("127.0.0.1", found, MetricsSink().read_samples, health)
     yield found
     server.close()
 
@@ -59,7 +67,22 @@ def test_a_reader_may_ask_for_the_newer_format(port: int) -> None:
 def test_health_is_that_of_the_event_loop(port: int) -> None:
     assert answer(port, "/healthz") == (200, "ok\n")
     HELD_UP[0] = HELD_UP_S + 1
-    assert answer(port, "/healthz") == (503, "held up for 61 s\n")
+    status, body = answer(port, "/healthz")
+    assert (status, body.partition(",")[0]) == (503, "the event loop has not run for 61 s")
+    assert answer(port, "/readyz")[0] == 503, "then it does no work either"
+
+
+def test_a_process_whose_servers_are_away_lives_and_is_not_ready(port: int) -> None:
+    assert answer(port, "/readyz") == (200, "ok\n")
+    names = ("Redis", "PostgreSQL")
+    AWAY.extend(PartHealth(failure=f"{name} has not answered", seen_at=0.0, within_s=15.0) for name in names)
+    status, body = answer(port, "/readyz")
+    assert status == 503
+    assert [line.partition(" for ")[0] for line in body.splitlines()] == [
+        "Redis has not answered",
+        "PostgreSQL has not answered",
+    ]
+    assert answer(port, "/healthz") == (200, "ok\n")
 
 
 def test_there_is_nothing_else(port: int) -> None:
@@ -83,7 +106,7 @@ def test_readers_on_this_machine_may_call_it_as_they_like(port: int, host: str) 
 
 def test_at_every_address_it_has_any_name() -> None:
     port = free_port()
-    server = MetricsServer("0.0.0.0", port, MetricsSink().read_samples, lambda: 0.0)
+    server = MetricsServer("0.0.0.0", port, MetricsSink().read_samples, ProcessHealth())
     assert answer(port, "/healthz", Host="worker-1.fleet:9")[0] == 200
     server.close()
     assert not is_loopback("0.0.0.0")

@@ -17,7 +17,7 @@ from gossamer.web.serving import check_place, listen_at
 from kit.scraping import Scraped, lint
 from kit.web import open_web
 
-OPEN = {"/healthz", "/static/{path:path}", "/{path:path}", *PLACES}
+OPEN = {"/healthz", "/readyz", "/static/{path:path}", "/{path:path}", *PLACES}
 """What answers anybody: the page and its files, and whether the process lives."""
 SIGN_IN = "/api/v1/session"
 

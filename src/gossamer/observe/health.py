@@ -1,0 +1,46 @@
+"""The health of this process, for those who ask: its own port, systemd. For any thread."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+
+from gossamer.core.health import PartHealth
+from gossamer.policy.health import HELD_UP_S, describe_failures
+
+PartReader = Callable[[], Iterable[PartHealth]]
+"""Tells how some parts are now; called in any thread, and does not wait."""
+
+
+class ProcessHealth:
+    """What each part of a process tells of itself, judged when it is asked."""
+
+    def __init__(self) -> None:
+        self._life: list[PartReader] = []
+        self._work: list[PartReader] = []
+
+    def __repr__(self) -> str:
+        return f"<ProcessHealth: {'; '.join(self.find_failures()) or 'well'}>"
+
+    def watch_life(self, read: PartReader) -> None:
+        """Parts without which the process has to be started again."""
+        self._life.append(read)
+
+    def watch_work(self, read: PartReader) -> None:
+        """Parts without which the process cannot do its work now."""
+        self._work.append(read)
+
+    def watch_loop(self, held_up_s: Callable[[], float]) -> None:
+        """The event loop, by for how long it is held up."""
+
+        def read() -> Iterable[PartHealth]:
+            seen_at = time.monotonic() - held_up_s()
+            return (PartHealth(failure="the event loop has not run", seen_at=seen_at, within_s=HELD_UP_S),)
+
+        self.watch_life(read)
+
+    def find_failures(self, *, is_work_asked: bool = False) -> list[str]:
+        """A line for each part that fails; those of the work too where ``is_work_asked``."""
+        readers = [*self._life, *(self._work if is_work_asked else ())]
+        parts = [part for read in readers for part in read()]
+        return describe_failures(parts, time.monotonic(), time.time())
