@@ -143,7 +143,8 @@ class FinishReason(StrEnum):
     """Why a run of a job ended. Where more waits, the next run continues with it."""
 
     FINISHED = "finished"  # nothing is left to do
-    MAX_PAGES = "max_pages"  # the page budget is spent, or all that waits is of hosts that are skipped
+    MAX_PAGES = "max_pages"  # the page budget is spent, or those of all hosts for which requests wait
+    SKIPPED = "skipped"  # all that waits has been of hosts that a person skips, for ten minutes
     MAX_TIME = "max_time"  # the time budget is spent; more waits
     BUDGET = "budget"  # a budget of money, bytes or browser seconds is spent; more waits
     MAX_ITEMS = "max_items"  # the budget of items is spent; more waits
@@ -166,6 +167,7 @@ _AS_ASKED = frozenset(
     {
         FinishReason.FINISHED,
         FinishReason.MAX_PAGES,
+        FinishReason.SKIPPED,
         FinishReason.MAX_TIME,
         FinishReason.MAX_ITEMS,
         FinishReason.STOPPED,

@@ -111,9 +111,11 @@ def _continuation_notes(job: str, ran: RunSummary, *, is_kept: bool) -> list[str
     elif not is_kept:
         said = f"{format_count(waiting, 'request')} left, which cannot be continued: memory = true"
     elif ran.reason is FinishReason.MAX_PAGES and not ran.stats.budget_spent:
+        said = f"{waits} at hosts whose budget of pages is spent: raise max_pages_per_host to continue"
+    elif ran.reason is FinishReason.SKIPPED:
         said = (
-            f"{waits} at hosts whose budget of pages is spent (raise max_pages_per_host), or which are "
-            f"skipped (`gossamer host {job} HOST --take`)"
+            f"{waits} at hosts that are skipped: after `gossamer host {job} HOST --take` the same command "
+            "continues"
         )
     elif ran.reason is FinishReason.MAX_PAGES:
         said = f"the budget of pages is spent; {waits}: raise --max-pages to continue"

@@ -24,7 +24,7 @@ from gossamer.ports.clock import Clock
 from gossamer.ports.committer import Committer
 from gossamer.ports.extractor import Extractor
 from gossamer.ports.fetcher import Fetcher
-from gossamer.ports.frontier import Frontier
+from gossamer.ports.job_frontier import AdminFrontier
 from gossamer.ports.login_gate import LoginGate
 from gossamer.ports.pipeline import Pipeline
 from gossamer.ports.robots_gate import RobotsGate
@@ -70,7 +70,7 @@ class EngineParts(VisitParts, frozen=True, kw_only=True):
     """What a worker works with: a visit's parts, where requests come from, and where results go."""
 
     job: Job
-    frontier: Frontier
+    frontier: AdminFrontier
     committer: Committer
     store: Store
     sink: Sink

@@ -22,6 +22,7 @@ from gossamer.core.requests import Request
 from gossamer.engine.gauges import GaugeRecorder
 from gossamer.engine.parts import EngineParts
 from gossamer.engine.seeding import Seeder, SeedingResult
+from gossamer.engine.skip_monitor import SkipMonitor
 from gossamer.policy.job_life import EndFinder, JobEnd, finish_reason_of
 from gossamer.ports.worker_group import WorkerGroup
 from gossamer.runtime.cancelling import end_tasks, wait_for_first
@@ -65,6 +66,7 @@ class Supervisor:
         self._look_every_s = look_every_s
         self._stop = asyncio.Event()
         self._gauges = GaugeRecorder(parts.series, parts.job, folds=True)
+        self._skips = SkipMonitor(parts.frontier)
 
     def follow_limits(self, max_time_s: float | None, find_end: EndFinder | None) -> None:
         """Somebody changed the job: the next look goes by this."""
@@ -79,6 +81,7 @@ class Supervisor:
         """Run to the end. Raises ``StorageError`` when frontier or store fail; what was stored stays."""
         parts = self._parts
         started_at = parts.clock.now()
+        self._skips = SkipMonitor(parts.frontier, is_old=resumed)
         expired = await parts.frontier.apply_change(JobCommand.RECOVER)
         await self._worker.record_expired(expired)
         with contextlib.suppress(TransitionError):  # it was cancelled: the first look ends this run
@@ -118,13 +121,15 @@ class Supervisor:
             is_seeded = seeding.done()  # before the look: what was seeded since is not in it
             stats = await self._read_stats()
             end = None if self._find_end is None else await self._find_end(stats)
+            now = self._parts.clock.now()
             reason = finish_reason_of(
                 stats,
-                elapsed_s=self._parts.clock.now() - started_at,
+                elapsed_s=now - started_at,
                 max_time_s=self._max_time_s,
                 stopping=self._stop.is_set(),
                 seeding=not is_seeded,
                 asked=None if end is None else end.reason,
+                skipped_s=await self._skips.measure_wait(stats, now, seeding=not is_seeded),
             )
             for task in (seeding, shift):
                 if task.done():

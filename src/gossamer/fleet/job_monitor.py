@@ -20,6 +20,7 @@ from gossamer.core.text import format_count
 from gossamer.engine.gauges import GaugeRecorder
 from gossamer.engine.job_stop import forget_stop
 from gossamer.engine.recorder import expired_attempt
+from gossamer.engine.skip_monitor import SkipMonitor
 from gossamer.fleet.marks import forget_spent, spent_s
 from gossamer.fleet.parts import FleetParts, MonitoredJob, log
 from gossamer.policy.job_life import JobEnd, change_job_record, end_run, finish_reason_of
@@ -38,6 +39,7 @@ class JobMonitor:
         self._changes: tuple[SettingChange, ...] = ()
         self._limits = limits
         self._gauges = GaugeRecorder(parts.series, job)
+        self._skips = SkipMonitor(watched.frontier)
 
     def __repr__(self) -> str:
         is_seeded = self.stats is not None and self.stats.seeded
@@ -92,6 +94,7 @@ class JobMonitor:
             stopping=False,
             seeding=not stats.seeded,
             asked=None if end is None else end.reason,
+            skipped_s=await self._skips.measure_wait(stats, now, seeding=not stats.seeded),
         )
         if reason is not None:
             end = end if end is not None and end.reason is reason else JobEnd(reason=reason)

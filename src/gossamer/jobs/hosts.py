@@ -7,9 +7,10 @@ from typing import Annotated
 from gossamer.core.errors import UsageError
 from gossamer.core.hosts import HostCommand, HostOrder
 from gossamer.core.jobs import HostReport, Job
-from gossamer.core.lifecycle import OVER
+from gossamer.core.lifecycle import OVER, FinishReason
 from gossamer.core.record import FieldMeaning, Record, Time
 from gossamer.core.text import format_count
+from gossamer.jobs.control import reopen_job
 from gossamer.observe.units import format_duration
 from gossamer.policy.domains import adopt_domain
 from gossamer.policy.politeness import delay_in_force
@@ -45,6 +46,8 @@ async def steer_host(backends: Backends, job: Job, host: str, order: HostOrder) 
         raise UsageError("a delay is a number of seconds, 0 or more")
     if await backends.open_frontier(job).steer_host(host, order) is None:
         raise UsageError(f"{job.id} has no host {host!r}")
+    if order.command is HostCommand.TAKE and job.end_reason is FinishReason.SKIPPED:
+        await reopen_job(backends, job)  # there is work again
     if job.is_fleet and backends.requests.fleet is not None:
         await backends.requests.fleet.roster_of(job).notify_supervisor()
 

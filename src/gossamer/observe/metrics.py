@@ -185,9 +185,9 @@ METRICS = {metric.name: metric for metric in tuple(globals().values()) if isinst
 """All of them by name, in order."""
 
 
-def state_samples(stats: FrontierStats) -> Iterator[MetricSample]:
-    """What a frontier says of itself, without the job's label."""
-    yield MetricSample(JOB_INFO, 1, (stats.state.value,))
+def state_samples(stats: FrontierStats, shown: str) -> Iterator[MetricSample]:
+    """What a frontier says of itself, without the job's label; ``shown`` is the job's state."""
+    yield MetricSample(JOB_INFO, 1, (shown,))
     yield MetricSample(DEAD_LETTERS, stats.dead)
     for state in RequestState:
         yield MetricSample(FRONTIER_REQUESTS, getattr(stats, state.value), (state.value,))

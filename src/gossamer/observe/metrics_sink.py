@@ -182,7 +182,7 @@ class JobCounts:
             yield MetricSample(metrics.HOST_ATTEMPTS, number, (host, outcome))
         yield from metrics.spider_samples(read_counters(self.counted.copy()))
         if self.stats is not None:
-            yield from metrics.state_samples(self.stats)
+            yield from metrics.state_samples(self.stats, self.stats.state.value)
 
 
 def _sum_samples(

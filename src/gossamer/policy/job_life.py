@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from gossamer.core.jobs import FrontierStats, Job
 from gossamer.core.lifecycle import FinishReason, JobCommand, JobState, next_job_state
 from gossamer.core.record import Record
+from gossamer.policy.undo import UNDO_S
 
 UNFINISHED = "unfinished"
 """The state of a job that ended with work left, as it is shown: it runs on as soon as somebody lets it."""
@@ -37,8 +38,12 @@ def finish_reason_of(
     stopping: bool,
     seeding: bool,
     asked: FinishReason | None = None,
+    skipped_s: float | None = None,
 ) -> FinishReason | None:
-    """Why the run is over, if it is. ``asked``: a callback ends it, or a budget besides pages and time."""
+    """Why the run is over, if it is. ``asked``: a callback ends it, or a budget besides pages and time.
+
+    ``skipped_s``: for so long all that waits has been of hosts that a person skips, which may be taken back.
+    """
     no_turn_left = stats.next_at is None  # what waits belongs to hosts whose budgets are spent
     is_spent = stats.leased == 0 and (stats.budget_spent or (no_turn_left and not seeding))
     reasons = (
@@ -46,7 +51,8 @@ def finish_reason_of(
         (stats.state is JobState.PAUSED, FinishReason.PAUSED),
         (stats.state is JobState.CANCELLED, FinishReason.CANCELLED),
         (stats.waiting == 0 and not seeding, FinishReason.FINISHED),
-        (stats.waiting > 0 and is_spent, FinishReason.MAX_PAGES),
+        (stats.waiting > 0 and is_spent and skipped_s is None, FinishReason.MAX_PAGES),
+        (skipped_s is not None and skipped_s >= UNDO_S, FinishReason.SKIPPED),
         *(((True, asked),) if asked is not None else ()),
         (max_time_s is not None and elapsed_s >= max_time_s, FinishReason.MAX_TIME),
     )

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from gossamer.ports.frontier_admin import FrontierAdmin
 from gossamer.ports.owned_frontier import OwnedFrontier
 
 
-class FleetFrontier(OwnedFrontier, Protocol):
+class FleetFrontier(OwnedFrontier, FrontierAdmin, Protocol):
     """A frontier whose leases belong to shifts, and that may lose its latest changes."""
 
     async def finish_seeding(self) -> None:

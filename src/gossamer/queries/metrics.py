@@ -10,12 +10,14 @@ from gossamer.config.settings import Settings
 from gossamer.core.drops import DropKind
 from gossamer.core.errors import MissingServiceError, SettingError, StorageError
 from gossamer.core.jobs import DueCounts, FrontierStats, Job, JobTotals
+from gossamer.core.lifecycle import JobState
 from gossamer.core.record import Record
 from gossamer.core.series import LATENCY_BOUNDS_MS, OVER
 from gossamer.core.shifts import RosterView, ShiftState, WorkerInfo, WorkerState
 from gossamer.observe import metrics
 from gossamer.observe.metrics import LatencyCounts, MetricSample, code_of, failure_of, state_samples
 from gossamer.policy.alerts import AlertState
+from gossamer.policy.job_life import shown_state
 from gossamer.policy.shifts import ShiftLimits
 from gossamer.policy.spider_stats import read_spider_stats
 from gossamer.policy.troubles import TroubleKind
@@ -165,9 +167,11 @@ def job_samples(found: CrawlFacts) -> Iterator[MetricSample]:
     """What is told of a job, without its own label."""
     yield from total_samples(found.totals)
     if found.stats is None:
-        yield MetricSample(metrics.JOB_INFO, 1, (found.job.state.value,))
+        yield MetricSample(metrics.JOB_INFO, 1, (shown_state(found.job),))
         return
-    yield from state_samples(found.stats)
+    is_running = found.stats.state is JobState.RUNNING  # perhaps by the frontier alone: its run has ended
+    state = shown_state(found.job) if is_running else found.stats.state.value
+    yield from state_samples(found.stats, state)
     due = {count.lane: count.requests for count in found.due}
     for lane in dict.fromkeys((*found.lanes, *due)):
         yield MetricSample(metrics.DUE_REQUESTS, due.get(lane, 0), (lane,))

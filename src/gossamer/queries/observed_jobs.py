@@ -181,6 +181,7 @@ def facts_of(known: ObservedJob) -> ObservedJobFacts:
         is_growing=known.is_growing,
         held_until=hosts.held_until,
         held_hosts=hosts.held_hosts,
+        skipped_hosts=hosts.held.get(DelayReason.SKIPPED, 0),
         is_asked_for=set(hosts.held) == {DelayReason.RETRY_AFTER},
         next_at=stats.next_at if stats else None,
         due=hosts.due,
@@ -276,7 +277,8 @@ def _running_troubles(known: ObservedJob) -> list[tuple[TroubleKind, str, float]
         hosts = known.hosts.held_hosts
         who = "Its one host is" if hosts == 1 else f"All of its {hosts:,} hosts are"
         why = ", as it asked" if facts_of(known).is_asked_for and hosts == 1 else ""
-        found.append((TroubleKind.HELD, f"{who} left alone{why}.", since))
+        is_skipped = facts_of(known).skipped_hosts == hosts
+        found.append((TroubleKind.HELD, f"{who} {'skipped' if is_skipped else f'left alone{why}'}.", since))
     if known.limit is PaceLimit.WORKERS:
         more = f" {format_count(known.more_workers, 'more shift')} would help." if known.more_workers else ""
         found.append((TroubleKind.LACKS_WORKERS, f"Slower than allowed: all slots are busy.{more}", since))

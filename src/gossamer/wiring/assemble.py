@@ -35,7 +35,7 @@ from gossamer.observe.multi_sink import MultiSink
 from gossamer.policy import urls
 from gossamer.ports.committer import Committer
 from gossamer.ports.fetcher import Fetcher
-from gossamer.ports.frontier import Frontier
+from gossamer.ports.job_frontier import AdminFrontier
 from gossamer.ports.login_gate import LoginGate
 from gossamer.ports.router import Router
 from gossamer.ports.sink import Sink
@@ -341,7 +341,7 @@ def _open_login(ways: RouteParts, parts: EngineParts) -> LoginGate | None:
 
 async def _open_frontier(
     backends: Backends, job: Job, rules: FrontierRules, worker: str, *, is_new: bool
-) -> tuple[Frontier, Committer]:
+) -> tuple[AdminFrontier, Committer]:
     """A worker's frontier, and what commits the results of its visits to it and to the store."""
     if is_new:
         await backends.requests.create_frontier(job, rules)

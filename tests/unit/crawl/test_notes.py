@@ -99,9 +99,16 @@ DONE = JobTotals(pages=3, attempts=3, successes=3, callback_pages={"parse": 3}, 
             ran(FinishReason.MAX_PAGES, pending=1),
             FRESH,
             DONE,
+            ["1 request waits at hosts whose budget of pages is spent: raise max_pages_per_host to continue"],
+            ExitCode.OK,
+        ),
+        (
+            ran(FinishReason.SKIPPED, pending=1),
+            FRESH,
+            DONE,
             [
-                "1 request waits at hosts whose budget of pages is spent (raise max_pages_per_host), or "
-                "which are skipped (`gossamer host shop-1 HOST --take`)"
+                "1 request waits at hosts that are skipped: after `gossamer host shop-1 HOST --take` the "
+                "same command continues"
             ],
             ExitCode.OK,
         ),

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from gossamer.core.errors import Fault, FetchError, StorageError
 from gossamer.core.events import JobFinishedEvent, JobStartedEvent, PageDoneEvent
-from gossamer.core.hosts import HostSignal, HostSignalKind
+from gossamer.core.hosts import HostCommand, HostOrder, HostSignal, HostSignalKind
 from gossamer.core.jobs import DeadLetterFilter, FrontierStats
 from gossamer.core.lifecycle import FinishReason, JobCommand, JobState
 from gossamer.core.requests import Request
@@ -506,3 +506,48 @@ def test_a_run_that_is_asked_to_end_asks_for_no_more() -> None:
     _, ran = crawl(Kit, find_more=more.find_more, find_end=stop_at_once)
     assert ran.reason in (FinishReason.STOPPED, FinishReason.FINISHED)
     assert not more.asked
+
+
+def skipped_after_its_first_page(taken_back_after_s: float | None = None) -> tuple[Kit, RunSummary]:
+    """A run whose only host a person skips after the first page, with one request left."""
+
+    async def main() -> tuple[Kit, RunSummary]:
+        kit = Kit(replace(CALM, delay_s=5.0))
+        kit.pages.yields = {URL: follow(URL + "a")}
+        running = asyncio.create_task(run(kit, URL))
+        while not kit.site.log:
+            await kit.clock.sleep(0.1)
+        await kit.frontier.steer_host("site.test", HostOrder(command=HostCommand.SKIP))
+        if taken_back_after_s is not None:
+            await kit.clock.sleep(taken_back_after_s)
+            await kit.frontier.steer_host("site.test", HostOrder(command=HostCommand.TAKE))
+        return kit, await running
+
+    return virtually(main)
+
+
+def test_a_job_whose_only_host_is_skipped_ends_when_that_cannot_be_undone_any_more() -> None:
+    """A bug it would catch: it ends at once, as if it had spent its budget of pages."""
+    _, ran = skipped_after_its_first_page()
+    assert (ran.reason, ran.stats.waiting, ran.stats.state) == (FinishReason.SKIPPED, 1, JobState.RUNNING)
+    assert 600.0 <= ran.ended_at - ran.started_at < 610.0
+
+
+def test_a_host_that_is_taken_back_is_asked_again() -> None:
+    """A bug it would catch: undo changes nothing, since the run is over by then."""
+    made, ran = skipped_after_its_first_page(taken_back_after_s=500.0)
+    assert ran.reason is FinishReason.FINISHED
+    assert [url for _, url in made.site.log] == [URL, URL + "a"]
+
+
+def test_a_run_that_is_resumed_with_nothing_but_skipped_hosts_ends_at_once() -> None:
+    async def main() -> RunSummary:
+        kit = Kit()
+        await kit.frontier.add([kit.admission.admit_request(Request(URL))])
+        await kit.frontier.steer_host("site.test", HostOrder(command=HostCommand.SKIP))
+        worker = Worker(kit.parts, kit.shift)
+        return await Supervisor(kit.parts, worker).run(kit.seeds_of(), resumed=True)
+
+    ran = virtually(main)
+    assert ran.reason is FinishReason.SKIPPED
+    assert ran.ended_at - ran.started_at < 5.0

@@ -56,7 +56,7 @@ def test_a_process_that_was_killed_is_interrupted():
 
 
 def test_which_reasons_are_early():
-    asked = {"finished", "max_pages", "max_time", "max_items", "stopped"}
+    asked = {"finished", "max_pages", "max_time", "max_items", "skipped", "stopped"}
     assert {reason for reason in FinishReason if not reason.is_early} == asked
 
 
@@ -72,6 +72,10 @@ def test_which_reasons_are_early():
         ({"pending": 1, "next_at": 1.0, "budget_spent": True}, {}, FinishReason.MAX_PAGES),
         ({"pending": 1, "next_at": 1.0, "budget_spent": True, "leased": 1}, {}, None),
         ({"pending": 1}, {}, FinishReason.MAX_PAGES),
+        ({"pending": 1}, {"skipped_s": 599.0}, None),
+        ({"pending": 1}, {"skipped_s": 600.0}, FinishReason.SKIPPED),
+        ({"pending": 1}, {"skipped_s": 9.0, "elapsed_s": 9.0, "max_time_s": 9.0}, FinishReason.MAX_TIME),
+        ({"pending": 1, "state": JobState.PAUSED}, {"skipped_s": 600.0}, FinishReason.PAUSED),
         ({"pending": 1, "next_at": 1.0}, {"asked": FinishReason.BUDGET}, FinishReason.BUDGET),
         ({}, {"asked": FinishReason.BUDGET}, FinishReason.FINISHED),
         ({"pending": 1, "next_at": 1.0}, {"elapsed_s": 9.0, "max_time_s": 9.0}, FinishReason.MAX_TIME),

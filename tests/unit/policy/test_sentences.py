@@ -90,7 +90,19 @@ def test_what_the_site_announces_is_said_beside_what_waits() -> None:
         (
             {"is_at_work": False, "end_reason": FinishReason.MAX_PAGES},
             "shops-7 has nothing left that may be asked for: its hosts have spent their budget of pages "
-            "(max_pages_per_host), or are skipped.",
+            "(max_pages_per_host).",
+        ),
+        (
+            {"is_at_work": False, "end_reason": FinishReason.SKIPPED},
+            "shops-7 ended: all that waits is of hosts that are skipped.",
+        ),
+        (
+            {"limit": PaceLimit.HELD, "held_hosts": 1, "skipped_hosts": 1},
+            "shops-7 waits: its one host is skipped.",
+        ),
+        (
+            {"limit": PaceLimit.HELD, "held_hosts": 2, "skipped_hosts": 2},
+            "shops-7 waits: all of its 2 hosts are skipped.",
         ),
         ({"is_at_work": False, "end_reason": FinishReason.MAX_TIME}, "shops-7 reached its budget of time."),
         ({"is_at_work": False, "end_reason": FinishReason.ERROR}, "shops-7 ended with an error."),

@@ -9,18 +9,22 @@ from msgspec.structs import replace
 
 from gossamer.config.settings import Settings
 from gossamer.core.hosts import FrontierRules
-from gossamer.core.jobs import JobTotals
-from gossamer.core.lifecycle import JobState
+from gossamer.core.jobs import FrontierStats, Job, JobTotals
+from gossamer.core.lifecycle import FinishReason, JobState
 from gossamer.core.shifts import RosterView, Shift, ShiftState, WorkerInfo, WorkerState
 from gossamer.frontier.memory.frontier import MemoryFrontier
+from gossamer.observe import metrics as metrics_of
 from gossamer.observe.metrics import PAGES, MetricSample
 from gossamer.policy.alerts import AlertState
+from gossamer.policy.job_life import end_run
 from gossamer.policy.troubles import TroubleKind
 from gossamer.queries import metrics
 from gossamer.queries.metrics import (
     DEAD_AFTER_S,
+    CrawlFacts,
     MetricsReader,
     alert_samples,
+    job_samples,
     proxy_samples,
     roster_samples,
     total_samples,
@@ -187,3 +191,13 @@ async def test_a_job_that_ends_is_told_of_for_an_hour(monkeypatch: pytest.Monkey
     assert await told() == {job.id, short.id}
     clock.advance(metrics.ENDED_S)
     assert await told() == set()
+
+
+def test_a_job_whose_run_ended_with_work_left_is_told_as_the_command_line_tells_it() -> None:
+    """A bug it would catch: it is running, for as long as nobody continues it."""
+    job = Job(id="shop-1", name="shop", target="shop", created_at=1.0)
+    ended = end_run(job, FinishReason.SKIPPED, JobState.RUNNING, 2.0)
+    for stats in (FrontierStats(state=JobState.RUNNING, pending=1), None):
+        told = job_samples(CrawlFacts(ended, JobTotals(), stats))
+        (sample,) = (one for one in told if one.metric is metrics_of.JOB_INFO)
+        assert sample.labels == ("unfinished",)

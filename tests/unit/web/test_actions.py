@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from importlib import import_module
 from secrets import token_hex
 from urllib.parse import quote
 
 import pytest
 
+from gossamer.config.section import to_document
 from gossamer.core.access import Role
 from gossamer.core.errors import StorageError
 from gossamer.core.hosts import FrontierRules
 from gossamer.core.jobs import DeadLetterFilter
-from gossamer.core.lifecycle import JobState
+from gossamer.core.lifecycle import FinishReason, JobState
 from gossamer.core.shifts import WorkerInfo, WorkerState
 from gossamer.fleet.worker_orders import OrderReader
+from gossamer.policy.job_life import end_run
 from gossamer.policy.undo import CANCEL_S
 from gossamer.queries.proxies import list_proxies
-from gossamer.targets.plan import plan_from, settings_under
+from gossamer.targets.plan import JobPlan, pack_plan, plan_from, settings_under
 from gossamer.testing.clock import ManualClock
 from gossamer.testing.contracts.frontier_harness import make_entry
 from gossamer.web.answers import AnswerCache
@@ -506,3 +509,18 @@ async def test_proxies_rest_and_are_tried(tmp_path):
         assert proxy.quarantined_until <= web.backends.clock.now(), "the next request tries it out"
         for wrong in ({"seconds": -1}, {"seconds": "x"}):
             await do(web, path, 400, do="rest", **{"with": wrong})
+
+
+async def test_a_job_of_the_fleet_goes_on_when_its_skipped_host_is_taken_back(web):
+    """A bug it would catch: undo changes nothing."""
+    settings = json.dumps(to_document(web.backends.settings))
+    plan = pack_plan(JobPlan(target="http://a.example/", settings=settings))
+    job = await web.backends.book.create("shop", "http://a.example/", plan=plan)
+    await web.backends.requests.create_frontier(job, FrontierRules())
+    await web.backends.open_frontier(job).add([make_entry(0)])
+    done = await do(web, f"/jobs/{job.id}/hosts/a.example/actions", do="skip")
+    now = web.backends.clock.now()
+    await web.backends.book.update(end_run(job, FinishReason.SKIPPED, JobState.RUNNING, now))
+    await undo(web, done["action"])
+    job = await web.backends.book.get(job.id)
+    assert (job.end_reason, job.finished_at, job.is_running) == (None, None, True)

@@ -69,6 +69,7 @@ class ObservedJobFacts(Record, frozen=True, kw_only=True):
     is_growing: bool = False  # it finds pages faster than it fetches them
     held_until: float | None = None  # when the first of the held hosts may be asked again
     held_hosts: int = 0
+    skipped_hosts: int = 0  # of these, those that a person skips
     is_asked_for: bool = False  # the hold was the host's wish
     next_at: float | None = None  # when the next request may start
     due: int = 0  # requests that may start now
@@ -130,7 +131,7 @@ def _budget_sentence(facts: ObservedJobFacts) -> str:
     if facts.end_reason is FinishReason.MAX_PAGES:
         return (
             f"{facts.id} has nothing left that may be asked for: its hosts have spent their budget of pages "
-            "(max_pages_per_host), or are skipped."
+            "(max_pages_per_host)."
         )
     which = f" ({facts.end_error})" if facts.end_reason is FinishReason.BUDGET and facts.end_error else ""
     return f"{facts.id} has spent its budget{which}."
@@ -141,10 +142,11 @@ def _describe_stop(facts: ObservedJobFacts, waits: str) -> Saying:
     way = "the same `gossamer crawl` goes on" if not facts.is_fleet else "`gossamer submit` begins it again"
     budget = "a larger budget lets it go on"
     first, second = {
-        FinishReason.MAX_PAGES: (
-            _budget_sentence(facts),
-            f"{waits}; {budget}"
-            + ("." if facts.max_pages is not None else ", and `gossamer host --take` ends a skip."),
+        FinishReason.MAX_PAGES: (_budget_sentence(facts), f"{waits}; {budget}."),
+        FinishReason.SKIPPED: (
+            f"{facts.id} ended: all that waits is of hosts that are skipped.",
+            f"{waits}; `gossamer host {facts.id} HOST --take` takes a host back"
+            + ("." if facts.is_fleet else f", then {way}."),
         ),
         FinishReason.BUDGET: (_budget_sentence(facts), f"{waits}; {budget}."),
         FinishReason.MAX_ITEMS: (f"{facts.id} reached its budget of items.", f"{waits}; {budget}."),
@@ -243,6 +245,13 @@ def _describe_limit(facts: ObservedJobFacts, show: SentenceFormatter) -> Saying 
 
 
 def _describe_hold(facts: ObservedJobFacts, show: SentenceFormatter) -> Saying:
+    if facts.skipped_hosts == facts.held_hosts:
+        hosts = "its one host is" if facts.held_hosts == 1 else f"all of its {facts.held_hosts:,} hosts are"
+        return Saying(
+            f"{facts.id} waits: {hosts} skipped.",
+            f"{_describe_waiting(facts)} `gossamer host {facts.id} HOST --take` takes a host back; otherwise "
+            "it ends ten minutes after its last request.",
+        )
     until = f" until {show.time(facts.held_until)}" if facts.held_until else " for now"
     why = ", as its host asked" if facts.is_asked_for and facts.held_hosts == 1 else ""
     if facts.held_hosts == 1:
