@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
-from gossamer.testing.site import Site, serve_in_thread
+from gossamer.testing.site import Site, SiteResponse, serve_in_thread
+from kit.command_line import asked, gossamer
 from kit.members_site import MOVED, PAGES, Members, spider_file
 from kit.programs import crawl, rows, start
 
@@ -70,3 +73,57 @@ def test_a_fresh_start_begins_without_cookies(tmp_path: Path) -> None:
         assert any(sent)
         assert log_ins(site) == 2
     all_pages_are_had(data, app)
+
+
+ACCOUNTS = """
+from gossamer import Request, Spider
+
+
+class Accounts(Spider):
+    name = "accounts"
+
+    async def start(self):
+        yield Request("{url}/home", self.parse_visit, session="early", dont_filter=True)
+        yield Request("{url}/home", self.parse_visit)
+        for who in ("ann", "bob"):
+            yield Request("{url}/as/" + who, session=who)
+
+    def parse_visit(self, response):
+        yield {"url": response.url, "who": response.request.session or "nobody"}
+
+    def parse(self, response):
+        yield {"url": response.url, "who": response.css("b::text").get()}
+        yield from response.follow_all(css="a")
+"""
+
+
+def accounts(path: str, headers: Mapping[str, str]) -> SiteResponse:
+    """Each page says whose it is; the log-in leads to a home with links."""
+    if path == "/robots.txt":
+        return SiteResponse(404)
+    if path.startswith("/as/"):
+        return SiteResponse(302, headers=(("Location", "/home"), ("Set-Cookie", f"who={path[4:]}; Path=/")))
+    links = "".join(f"<a href=/{number}>x</a>" for number in range(5)) if path == "/home" else ""
+    return SiteResponse(200, f"<b>{headers.get('cookie', '')[4:]}</b>{links}".encode())
+
+
+@pytest.mark.parametrize("layout", [(), ("-s", "store.url=sqlite:///items.db"), ("-s", "memory=true")])
+def test_two_accounts_have_each_page_and_the_usual_session_too(
+    tmp_path: Path, layout: tuple[str, ...]
+) -> None:
+    with serve_in_thread(accounts) as site:
+        (tmp_path / "accounts.py").write_text(ACCOUNTS.replace("{url}", site.url))
+        gossamer("crawl accounts.py -o items.jsonl --delay 0", *layout, cwd=tmp_path)
+        items = [json.loads(line) for line in (tmp_path / "items.jsonl").read_text().splitlines()]
+        pages = [f"{site.url}/{name}" for name in ("home", *range(5))]
+        had = sorted((item["url"], item["who"]) for item in items)
+        assert had == sorted(
+            [(url, who) for url in pages for who in ("ann", "bob")]
+            + [(pages[0], "early"), (pages[0], "nobody")]
+        )
+        if "memory=true" not in layout:
+            told = asked(f"explain {pages[1]} --session ann", *layout, cwd=tmp_path)
+            assert told["answer"] == "done"
+            assert "GET (session bob): It was fetched" in " ".join(told["lines"])
+            usual = asked(f"explain {pages[1]}", *layout, cwd=tmp_path)
+            assert "GET (session ann): It was fetched" in " ".join(usual["lines"])

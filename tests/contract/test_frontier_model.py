@@ -160,7 +160,8 @@ class Histories(RuleBasedStateMachine):
                 self.duplicates += 1
             else:
                 accepted += 1
-                self.known.add(entry.fingerprint)
+                if not entry.request.dont_filter:
+                    self.known.add(entry.fingerprint)
                 state = RequestState.DELAYED if entry.due_at > self.now() else RequestState.PENDING
                 self.rows.append(Row(len(self.rows), entry, state))
         return accepted

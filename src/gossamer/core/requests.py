@@ -80,6 +80,7 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True):
     kind of worker it needs, ``fetch`` the way to fetch it. ``browser`` says what a browser does on the page;
     without ``fetch`` it means ``fetch="browser"``. ``unique_key`` stands for the URL where requests are told
     apart: another URL, which is known then, or any text, by which this request is no other's duplicate.
+    Requests without it are told apart by their session, too.
 
     ``json`` (any JSON) and ``form`` (a dict, or pairs) become the body, with its Content-Type and the method
     POST. ``cookies`` (values by name, or dicts as in Scrapy) go into the session's jar, for the host of the
@@ -100,7 +101,7 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True):
     dont_filter: bool = False
     errback: Any = None
     lane: str = "http"
-    session: str = ""  # requests of one session share cookies
+    session: str = ""  # requests of one session share cookies; a page is another one in each
     fetch: str = ""  # the rung, as ``browser``; ``auto`` climbs the ladder; empty: the spider's choice
     browser: Browsing | None = None  # what happens on its page in a browser; None: as the spider says
     unique_key: str = ""  # stands for the URL where requests are told apart; empty: the URL itself

@@ -162,7 +162,7 @@ class Admission:
         """These entries are in the frontier now, durably."""
         if len(self._inside) > REMEMBERED:
             self._inside.clear()
-        self._inside.update(entry.fingerprint for entry in entries)
+        self._inside.update(entry.fingerprint for entry in entries if not entry.request.dont_filter)
 
     def place_of(self, request: Request) -> Place | str:
         """Where a request belongs in the job, or the reason (a short word) why it does not."""
@@ -170,7 +170,13 @@ class Admission:
             return "lane"
         if request.saves is not None:
             return self._place_file(request)
-        if request.method != "GET" or request.body or request.unique_key or request.is_anywhere:
+        if (
+            request.method != "GET"
+            or request.body
+            or request.unique_key
+            or request.is_anywhere
+            or request.session
+        ):
             return self._check_request(request)
         place = self._places.get(request.url)
         if place is None:
@@ -186,7 +192,7 @@ class Admission:
         canonical = urls.canonicalise_url(request.url, self._options)
         if canonical is None:
             return "bad_url"
-        fingerprint = urls.fingerprint_of(request.method, canonical, request.body, self._key)
+        fingerprint = urls.fingerprint_of(request.method, canonical, request.body, self._key, request.session)
         return canonical, urls.file_twin_of(fingerprint), urls.host_key(canonical)
 
     def _make_entry(self, request: Request, fingerprint: int, host: str) -> Entry:
@@ -210,11 +216,14 @@ class Admission:
             return refused
         known_as = request.unique_key or canonical
         fingerprint = urls.fingerprint_of(request.method, known_as, request.body, self._key)
-        return self.traps.check_url(canonical, fingerprint) or (
-            canonical,
-            fingerprint,
-            urls.host_key(canonical),
-        )
+        trap = self.traps.check_url(canonical, fingerprint)
+        if trap is not None:
+            return trap
+        if request.session and not request.unique_key:  # who gives a key says all about what is the same
+            fingerprint = urls.fingerprint_of(
+                request.method, canonical, request.body, self._key, request.session
+            )
+        return canonical, fingerprint, urls.host_key(canonical)
 
 
 def _leave_out_pages(requests: Iterable[Request], dropped: dict[str, int]) -> list[Request]:

@@ -11,11 +11,13 @@ from typing import Protocol, TypeVar
 
 from gossamer.core.errors import Fault, TransitionError
 from gossamer.core.hosts import FrontierRules, HostState
+from gossamer.core.jobs import KnownRequest
 from gossamer.core.lifecycle import JOB_TABLE, JobCommand, RequestState, RequestTransition, next_state
-from gossamer.core.requests import Request
+from gossamer.core.requests import Entry, Request
 from gossamer.core.results import Outcome, Verdict
 from gossamer.core.shifts import EXTRACT_LANE
 from gossamer.policy.politeness import may_start
+from gossamer.policy.urls import again_twin_of
 
 ROUND = 500
 """Overdue leases, and delayed requests come due, that one call takes in at most: a bound on its time."""
@@ -33,6 +35,21 @@ _MOVES = {
     Verdict.REROUTED: RequestTransition.REROUTE,
     Verdict.DEAD: RequestTransition.GIVE_UP,
 }
+
+
+def recorded_as(entry: Entry) -> int:
+    """The fingerprint under which a frontier records that it has accepted an entry.
+
+    A request with ``dont_filter`` has one of its own: it is found again by it, and what asks for the page
+    without it is no duplicate.
+    """
+    return again_twin_of(entry.fingerprint) if entry.request.dont_filter else entry.fingerprint
+
+
+def latest_known(again: KnownRequest | None, usual: KnownRequest | None) -> KnownRequest | None:
+    """Of what is known of a page's two kinds of requests, that which is not done; those on purpose first."""
+    is_over = again is None or (usual is not None and again.state is RequestState.DONE)
+    return usual if is_over else again
 
 
 def state_after(outcome: Outcome) -> RequestState:

@@ -180,7 +180,7 @@ def _changed_entry(backends: Backends, job: Job, letter: DeadLetter, change: dic
         request = request.replace(headers=without_credentials(request.headers), auth=None, cookies=None)
     return Entry(
         request=request.replace(url=canonical, redirects=(), redirect_statuses=(), unique_key=""),
-        fingerprint=urls.fingerprint_of(request.method, canonical, request.body, job.key),
+        fingerprint=urls.fingerprint_of(request.method, canonical, request.body, job.key, request.session),
         host=urls.host_key(canonical),
     )
 

@@ -72,7 +72,7 @@ class CheckedPage(Record, frozen=True, kw_only=True):
 
 def known_fingerprint_of(request: Request) -> int:
     """What tells known pages apart: the same in all jobs, for a request with a canonical URL."""
-    return fingerprint_of(request.method, request.url, request.body, b"")
+    return fingerprint_of(request.method, request.url, request.body, b"", request.session)
 
 
 def again_of(entry: Entry) -> Entry:

@@ -73,7 +73,7 @@ def follow_redirect(
         delay=None,
         redirects=chain,
         redirect_statuses=(*request.redirect_statuses, status),
-        unique_key=_hop_key(request.unique_key, target),
+        unique_key=_hop_key(request, target),
         # A page that redirects to itself (to set a cookie) is not a duplicate of itself; the limit ends it.
         # A file is known by the URL that it was asked for, whatever others lead to the same place.
         dont_filter=request.dont_filter or request.saves is not None or goes_round(target, chain, loops),
@@ -97,10 +97,16 @@ def goes_round(target: str, chain: Sequence[str], loops: int | None) -> bool:
     return count > 0 if loops is None else 0 < count <= loops
 
 
-def _hop_key(unique_key: str, target: str) -> str:
-    """What a hop is known by: its own URL, unless the key of the request is not just another URL."""
-    if not unique_key or unique_key.startswith(("http://", "https://")):
+def _hop_key(request: Request, target: str) -> str:
+    """What a hop is known by: its own URL, unless the key of the request is not just another URL.
+
+    A request with such a key is the same in all sessions, and so is its hop.
+    """
+    unique_key = request.unique_key
+    if not unique_key:
         return ""
+    if unique_key.startswith(("http://", "https://")):
+        return (urls.canonicalise_url(target) or "") if request.session else ""
     return sha256(f"{unique_key} {target}".encode("utf-8", "surrogatepass")).hexdigest()
 
 

@@ -43,8 +43,9 @@ _LABEL = lazy_pattern(r"(?<![\w-])([\w-]++)[\"'\]\\]{0,9}\s{0,9}[=:>]")
 def preview_of(request: Request) -> RequestPreview | None:
     """What to keep of a request; ``None`` for one that its URL says all about, as of nearly all."""
     special = request.body or request.headers or request.cb_kwargs or request.meta or request.redirects
-    if not special and request.method == "GET" and not has_own_options(request):
+    if not (special or request.session) and request.method == "GET" and not has_own_options(request):
         return None
+    session = (f"session {_clean_text(request.session)[:MAX_VALUE]}",) if request.session else ()
     return RequestPreview(
         callback=(request.callback or "")[:MAX_VALUE],
         headers=_shown_names(request.headers),
@@ -52,7 +53,7 @@ def preview_of(request: Request) -> RequestPreview | None:
         body_bytes=len(request.body),
         cb_kwargs=_shown_arguments(request.cb_kwargs),
         meta=_shown_names(request.meta),
-        options=shown_options(request),
+        options=(*session, *shown_options(request)),
         redirected_by=_cut_text(_clean_text(request.redirects[-1]), MAX_URL) if request.redirects else "",
     )
 

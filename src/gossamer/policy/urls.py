@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from publicsuffixlist import PublicSuffixList
 
 _FILE_MASK = 0x1A5C0FFEE0DDF00D
+_AGAIN_MASK = 0x2C91E4B75D3A8F66
 MAX_URL_LENGTH = 8192
 """Characters; the longest URL that is followed by default. Common servers refuse longer request lines."""
 
@@ -228,15 +229,22 @@ def file_twin_of(fingerprint: int) -> int:
     return fingerprint ^ _FILE_MASK
 
 
-def fingerprint_of(method: str, canonical_url: str, body: bytes, key: bytes) -> int:
-    """What tells requests apart: a signed 64-bit integer.
+def again_twin_of(fingerprint: int) -> int:
+    """The fingerprint by which a request with ``dont_filter`` is recorded: no other is its duplicate."""
+    return fingerprint ^ _AGAIN_MASK
+
+
+def fingerprint_of(method: str, canonical_url: str, body: bytes, key: bytes, session: str = "") -> int:
+    """What tells requests apart: a signed 64-bit integer. A page is another one in each session.
 
     Keyed BLAKE2b (RFC 7693), so that a site cannot craft URLs that collide; ``key`` has up to 64 bytes.
     Among a hundred million URLs the odds of one collision are 1 in 3,700.
     """
     digest = _keyed_hash(key).copy()
     digest.update(canonical_url.encode())
-    if body or method != "GET":  # a canonical URL holds no NUL, so this cannot meet another URL's bytes
+    if session:  # a canonical URL holds no NUL, and no method is empty, so this cannot meet another's bytes
+        digest.update(b"\0\0" + session.encode("utf-8", "surrogatepass") + b"\0")
+    if body or method != "GET":
         digest.update(b"\0" + method.encode() + b"\0" + body)
     value: int = _SIGNED_64(digest.digest())[0]
     return value

@@ -47,6 +47,7 @@ def request_for_form(
     if method == "DIALOG":
         raise ValueError(f"the form of {response.url} closes a dialog: it is not sent")
     url = check_link(response.urljoin(action)) if action.strip() else response.url
+    options = response.in_session(options)
     headers = {"Referer": _referer_for(response.url, url), **options.pop("headers", {})}
     if method == "GET":
         named = [(name, value if isinstance(value, str) else value.name) for name, value in fields]

@@ -299,12 +299,18 @@ class Response(SavedPage, PageContent):
 
         Of an element of XML without it, its text is the URL, as in RSS.
 
-        Options are those of :class:`Request`.
+        Options are those of :class:`Request`. It belongs to the session of this page's request.
         """
         href = None if url is None else page_links.read_link(url)[0]
         if href is None:
             raise ValueError(f"{url!r} on {self.url} has no href to follow")
-        return Request(page_links.check_link(self.urljoin(href)), callback, **options)
+        return Request(page_links.check_link(self.urljoin(href)), callback, **self.in_session(options))
+
+    def in_session(self, options: dict[str, Any]) -> dict[str, Any]:
+        """The options of a request that this page leads to: in the page's session, unless they name one."""
+        if self.request.session and "session" not in options:
+            return {**options, "session": self.request.session}
+        return options
 
     def follow_all(
         self,
@@ -326,6 +332,7 @@ class Response(SavedPage, PageContent):
         chosen, options = page_links.split_options(options)
         given = [argument for argument in (urls, css, xpath) if argument is not None]
         if not given and chosen:
+            options = self.in_session(options)
             yield from (Request(url, callback, **options) for url in self.links(**chosen))
             return
         if len(given) != 1:
@@ -361,7 +368,9 @@ class Response(SavedPage, PageContent):
             url = attributes.get("href") or attributes.get("src") or page_links.text_as_link(url) or ""
         if not url:
             raise ValueError(f"an element on {self.url} has neither href nor src: it names no file")
-        return Request(page_links.check_link(self.urljoin(url)), saves=Saving(name=name), **options)
+        return Request(
+            page_links.check_link(self.urljoin(url)), saves=Saving(name=name), **self.in_session(options)
+        )
 
     def form(self, data: Filling | None = None, callback: Any = None, **options: Any) -> Request:
         """A request that sends a form of this page; what ``data`` does not name is sent as the page has it.

@@ -88,8 +88,10 @@ def links_by_rule(rules: Iterable[Rule], response: Any) -> Iterator[tuple[Rule, 
 
 def requests_by_rules(rules: Iterable[Rule], response: Any) -> Iterator[Request]:
     """The requests for links of a response that rules take."""
+    session = response.request.session
     for rule, urls in links_by_rule(rules, response):
-        yield from map(rule.request_for, urls)
+        requests = map(rule.request_for, urls)
+        yield from (request.replace(session=session) for request in requests) if session else requests
 
 
 def check_rules(spider: Any) -> None:

@@ -82,11 +82,12 @@ class SitemapSpider(Spider):
         reader = SitemapReader(response.body, response.url, response.content_type)
         hosts = {_site_of(url) for url in (response.url, *response.request.redirects)} | set(named_by)
         left_out: dict[str, int] = {}
+        session = response.request.session
         for batch in reader.read_batches():
             for location in self.sitemap_filter(batch):
                 request = self._request_for(location, hosts, level, named_by)
                 if isinstance(request, Request):
-                    yield request
+                    yield request.replace(session=session) if session else request
                 else:
                     left_out[request] = left_out.get(request, 0) + 1
             await asyncio.sleep(0)  # other pages go on between two slices
@@ -96,7 +97,8 @@ class SitemapSpider(Spider):
     def parse_sitemap_robots(self, response: Response) -> Iterable[Request]:
         """The callback of robots.txt files: the sitemaps that they name."""
         for url in sitemaps_named_by(response):
-            yield self._sitemap_request(url, 1, [_site_of(response.url)])
+            request = self._sitemap_request(url, 1, [_site_of(response.url)])
+            yield request.replace(session=response.request.session)
 
     def _request_for(
         self, location: SitemapEntry, hosts: set[str], level: int, named_by: Sequence[str]

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator
+from math import inf
 from pathlib import Path
 
 from gossamer.archive.reader import has_answers
 from gossamer.config.settings import Settings
 from gossamer.core.errors import StorageError
+from gossamer.core.freshness import FIRST_PLACE, KnownPage
 from gossamer.core.jobs import Job, tag_of
 from gossamer.core.requests import Request
 from gossamer.fetch.archived import ArchivedFetcher
 from gossamer.frontier.codec import unpack_request
-from gossamer.policy.freshness import known_fingerprint_of
 from gossamer.wiring.archives import open_place, open_reader, place_of
 from gossamer.wiring.backends import Backends
 from gossamer.wiring.blobs import folder_of
 
 log = logging.getLogger("gossamer.crawl")
 
-PART = 500
-"""Pages that are looked up at once."""
+PART = 1000
+"""Pages that are read at once."""
 
 
 def open_archived(settings: Settings, job: str) -> ArchivedFetcher:
@@ -43,26 +44,29 @@ def find_archive(settings: Settings, begun: str, folder: Path) -> str:
 
 
 async def read_visited(settings: Settings, backends: Backends, job: Job) -> AsyncIterator[Request]:
-    """The requests for pages that the archive of a re-crawl has, as it is known how they are asked for."""
-    reader, part = open_reader(settings, is_snapshot=True), list[int]()
-    async for entry in reader.list_pages(tag_of(job)):
-        part.append(known_fingerprint_of(Request(entry.url, method=entry.method)))
-        if len(part) == PART:
-            for request in await _read_known(backends, job, part):
+    """The requests for pages that the archive of a re-crawl has, as it is known how they are asked for.
+
+    An archive does not name the sessions of requests, so all known pages are looked at.
+    """
+    reader = open_reader(settings, is_snapshot=True)
+    visited = {(entry.url, entry.method) async for entry in reader.list_pages(tag_of(job))}
+    urls = {url for url, _ in visited}
+    place = FIRST_PLACE
+    while urls and (pages := await backends.known_pages.read_due(job.name, inf, place, PART)):
+        for page in pages:
+            request = _request_for(page) if page.url in urls else None
+            if request is not None and (request.url, request.method) in visited:
                 yield request
-            part = []
-    for request in await _read_known(backends, job, part):
-        yield request
+        place = pages[-1].due_at, pages[-1].fingerprint
 
 
-async def _read_known(backends: Backends, job: Job, fingerprints: list[int]) -> list[Request]:
-    found = []
-    for page in (await backends.known_pages.find_pages(job.name, fingerprints)).values():
-        try:
-            found.append(unpack_request(page.request, page.host))
-        except StorageError as error:
-            log.warning("%s is not parsed again: %s", page.url, error)
-    return found
+def _request_for(page: KnownPage) -> Request | None:
+    """How a page is asked for; ``None``, with a warning, where that cannot be read."""
+    try:
+        return unpack_request(page.request, page.host)
+    except StorageError as error:
+        log.warning("%s is not parsed again: %s", page.url, error)
+        return None
 
 
 async def has_pages(settings: Settings, archive: str, job: str) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from gossamer.core.files import Saving
@@ -10,6 +12,7 @@ from gossamer.engine import admission
 from gossamer.engine.admission import Admission
 from gossamer.engine.trap_counts import TrapCountStore
 from gossamer.engine.trap_meter import TrapMeter
+from gossamer.policy import urls
 from gossamer.policy.content_memory import ContentMemory
 from gossamer.policy.scope import Scope
 from gossamer.policy.trap_budgets import TrapBudgetRules, TrapCounts
@@ -53,6 +56,31 @@ def test_what_is_inside_is_not_offered_again_but_dont_filter_is(gate: Admission)
     assert [entry.request.url for entry in gate.admit_links(PAGE, links, {})] == ["http://a.example/2"]
     again = [links[0].replace(dont_filter=True)] * 2
     assert len(gate.admit_links(PAGE, again, {})) == 2
+
+
+def test_what_is_asked_for_on_purpose_is_not_inside(gate: Admission) -> None:
+    links = [Request("http://a.example/1", dont_filter=True)]
+    gate.remember_entries(gate.admit_links(PAGE, links, {}))
+    assert len(gate.admit_links(PAGE, [Request("http://a.example/1")], {})) == 1
+
+
+@pytest.mark.parametrize("changes", [{}, {"method": "POST", "body": b"x"}, {"saves": Saving()}])
+def test_a_page_is_another_one_in_each_session(gate: Admission, changes: dict[str, Any]) -> None:
+    """That of the usual session is what it ever was; who names a key says all about what is the same."""
+    requests = [Request("http://a.example/1", session=name, **changes) for name in ("", "a", "b", "")]
+    usual, first, second, again = (gate.fingerprint_of(request) for request in requests)
+    assert len({usual, first, second}) == 3
+    assert again == usual
+    assert len(gate.admit_links(PAGE, requests, {})) == 3
+    known = urls.fingerprint_of(
+        changes.get("method", "GET"), "http://a.example/1", changes.get("body", b""), b"key"
+    )
+    assert usual == (urls.file_twin_of(known) if "saves" in changes else known)
+
+
+def test_a_key_is_the_same_in_all_sessions(gate: Admission) -> None:
+    keyed = [Request("http://a.example/1", session=name, unique_key="one") for name in ("", "a")]
+    assert len({gate.fingerprint_of(request) for request in keyed}) == 1
 
 
 def test_a_delay_is_counted_from_when_the_request_is_made() -> None:

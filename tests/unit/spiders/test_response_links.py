@@ -11,6 +11,7 @@ from gossamer.core.requests import Request
 from gossamer.core.results import FetchResult
 from gossamer.policy import urls
 from gossamer.spiders.response import Response
+from gossamer.spiders.rules import Rule, requests_by_rules
 
 URL = "http://site.test/shop/list?page=2#top"
 PARTS = (
@@ -32,7 +33,7 @@ PARTS = (
 REFERENCES = st.lists(st.sampled_from(PARTS), max_size=5).map("".join)
 
 
-def response(body: str, *, follow_nofollow: bool = False) -> Response:
+def response(body: str, *, follow_nofollow: bool = False, session: str = "") -> Response:
     fetched = FetchResult(
         url=URL,
         status=200,
@@ -43,7 +44,7 @@ def response(body: str, *, follow_nofollow: bool = False) -> Response:
         elapsed_s=0.0,
         rung="http",
     )
-    return Response(Request(URL), fetched, follow_nofollow=follow_nofollow)
+    return Response(Request(URL, session=session), fetched, follow_nofollow=follow_nofollow)
 
 
 @given(base=REFERENCES, references=st.lists(REFERENCES, min_size=1, max_size=4))
@@ -89,3 +90,11 @@ def test_one_text_is_no_list_of_links() -> None:
     """Bug it would catch: each of its letters is asked for as a page."""
     with pytest.raises(UsageError, match=r"follow_all\(css='a.next'\)"):
         list(response('<a class="next" href="/2">2</a>').follow_all("a.next"))
+
+
+def test_what_a_page_leads_to_is_in_its_session() -> None:
+    page = response('<a href="/a">x</a><form action="/f"><input name=q></form>', session="ann")
+    by_rule = requests_by_rules([Rule()], page)
+    found = [page.follow("/a"), *page.follow_all(css="a"), *page.follow_all(deny="x"), page.file("/a.pdf")]
+    assert {request.session for request in (*found, page.form({"q": "1"}), *by_rule)} == {"ann"}
+    assert page.follow("/a", session="").session == ""

@@ -128,6 +128,9 @@ class RequestMapper:
             extras.said["flags"] = list(given.flags)
         if extras.said:
             extras.meta[EXTRAS] = extras.said
+        options = {} if self.options is None else self.options.read_options(given)
+        if not key and "session" in options:
+            key = canonical or given.url  # a page is the same whatever the cookie jar is
         return Request(
             given.url,
             callback,
@@ -140,7 +143,7 @@ class RequestMapper:
             errback=errback,
             unique_key=key,
             is_anywhere=given.dont_filter or bool(given.meta.get("allow_offsite")),
-            **({} if self.options is None else self.options.read_options(given)),
+            **options,
         )
 
     def to_plain(self, given: ScrapyRequest) -> Request:

@@ -59,6 +59,9 @@ def show_explanation(
     body: Annotated[
         str | None, typer.Option("--body", metavar="BODY", help="The body of the request (a POST).")
     ] = None,
+    session: Annotated[
+        str, typer.Option("--session", metavar="NAME", help="The session of the request, if it has one.")
+    ] = "",
     data: Data = None,
     settings: Set = None,
     as_json: AsJson = False,
@@ -68,13 +71,13 @@ def show_explanation(
     The answer comes from the queue, the ledger, the remembered robots.txt and the scope of the job's spider;
     no host is contacted. Give the same settings here that the crawl got on its command line.
 
-    Other requests to the URL (a POST, another body) are listed once they have been tried; --method and --body
-    find one that still waits.
+    Other requests to the URL (a POST, another body or session) are listed once they have been tried;
+    --method, --body and --session find one that still waits.
     """
 
     show = NumberFormatter(format_duration, local_time, format_size)
     scopes = JobScopeCache(spider, data, settings)
-    wanted = possible_requests(url, method=method, body=body)
+    wanted = possible_requests(url, method=method, body=body, session=session)
 
     async def work(backends: Backends) -> UrlReport:
         return await explain_url(backends, scopes, wanted, show, job=job)

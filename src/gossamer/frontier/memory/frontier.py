@@ -36,13 +36,16 @@ from gossamer.frontier.transitions import (
     EXPIRED,
     ROUND,
     in_turn,
+    latest_known,
     leases_left,
+    recorded_as,
     request_after,
     state_after,
     state_after_expiry,
 )
 from gossamer.policy import politeness
 from gossamer.policy.retry import due_after_expiry
+from gossamer.policy.urls import again_twin_of
 from gossamer.ports.clock import Clock
 
 
@@ -161,9 +164,12 @@ class MemoryFrontier(MemoryLetters):
         self, fingerprint: int, host: str, *, tried_at: float = 0.0
     ) -> KnownRequest | None:
         """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""
-        if fingerprint not in self._known:
+        return latest_known(self._find_known(again_twin_of(fingerprint)), self._find_known(fingerprint))
+
+    def _find_known(self, recorded: int) -> KnownRequest | None:
+        if recorded not in self._known:
             return None
-        item = self._known[fingerprint]
+        item = self._known[recorded]
         return KnownRequest(state=RequestState.DONE) if item is None else item.describe_request()
 
     async def count_due(self) -> list[DueCounts]:
@@ -198,7 +204,7 @@ class MemoryFrontier(MemoryLetters):
         """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""
         count = 0
         for letter in letters:
-            fingerprint, host = letter.entry.fingerprint, self._schedule.open_host(letter.entry.host)
+            fingerprint, host = recorded_as(letter.entry), self._schedule.open_host(letter.entry.host)
             item = None if were_dropped else host.take_out(letter)
             if were_dropped and fingerprint in self._known and self._known[fingerprint] is None:
                 item = RequestRow(letter.id, letter.entry, host, RequestState.DONE)
@@ -218,7 +224,7 @@ class MemoryFrontier(MemoryLetters):
         for entry in entries:
             if max_depth is not None and entry.request.depth > max_depth:
                 too_deep += 1
-            elif entry.fingerprint in self._known and not entry.request.dont_filter:
+            elif not entry.request.dont_filter and entry.fingerprint in self._known:
                 duplicates += 1
             else:
                 accepted += 1
@@ -234,7 +240,7 @@ class MemoryFrontier(MemoryLetters):
         )
         item = RequestRow(self._next_id, entry, host, state)
         self._next_id += 1
-        self._known[entry.fingerprint] = item
+        self._known[recorded_as(entry)] = item
         self._counts[state] += 1
         if state is RequestState.PENDING:
             host.begin_waiting(now)
@@ -390,6 +396,6 @@ class MemoryFrontier(MemoryLetters):
             heappush(self._delayed[request.lane], (item.entry.due_at, item.id, item))
         elif item.state is RequestState.DEAD:
             self._dead[item.id] = item
-        elif item.state is RequestState.DONE and self._known[item.entry.fingerprint] is item:
-            self._known[item.entry.fingerprint] = None
+        elif item.state is RequestState.DONE and self._known[recorded := recorded_as(item.entry)] is item:
+            self._known[recorded] = None
         self._schedule.place_host(item.host, self._rules)

@@ -25,6 +25,7 @@ from gossamer.frontier.redis.wire import (
     text_bytes,
     unpack_member,
 )
+from gossamer.policy.urls import again_twin_of
 
 STEP = 2000
 """Requests that one call looks at: measured 0.8 ms, at most 1.5 ms."""
@@ -76,8 +77,10 @@ async def find_request(
 ) -> KnownRequest | None:
     """What is known of a request to a host of the shard."""
     wanted = raw_bytes(fingerprint_bytes(fingerprint))
+    again = again_twin_of(fingerprint)
     asked = (wanted, str(fingerprint), raw_bytes(text_bytes(host)), max(tried_at - SLACK_S, 0.0))
-    found = await shard.run_script("places", *asked, repeat=True)
+    recorded = (raw_bytes(fingerprint_bytes(again)), str(again))
+    found = await shard.run_script("places", *asked, *recorded, repeat=True)
     if not found:
         return None
     row, leased, *ranks = found

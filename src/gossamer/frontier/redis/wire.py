@@ -17,7 +17,7 @@ from gossamer.core.lifecycle import RequestState
 from gossamer.core.requests import Entry, Lease, band_of
 from gossamer.core.results import Outcome
 from gossamer.frontier.codec import pack_request, read_entry
-from gossamer.frontier.transitions import request_after, state_after
+from gossamer.frontier.transitions import recorded_as, request_after, state_after
 
 _TRIES = Struct("<dIIIIH")
 _RANK, _TRIED, _RANKED, _AFTER_IDS = Struct("<d"), 1, 2, 2**48
@@ -128,6 +128,7 @@ def batch_of(entries: Iterable[Entry]) -> Batch:
     flat: list[Any] = []
     for entry in entries:
         request, due_at, fingerprint = entry.request, entry.due_at, entry.fingerprint
+        recorded = recorded_as(entry)
         rank = request.rank
         head, text = _packed_head(rank, due_at), pack_request(request, entry.host).encode()
         flat += (
@@ -136,8 +137,8 @@ def batch_of(entries: Iterable[Entry]) -> Batch:
             band_of(rank),
             request.depth,
             due_at,
-            request.dont_filter,
-            str(fingerprint),
+            raw_bytes(fingerprint_bytes(recorded)) if request.dont_filter else False,
+            str(recorded),
             raw_bytes(fingerprint_bytes(fingerprint) + head + text),
         )
     return (

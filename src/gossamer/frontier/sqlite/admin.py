@@ -30,8 +30,9 @@ from gossamer.frontier.codec import pack_request, read_entry
 from gossamer.frontier.sqlite.hosts import as_json, report_of
 from gossamer.frontier.sqlite.moves import forget_requests
 from gossamer.frontier.sqlite.session import CODES, FrontierTransaction, lane_key
-from gossamer.frontier.transitions import LETTERS
+from gossamer.frontier.transitions import LETTERS, latest_known
 from gossamer.policy import politeness, steering
+from gossamer.policy.urls import again_twin_of
 
 SQL = load_statements("gossamer.frontier.sqlite", "admin.sql")
 _STATES = {code: state for state, code in CODES.items()}
@@ -39,6 +40,11 @@ _STATES = {code: state for state, code in CODES.items()}
 
 def find_request(conn: Connection, job: str, fingerprint: int, now: float) -> KnownRequest | None:
     """What is known of a fingerprint."""
+    again = _find_recorded(conn, job, again_twin_of(fingerprint), now)
+    return latest_known(again, _find_recorded(conn, job, fingerprint, now))
+
+
+def _find_recorded(conn: Connection, job: str, fingerprint: int, now: float) -> KnownRequest | None:
     row = conn.execute(SQL["find"], (job, fingerprint)).fetchone()
     if row is None:
         return None

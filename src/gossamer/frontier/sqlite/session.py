@@ -25,6 +25,7 @@ from gossamer.drivers.sql import load_statements, write_rows
 from gossamer.frontier.codec import pack_request
 from gossamer.frontier.paced_hosts import Paces, PaceTable
 from gossamer.frontier.sqlite.hosts import HostCache, as_json
+from gossamer.frontier.transitions import recorded_as
 from gossamer.policy import politeness
 from gossamer.policy.steering import changes_delays, changes_room, move_turn
 
@@ -161,13 +162,15 @@ class FrontierTransaction:
         )
 
     def _new_entries(self, entries: Sequence[Entry]) -> list[Entry]:
-        wanted = {entry.fingerprint for entry in entries}
-        known = self.known_fingerprints(wanted)
-        if len(known) == len(wanted) and not any(entry.request.dont_filter for entry in entries):
-            return []
+        """Those that are accepted: one of each fingerprint, and all that ask for a page on purpose."""
+        known = self.known_fingerprints(
+            {entry.fingerprint for entry in entries if not entry.request.dont_filter}
+        )
         fresh = []
         for entry in entries:
-            if entry.fingerprint not in known or entry.request.dont_filter:
+            if entry.request.dont_filter:
+                fresh.append(entry)
+            elif entry.fingerprint not in known:
                 known.add(entry.fingerprint)
                 fresh.append(entry)
         return fresh
@@ -190,7 +193,7 @@ class FrontierTransaction:
                 due.append((number, entry.due_at))
         self.execute_many("admit", rows)
         # Sorted by fingerprint, so that neighbours in the tree are written together.
-        latest = {row[4]: row[0] for row in rows}
+        latest = {recorded_as(entry): row[0] for entry, row in zip(entries, rows, strict=True)}
         self.execute_many(
             "see", [(self.id, fingerprint, latest[fingerprint]) for fingerprint in sorted(latest)]
         )

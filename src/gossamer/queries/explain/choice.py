@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from gossamer.core.errors import UsageError
 from gossamer.core.jobs import Job
 from gossamer.core.requests import Entry, Request
 from gossamer.core.results import AttemptFilter
 from gossamer.observe.text import shown_url
+from gossamer.policy import urls
 from gossamer.queries.explain.job_scope import JobScopeCache
 from gossamer.queries.jobs import NAMED, find_job
 from gossamer.wiring.backends import Backends
@@ -19,7 +22,9 @@ JOBS = 100
 _HOST = re.compile(r"^(localhost|[\w-]+(\.[\w-]+)+)(:\d+)?([/?#]|$)")
 
 
-def possible_requests(url: str, *, method: str | None = None, body: str | None = None) -> tuple[Request, ...]:
+def possible_requests(
+    url: str, *, method: str | None = None, body: str | None = None, session: str = ""
+) -> tuple[Request, ...]:
     """The requests that may be meant: a host alone is asked for by https or http.
 
     Raises ``UsageError`` for what is neither a URL nor a host.
@@ -30,7 +35,7 @@ def possible_requests(url: str, *, method: str | None = None, body: str | None =
             f"{shown_url(url)!r} is neither a URL nor a host: write it in full, http://... or https://..."
         )
     made = method or ("POST" if body is not None else "GET")
-    return tuple(Request(form, method=made, body=(body or "").encode()) for form in forms)
+    return tuple(Request(form, method=made, body=(body or "").encode(), session=session) for form in forms)
 
 
 async def choose_job(
@@ -64,8 +69,8 @@ async def _knows_request(backends: Backends, job: Job, entry: Entry) -> bool:
     """By its requests or, when those are forgotten, by its pages."""
     if await backends.read_stats(job) is None:
         return await backends.ledger.find_page(job, entry.fingerprint) is not None
-    (is_known,) = await backends.open_frontier(job).are_known([entry])
-    return is_known
+    on_purpose = replace(entry, fingerprint=urls.again_twin_of(entry.fingerprint))
+    return any(await backends.open_frontier(job).are_known([entry, on_purpose]))
 
 
 async def _knows_url(backends: Backends, job: Job, entry: Entry) -> bool:

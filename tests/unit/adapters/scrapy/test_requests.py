@@ -18,7 +18,11 @@ from gossamer.adapters.scrapy.requests import RequestMapper, RequestOrigin, iden
 from gossamer.core.browsing import Browsing
 from gossamer.core.errors import UsageError
 from gossamer.core.requests import Request
+from gossamer.engine.admission import Admission
 from gossamer.frontier.codec import pack_request, unpack_request
+from gossamer.policy.redirects import follow_redirect
+from gossamer.policy.scope import Scope
+from gossamer.policy.urls import UrlOptions
 
 URL = "http://a.example/x"
 
@@ -195,6 +199,16 @@ def test_sessions_forms_and_no_callback(mapper: RequestMapper) -> None:
     assert (ours.method, ours.body, ours.session) == ("POST", b"a=b+c", "2")
     assert ours.headers == {"Content-Type": "application/x-www-form-urlencoded"}
     assert mapper.to_scrapy(stored(mapper, scrapy.Request(URL, NO_CALLBACK))).callback is NO_CALLBACK
+
+
+def test_a_page_is_the_same_in_all_cookie_jars(mapper: RequestMapper) -> None:
+    """As Scrapy's filter has it."""
+    gate = Admission(Scope(), UrlOptions(), b"key")
+    jars = [{}, {"cookiejar": 1}, {"cookiejar": 2}]
+    same = [stored(mapper, scrapy.Request(URL, meta=meta)) for meta in jars]
+    assert len({gate.fingerprint_of(request) for request in same}) == 1
+    hops = [follow_redirect(request, URL, 302, "/next", limit=3) for request in same]
+    assert len({gate.fingerprint_of(hop) for hop in hops}) == 1
 
 
 def test_the_url_of_a_response_is_spelt_as_scrapy_spells_it(mapper: RequestMapper) -> None:

@@ -1,7 +1,8 @@
 -- Accepting requests. `batch` is {hosts, lanes, flat}: names, and FIELDS values a request, of which the first two
 -- are indices into those names. Nothing is written before all of it was read; known_once is the first write.
 
-local FIELDS = 8 -- host, lane, band, depth, due_at, dont_filter, fingerprint as a number, its stored form after the id
+local FIELDS = 8 -- host, lane, band, depth, due_at, what is recorded of one with dont_filter (else false), what is
+-- recorded as a number, its stored form after the id
 local BITS, HASHES = 65407, 10 -- of one string of the Bloom filter: a prime; 14.4 bits a URL give 0.1 % false positives
 local GENERATIONS = 4 -- with seen_ttl_s: what is remembered, the present one included
 
@@ -92,7 +93,8 @@ local function admit(batch, wanted)
       too_deep = too_deep + 1
     else
       local stored = flat[at + 7]
-      if not know(stored, flat[at + 6]) and not flat[at + 5] then
+      local again = flat[at + 5]
+      if not know(again or stored, flat[at + 6]) and not again then
         duplicates = duplicates + 1
       else
         accepted = accepted + 1

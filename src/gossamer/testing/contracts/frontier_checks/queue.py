@@ -77,6 +77,25 @@ async def dont_filter_is_always_accepted(w: FrontierHarness) -> None:
     assert_equal(await w.add_entries(make_entry(1)), 0, "it is known all the same")
 
 
+@register_check()
+async def dont_filter_makes_no_page_known(w: FrontierHarness) -> None:
+    """Whoever asks for the page without it gets it, once; and each request is found while it waits."""
+    again = make_entry(1, dont_filter=True)
+    assert_equal(await w.add_entries(again, again), 2, "dont_filter")
+    assert_equal(await w.frontier.are_known([again]), [False], "it is not recorded as seen")
+    found = await w.frontier.find_request(1, again.host)
+    assert_equal(found and found.state, RequestState.PENDING, "it is found all the same")
+    for lease in (await w.lease_requests()).leases:
+        await w.settle_lease(lease)
+    found = await w.frontier.find_request(1, again.host)
+    assert_equal(found and found.state, RequestState.DONE, "also when it is done")
+    assert_equal(await w.frontier.are_known([again]), [False], "nor when it is done")
+    assert_equal(await w.add_entries(make_entry(1), make_entry(1)), 1, "the page is accepted, once")
+    assert_equal(await w.frontier.are_known([again]), [True], "now it is known")
+    found = await w.frontier.find_request(1, again.host)
+    assert_equal(found and found.state, RequestState.PENDING, "what waits is found, not what is done")
+
+
 @register_check(FrontierRules(delay_s=0.0, max_depth=1))
 async def too_deep_is_refused_and_counted(w: FrontierHarness) -> None:
     """And not remembered: a shorter way to the page may be found later."""
