@@ -79,11 +79,17 @@ class Crawl:
         """Whether pages and dead letters can be read afterwards."""
         return all(feature.is_stored for feature in self.features)
 
+    def flags(self, *more: str) -> list[str]:
+        """The options that switch the features on."""
+        flags = [*FAST, *NO_TRAPS, *(flag for feature in self.features for flag in feature.flags), *more]
+        places = {"{proxies}": json.dumps(list(self.proxies)), "{archive}": str(self.folder / "pages")}
+        for name, place in places.items():
+            flags = [flag.replace(name, place) for flag in flags]
+        return flags
+
     def command(self, *more: str) -> list[str | Path]:
         """The command line."""
-        flags = [*FAST, *NO_TRAPS, *(flag for feature in self.features for flag in feature.flags), *more]
-        filled = [flag.replace("{proxies}", json.dumps(list(self.proxies))) for flag in flags]
-        return ["crawl", self.spider, "--data", self.data, "-O", self._items, "--json", *filled]
+        return ["crawl", self.spider, "--data", self.data, "-O", self._items, "--json", *self.flags(*more)]
 
     def run(self, *more: str) -> subprocess.CompletedProcess[str]:
         """Run the command to its end."""

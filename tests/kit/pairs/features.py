@@ -190,10 +190,10 @@ FEATURES = {
                 ),
             ),
         ),
-        Feature("archive", flags=("--archive",)),
+        Feature("archive", flags=("-s", "archive.on=true")),
         Feature("budgets", flags=_settings(**_BUDGETS)),
         Feature("traps", flags=_settings(**{"traps.max_worthless": 500, "traps.max_same_body": 1000})),
-        Feature("cache", flags=("--cache",), again=("--fresh",)),
+        Feature("cache", flags=("-s", "cache.on=true"), again=("--fresh",)),
         Feature("hooks", parts=Parts(more=_HOOKS), for_scrapy=Parts(more=_MIDDLEWARE)),
         Feature(
             "files",
@@ -214,7 +214,7 @@ FEATURES = {
                 ),
             ),
         ),
-        Feature("processes", flags=("--processes", "2")),
+        Feature("processes", flags=("-s", "processes=2")),
         Feature(
             "scrapy",
             is_scrapy=True,
@@ -224,9 +224,13 @@ FEATURES = {
                 ),
             ),
         ),
-        Feature("memory", flags=("--memory",), is_stored=False),
+        Feature("memory", flags=("-s", "memory=true"), is_stored=False),
     )
 }
+DEFERRED = Feature(
+    "deferred extraction", flags=("-s", "extract.deferred=true", "-s", "archive.url={archive}")
+)
+"""Only a fleet has it."""
 
 
 def _in_memory(setting: str) -> Refusal:
@@ -255,3 +259,5 @@ REFUSALS = {
     ),
 }
 """Pairs that the command refuses."""
+FLEET_REFUSALS = {"memory": _in_memory("archive")}
+"""Features that a fleet refuses."""
