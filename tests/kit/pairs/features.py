@@ -177,6 +177,17 @@ FEATURES = {
             ),
         ),
         Feature(
+            "sessions",
+            flags=("-s", "sessions.per_host=2"),
+            differences=(
+                Difference(
+                    "how-to/when-blocked.md",
+                    "followed by the visitor who was redirected, if the same process fetches its target",
+                    paths=("/cookie/tasted",),
+                ),
+            ),
+        ),
+        Feature(
             "freshness",
             flags=("-s", "freshness.on=true"),
             again=("--recrawl", "-s", "freshness.recrawl=all"),

@@ -6,9 +6,10 @@ import asyncio
 from collections import Counter
 
 import pytest
+from msgspec.structs import replace
 
 from gossamer.core.errors import Fault, StorageError
-from gossamer.core.requests import Request
+from gossamer.core.requests import Entry, Request
 from gossamer.core.results import FetchResult, Outcome, Verdict, VisitResult
 from gossamer.core.routes import Block, BlockKind, Route, RouteReport
 from gossamer.fetch.sessions import pool as pool_module
@@ -185,6 +186,18 @@ async def test_several_identities_share_a_site_but_a_session_of_its_own_stays(wo
     pool = world.pool(per_host=3)
     assert [(await open_one(pool)).session for _ in range(6)] == ["", "~2", "~3"] * 2
     assert {(await open_one(pool, session="me")).session for _ in range(4)} == {"me"}
+
+
+async def test_who_was_redirected_follows_the_redirect(world):
+    """The cookies that a redirect set were another visitor's, and its target refused the page."""
+    pool = world.pool(per_host=3)
+    first = await pool.open_session(Request(f"{URL}go"), HOST, "http")
+    target = Request(f"{URL}there", redirects=(f"{URL}go",))
+    entries = (Entry(request=target, host=HOST, fingerprint=1),)
+    outcome = Outcome(lease=None, verdict=Verdict.REDIRECT, outlinks=entries)
+    await pool.record_report(first, replace(page(), result=VisitResult(outcome=outcome)))
+    assert (await open_one(pool)).session == "~2", "others take turns"
+    assert await pool.open_session(target, HOST, "http") == first
 
 
 async def test_who_comes_by_another_kind_of_proxy_is_somebody_else(world):

@@ -18,6 +18,7 @@ from hashlib import blake2b
 import msgspec
 
 from gossamer.core.requests import Request
+from gossamer.core.results import Verdict
 from gossamer.core.routes import RouteReport
 from gossamer.fetch.sessions.stamp import SharedStamp
 from gossamer.policy import sessions, urls
@@ -53,6 +54,7 @@ class SessionPool:
         self._uses: OrderedDict[SessionKey, tuple[int, int]] = OrderedDict()  # not saved yet: of a generation
         self._opening: dict[SessionKey, asyncio.Task[SessionState]] = {}
         self._turns: OrderedDict[str, int] = OrderedDict()  # by site: whose turn it was
+        self._redirected: OrderedDict[str, int] = OrderedDict()  # by the URL of a redirect's target: who
         lot = LOT if rules.max_uses is None else min(max(rules.max_uses // 10, 1), LOT)
         self._lot = lot
 
@@ -100,6 +102,8 @@ class SessionPool:
         if verdict is None:
             return False
         key = identity.key
+        if self._rules.per_host > 1 and report.result.outcome.verdict is Verdict.REDIRECT:
+            self._note_redirect(key, report)
         uses = self._unsaved_uses(key, identity.generation) + 1
         self._uses[key] = (identity.generation, uses)
         self._uses.move_to_end(key)
@@ -132,10 +136,26 @@ class SessionPool:
     def _key_for(self, request: Request, host: str, rung: str) -> SessionKey:
         name, slot, site = request.session, 0, _site_of(host)
         if not name and self._rules.per_host > 1:
-            slot = self._turns[site] = (self._turns.pop(site, -1) + 1) % self._rules.per_host
-            if len(self._turns) > MAX_KNOWN:
-                self._turns.popitem(last=False)
+            redirected = self._redirected.get(request.url) if request.redirects else None
+            slot = self._next_slot(site) if redirected is None else redirected
         return SessionKey(site=site, name=name, kind=sessions.kind_of_rung(rung), slot=slot)
+
+    def _next_slot(self, site: str) -> int:
+        slot = self._turns[site] = (self._turns.pop(site, -1) + 1) % self._rules.per_host
+        if len(self._turns) > MAX_KNOWN:
+            self._turns.popitem(last=False)
+        return slot
+
+    def _note_redirect(self, key: SessionKey, report: RouteReport) -> None:
+        """Who was redirected follows the redirect, which may have set the cookies that its target wants.
+
+        Known to this process: where another one gets the target, it is the turn of whoever is next there.
+        """
+        for entry in report.result.outcome.outlinks:
+            self._redirected[entry.request.url] = key.slot
+            self._redirected.move_to_end(entry.request.url)
+        while len(self._redirected) > MAX_KNOWN:
+            self._redirected.popitem(last=False)
 
     def _state_of(self, key: SessionKey) -> SessionState | None:
         known = self._known.get(key)
