@@ -62,6 +62,11 @@ def miss_the_circle(plain: Outcome) -> Outcome:
     return replace(plain, letters={path: why for path, why in plain.letters.items() if path != "/moved/loop"})
 
 
+def end_the_circle(plain: Outcome) -> Outcome:
+    """A redirect that leads back to itself ends without a word."""
+    return replace(miss_the_circle(plain), items=plain.items - {_letter("/moved/loop")})
+
+
 def add_files(plain: Outcome) -> Outcome:
     """Pictures and manuals are items."""
     pictures = (_file(f"/img/{n}.png", picture(f"{n}.png"), "image/png") for n in range(PICTURES))

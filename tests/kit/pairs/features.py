@@ -233,6 +233,11 @@ FEATURES = {
                 Difference(
                     "how-to/move-from-scrapy.md", '`rel="nofollow"` is followed', changes.follow_everything
                 ),
+                Difference(
+                    "how-to/move-from-scrapy.md",
+                    "ends as in Scrapy, where the request is a duplicate of itself",
+                    changes.end_the_circle,
+                ),
             ),
         ),
         Feature("memory", flags=("-s", "memory=true"), is_stored=False),
