@@ -9,7 +9,7 @@ import time
 from gossamer import crawl
 from gossamer.testing.site import SiteResponse, serve
 from kit.command_line import asked, gossamer
-from kit.fake_proxy import FakeProxy, Forwarding, hang_up
+from kit.fake_proxy import FakeProxy, Forwarding, hang_up, say
 from kit.programs import free_port
 
 SECRET = "hunter2secret"
@@ -56,6 +56,33 @@ async def test_proxies_are_tested_used_and_listed_without_their_passwords(tmp_pa
         await asyncio.to_thread(run, f"fetch {served.url}/x {only}")
         assert len(works.heads) > heads, "single pages go through proxies, too"
         assert len(works.heads) == len(served.log.hits), "nobody was asked but through the proxy"
+
+
+async def test_a_proxy_that_answers_with_a_page_of_its_own_is_found(tmp_path):
+    """A bug it would catch: it works, since its status is 200."""
+    page = b"<title>Renew now</title> Your plan has ended"
+    own = (
+        b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(page) + page
+    )
+    async with (
+        serve(site) as served,
+        FakeProxy(say(own)) as bad,
+        FakeProxy(Forwarding()) as one,
+        FakeProxy(Forwarding()) as other,
+    ):
+
+        def test(*proxies, code):
+            urls = json.dumps([f"http://127.0.0.1:{proxy.port}" for proxy in proxies])
+            line = f"proxies test {served.url}/"
+            return gossamer(line, "-s", f"proxies.urls={urls}", cwd=tmp_path, code=code)
+
+        told = await asyncio.to_thread(test, one, bad, other, code=1)
+        name = f"http://127.0.0.1:{bad.port}"
+        assert f"1 proxy of 3 gives another page than most of the others: {name}" in told.stderr
+        assert told.stdout.count("differs") == 1
+        told = await asyncio.to_thread(test, bad, other, code=1)
+        assert "none of which most of them give" in told.stderr
+        assert not (await asyncio.to_thread(test, one, other, code=0)).stderr
 
 
 async def test_a_single_page_is_tried_through_every_proxy_and_nobody_waits_for_their_rest(tmp_path):

@@ -1,10 +1,10 @@
-"""Try every proxy of the settings once, on one page."""
+"""Try every proxy of the settings once, on one page, and compare what they give."""
 
 from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from ipaddress import ip_address
 
 from msgspec.structs import replace
@@ -15,6 +15,7 @@ from gossamer.core.record import Record
 from gossamer.core.requests import Request
 from gossamer.core.results import FetchResult
 from gossamer.core.routes import Proxy, Route
+from gossamer.policy.answer_looks import AnswerLook, find_different, look_at_answer
 from gossamer.policy.urls import canonicalise_url, hostname_of
 from gossamer.ports.fetcher import Fetcher
 from gossamer.runtime.clock import SystemClock
@@ -39,12 +40,14 @@ class ProxyCheck(Record, frozen=True, kw_only=True):
     elapsed_ms: float = 0.0
     address: str = ""  # the address that the page says it was asked from, where it says one
     error: str = ""  # why there was no answer
+    differs: bool | None = False  # it gave another page than most of those that work; None: none has most
 
 
 async def check_proxies(
     settings: Settings, url: str | None, tell: Callable[[int, int], None]
 ) -> list[ProxyCheck]:
-    """Fetch a page once through every proxy; ``tell`` is given how many are done, of how many.
+    """Fetch a page once through every proxy, and say whose differ; ``tell`` is given how many are done, of
+    how many.
 
     Raises ``UsageError`` without proxies or a URL.
     """
@@ -56,7 +59,7 @@ async def check_proxies(
     fetcher = open_trial_fetcher(settings, hostname_of(page), clock)
     slots, done = asyncio.Semaphore(AT_ONCE), 0
 
-    async def check(proxy: Proxy) -> ProxyCheck:
+    async def check(proxy: Proxy) -> tuple[ProxyCheck, AnswerLook | None]:
         nonlocal done
         async with slots:
             found = await _check_proxy(fetcher, proxy, page)
@@ -65,26 +68,39 @@ async def check_proxies(
         return found
 
     try:
-        return await asyncio.gather(*map(check, proxies))
+        return _compare_checks(await asyncio.gather(*map(check, proxies)))
     finally:
         await fetcher.close()
 
 
-async def _check_proxy(fetcher: Fetcher, proxy: Proxy, url: str) -> ProxyCheck:
+def _compare_checks(found: Sequence[tuple[ProxyCheck, AnswerLook | None]]) -> list[ProxyCheck]:
+    """The checks; of those that work it is said which gave something else than the others."""
+    compared = [
+        (place, look) for place, (check, look) in enumerate(found) if check.works and look is not None
+    ]
+    different = find_different([look for _, look in compared])
+    differs = {
+        place: None if different is None else at in different for at, (place, _) in enumerate(compared)
+    }
+    return [replace(check, differs=differs.get(place, False)) for place, (check, _) in enumerate(found)]
+
+
+async def _check_proxy(fetcher: Fetcher, proxy: Proxy, url: str) -> tuple[ProxyCheck, AnswerLook | None]:
     untried = ProxyCheck(
         name=proxy.name, provider=proxy.provider, kind=proxy.kind, country=proxy.country, works=False
     )
     try:
         fetched = await fetcher.fetch(Request(url), Route(proxy=proxy))
     except FetchError as error:
-        return replace(untried, error=str(error))
-    return replace(
+        return replace(untried, error=str(error)), None
+    check = replace(
         untried,
         works=fetched.status < 400,
         status=fetched.status,
         elapsed_ms=round(fetched.elapsed_s * 1000, 1),
         address=find_address(fetched),
     )
+    return check, look_at_answer(fetched)
 
 
 def find_address(fetched: FetchResult) -> str:

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from gossamer.cli.errors import print_message
 from gossamer.cli.options import AsJson, Data, Set
 from gossamer.cli.terminal.backends import run_with_backends
 from gossamer.cli.terminal.output import local_short, print_json
@@ -15,6 +16,7 @@ from gossamer.cli.terminal.tables import print_table
 from gossamer.config.command_settings import settings_of
 from gossamer.config.settings import Settings
 from gossamer.core.errors import UsageError
+from gossamer.core.text import format_count
 from gossamer.crawl.proxy_check import ProxyCheck, check_proxies
 from gossamer.queries.documents import to_document
 from gossamer.queries.proxies import ProxyStatus, list_proxies
@@ -27,6 +29,7 @@ EXAMPLES = """
   gossamer proxies test -s proxies.file=new.txt
 """
 HOSTS_SHOWN = 3
+NAMES_SHOWN = 10
 COLUMNS = (
     *("proxy", "provider", "kind", "country", "ok", "refused", "failed", "ms"),
     *("rested", "rests until", "not for"),
@@ -47,7 +50,8 @@ def show_proxies(
 ) -> None:
     """Show how the proxies do, and test them.
 
-    With `test`, each is tried once; the exit code is 1 if any of them does not work.
+    With `test`, each is tried once. The exit code is 1 if any of them does not work, or gives another page
+    than most of the others.
     """
     settled = settings_of(data, settings)
     if not settled.proxies.are_there:
@@ -103,7 +107,8 @@ def _run_test(settings: Settings, url: str | None, *, as_json: bool) -> None:
         print_json(to_document(found))
     else:
         _print_checks(found)
-    raise typer.Exit(0 if all(one.works for one in found) else 1)
+        _print_differences(found)
+    raise typer.Exit(0 if all(one.works and one.differs is False for one in found) else 1)
 
 
 def _tell_progress(done: int, count: int) -> None:
@@ -120,7 +125,7 @@ def _print_checks(found: list[ProxyCheck]) -> None:
                 one.name,
                 one.provider,
                 one.kind,
-                "yes" if one.works else "no",
+                ("differs" if one.differs else "yes") if one.works else "no",
                 one.status or "-",
                 f"{one.elapsed_ms:,.0f}" if one.status else "-",
                 one.address,
@@ -131,6 +136,18 @@ def _print_checks(found: list[ProxyCheck]) -> None:
         right=("status", "ms"),
         wide="error",
     )
+
+
+def _print_differences(found: list[ProxyCheck]) -> None:
+    """Which proxies give another page than the others."""
+    different = [one.name for one in found if one.differs]
+    if any(one.differs is None for one in found):
+        print_message("the proxies give different pages, none of which most of them give: try another URL")
+    elif different:
+        shown = ", ".join(different[:NAMES_SHOWN]) + (" and others" if len(different) > NAMES_SHOWN else "")
+        gives = "gives" if len(different) == 1 else "give"
+        count = format_count(len(different), "proxy", "proxies")
+        print_message(f"{count} of {len(found):,} {gives} another page than most of the others: {shown}")
 
 
 COMMANDS = (("proxies", show_proxies, EXAMPLES),)
