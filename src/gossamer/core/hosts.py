@@ -71,6 +71,8 @@ class HostState(Record, frozen=True, kw_only=True):
     look_at: float = 0.0  # no turn before this, since other jobs ask the host, too
     own_delay_s: float | None = None  # the delay that the rules have for its domain
     own_slots: int | None = None  # the slots that the rules have for its domain
+    failed_in_row: int = 0  # pages without a proper answer since the latest one, up to ``MOST_IN_ROW``
+    blamed: int = 0  # proofs that failures are the pages' own, less those that they are not (``PROVEN``)
 
 
 class JobClaim(Record, frozen=True, kw_only=True):

@@ -251,6 +251,8 @@ class Lease(Record, frozen=True, kw_only=True):
     host_pause_s: float = 0.0  # longest pause of the host if this fails too: with any, this is a probe
     host_silent: bool = False  # those are without any answer; refusals are answers
     is_suspect: bool = False  # that trouble may be of single pages: fewer than two witnesses have met it
+    blames_pages: bool = False  # the host answers others: what fails again is charged to the page
+    asks_known: bool = False  # a URL that the host has answered is requested in its place, if there is one
 
 
 class Grant(Record, frozen=True, kw_only=True):

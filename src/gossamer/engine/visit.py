@@ -35,6 +35,7 @@ from gossamer.core.results import (
     VisitResult,
 )
 from gossamer.core.routes import Detour, Route
+from gossamer.engine.answer_memory import AnswerMemory
 from gossamer.engine.attempt import MAX_DETAIL, OpenAttempt
 from gossamer.engine.callback_gate import CallbackGate
 from gossamer.engine.log_ins import check_log_in, settle_log_out
@@ -54,7 +55,7 @@ from gossamer.engine.visit_ends import (
     settle_unchanged,
     take_detour,
 )
-from gossamer.policy import redirects, retry, urls
+from gossamer.policy import redirects, retry
 from gossamer.policy.deferral import page_entry_of
 from gossamer.ports.login_gate import LoginGate
 from gossamer.runtime.user_code import ends_task
@@ -65,12 +66,13 @@ _SPIDERS_OWN = frozenset({Fault.CALLBACK, Fault.CALLBACK_TIMEOUT, Fault.PIPELINE
 
 
 class Visitor:
-    """Carries one leased request to its end. Nothing of one request is kept for the next."""
+    """Carries one leased request to its end. Only that it was answered is kept for the next one."""
 
     def __init__(self, parts: VisitParts, options: ShiftOptions) -> None:
         self._parts = parts
         self._options = options
         self._gate = CallbackGate()
+        self._known = AnswerMemory()
         self.rules = parts.rules  # of retries, as they are now
 
     def open_attempt(self, lease: Lease) -> OpenAttempt:
@@ -180,8 +182,8 @@ class Visitor:
         if attempt.started_at > lease.start_by:
             return HostSignal()
         attempt.is_asked = True
-        if lease.host_silent and lease.host_answered and lease.attempt > 1:
-            return await self._probe_host(attempt)
+        if lease.asks_known and (known := self._known.choose(lease)) is not None:
+            return await self._probe_host(attempt, known)
         return await self._fetch_page(attempt, request)
 
     async def _log_in(self, attempt: OpenAttempt, login: LoginGate) -> VisitResult | HostSignal | None:
@@ -222,32 +224,33 @@ class Visitor:
             attempt.failure_cost = error.cost
             return self._handle_failure(attempt, error)
         attempt.note_answer(fetched)
+        self._known.note_answer(attempt.lease.entry.host, wanted, fetched)
         unchanged = settle_unchanged(attempt, fetched)
         return unchanged or await self._classify_response(attempt, request, fetched)
 
-    async def _probe_host(self, attempt: OpenAttempt) -> HostSignal:
-        """What the host answers to a request that it has answered before, instead of one that had no answer.
+    async def _probe_host(self, attempt: OpenAttempt, known: Request) -> HostSignal:
+        """What the host answers to a request that it has answered before, instead of one that may fail.
 
-        The page itself may be the cause of the silence: then the host would never be seen well again. This
+        The page itself may be the cause of the trouble: then the host would never be seen well again. This
         costs the page nothing, and it has the host's next turn when there is an answer. The cache must not
         answer: the question is whether the host does.
         """
-        request = attempt.lease.entry.request
-        origin = urls.origin_of(request.url)
-        known = request.via if urls.origin_of(request.via) == origin else f"{origin}/robots.txt"
         try:
-            attempt.fetched = await self._parts.fetcher.fetch(
-                Request(known, session=request.session, headers={"Cache-Control": "no-cache"}), attempt.route
+            attempt.fetched = fetched = await self._parts.fetcher.fetch(
+                known.replace(headers={**known.headers, "Cache-Control": "no-cache"}), attempt.route
             )
         except FetchError as error:  # it may be the proxy, or who asks
+            self._known.forget(attempt.lease.entry.host)
             if not self._parts.router.is_fixed:
                 failed = attempt.make_result(Verdict.RETRY, error.fault)
                 await self._learn_from(attempt, failed, is_probe=True)
             return attempt.host_signal(retry.signal_kind(error.fault))
-        fault = retry.fault_of_status(attempt.fetched.status)
-        return attempt.host_signal(
-            HostSignalKind.OK if fault in (None, Fault.GONE) else retry.signal_kind(fault)
-        )
+        fault = retry.fault_of_status(fetched.status)
+        if fault in (None, Fault.GONE):
+            return attempt.host_signal()
+        self._known.forget(attempt.lease.entry.host)
+        retry_after_s = retry.parse_retry_after(fetched.header("retry-after"), self._parts.clock.now())
+        return attempt.host_signal(retry.signal_kind(fault), retry_after_s)
 
     async def _classify_response(
         self, attempt: OpenAttempt, request: Request, fetched: FetchResult
@@ -301,7 +304,7 @@ class Visitor:
             retry_after_s=error.retry_after_s,
         )
         if signal is None:
-            kind = retry.signal_kind(error.fault, None if error.retry_after_s else attempt.lease)
+            kind = retry.signal_kind(error.fault)
             if kind is HostSignalKind.UNUSED and attempt.fetched is not None:
                 kind = HostSignalKind.OK  # the host did its part; the fault is in where the answer leads
             signal = attempt.host_signal(

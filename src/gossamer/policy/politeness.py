@@ -27,6 +27,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from gossamer.core.hosts import FrontierRules, HostSignal, HostSignalKind, HostState
+from gossamer.policy.page_failures import blame_page, blames_pages, clear_pages, is_pages_own
 from gossamer.policy.retry import LONGEST_PAUSE_S, growing_pause_s
 
 CATCH_UP_SHARE, KEPT_SHARE = 0.05, 0.95
@@ -47,8 +48,6 @@ SHORTEST_PACE_S = 0.001
 """A host that may be asked this often is no longer throttling."""
 SHORTEST_SILENCE_S, LEAST_CAP_S = 0.05, 0.1
 """With what the pauses of a host that does not answer begin at least, and how long they may grow at least."""
-CALM_STARTS = 30
-"""A host that limits its rate refuses about one request in so many (as the pace is sought, see above)."""
 SEVERAL, NO_WITNESS = 0, 1
 """Who has met a host's trouble, if not one request: several, or only such as fail anyway."""
 UNBOUNDED = 2**30
@@ -146,7 +145,7 @@ def _pause_s(host: HostState, rules: FrontierRules, incidents: int, jitter: floa
     Where nobody is asked (a replay puts nothing off: ``max_throttled`` is 0) there is no least.
     """
     least_s, least_cap_s = (SHORTEST_SILENCE_S, LEAST_CAP_S) if rules.max_throttled else (0.0, 0.0)
-    if host.silences:
+    if host.silences and not (incidents == 1 and blames_pages(host)):
         base_s = max(rules.backoff_base_s, least_s)
     else:
         base_s = max(delay_in_force(host, rules), SHORTEST_PACE_S)
@@ -243,10 +242,12 @@ def settle_lease(
     is_page: bool,
     jitter: float,
     mark: int,
+    failed: int | None = 0,
 ) -> HostState:
     """The host after a lease ended with ``signal``.
 
-    ``jitter`` in [0, 1) spreads back-offs, ``mark`` (:func:`mark_of`) says which request it was.
+    ``jitter`` in [0, 1) spreads back-offs, ``mark`` (:func:`mark_of`) says which request it was, ``failed``
+    how often that had failed before; ``None``: another URL was requested in its place.
     """
     if host.is_free:
         return expire_lease(host)
@@ -262,8 +263,10 @@ def settle_lease(
         return _give_turn_back(host, rules, signal, now)
     host = _adapt_delay(host, rules, signal)
     is_answer = signal.kind in (HostSignalKind.OK, HostSignalKind.FAULT)
-    if is_answer or _is_refusal_of_page(host, rules, signal, mark):
-        host = _record_answer(host, rules, signal, now)
+    if is_answer:
+        host = _record_answer(clear_pages(host, signal, failed), rules, signal, now)
+    elif is_pages_own(host := blame_page(host, failed), signal, failed):
+        host = _pass_over(host, rules, signal, now)
     elif signal.kind is HostSignalKind.UNREACHABLE and host.answered_at > signal.started_at:
         if signal.started_at >= host.incident_at:
             host = replace(_slow_down(host, rules, signal), incident_at=now)
@@ -313,12 +316,13 @@ def _record_answer(host: HostState, rules: FrontierRules, signal: HostSignal, no
     return replace(host, answered_at=now, incidents=0, silences=0, troubled_since=0.0, troubled_by=0)
 
 
-def _is_refusal_of_page(host: HostState, rules: FrontierRules, signal: HostSignal, mark: int) -> bool:
-    """A refusal that says nothing of the host: the page is always refused, others no more than usual."""
-    is_witnessed = host.troubled_since > 0 and not is_suspect(host)
-    if signal.kind is not HostSignalKind.THROTTLED or mark != NO_WITNESS or is_witnessed:
-        return False
-    return signal.started_at - host.incident_at >= CALM_STARTS * delay_in_force(host, rules)
+def _pass_over(host: HostState, rules: FrontierRules, signal: HostSignal, now: float) -> HostState:
+    """The host after a failure of one of its pages, by which it had been slowed down for nothing."""
+    if host.pace_s:
+        pace_s = host.pace_s / SLOW_DOWN
+        is_over = pace_s <= max(_own_delay(host, rules), SHORTEST_PACE_S)
+        host = replace(host, pace_s=0.0 if is_over else pace_s, limit_s=host.limit_s / SLOW_DOWN)
+    return replace(host, answered_at=now) if signal.kind is HostSignalKind.THROTTLED else host
 
 
 def _speed_up(host: HostState, rules: FrontierRules) -> HostState:
@@ -380,7 +384,7 @@ def _add_incident(
     host: HostState, rules: FrontierRules, signal: HostSignal, now: float, mark: int
 ) -> HostState:
     """One trouble more. The first refusal of several slows down; the pauses between the others grow."""
-    if signal.kind is HostSignalKind.THROTTLED and not host.incidents:
+    if signal.kind is HostSignalKind.THROTTLED and not host.incidents and not blames_pages(host):
         host = _slow_down(host, rules, signal)
     since, troubled_by = host.troubled_since, host.troubled_by
     if since:

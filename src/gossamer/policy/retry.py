@@ -78,9 +78,9 @@ def decide_retry(
         return _when_machine_can(lease, rules, now=now, jitter=jitter, retry_after_s=retry_after_s)
     if fault in _MAYBE_RECEIVED and _is_for_once(lease, rules):
         return RetryDecision(verdict=Verdict.DEAD)
-    if _is_hosts(fault, lease):
+    if _is_hosts(fault, lease, rules):
         return _retry_later(fault, lease, rules, now=now, jitter=jitter, retry_after_s=retry_after_s)
-    may_pass = kind in _MAY_PASS or is_unanswered(fault, lease)
+    may_pass = kind in _MAY_PASS or kind is FaultKind.THROTTLED or is_unanswered(fault, lease)
     if may_pass and lease.failures < most_retries(lease.entry, rules):
         nth = lease.failures + 1 + is_unanswered(fault, lease)  # others go before it: see `_later`
         wait = backoff_s(nth, rules, jitter)
@@ -109,13 +109,17 @@ def is_unanswered(fault: Fault, lease: Lease) -> bool:
     return kind is FaultKind.UNANSWERED or (kind is FaultKind.NAMELESS and lease.host_answered)
 
 
-def _is_hosts(fault: Fault, lease: Lease) -> bool:
+def _is_hosts(fault: Fault, lease: Lease, rules: FrontierRules) -> bool:
     """Whether a failure is the host's, and not charged to the page.
+
+    Where pages are known to be the cause it is not, but for the first one of a page that has only that.
 
     A page whose host was well when it was handed out meets, the first time, maybe the beginning of an outage.
     A host that has never answered has no outage: most of those are dead links.
     """
     kind = FAULTS[fault].kind
+    if lease.blames_pages and (lease.throttled or lease.failures or most_retries(lease.entry, rules)):
+        return False
     if kind is FaultKind.OVERLOAD:
         is_overload = lease.host_pause_s > 0 and not lease.is_suspect
         return is_overload or lease.throttled < REFUSALS_OF_A_PAGE
@@ -172,13 +176,9 @@ def _retry_later(
     return _at_no_charge(lease, rules, due_at=now + wait, is_excused=is_probe and not has_asked)
 
 
-def signal_kind(fault: Fault, lease: Lease | None = None) -> HostSignalKind:
-    """What a fault says of the host. A page that is refused again and again says nothing of it."""
-    row = FAULTS[fault]
-    if row.kind is FaultKind.THROTTLED and lease is not None:
-        is_of_the_page = lease.throttled >= REFUSALS_OF_A_PAGE and not lease.host_pause_s
-        return HostSignalKind.FAULT if is_of_the_page else row.signal
-    return row.signal
+def signal_kind(fault: Fault) -> HostSignalKind:
+    """What a fault says of the host."""
+    return FAULTS[fault].signal
 
 
 def fault_of_status(status: int) -> Fault | None:

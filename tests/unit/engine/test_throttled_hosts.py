@@ -75,9 +75,9 @@ def test_no_page_is_lost_and_the_allowed_rate_is_used(
     allowed = rate if rules is FAST else min(rate, 1 / rules.min_delay_s)
     used = pages / allowed / (limit.served[-1] - limit.served[0])
     assert ran.stats.dead == 0
-    assert len(limit.served) == pages
+    assert pages <= len(limit.served) <= 1.02 * pages, "a few are asked for again, to probe the host"
     if not isinstance(answer, tuple):  # a Retry-After of one second is one second
-        assert len(limit.refused) < 0.16 * pages
+        assert len(limit.refused) < 0.19 * pages
         assert used > 0.62
 
 
@@ -171,7 +171,8 @@ def test_so_many_answers_in_any_stretch_of_time(per_host: int, most: int, window
 
     rules = replace(CALM, per_host=per_host)
     _, limit, ran = crawl(rules, lambda kit: Window(kit, 0.0, most, 503), pages)
-    assert (ran.stats.dead, len(limit.served)) == (0, pages)
+    assert ran.stats.dead == 0
+    assert pages <= len(limit.served) <= 1.02 * pages
     assert limit.served[-1] - limit.served[0] < 3 * 15 * window_s
     assert len(limit.refused) < pages + 2 * per_host
 

@@ -13,7 +13,7 @@ from gossamer.core.hosts import (
     HostState,
 )
 from gossamer.drivers.redis.server import LuaScript, load_script
-from gossamer.policy import politeness, steering
+from gossamer.policy import page_failures, politeness, steering
 from gossamer.policy.retry import backoff_s
 
 DRIVER = """
@@ -24,7 +24,7 @@ local function tell()
   for _, name in ipairs({'next_at', 'delay_s', 'crawl_delay_s', 'incident_at', 'last_at', 'hold_until',
       'in_flight', 'incidents', 'silences', 'pages', 'answered_at', 'troubled_since', 'troubled_by', 'pace_s',
       'limit_s', 'is_paced', 'is_held', 'is_skipped',
-      'waiting_since', 'is_free'}) do
+      'waiting_since', 'is_free', 'failed_in_row', 'blamed'}) do
     local value = h[name]
     if value == true then value = 1 elseif not value then value = -1 end
     answers[#answers + 1] = string.format('%.17g', value)
@@ -37,9 +37,10 @@ answers[4] = string.format('%.17g', delay_in_force(h, rules))
 answers[5] = string.format('%.17g', next_pause_s(h, rules))
 answers[6] = startable(h, rules, case.waiting, now)
 answers[7] = string.format('%.17g', ready_since(h))
+for i, tries in ipairs({0, 2}) do answers[7 + i] = asks_known(h, tries) and '1' or '0' end
 grant(h, rules, now, case.draw)
 tell()
-settle_host(h, rules, signal, now, case.is_page, case.jitter, case.mark)
+settle_host(h, rules, signal, now, case.is_page, case.jitter, case.mark, case.failed)
 tell()
 lost(h)
 tell()
@@ -98,6 +99,8 @@ def drawn(rng):
         look_at=rng.choice([0.0, 0.0, moment()]),
         own_delay_s=rng.choice([None, None, 0.0, 1.5]),
         own_slots=rng.choice([None, None, 1, 4]),
+        failed_in_row=rng.choice([0, 0, 1, page_failures.MOST_IN_ROW]),
+        blamed=rng.choice([0, -19, -3, 1, 2, page_failures.PROVEN]),
     )
     signal = HostSignal(
         kind=rng.choice(list(HostSignalKind)),
@@ -115,7 +118,7 @@ def told(host):
     values += (host.hold_until, host.in_flight, host.incidents, host.silences, host.pages)
     values += (host.answered_at, host.troubled_since, host.troubled_by, host.pace_s, host.limit_s)
     values += (host.is_paced or None, host.is_held or None, host.is_skipped or None, host.waiting_since)
-    values += (host.is_free or None,)
+    values += (host.is_free or None, host.failed_in_row, host.blamed)
     return [-1.0 if value is None else float(value) for value in values]
 
 
@@ -129,6 +132,7 @@ async def test_lua_and_python_decide_alike(server):
         is_page, jitter, nth = rng.random() < 0.5, rng.random(), rng.randrange(1, 80)
         draw = rng.random()
         mark = politeness.mark_of(rng.choice([7, 8 - 2**40]), rng.choice([0, 1, 2]))
+        failed = rng.choice([None, 0, 0, 1, 2, 3])
         order = HostOrder(
             command=rng.choice(list(HostCommand)),
             delay_s=rng.choice([None, 0.0, rng.random() * 9]),
@@ -144,6 +148,7 @@ async def test_lua_and_python_decide_alike(server):
             "draw": draw,
             "nth": nth,
             "mark": mark,
+            "failed": failed,
             "waiting": rng.randrange(5),
             "command": order.command.value,
             "value": order.until if order.command is HostCommand.HOLD else order.delay_s,
@@ -156,10 +161,11 @@ async def test_lua_and_python_decide_alike(server):
         expected.append(politeness.next_pause_s(host, rules))
         expected.append(politeness.count_startable(host, rules, case["waiting"], now))
         expected.append(politeness.ready_since(host))
+        expected += [float(page_failures.asks_known(host, tries)) for tries in (0, 2)]
         after = politeness.grant_lease(host, rules, now, draw)
         expected += told(after)
         after = politeness.settle_lease(
-            after, rules, signal, now=now, is_page=is_page, jitter=jitter, mark=mark
+            after, rules, signal, now=now, is_page=is_page, jitter=jitter, mark=mark, failed=failed
         )
         expected += told(after)
         expected += told(politeness.expire_lease(after))

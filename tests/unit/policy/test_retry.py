@@ -129,6 +129,17 @@ def test_a_failing_gateway_is_charged_when_the_same_page_meets_it_again_and_agai
         assert decide(Fault.GATEWAY, lease(throttled=3, failures=2, **standing)).verdict is Verdict.DEAD
 
 
+@pytest.mark.parametrize("fault", faults(FaultKind.THROTTLED, FaultKind.OVERLOAD, FaultKind.UNANSWERED))
+@pytest.mark.parametrize("pause_s", [0.0, 2.0])
+def test_where_pages_are_the_cause_a_failure_is_charged_like_any_other(fault, pause_s):
+    held = lease(blames_pages=True, host_answered=True, host_pause_s=pause_s)
+    assert (decide(fault, held).verdict, decide(fault, held).charged) == (Verdict.RETRY, True)
+    assert decide(fault, replace(held, failures=2)).verdict is Verdict.DEAD
+    once = replace(held, entry=replace(held.entry, request=held.entry.request.replace(max_retries=0)))
+    assert not decide(fault, once).charged, "it may be the beginning of an outage"
+    assert decide(fault, replace(once, throttled=1)).verdict is Verdict.DEAD
+
+
 def test_trouble_that_one_page_alone_has_met_is_bounded():
     for fault in (Fault.TIMEOUT_HEADERS, Fault.THROTTLED):
         alone = lease(throttled=2, host_pause_s=2.0, is_suspect=True, host_answered=True)
@@ -165,11 +176,6 @@ def test_back_off_is_bounded_and_at_least_half(nth, jitter):
 
 
 def test_what_a_fault_says_of_the_host():
-    assert retry.signal_kind(Fault.THROTTLED) is HostSignalKind.THROTTLED
-    assert retry.signal_kind(Fault.THROTTLED, lease(throttled=3)) is HostSignalKind.FAULT, "of the page"
-    assert (
-        retry.signal_kind(Fault.THROTTLED, lease(throttled=3, host_pause_s=1.0)) is HostSignalKind.THROTTLED
-    )
     for fault, row in FAULTS.items():
         assert retry.signal_kind(fault) is row.signal
         assert (fault in UNREACHABLE) == (row.signal is HostSignalKind.UNREACHABLE)

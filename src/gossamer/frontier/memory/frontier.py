@@ -48,6 +48,8 @@ from gossamer.policy.retry import due_after_expiry
 from gossamer.policy.urls import again_twin_of
 from gossamer.ports.clock import Clock
 
+_OF_THE_HOST = "host_down", "host_answered", "host_silent", "is_suspect", "blames_pages", "asks_known"
+
 
 class MemoryFrontier(MemoryLetters):
     """A ``Frontier`` and ``FrontierAdmin`` that lives and dies with its process.
@@ -114,7 +116,7 @@ class MemoryFrontier(MemoryLetters):
         for lease, signal in zip(leases, signals, strict=True):
             item = self._end_lease(lease)
             if item is not None:
-                self._apply_signal(item, signal, now, is_page=False)
+                self._apply_signal(item, signal, now, is_page=False, failed=None)
                 self._move_item(item, next_state(item.state, RequestTransition.RELEASE))
 
     async def apply_change(self, change: JobCommand, rules: FrontierRules | None = None) -> tuple[Lease, ...]:
@@ -317,7 +319,8 @@ class MemoryFrontier(MemoryLetters):
         item = self._end_lease(outcome.lease)
         if item is None:
             return False
-        self._apply_signal(item, outcome.signal, now, is_page=outcome.is_page)
+        failed = item.failures + item.throttled
+        self._apply_signal(item, outcome.signal, now, is_page=outcome.is_page, failed=failed)
         item.attempts += 1
         self._pages += outcome.is_page
         if outcome.verdict is Verdict.RETRY:
@@ -332,7 +335,9 @@ class MemoryFrontier(MemoryLetters):
         self._add_entries(outcome.outlinks, now)
         return True
 
-    def _apply_signal(self, item: RequestRow, signal: HostSignal, now: float, *, is_page: bool) -> None:
+    def _apply_signal(
+        self, item: RequestRow, signal: HostSignal, now: float, *, is_page: bool, failed: int | None
+    ) -> None:
         item.host.state = politeness.settle_lease(
             item.host.state,
             self._rules,
@@ -341,6 +346,7 @@ class MemoryFrontier(MemoryLetters):
             is_page=is_page,
             jitter=self._random.random(),
             mark=politeness.mark_of(item.entry.fingerprint, item.attempts),
+            failed=failed,
         )
 
     def _overdue_items(self, now: float) -> Iterator[RequestRow]:
@@ -372,9 +378,7 @@ class MemoryFrontier(MemoryLetters):
         item.died_at = now
         item.host.state = politeness.expire_lease(item.host.state)
         self._move_item(item, state_after_expiry(item.expiries, self._rules))
-        return replace(
-            lease, host_down=False, host_answered=False, host_pause_s=0.0, host_silent=False, is_suspect=False
-        )
+        return replace(lease, host_pause_s=0.0, **dict.fromkeys(_OF_THE_HOST, False))
 
     # ----------------------------------------------------------------- places
 

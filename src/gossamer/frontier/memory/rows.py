@@ -11,6 +11,7 @@ from gossamer.core.position import QueuePosition
 from gossamer.core.requests import Entry, Lease, band_of
 from gossamer.frontier.paced_hosts import PacedHost, PaceTable
 from gossamer.policy import politeness
+from gossamer.policy.page_failures import asks_known, blames_pages
 
 
 class RequestRow:
@@ -91,6 +92,8 @@ class RequestRow:
             host_pause_s=politeness.next_pause_s(host, rules),
             host_silent=politeness.is_silent(host),
             is_suspect=politeness.is_suspect(host),
+            blames_pages=blames_pages(host),
+            asks_known=asks_known(host, self.attempts),
         )
 
 

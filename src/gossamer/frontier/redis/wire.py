@@ -22,11 +22,11 @@ from gossamer.frontier.transitions import recorded_as, request_after, state_afte
 _TRIES = Struct("<dIIIIH")
 _RANK, _TRIED, _RANKED, _AFTER_IDS = Struct("<d"), 1, 2, 2**48
 _SHOWN = Struct("<ddddB")  # granted_at, start_by, deadline, pause, STANDING; between token and host's name
-_DOWN, _ANSWERED, _SUSPECT, _SILENT = 1, 2, 4, 8  # STANDING of lua/library.lua
+_DOWN, _ANSWERED, _SUSPECT, _SILENT, _BLAMES, _KNOWN = 1, 2, 4, 8, 16, 32  # STANDING of lua/library.lua
 _HOST = Struct("<6d4IBB")
 _HOST_MORE = Struct("<4dI")  # of a host that was written by this version
-_WHOLE, _SKIPPED, _PACED, _HELD, _DATED, _LOOKING = 2, 4, 8, 16, 32, 64
-_TIME = Struct("<d")
+_WHOLE, _SKIPPED, _PACED, _HELD, _DATED, _LOOKING, _BLAMING = 2, 4, 8, 16, 32, 64, 128
+_TIME, _BLAMED = Struct("<d"), Struct("<Bb")
 _PACE, _CLAIM = Struct("<11d3I8sB"), Struct("<8sdddII")  # of lua/sharing.lua
 _WAITING = Struct("<BBII")
 _LEASE = Struct("<4sBBddBB")
@@ -252,6 +252,8 @@ def leases_of(shown: Sequence[bytes], index: int, of: int) -> Iterator[Lease]:
             host_pause_s=pause_s,
             host_silent=bool(standing & _SILENT),
             is_suspect=bool(standing & _SUSPECT),
+            blames_pages=bool(standing & _BLAMES),
+            asks_known=bool(standing & _KNOWN),
         )
 
 
@@ -306,6 +308,9 @@ def host_of(raw: bytes) -> HostRow:
         ((waiting_since,), name_at) = _TIME.unpack_from(raw, slots_end), slots_end + _TIME.size
     if form & _LOOKING:
         name_at += _TIME.size
+    failed_in_row = blamed = 0
+    if form & _BLAMING:
+        (failed_in_row, blamed), name_at = _BLAMED.unpack_from(raw, name_at), name_at + _BLAMED.size
     name = text_of(raw[name_at:])
     state = HostState(
         next_at=next_at,
@@ -328,6 +333,8 @@ def host_of(raw: bytes) -> HostRow:
         is_skipped=bool(form & _SKIPPED),
         waiting_since=waiting_since,
         is_free=FREE in name,
+        failed_in_row=failed_in_row,
+        blamed=blamed,
     )
     waiting = tuple(WaitingRow(*slot) for slot in _WAITING.iter_unpack(raw[slots_at:slots_end]))
     return HostRow(name, state, waiting)

@@ -27,6 +27,7 @@ from gossamer.frontier.transitions import (
     state_after_expiry,
 )
 from gossamer.policy import politeness
+from gossamer.policy.page_failures import asks_known, blames_pages
 from gossamer.policy.retry import due_after_expiry
 
 HEAD_COLUMNS = 6
@@ -155,6 +156,8 @@ def _grant_lease(s: FrontierTransaction, host: SqliteHost, head: Head, ttl_s: fl
         host_pause_s=politeness.next_pause_s(host.state, s.rules),
         host_silent=politeness.is_silent(host.state),
         is_suspect=politeness.is_suspect(host.state),
+        blames_pages=blames_pages(host.state),
+        asks_known=asks_known(host.state, attempts),
     )
     s.next_token += 1
     host.take_turn(s.rules, s.now, lease.deadline, jitter)
@@ -275,7 +278,8 @@ def settle_outcomes(
             continue
         _, number, host, lane, rank, attempts, failures, throttled, expiries = row
         mark = politeness.mark_of(outcome.lease.entry.fingerprint, attempts)
-        _apply_signal(s, host, outcome.signal, jitter(), mark, is_page=outcome.is_page)
+        failed = failures + throttled
+        _apply_signal(s, host, outcome.signal, jitter(), mark, is_page=outcome.is_page, failed=failed)
         s.pages += outcome.is_page
         outlinks += outcome.outlinks
         s.count_move(1, RequestState.LEASED, state)
@@ -336,13 +340,20 @@ def release_leases(
             _, number, host, lane, rank, attempts = row[:6]
             back.append((host, lane, rank, number))
             mark = politeness.mark_of(lease.entry.fingerprint, attempts)
-            _apply_signal(s, host, signal, jitter(), mark, is_page=False)
+            _apply_signal(s, host, signal, jitter(), mark, is_page=False, failed=None)
     s.enqueue_requests(back)
     s.count_move(len(back), RequestState.LEASED, next_state(RequestState.LEASED, RequestTransition.RELEASE))
 
 
 def _apply_signal(
-    s: FrontierTransaction, number: int, signal: HostSignal, jitter: float, mark: int, *, is_page: bool
+    s: FrontierTransaction,
+    number: int,
+    signal: HostSignal,
+    jitter: float,
+    mark: int,
+    *,
+    is_page: bool,
+    failed: int | None,
 ) -> None:
     host = s.hosts.touch_host(number)
     host.state = politeness.settle_lease(
@@ -353,6 +364,7 @@ def _apply_signal(
         is_page=is_page,
         jitter=jitter,
         mark=mark,
+        failed=failed,
     )
 
 

@@ -95,8 +95,9 @@ local function pop(heap)
 end
 
 local function standing_of(h)
-  return (is_down(h, rules) and DOWN or 0) + (h.answered_at > 0 and ANSWERED or 0)
-    + (is_suspect(h) and SUSPECT or 0) + (is_silent(h) and SILENT or 0)
+  return (is_down(h, rules) and STANDING.DOWN or 0) + (h.answered_at > 0 and STANDING.ANSWERED or 0)
+    + (is_suspect(h) and STANDING.SUSPECT or 0) + (is_silent(h) and STANDING.SILENT or 0)
+    + (blames_pages(h) and STANDING.BLAMES or 0)
 end
 
 -- Whose turn it is, request by request (rulings.in_turn): {host, band, start_by, standing, next_pause_s} each.
@@ -178,6 +179,10 @@ local function hand_out(wanted)
     local h, band, slot = pick[1], pick[2], pick[6]
     slot.size = slot.size + 1
     local element = taken[slot][slot.size]
+    if h.troubled_since ~= 0 then
+      local _, attempts = tries_of(element)
+      if asks_known(h, attempts) then pick[4] = pick[4] + STANDING.KNOWN end
+    end
     local lease = {
       token = count.next_token, granted_at = now, start_by = pick[3], standing = pick[4], pause_s = pick[5],
     }

@@ -41,14 +41,15 @@ local RELIED = P .. ':relied'
 local ROUND, BANDS = 500, 9
 -- A host's last byte but one is the sum of 1 (it has turns), 2 where the rest of this form follows (the former version
 -- wrote hosts without it, HOST_BEFORE, and knew nothing of when they had answered), what a person asked for (SKIPPED,
--- PACED, HELD), DATED where it ends, before the name, with the time since when something waits for the host, and LOOKING
--- where the time follows before which it is not this job's turn. What all jobs of the server know of a host is apart
+-- PACED, HELD), DATED where it ends, before the name, with the time since when something waits for the host, LOOKING
+-- where the time follows before which it is not this job's turn, and BLAMING where BLAMED follows: pages that failed in a
+-- row, and proofs that failures are the pages' own. What all jobs of the server know of a host is apart
 -- (sharing.lua); this has a copy.
 local HOST, WAITING = '<ddddddIIIIBBddddI', '<BBII' -- lane, band, in the list, come back
 local HOST_BEFORE, FORM_AT = '<ddddddIIIIBB', 65
 local WHOLE, SKIPPED, PACED, HELD, DATED, LOOKING = 2, 4, 8, 16, 32, 64
 local LEASE = '<c4BBddBB' -- host, lane, band, granted_at, start_by, STANDING, length of the owner's name after it
-local DOWN, ANSWERED, SUSPECT, SILENT = 1, 2, 4, 8 -- STANDING: of a host when the lease was granted, added up
+local STANDING = {DOWN = 1, ANSWERED = 2, SUSPECT = 4, SILENT = 8, BLAMES = 16, KNOWN = 32} -- of a host at a grant, added up
 local PLACE = '>c4BB'
 
 local now = tonumber(ARGV[1])
@@ -65,20 +66,24 @@ local COUNTERS = {
 }
 local job, rules, lanes, count, counted = nil, nil, nil, {}, {}
 -- The field of META that has the lanes' names says what this job's keys may hold: from the second one on hosts that are
--- WHOLE, from the third one on hosts that are LOOKING, and requests with a rank. A version that does not know the field stops
--- before it changes anything, since it would misread these and write them back wrong. So long as there are none, workers
--- of both versions may work on a job.
-local layout = {fields = {'lanes', 'lane_names', 'lane_list'}, whole_hosts = 2, looks_and_ranks = 3, now = 1, needed = 1}
+-- WHOLE, from the third one on hosts that are LOOKING, and requests with a rank, from the fourth one on hosts that are
+-- BLAMING. A version that does not know the field stops before it changes anything, since it would misread these and write
+-- them back wrong. So long as there are none, workers of both versions may work on a job.
+local layout = {
+  fields = {'lanes', 'lane_names', 'lane_list', 'lane_table'}, whole_hosts = 2, looks_and_ranks = 3, blaming_hosts = 4,
+  now = 1, needed = 1, BLAMING = 128, BLAMED = '<Bb',
+}
 do
   local row = call(
-    'HMGET', META, 'state', 'dedup', 'buckets', 'generation_s', 'rules', 'lane_list', 'lane_names', unpack(COUNTERS))
+    'HMGET', META, 'state', 'dedup', 'buckets', 'generation_s', 'rules', 'lane_table', 'lane_list', 'lane_names',
+    unpack(COUNTERS))
   if not row[1] then return redis.error_reply('GOSSAMER_GONE no such job') end
   job = {state = row[1], dedup = row[2], buckets = tonumber(row[3]), generation_s = tonumber(row[4])}
-  layout.now = row[6] and 3 or row[7] and 2 or 1
-  rules, lanes = cmsgpack.unpack(row[5]), cmsgpack.unpack(row[6] or row[7] or call('HGET', META, 'lanes'))
+  layout.now = row[6] and 4 or row[7] and 3 or row[8] and 2 or 1
+  rules, lanes = cmsgpack.unpack(row[5]), cmsgpack.unpack(row[6] or row[7] or row[8] or call('HGET', META, 'lanes'))
   rules.host_patience_s = rules.host_patience_s or 21600 -- a job of the former version, as by default
   for i, name in ipairs(COUNTERS) do
-    count[name] = tonumber(row[i + 7])
+    count[name] = tonumber(row[i + 8])
     counted[name] = count[name]
   end
 end
@@ -248,6 +253,8 @@ local function parse_host(key, raw)
   if has_flag(form, DATED) then waiting_since, at = read('<d', raw, at) end
   local look_at = 0
   if has_flag(form, LOOKING) then look_at, at = read('<d', raw, at) end
+  local failed_in_row, blamed = 0, 0
+  if form >= layout.BLAMING then failed_in_row, blamed, at = read(layout.BLAMED, raw, at) end
   local name = sub(raw, at)
   local h = { -- all at once, so that the table does not grow field by field
     key = key, name = name, is_free = is_free(name),
@@ -255,7 +262,7 @@ local function parse_host(key, raw)
     incident_at = incident_at, last_at = last_at, hold_until = hold_until,
     in_flight = in_flight, incidents = incidents, silences = silences, pages = pages,
     answered_at = answered_at, troubled_since = troubled_since, troubled_by = troubled_by,
-    pace_s = pace_s, limit_s = limit_s,
+    pace_s = pace_s, limit_s = limit_s, failed_in_row = failed_in_row, blamed = blamed,
     waiting_since = waiting_since, is_skipped = has_flag(form, SKIPPED), is_paced = has_flag(form, PACED), is_held = has_flag(form, HELD),
     waiting = waiting, turns = false, turn_at = max(next_at, look_at), is_touched = false, look_at = look_at, taken = 0,
     is_changed = false, turn_began = false, mine = false, claims = NO_CLAIMS, last_turn_at = 0, last_turn_by = sharing.nobody,
@@ -291,7 +298,7 @@ local function new_host(name)
     next_at = 0, delay_s = 0, crawl_delay_s = false, incident_at = 0, last_at = 0, hold_until = 0,
     in_flight = 0, incidents = 0, silences = 0, pages = 0,
     answered_at = 0, troubled_since = 0, troubled_by = 0, pace_s = 0, limit_s = 0,
-    is_skipped = false, is_paced = false, is_held = false, waiting_since = 0,
+    failed_in_row = 0, blamed = 0, is_skipped = false, is_paced = false, is_held = false, waiting_since = 0,
     waiting = {}, turns = {}, turn_at = 0, is_touched = false, look_at = 0, taken = 0,
     is_changed = false, turn_began = false, mine = false, claims = NO_CLAIMS, last_turn_at = 0, last_turn_by = sharing.nobody,
     known_next_at = 0, known_delay_s = 0, known_hold_until = 0, has_pace = false,
@@ -327,15 +334,19 @@ local function packed_host(h, placed)
       size, slots = size + 1, slots .. pack(WAITING, slot[1], slot[2], slot[3], slot[4])
     end
   end
+  local blames = h.failed_in_row > 0 or h.blamed ~= 0
   if h.look_at > 0 then layout.need(layout.looks_and_ranks) end
+  if blames then layout.need(layout.blaming_hosts) end
   local form = (placed and 3 or 2) + (h.is_skipped and SKIPPED or 0) + (h.is_paced and PACED or 0)
     + (h.is_held and HELD or 0) + (h.waiting_since > 0 and DATED or 0) + (h.look_at > 0 and LOOKING or 0)
+    + (blames and layout.BLAMING or 0)
   return pack(
     HOST, h.next_at, h.delay_s, h.crawl_delay_s or -1, h.incident_at, h.last_at, h.hold_until,
     h.in_flight, h.incidents, h.silences, h.pages, form, size,
     h.answered_at, h.troubled_since, h.pace_s, h.limit_s, h.troubled_by
   ) .. slots .. (h.waiting_since > 0 and pack('<d', h.waiting_since) or '')
-    .. (h.look_at > 0 and pack('<d', h.look_at) or '') .. h.name
+    .. (h.look_at > 0 and pack('<d', h.look_at) or '')
+    .. (blames and pack(layout.BLAMED, h.failed_in_row, h.blamed) or '') .. h.name
 end
 
 -- Write the hosts that were touched, and their turns anew.
@@ -415,8 +426,7 @@ do
 end
 
 -- politeness.mark_of, from the lower half of the fingerprint.
-local function mark_of(element)
-  local _, attempts = tries_of(element)
+local function mark_of(element, attempts)
   if attempts > 1 then return NO_WITNESS end
   return max((read('>I4', element, 11)), NO_WITNESS + 1)
 end

@@ -1,12 +1,12 @@
--- When a host may be asked again: policy/politeness.py and backoff_s of policy/retry.py, operation by
--- operation, so that both give the same doubles (a test draws hosts, rules and signals and compares them).
+-- When a host may be asked again: policy/politeness.py, policy/page_failures.py, and backoff_s of policy/retry.py,
+-- operation by operation, so that both give the same doubles (a test draws hosts, rules and signals and compares them).
 -- Each function changes the host `h` it is given.
 
 local max, min = math.max, math.min
 local CATCH_UP_SHARE, KEPT_SHARE = 0.05, 0.95
 local LATE_SHARE, LATE_LEAST_S, LATE_FLOOR_S = 0.1, 0.02, 0.25
 local SLOW_DOWN, SPEED_UP_STEPS, PROBING, SHORTEST_PACE_S = 2, 64, 0.95, 0.001
-local UNASKED_S, LONGEST_PAUSE_S, CALM_STARTS = 3600, 60, 30
+local UNASKED_S, LONGEST_PAUSE_S = 3600, 60
 
 local function growing_pause_s(nth, base_s, cap_s, jitter)
   local whole = min(base_s * 2 ^ min(nth - 1, 60), cap_s)
@@ -83,9 +83,11 @@ local function lost(h)
   h.in_flight = max(h.in_flight - 1, 0)
 end
 
+local function blames_pages(h) return h.blamed >= 3 end -- PROVEN
+
 local function pause_s(h, rules, incidents, jitter)
   local SHORTEST_SILENCE_S, LEAST_CAP_S = 0.05, 0.1 -- here: a script may have two hundred local names
-  local base_s = h.silences > 0 and max(rules.backoff_base_s, SHORTEST_SILENCE_S)
+  local base_s = h.silences > 0 and not (incidents == 1 and blames_pages(h)) and max(rules.backoff_base_s, SHORTEST_SILENCE_S)
     or max(delay_in_force(h, rules), SHORTEST_PACE_S)
   return growing_pause_s(incidents, base_s, min(max(rules.backoff_cap_s, LEAST_CAP_S), LONGEST_PAUSE_S), jitter)
 end
@@ -95,9 +97,16 @@ local function next_pause_s(h, rules)
 end
 
 local SEVERAL, NO_WITNESS = 0, 1
+
 local function is_silent(h) return h.troubled_since > 0 and h.silences > 0 end
 
 local function is_suspect(h) return h.troubled_since > 0 and h.troubled_by ~= SEVERAL end
+
+local function asks_known(h, attempts)
+  if h.troubled_since == 0 or h.answered_at == 0 then return false end
+  if attempts > 0 and (h.silences > 0 or blames_pages(h)) then return true end
+  return h.incidents > 1 and h.incidents % 4 ~= 3
+end
 
 local function witness(h, mark)
   if mark == NO_WITNESS or mark == h.troubled_by then return end
@@ -135,6 +144,7 @@ local settle_host -- its parts are its own: a script may have two hundred local 
 do
   -- A signal is {kind, started_at, latency_s, retry_after_s, robots_read, crawl_delay_s}; absent values are nil.
   local UNUSED, OK, FAULT, THROTTLED, UNREACHABLE = 0, 1, 2, 3, 4
+  local PROVEN, MOST_IN_ROW, FAILED_BEFORE, CLEARED, LEAST_BLAMED = 3, 4, 3, 3, -20
 
   local function give_turn_back(h, rules, signal, now)
     local delay_s = delay_in_force(h, rules)
@@ -165,17 +175,41 @@ do
     if h.pace_s <= max(own_delay(h, rules), SHORTEST_PACE_S) then h.pace_s = 0 end
   end
 
+  -- After an answer: a page that had failed and is answered now has failed because of its host.
+  local function clear_pages(h, signal, failed)
+    if failed and failed > 0 and signal.kind == OK then h.blamed = max(min(h.blamed, 0) - CLEARED, LEAST_BLAMED) end
+    if signal.started_at >= h.incident_at then h.failed_in_row = 0 end
+  end
+
+  -- After a failure: it is proof against its page, against its host, or none.
+  local function blame_page(h, failed)
+    if not failed then
+      h.blamed = min(h.blamed, 0)
+    elseif failed > 0 and h.failed_in_row == 0 then
+      h.blamed = min(h.blamed + 1, PROVEN)
+    end
+    h.failed_in_row = min(h.failed_in_row + 1, MOST_IN_ROW)
+  end
+
+  local function is_pages_own(h, signal, failed)
+    if h.troubled_since ~= 0 or signal.retry_after_s or not failed then return false end
+    local is_again = failed >= FAILED_BEFORE and h.failed_in_row == 1
+    return is_again or (blames_pages(h) and h.failed_in_row < MOST_IN_ROW)
+  end
+
+  local function pass_over(h, rules, signal, now)
+    if h.pace_s ~= 0 then
+      h.pace_s, h.limit_s = h.pace_s / SLOW_DOWN, h.limit_s / SLOW_DOWN
+      if h.pace_s <= max(own_delay(h, rules), SHORTEST_PACE_S) then h.pace_s = 0 end
+    end
+    if signal.kind == THROTTLED then h.answered_at = now end
+  end
+
   local function answer(h, rules, signal, now)
     h.answered_at = now
     if signal.started_at < h.incident_at then return end
     if h.pace_s ~= 0 and signal.kind == OK then hasten(h, rules) end
     h.incidents, h.silences, h.troubled_since, h.troubled_by = 0, 0, 0, 0
-  end
-
-  local function is_refusal_of_page(h, rules, signal, mark)
-    local is_witnessed = h.troubled_since > 0 and not is_suspect(h)
-    if signal.kind ~= THROTTLED or mark ~= NO_WITNESS or is_witnessed then return false end
-    return signal.started_at - h.incident_at >= CALM_STARTS * delay_in_force(h, rules)
   end
 
   local function slow(h, rules, signal)
@@ -184,7 +218,7 @@ do
   end
 
   local function incident(h, rules, signal, now, mark)
-    if signal.kind == THROTTLED and h.incidents == 0 then slow(h, rules, signal) end
+    if signal.kind == THROTTLED and h.incidents == 0 and not blames_pages(h) then slow(h, rules, signal) end
     if h.troubled_since ~= 0 then
       local unasked_s = signal.started_at - max(h.hold_until, h.incident_at)
       if unasked_s > UNASKED_S then h.troubled_since = h.troubled_since + unasked_s end
@@ -217,7 +251,13 @@ do
     h.next_at, h.hold_until = max(h.next_at, now + hold), max(h.hold_until, now + hold)
   end
 
-  function settle_host(h, rules, signal, now, is_page, jitter, mark)
+  local function keep_distance(h, rules, started_at)
+    local delay_s, kept = draw_delay(h, rules, 0), asks_for_delay(h) and 1 or KEPT_SHARE
+    if h.next_at < started_at + delay_s * kept then h.next_at = started_at + delay_s end
+  end
+
+  -- `failed`: how often the request had failed before; nil: another URL was requested in its place.
+  function settle_host(h, rules, signal, now, is_page, jitter, mark, failed)
     lost(h)
     if h.is_free then return end
     if is_page then h.pages = h.pages + 1 end
@@ -229,8 +269,14 @@ do
     if kind == UNUSED then return give_turn_back(h, rules, signal, now) end
     adapt(h, rules, signal)
     h.last_at = max(h.last_at, started_at)
-    if kind == OK or kind == FAULT or is_refusal_of_page(h, rules, signal, mark) then
+    if kind == OK or kind == FAULT then
+      clear_pages(h, signal, failed)
       answer(h, rules, signal, now)
+      return keep_distance(h, rules, started_at)
+    end
+    blame_page(h, failed)
+    if is_pages_own(h, signal, failed) then
+      pass_over(h, rules, signal, now)
     elseif kind == UNREACHABLE and h.answered_at > started_at then
       if started_at >= h.incident_at then
         slow(h, rules, signal)
@@ -239,7 +285,6 @@ do
     else
       trouble(h, rules, signal, now, jitter, mark)
     end
-    local delay_s, kept = draw_delay(h, rules, 0), asks_for_delay(h) and 1 or KEPT_SHARE
-    if h.next_at < started_at + delay_s * kept then h.next_at = started_at + delay_s end
+    keep_distance(h, rules, started_at)
   end
 end

@@ -18,7 +18,8 @@ for i, token in ipairs(tokens) do
     }
     ended[#ended + 1] = token
     back[#back + 1] = {h, lease.lane, lease.band, lease.element}
-    settle_host(h, rules, signal, now, false, jitters[#ended], mark_of(lease.element))
+    local _, attempts = tries_of(lease.element)
+    settle_host(h, rules, signal, now, false, jitters[#ended], mark_of(lease.element, attempts))
   end
 end
 end_leases(ended)

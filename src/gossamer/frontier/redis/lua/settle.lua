@@ -56,7 +56,8 @@ for i, answer in ipairs(answers) do
     local verdict, reason, is_page = flat[at + 3], flat[at + 4], flat[at + 7]
     local is_relying = flat[at + OUTCOME] and verdict ~= RETRY and verdict ~= REROUTE -- they bring the links again
     used = used + 1
-    settle_host(h, rules, signal, now, is_page, jitters[used], mark_of(lease.element))
+    local due_at, attempts, failures, throttled, expiries, _, text_at = tries_of(lease.element)
+    settle_host(h, rules, signal, now, is_page, jitters[used], mark_of(lease.element, attempts), failures + throttled)
     if is_page then count.pages = count.pages + 1 end
     if verdict == DONE then
       move('leased', 'done', 1)
@@ -64,7 +65,6 @@ for i, answer in ipairs(answers) do
         rely(cmsgpack.pack({false, is_page, placed_at(lease.element, h, lease.lane, lease.band)}))
       end
     else
-      local due_at, attempts, failures, throttled, expiries, _, text_at = tries_of(lease.element)
       if verdict == RETRY then
         due_at = flat[at + 5]
         if flat[at + 6] == CHARGED then failures = failures + 1 end

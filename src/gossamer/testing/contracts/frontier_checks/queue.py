@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from gossamer.core.hosts import FrontierRules, HostSignal, HostSignalKind
 from gossamer.core.jobs import DeadLetterFilter
 from gossamer.core.lifecycle import RequestState
+from gossamer.core.requests import Lease
 from gossamer.core.results import Verdict
 from gossamer.testing.contracts.frontier_harness import (
     PACED,
@@ -332,6 +333,39 @@ async def a_host_in_trouble_is_probed(w: FrontierHarness) -> None:
         await w.settle_lease(lease, Verdict.RETRY, due_at=due_at, signal=signal, charged=False)
     assert_holds(lease.host_down and lease.host_answered, "a host is down when the patience with it is spent")
     assert_holds(not lease.is_suspect, "several requests have met the silence")
+
+
+@register_check(FrontierRules(delay_s=0.0))
+async def pages_that_always_fail_do_not_hold_their_host(w: FrontierHarness) -> None:
+    """Proven by pages that fail again while others are answered; over a restart too."""
+    await w.add_entries(*[make_entry(number) for number in range(12)])
+
+    async def fail_next(kind: HostSignalKind = HostSignalKind.THROTTLED) -> Lease:
+        w.clock.advance(100)
+        lease, now = await w.lease_one(), w.clock.now()
+        signal = HostSignal(kind=kind, started_at=now)
+        await w.settle_lease(lease, Verdict.RETRY, due_at=now + 150, signal=signal, charged=False)
+        return lease
+
+    first = await fail_next()
+    assert_holds(not (first.blames_pages or first.asks_known), "nothing is known of a new host")
+    for _ in range(3):
+        w.clock.advance(100)
+        await w.settle_lease(await w.lease_one())
+        again = await fail_next()
+        assert_equal((again.entry.fingerprint, again.blames_pages), (0, False), "it is due again")
+    w.frontier = await w.subject.reopen() or w.frontier
+    proven = await fail_next()
+    assert_holds(proven.blames_pages and not proven.host_pause_s, "then pages are the cause, not their host")
+    for _ in range(2):
+        assert_holds(not (await fail_next(HostSignalKind.UNREACHABLE)).host_pause_s, "which need not wait")
+    w.clock.advance(100)
+    probe = await w.lease_one()
+    assert_holds(probe.asks_known and probe.host_pause_s, "when all fail, a known URL is the probe")
+    signal = HostSignal(kind=HostSignalKind.UNREACHABLE, started_at=w.clock.now())
+    await w.frontier.release([probe], [signal])
+    w.clock.advance(100)
+    assert_holds(not (await w.lease_one()).blames_pages, "which fails as well: it is the host")
 
 
 @register_check(FrontierRules(delay_s=0.1, per_host=2))

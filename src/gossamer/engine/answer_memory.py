@@ -1,0 +1,49 @@
+"""By which URL a host in trouble is probed: one that it has answered before."""
+
+from __future__ import annotations
+
+from gossamer.core.requests import Lease, Request
+from gossamer.core.results import FetchResult
+from gossamer.policy.urls import origin_of
+
+MOST_HOSTS = 10_000
+"""Hosts whose latest answer is remembered."""
+
+
+class AnswerMemory:
+    """The latest request of each host that a worker has seen answered well."""
+
+    def __init__(self) -> None:
+        self._latest: dict[str, Request] = {}  # by host
+
+    def __repr__(self) -> str:
+        return f"AnswerMemory({len(self._latest)} hosts)"
+
+    def note_answer(self, host: str, request: Request, fetched: FetchResult) -> None:
+        """Remember a request that can be sent again, if its answer is a page."""
+        if fetched.status != 200 or request.method != "GET" or request.body or request.browser is not None:
+            return
+        self._latest[host] = request
+        if len(self._latest) > MOST_HOSTS:
+            del self._latest[next(iter(self._latest))]
+
+    def forget(self, host: str) -> None:
+        """A probe has failed: what was answered before says nothing any more."""
+        self._latest.pop(host, None)
+
+    def choose(self, lease: Lease) -> Request | None:
+        """A request by which to probe the host of a lease in the place of its page; ``None``: none is known.
+
+        It is the latest page. Where none is known, or that fails, too, the page that led to the lease's or
+        robots.txt tells whether a host is there at all. Of one that refuses they say nothing, since caches
+        may answer them without it; only where pages were proven to be the cause before, the former counts.
+        """
+        request = lease.entry.request
+        if (latest := self._latest.get(lease.entry.host)) is not None and latest.url != request.url:
+            return latest.replace(session=request.session)
+        if not (lease.host_silent or lease.blames_pages):
+            return None
+        origin = origin_of(request.url)
+        if request.via and origin_of(request.via) == origin:
+            return Request(request.via, session=request.session)
+        return Request(f"{origin}/robots.txt", session=request.session) if lease.host_silent else None
