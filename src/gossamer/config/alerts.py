@@ -65,7 +65,10 @@ class AlertSettings(BaseSettings):
     drift: Share = Field(
         default=0.5, description="Share of its usual fill that a field has lost among the latest 100 items."
     )
-    stalled: Seconds = Field(default=900.0, description="Seconds without an attempt, although work is due.")
+    stalled: Seconds = Field(default=120.0, description="Seconds without an attempt, although work is due.")
+    no_success: Seconds = Field(
+        default=900.0, description="Seconds for which a host that is asked has answered nothing well."
+    )
     growing: Limit = Field(
         default=10_000,
         description="Waiting requests of a job that has a tenth more of them than an hour ago.",

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
+from gossamer.core.errors import Fault
 from gossamer.core.jobs import DueCounts
 from gossamer.core.lifecycle import FinishReason
 from gossamer.core.record import Record
@@ -37,6 +38,17 @@ class FailingHost(Record, frozen=True, kw_only=True):
     host: str
     attempts: int
     failed: int
+
+
+class TroubledHost(Record, frozen=True, kw_only=True):
+    """A host that is asked again and again, and has answered nothing well for some time."""
+
+    host: str
+    since: float
+    until: float  # when it was last asked in vain
+    pending: int  # requests that wait for it
+    is_silent: bool  # it does not answer at all
+    reason: str = ""  # the fault that most requests to it met lately; empty: not known
 
 
 class BudgetUse(Record, frozen=True, kw_only=True):
@@ -75,6 +87,7 @@ class JobLook(Record, frozen=True, kw_only=True):
     attempted_at: float = 0.0  # when its attempts last grew; 0: never while it was watched
     item_pages: int = 0  # its pages when its items last grew
     failing: tuple[FailingHost, ...] = ()  # the hosts with most failures
+    troubled: tuple[TroubledHost, ...] = ()  # the hosts in trouble for which most requests wait
     budgets: tuple[BudgetUse, ...] = ()
     fields: tuple[DriftFinding, ...] = ()  # of its items, those that are emptier than usual
     findings: tuple[DriftFinding, ...] = ()  # of all its items, when it had ended
@@ -93,6 +106,7 @@ class PlaceLook(Record, frozen=True, kw_only=True):
     redis_used: int = 0  # bytes
     redis_max: int = 0  # 0: it has no limit
     pools: tuple[ProxyPoolState, ...] = ()
+    idle: tuple[str, ...] = ()  # workers without a shift, although shifts of their lanes are asked for
     away: dict[str, str] = {}  # services that do not answer, and what they said
 
 
@@ -162,6 +176,26 @@ def _read_work(look: JobLook, rules: AlertRules, show: SentenceFormatter) -> Ite
     if rules.stalled_s and look.due and idle_s >= rules.stalled_s:
         text = f"{look.id} stands still: work is due, and nothing was tried for {show.span(idle_s)}."
         yield _reading(look, TroubleKind.STALLED, text)
+    for host in look.troubled:
+        if rules.no_success_s and host.until - host.since >= rules.no_success_s:
+            text = f"{short_name(host.host)} {describe_silence(host, show)}, in {look.id}."
+            yield _reading(look, TroubleKind.NO_SUCCESS, text, who=host.host)
+
+
+_ANSWERS = {Fault.THROTTLED.value: "429 or 503", Fault.GATEWAY.value: "502 or 504"}
+"""What a refusal looks like, by its fault."""
+
+
+def describe_silence(host: TroubledHost, show: SentenceFormatter) -> str:
+    """What a host in trouble does, without its name: "has answered nothing but 429 or 503 since 14:20"."""
+    since, waits = show.time(host.since), format_count(host.pending, "request")
+    wait = f"{waits} {'waits' if host.pending == 1 else 'wait'} for it"
+    if host.reason == Fault.ROBOTS_UNREACHABLE:
+        return f"has been closed since {since}, since its robots.txt cannot be fetched; {wait}"
+    if host.is_silent:
+        return f"has not answered since {since}; {wait}"
+    answers = _ANSWERS.get(host.reason, "refusals (429, 502, 503, 504)")
+    return f"has answered nothing but {answers} since {since}; {wait}"
 
 
 def _read_counts(look: JobLook, rules: AlertRules, show: SentenceFormatter) -> Iterator[AlertReading]:
@@ -226,6 +260,9 @@ def read_place(look: PlaceLook, rules: AlertRules, show: SentenceFormatter) -> I
         state = _judge(share, rules.redis_memory_share, rules.redis_memory_share - BAND)
         text = f"Redis uses {used} of the {most} that it may have."
         yield AlertReading(kind=TroubleKind.REDIS_MEMORY, who="Redis", text=text, state=state)
+    for worker in look.idle:
+        text = f"{short_name(worker)} takes no shift, although shifts are asked for: restart it."
+        yield AlertReading(kind=TroubleKind.IDLE_WORKER, who=worker, text=text)
     for pool in look.pools:
         if pool.proxies and not pool.usable:
             proxies = format_count(pool.proxies, "proxy", "proxies")

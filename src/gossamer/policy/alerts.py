@@ -18,6 +18,9 @@ from gossamer.policy.troubles import Trouble, TroubleKind, make_trouble
 MOST_ALERTS = 200
 """States that are kept of one job, or of one place: of more, the latest are not taken up."""
 
+STILL_S = 30.0
+"""... and work was due at each look for so long: a host that is left alone is due for moments only."""
+
 AlertKey = tuple[TroubleKind, str, str]
 """What an alert is about: its kind, the job, and who else."""
 
@@ -34,7 +37,8 @@ class AlertRules(Record, frozen=True, kw_only=True):
     host_attempts: int = 50  # ... of at least so many
     no_items_pages: int = 100  # pages since the latest item
     drift: float = 0.5  # the share of its usual fill that a field of the items has lost
-    stalled_s: float = 900.0  # without an attempt, although work is due
+    stalled_s: float = 120.0  # without an attempt, although work is due
+    no_success_s: float = 900.0  # a host that is asked answers nothing well
     growing: int = 10_000  # requests that wait, and a tenth more than an hour ago
     store_lag_s: float = 5.0
     budget_share: float = 0.9
@@ -53,7 +57,9 @@ _PATIENCE: Mapping[TroubleKind, Callable[[AlertRules], float]] = {
     TroubleKind.NO_WORKER: lambda rules: rules.no_worker_s,
     TroubleKind.NO_SUPERVISOR: lambda rules: rules.no_supervisor_s,
     TroubleKind.AWAY: lambda rules: rules.away_s,
-    TroubleKind.STALLED: lambda rules: 0.0,  # it has lasted for ``stalled_s`` already
+    TroubleKind.STALLED: lambda rules: STILL_S,
+    TroubleKind.NO_SUCCESS: lambda rules: 0.0,  # it has lasted for ``no_success_s`` already
+    TroubleKind.IDLE_WORKER: lambda rules: rules.no_worker_s,
     TroubleKind.FAILED: lambda rules: 0.0,
     TroubleKind.BUDGET: lambda rules: 0.0,
 }

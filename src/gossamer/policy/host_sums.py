@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from gossamer.core.hosts import FrontierRules
 from gossamer.core.jobs import HostReport
 from gossamer.core.record import Record
+from gossamer.policy.alert_readings import TroubledHost
 from gossamer.policy.domains import adopt_domain
 from gossamer.policy.pace_limit import (
     STOPPED,
@@ -17,12 +18,15 @@ from gossamer.policy.pace_limit import (
     reason_of_delay,
     sum_allowed,
 )
-from gossamer.policy.politeness import delay_in_force, is_delay_set, may_start, slots_for
+from gossamer.policy.politeness import delay_in_force, is_delay_set, is_silent, may_start, slots_for
 from gossamer.policy.sentences.jobs import SlowHost
 
 LATE_HOSTS = 6
 """Hosts that are kept of those that decide when a job is done."""
 
+
+TROUBLED_HOSTS = 5
+"""Hosts in trouble that are kept."""
 
 HORIZONS_S = (0.0, 60.0, 600.0, 3600.0)
 """Within what times is said how many requests may start."""
@@ -53,6 +57,7 @@ class HostSums(Record, frozen=True, kw_only=True):
     pending: int = 0  # requests that wait for the hosts that were looked at
     starts: tuple[int, ...] = ()  # of these, those that may start within ``HORIZONS_S``
     latest: tuple[SlowHost, ...] = ()  # those that decide the end, the last one first
+    troubled: tuple[TroubledHost, ...] = ()  # those in trouble for which most requests wait
 
     @property
     def held_hosts(self) -> int:
@@ -117,7 +122,24 @@ def sum_hosts(
             for horizon_s in HORIZONS_S
         ),
         latest=_latest_hosts(paces),
+        troubled=_troubled_hosts(reports),
     )
+
+
+def _troubled_hosts(reports: Iterable[HostReport]) -> tuple[TroubledHost, ...]:
+    """The hosts that were asked in vain more than once, those first for which most requests wait."""
+    found = [
+        TroubledHost(
+            host=report.host,
+            since=report.state.troubled_since,
+            until=report.state.incident_at,
+            pending=report.pending,
+            is_silent=is_silent(report.state),
+        )
+        for report in reports
+        if report.state.troubled_since and report.state.incidents > 1
+    ]
+    return tuple(sorted(found, key=lambda host: -host.pending)[:TROUBLED_HOSTS])
 
 
 def _starts_within(report: HostReport, pace: HostPace, now: float, horizon_s: float) -> int:

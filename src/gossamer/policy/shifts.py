@@ -309,6 +309,30 @@ def _serve_lane(lacking: Counter[str], lanes: Iterable[str]) -> bool:
     return False
 
 
+def idle_workers(view: RosterView, limits: ShiftLimits) -> tuple[str, ...]:
+    """The workers that could work, and have no shift although one of their lanes is asked for.
+
+    A worker that refused the job of a shift is not asked. One look says little, since a shift that was just
+    asked for is still on its way; a worker that is found again and again takes none.
+    """
+    busy = {shift.worker for shift in view.shifts if shift.worker}
+    busy |= {end.worker for end in view.ends if end.at + limits.dead_after_s > view.at}
+    refused = {(one.job, one.lane): one.refused_by for one in view.standings}
+    return tuple(
+        worker.id
+        for worker in view.workers
+        if worker.state is WorkerState.WORKING
+        and worker.beat_at + limits.dead_after_s > view.at
+        and worker.id not in busy
+        and any(
+            shift.state is ShiftState.ASKED
+            and shift.lane in worker.lanes
+            and worker.id not in refused.get((shift.job, shift.lane), ())
+            for shift in view.shifts
+        )
+    )
+
+
 def _is_void(shift: Shift, at: float) -> bool:
     """Whether a shift was asked for and nobody began it in time."""
     return shift.state is ShiftState.ASKED and shift.expires_at <= at

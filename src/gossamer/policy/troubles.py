@@ -32,6 +32,8 @@ class TroubleKind(StrEnum):
     NO_WORKER = "no_worker"  # nobody works on a job
     FAILED = "failed"  # a job ended with an error
     STALLED = "stalled"  # work is due, and nothing was fetched for a long time
+    NO_SUCCESS = "no_success"  # a host that is asked has answered no request well for a long time
+    IDLE_WORKER = "idle_worker"  # it is asked for shifts, and takes none
     NO_ITEMS = "no_items"  # pages come, and no item does
     DRIFT = "drift"  # a field of the items has become empty
     DEAD_LETTERS = "dead_letters"  # many requests were given up lately
@@ -54,6 +56,8 @@ SEVERITIES: Mapping[TroubleKind, Severity] = {
     TroubleKind.NO_WORKER: Severity.NEEDS_YOU,
     TroubleKind.FAILED: Severity.NEEDS_YOU,
     TroubleKind.STALLED: Severity.NEEDS_YOU,
+    TroubleKind.NO_SUCCESS: Severity.NEEDS_YOU,
+    TroubleKind.IDLE_WORKER: Severity.NEEDS_YOU,
     TroubleKind.NO_ITEMS: Severity.NEEDS_YOU,
     TroubleKind.DRIFT: Severity.NEEDS_YOU,
     TroubleKind.DEAD_LETTERS: Severity.NEEDS_YOU,
@@ -148,6 +152,11 @@ _WAYS: Mapping[TroubleKind, Callable[[str, str], tuple[TroubleWay, ...]]] = {
         _place("See its hosts", job, "/hosts", f"gossamer status {job}"),
         _WORKERS,
     ),
+    TroubleKind.NO_SUCCESS: lambda job, who: (
+        _host_place(job, who),
+        _command("Look at the host", f"gossamer hosts {job}"),
+    ),
+    TroubleKind.IDLE_WORKER: lambda job, who: (_WORKERS, _DOCTOR),
     TroubleKind.NO_ITEMS: lambda job, who: (_place("See what changed", job, "/items"), _pause(job)),
     TroubleKind.DRIFT: lambda job, who: (_place("See what changed", job, "/items"), _pause(job)),
     TroubleKind.DEAD_LETTERS: lambda job, who: (

@@ -12,11 +12,12 @@ from gossamer.core.record import FieldMeaning, Record, Time
 from gossamer.core.steering import SettingChange
 from gossamer.policy.budget_status import BudgetStatus
 from gossamer.policy.spider_stats import read_spider_stats
+from gossamer.policy.troubles import Severity, Trouble
 from gossamer.queries.budgets import read_budgets
 from gossamer.queries.explain.hold import find_hold
 from gossamer.queries.hosts import HostStatus, list_hosts
 from gossamer.queries.jobs import JobSummary, refresh_job, summarise_job
-from gossamer.queries.observed_jobs import observe_job, say_of
+from gossamer.queries.observed_jobs import observe_job, say_of, troubles_of
 from gossamer.queries.pace import JobPace, estimate_own_pace, estimate_pace
 from gossamer.wiring.backends import Backends
 
@@ -48,6 +49,7 @@ class JobStatus(JobSummary, frozen=True, kw_only=True):
     pages_per_second: float | None = None  # in the last minutes, while it runs
     eta_seconds: float | None = None
     trouble: str = ""  # the latest, of a job of the fleet
+    alerts: tuple[Trouble, ...] = ()  # what is wrong with it, the worst first
     forgotten: bool = False  # it ended, and its requests are no longer kept
     queue: QueueCounts | None = None
     done: int | None = None
@@ -94,10 +96,12 @@ async def read_status(backends: Backends, job: Job, *, hosts: int = HOSTS) -> Jo
     if job.is_running:
         pace = await (estimate_pace if job.is_fleet else estimate_own_pace)(backends, job)
     view = await backends.require_fleet().roster.read_roster(history=True) if job.is_fleet else None
-    said = say_of(await observe_job(backends, job, view=view))
+    known = await observe_job(backends, job, view=view)
+    said = say_of(known)
     return replace(
         status,
         say=(said.answer, said.reason),
+        alerts=tuple(one for one in troubles_of(known) if one.severity is Severity.NEEDS_YOU),
         shifts=pace.working,
         pages_per_second=pace.pages_per_s,
         eta_seconds=pace.left_s,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
 from collections.abc import Sequence
 
 from msgspec.structs import replace
@@ -12,7 +13,8 @@ from gossamer.core.hosts import FrontierRules
 from gossamer.core.jobs import DueCounts, FrontierStats, ItemFilter, Job
 from gossamer.core.series import ALLOWED, ATTEMPTS, BUCKET_S, HOUR_S, HourlyKind
 from gossamer.core.shifts import JobSample, RosterView, ShiftState, WorkerState
-from gossamer.policy.alert_readings import FailingHost, JobLook
+from gossamer.policy.alert_readings import FailingHost, JobLook, TroubledHost
+from gossamer.policy.alerts import AlertRules
 from gossamer.policy.goals import sum_goals
 from gossamer.policy.host_sums import HostSums, sum_hosts
 from gossamer.policy.job_memory import JobMemory, fill_look, remember_items, remember_sample, wants_items
@@ -74,6 +76,7 @@ async def look_at_job(
         has_workers=view is None or bool(takers_of(view, watched.lanes)),
         unserved=await find_unserved(watched.frontier, view, watched.lanes),
         failing=await find_failing(parts.series, job, now, parts.rules.window_s),
+        troubled=await find_reasons(parts.series, job, now, _long_troubled(hosts, parts.rules)),
         budgets=tuple(budgets),
     )
     return fill_look(look, memory), memory
@@ -140,6 +143,29 @@ async def find_unserved(
     without = [lane for lane in lanes if not takers_of(view, (lane,))]
     due = await frontier.count_due() if without else []
     return tuple(one for one in due if one.lane in without and one.requests)
+
+
+def _long_troubled(hosts: HostSums, rules: AlertRules) -> list[TroubledHost]:
+    """The hosts in trouble of which somebody is told."""
+    return [host for host in hosts.troubled if host.until - host.since >= rules.no_success_s > 0]
+
+
+async def find_reasons(
+    series: Series, job: Job, now: float, hosts: Sequence[TroubledHost]
+) -> tuple[TroubledHost, ...]:
+    """Hosts with the fault that most requests to them met since their trouble began; few, if any."""
+    if not hosts:
+        return ()
+    since, until = int(min(host.since for host in hosts) // HOUR_S * HOUR_S), int(now) + 1
+    counts: dict[str, Counter[str]] = {host.host: Counter() for host in hosts}
+    since = max(since, until - int(24 * HOUR_S))
+    for row in await series.read_hours(job, HourlyKind.HOST, since, until, [*counts]):
+        if row.label != ATTEMPTS:
+            counts[row.who][row.label] += row.value
+    return tuple(
+        replace(host, reason=max(counts[host.host], key=counts[host.host].__getitem__, default=""))
+        for host in hosts
+    )
 
 
 async def find_failing(series: Series, job: Job, now: float, window_s: float) -> tuple[FailingHost, ...]:

@@ -22,6 +22,7 @@ from gossamer.policy.alerts import AlertChanges, AlertRules, judge_readings
 from gossamer.policy.drift import DriftFinding
 from gossamer.policy.job_memory import JobMemory, PlaceMemory
 from gossamer.policy.notices import make_notices
+from gossamer.policy.shifts import ShiftLimits, idle_workers
 from gossamer.policy.troubles import TroubleKind
 from gossamer.runtime.cancelling import end_tasks
 from gossamer.watch.delivery import NoticeDelivery
@@ -163,6 +164,7 @@ class AlertWatch:
             redis_used=used,
             redis_max=most,
             pools=pools,
+            idle=idle_workers(view, ShiftLimits()) if view is not None else (),
             away=away,
         )
         return look, jobs, view
@@ -176,7 +178,12 @@ class AlertWatch:
                 known = {state.key for state in alerts}
                 is_others = self._place is None or kept.at != self._place.at
                 alerts += tuple(state for state in kept.alerts if is_others and state.key not in known)
-        unread = {TroubleKind.REDIS_MEMORY, TroubleKind.NO_SUPERVISOR, TroubleKind.PROXIES}
+        unread = {
+            TroubleKind.REDIS_MEMORY,
+            TroubleKind.IDLE_WORKER,
+            TroubleKind.NO_SUPERVISOR,
+            TroubleKind.PROXIES,
+        }
         changes = judge_readings(
             alerts,
             read_place(look, parts.rules, parts.show(look.at)),

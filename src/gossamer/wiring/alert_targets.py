@@ -48,6 +48,7 @@ def alert_rules_of(settings: AlertSettings) -> AlertRules:
         no_items_pages=settings.no_items_pages,
         drift=settings.drift,
         stalled_s=settings.stalled,
+        no_success_s=settings.no_success,
         growing=settings.growing,
         store_lag_s=settings.store_lag,
         budget_share=settings.budget,

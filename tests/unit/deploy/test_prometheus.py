@@ -141,7 +141,8 @@ def test_the_rules_have_the_limits_of_gossamer_itself() -> None:
             assert part in expression, (kind, part, expression)
     for kind, name in COVERED.items():
         lasts_s = rules.holds_for(kind) or rules.holds_s  # of those that are at once, what is counted wavers
-        assert by_name[name]["for"] == f"{lasts_s / 60:.0f}m", kind
+        lasts = f"{lasts_s / 60:.0f}m" if lasts_s >= 60 else f"{lasts_s:.0f}s"
+        assert by_name[name]["for"] == lasts, kind
 
 
 def test_what_is_scraped_gets_the_labels_that_the_rules_ask_for() -> None:

@@ -19,6 +19,7 @@ from gossamer.policy.alert_readings import (
     JobLook,
     PlaceLook,
     ProxyPoolState,
+    TroubledHost,
     read_job,
     read_place,
 )
@@ -51,6 +52,9 @@ SHOW = SentenceFormatter(
     size=lambda count: f"{count:.0f} B",
 )
 EVERY_S = 10.0
+
+
+TROUBLED = TroubledHost(host="a.example", since=NOW, until=NOW + 900, pending=7, is_silent=False)
 
 
 class Incident:
@@ -134,6 +138,8 @@ def nothing() -> None:
         (TroubleKind.DEAD_LETTERS, {}, {}, {"attempts": 20, "pages": 18, "items": 9, "dead": 2}),
         (TroubleKind.NO_ITEMS, {}, {}, {"attempts": 20, "pages": 20}),
         (TroubleKind.STALLED, {"job": {"due": 9}}, {}, {"attempts": 0}),
+        (TroubleKind.NO_SUCCESS, {"job": {"troubled": (TROUBLED,)}}, {"job": {"troubled": ()}}, {}),
+        (TroubleKind.IDLE_WORKER, {"place": {"idle": ("w1",)}}, {"place": {"idle": ()}}, {}),
         (
             TroubleKind.HOST_FAILS,
             {"job": {"failing": (FailingHost(host="a.example", attempts=60, failed=40),)}},
@@ -195,7 +201,7 @@ def test_each_alert_begins_in_its_incident_and_ends_after_it(
     assert ended_at > 2100
     text = w.told[0][3]
     assert text.endswith(".")
-    assert text[0].isupper() or text[0].isdigit() or text.startswith("shops-7 ")
+    assert text[0].isupper() or text[0].isdigit() or text.startswith(("shops-7 ", "a.example ", "w1 "))
 
 
 def test_a_frontier_that_grows_is_told_when_it_has_grown_for_hours() -> None:
@@ -207,6 +213,39 @@ def test_a_frontier_that_grows_is_told_when_it_has_grown_for_hours() -> None:
     assert [(what, kind) for _, what, kind, _ in w.told] == [("begins", TroubleKind.GROWING)]
     w.let_pass(2 * 3600, w.add(**CALM, waiting=-40))
     assert [what for _, what, *_ in w.told] == ["begins", "ends"]
+
+
+def test_work_that_is_due_for_moments_only_is_not_told_as_standing_still() -> None:
+    """Bug it would catch: a host that is asked once a minute is due at some looks, and each is told."""
+    w = Incident()
+    w.let_pass(100, w.add(**CALM))
+    w.let_pass(2000, lambda: w.set_job(due=9 if int(w.now - NOW) % 60 == 0 else 0))
+    assert w.told == []
+
+
+def test_a_job_that_stands_still_is_told_within_three_minutes() -> None:
+    w = Incident()
+    w.let_pass(100, w.add(**CALM))
+    w.set_job(due=9)
+    w.let_pass(300)
+    ((at, *_),) = w.told
+    assert 120 <= at - 100 <= 180
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"reason": "throttled"}, "has answered nothing but 429 or 503 since T+0 s; 7 requests wait for it"),
+        ({"reason": "gateway", "pending": 1}, "nothing but 502 or 504 since T+0 s; 1 request waits for it"),
+        ({"is_silent": True, "reason": "connect"}, "has not answered since T+0 s"),
+        ({"is_silent": True, "reason": "robots_unreachable"}, "closed since T+0 s, since its robots.txt"),
+    ],
+)
+def test_what_a_host_in_trouble_does_is_said(changes: dict[str, object], words: str) -> None:
+    look = JobLook(id="shops-7", at=NOW + 901, troubled=(replace(TROUBLED, **changes),))
+    (reading,) = read_job(look, RULES, SHOW)
+    assert words in reading.text
+    assert not list(read_job(replace(look, troubled=(replace(TROUBLED, until=NOW + 899),)), RULES, SHOW))
 
 
 def test_a_short_incident_is_not_told() -> None:

@@ -21,7 +21,15 @@ from gossamer.core.shifts import (
     WorkerState,
 )
 from gossamer.policy.eta import estimate_time_left
-from gossamer.policy.shifts import LaneDemand, ShiftLimits, demand_of, lost_shifts, pause_s, plan_shifts
+from gossamer.policy.shifts import (
+    LaneDemand,
+    ShiftLimits,
+    demand_of,
+    idle_workers,
+    lost_shifts,
+    pause_s,
+    plan_shifts,
+)
 
 NOW = 1000.0
 LIMITS = ShiftLimits()
@@ -158,6 +166,23 @@ def test_what_was_asked_for_and_not_begun_makes_room_first():
 def test_what_is_asked_for_is_not_asked_again_before_it_expires():
     assert by_job(decide(wish("a", 1), shifts=[asked(1, "a")])) == {}
     assert by_job(decide(wish("a", 1), shifts=[asked(1, "a", left_s=0.0)])) == {"a": 1}
+
+
+@pytest.mark.parametrize(
+    ("fields", "shifts", "standings", "expected"),
+    [
+        ({}, [asked(1, "a")], [], ("w1",)),
+        ({}, [], [], ()),
+        ({}, [asked(1, "a", lane="browser")], [], ()),
+        ({}, [asked(1, "a"), working(1, "b")], [], ()),
+        ({"state": WorkerState.DRAINING}, [asked(1, "a")], [], ()),
+        ({"beat_at": NOW - 60}, [asked(1, "a")], [], ()),
+        ({}, [asked(1, "a")], [LaneHealth(job="a", lane="http", refused_by=("w1",))], ()),
+    ],
+)
+def test_a_worker_that_takes_no_shift_although_its_lane_is_asked_for(fields, shifts, standings, expected):
+    view = RosterView(at=NOW, workers=(worker(**fields),), shifts=tuple(shifts), standings=tuple(standings))
+    assert idle_workers(view, LIMITS) == expected
 
 
 def test_seeding_goes_first():

@@ -126,6 +126,7 @@ def _status_facts(status: JobStatus) -> list[tuple[str, str]]:
         ("target", plain_url(status.target)),
         ("state", _format_state(status)),
         ("in short", " ".join(status.say)),
+        *(("alert" if place == 0 else "", plain(one.text, LONG)) for place, one in enumerate(status.alerts)),
         ("started", local_time(status.created_at)),
         ("finished", local_time(status.finished_at)),
         *_queue_facts(status),
