@@ -18,6 +18,7 @@ from gossamer.config.layers import load_settings
 from gossamer.config.settings import Settings
 from gossamer.observe import health
 from gossamer.wiring import backend_check
+from kit.environment import environment
 from kit.fleet.steps import until
 from kit.programs import start
 from kit.server_process import free_port
@@ -55,6 +56,37 @@ def test_a_process_that_waits_for_redis_lives_and_is_not_ready(tmp_path: Path, k
     finally:
         process.kill()
         process.wait(WITHIN_S)
+
+
+SOON = "from gossamer.policy import health\nhealth.ANSWER_S = 8.0\n"
+"""Read by each process as it starts: the bound of an answer, made short for the test."""
+
+
+@pytest.mark.slow
+def test_a_supervisor_and_a_dashboard_are_not_ready_while_redis_is_away(
+    tmp_path: Path, redis_server: RedisProcess
+) -> None:
+    (tmp_path / "sitecustomize.py").write_text(SOON)
+    url, env = redis_server.start().url, environment(PYTHONPATH=str(tmp_path))
+    given = ["-s", f"frontier.url={url}", "-s", f"cluster.fleet={tmp_path.name}", "--data", str(tmp_path)]
+    ports = {free_port(): ["supervisor", "--metrics-port"], free_port(): ["dashboard", "--port"]}
+    processes = [start(*words, str(port), *given, cwd=tmp_path, env=env) for port, words in ports.items()]
+
+    def all_say(path: str, status: int) -> bool:
+        return all(look(port, path)[0] == status for port in ports)
+
+    try:
+        until(lambda: all_say("/readyz", 200), 2 * WITHIN_S, "they are ready")
+        redis_server.kill()
+        until(lambda: all_say("/readyz", 503), WITHIN_S, "they are not")
+        assert all("Redis has not answered for " in look(port, "/readyz")[1] for port in ports)
+        assert all_say("/healthz", 200), "to start them again would not help"
+        redis_server.start()
+        until(lambda: all_say("/readyz", 200), WITHIN_S, "they are again")
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait(WITHIN_S)
 
 
 @pytest.fixture
