@@ -175,7 +175,7 @@ class OutputMapper:
         self._stop = stop
         self._found = found
         self._identity = identity if len(identity) <= MAX_IDENTITY else digest_of(identity)
-        self._origin = RequestOrigin(identity)
+        self._origin = RequestOrigin(identity, found)
         self._items = 0
 
     def to_ours(self, output: Any) -> Any:

@@ -11,7 +11,7 @@ import inspect
 from base64 import b64decode
 from binascii import Error as Base64Error
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from types import SimpleNamespace
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -27,6 +27,7 @@ from gossamer.adapters.scrapy.crawler import AdaptedCrawler
 from gossamer.adapters.scrapy.deferreds import await_any
 from gossamer.adapters.scrapy.exchanges import Exchange, begin_exchange, find_exchange
 from gossamer.adapters.scrapy.failures import make_failure
+from gossamer.adapters.scrapy.local_files import PLACES, REFUSED, is_local, read_local, refuse_local
 from gossamer.adapters.scrapy.middlewares import RETRIES, OrderedMiddleware, has_built_in, open_middlewares
 from gossamer.adapters.scrapy.page_methods import PLAYWRIGHT
 from gossamer.adapters.scrapy.references import LostReferenceError
@@ -65,7 +66,7 @@ def downloader_hooks(crawler: AdaptedCrawler, mapper: RequestMapper, statuses: S
     if (retries := _other_retries(crawler)) is not None:
         made.append(OrderedMiddleware(_RETRY, retries))
         made.sort(key=lambda one: one.order)
-    return [DownloaderHook(crawler, mapper, statuses, made)] if made else [ProxyHook()]
+    return [DownloaderHook(crawler, mapper, statuses, made)] if made else [PlainHook(crawler, mapper)]
 
 
 def _other_retries(crawler: AdaptedCrawler) -> RetryMiddleware | None:
@@ -80,11 +81,18 @@ def _other_retries(crawler: AdaptedCrawler) -> RetryMiddleware | None:
     return retries
 
 
-class ProxyHook:
-    """What ``meta["proxy"]`` and ``Proxy-Authorization`` of a request say, as hooks say it."""
+class PlainHook:
+    """Without middlewares: local files, and what ``meta["proxy"]`` and ``Proxy-Authorization`` say."""
 
-    def on_request(self, request: Request) -> Request | None:
+    def __init__(self, crawler: AdaptedCrawler, mapper: RequestMapper) -> None:
+        self._mapper = mapper
+        self._most = crawler.settings.getint("DOWNLOAD_MAXSIZE")
+
+    def on_request(self, request: Request) -> Request | Awaitable[Response] | None:
         """Credentials for a proxy go to the proxy alone."""
+        if request.url.startswith(PLACES):
+            _check_place(request)
+            return self._read_local(request)
         name = next((name for name in request.headers if name.lower() == "proxy-authorization"), None)
         if name is None or "proxy" not in request.meta:
             return None
@@ -92,6 +100,37 @@ class ProxyHook:
         credentials = headers.pop(name)
         proxy = with_credentials(request.meta["proxy"], credentials)
         return request.replace(headers=headers, meta={**request.meta, "proxy": proxy})
+
+    async def _read_local(self, request: Request) -> Response:
+        if _is_robots(request):
+            return to_response(request, ScrapyResponse(request.url, 404))
+        exchange = begin_exchange(request, self._mapper.to_scrapy(request, is_taken=False))
+        try:
+            exchange.response = await _answer_local(request, exchange.request, self._most)
+        except Exception as error:
+            exchange.error = error
+            raise
+        return to_response(request, exchange.response)
+
+
+def _check_place(request: Request) -> None:
+    """Raise ``IgnoreRequest`` unless it is for what is on this machine, or for a robots.txt.
+
+    A page there that leads on by itself leads nowhere: a redirect has only the first URL beside it.
+    """
+    extras = request.meta.get(EXTRAS) or {}
+    is_first = len(request.redirects) == extras.get("replaced", 0)
+    if not (_is_robots(request) or (is_first and is_local(extras.get("url", "")))):
+        raise IgnoreRequest(
+            "a page has led to the place of a local file, which is for the spider's own requests"
+        )
+
+
+async def _answer_local(asked: Request, request: ScrapyRequest, most: int) -> ScrapyResponse:
+    """What is on this machine. Raises what reading it raises."""
+    if asked.meta[EXTRAS].get(REFUSED):
+        raise refuse_local(request)
+    return await read_local(request, most)
 
 
 class DownloaderHook:
@@ -111,6 +150,7 @@ class DownloaderHook:
         self._requests = _methods_of(middlewares, "process_request")
         self._responses = _methods_of(middlewares, "process_response")[::-1]
         self._exceptions = _methods_of(middlewares, "process_exception")[::-1]
+        self._most = settings.getint("DOWNLOAD_MAXSIZE")
         self._retries = 0
         if settings.getbool("RETRY_ENABLED") and has_built_in(settings, SETTING, RETRIES):
             self._retries = settings.getint("RETRY_TIMES")
@@ -124,12 +164,19 @@ class DownloaderHook:
             return None
         made = exchange.request
         is_robots = _is_robots(request)
+        is_here = request.url.startswith(PLACES)
+        if is_here:
+            _check_place(request)
+        if is_robots and is_here:
+            return to_response(request, ScrapyResponse(request.url, 404))
         if is_robots:
             made.callback = NO_CALLBACK
             made.meta["dont_obey_robotstxt"] = True
         before = headers_of(made)
         try:
             answer = await self._pass_request(made)
+            if answer is None and is_here:
+                answer = await _answer_local(request, made, self._most)
         except Exception as error:
             if is_robots:
                 return None
@@ -171,7 +218,7 @@ class DownloaderHook:
         if answer is given and exchange.response is None:
             exchange.response = given
             return None
-        return self._take_answer(asked, exchange, answer)
+        return self._take_answer(asked, exchange, answer, page=given)
 
     async def on_error(self, request: Request, failure: Failure) -> Response | Replacement | None:
         """``process_exception``, with the exception that Scrapy would have raised."""
@@ -222,11 +269,15 @@ class DownloaderHook:
         return None
 
     def _take_answer(
-        self, asked: Request, exchange: Exchange, answer: ScrapyRequest | ScrapyResponse
+        self,
+        asked: Request,
+        exchange: Exchange,
+        answer: ScrapyRequest | ScrapyResponse,
+        page: ScrapyResponse | None = None,
     ) -> Response | Replacement:
         if isinstance(answer, ScrapyRequest):
             self._mapper.take_held(asked)
-            made = self._mapper.to_request(answer, RequestOrigin(identity_of(asked)))
+            made = self._mapper.to_request(answer, RequestOrigin(identity_of(asked), page))
             extras = {**made.meta.get(EXTRAS, {}), "replaced": len(asked.redirects) + 1}
             return Replacement(made.replace(meta={**made.meta, EXTRAS: extras}))
         exchange.response = answer

@@ -19,6 +19,7 @@ from scrapy.http import Headers
 from scrapy.http.request import NO_CALLBACK
 from w3lib.url import canonicalize_url
 
+from gossamer.adapters.scrapy.local_files import REFUSED, is_allowed, is_local, place_of
 from gossamer.adapters.scrapy.options import RequestOptions
 from gossamer.adapters.scrapy.references import HeldObjects, LostReferenceError, ReferenceTable
 from gossamer.adapters.scrapy.storage import NotStorableError, from_stored, is_plain, to_stored
@@ -41,8 +42,10 @@ _REFRESH = "meta refresh"
 class RequestOrigin:
     """Where requests come from: the start of a spider, or one page. It counts those that ask for the same."""
 
-    def __init__(self, identity: str) -> None:
+    def __init__(self, identity: str, page: Any = None) -> None:
+        """``page``: the response that a callback has made requests of; ``None``: no page led to them."""
         self._identity = identity
+        self.page = page
         self._seen: dict[tuple[str, str, bytes], int] = {}
 
     def make_key(self, request: ScrapyRequest) -> str:
@@ -111,7 +114,13 @@ class RequestMapper:
         """What the frontier stores of a request; what it cannot store is kept here."""
         extras = _Extras({}, {}, {}, {})
         key = self._make_key(given, origin)
-        canonical = canonicalise_url(given.url)
+        options = {} if self.options is None else self.options.read_options(given)
+        url = given.url
+        if is_local(url) and (given.errback is not None or is_allowed(url, origin.page)):
+            url, options["max_retries"] = place_of(url), 0
+            if not is_allowed(given.url, origin.page):
+                extras.said[REFUSED] = True
+        canonical = canonicalise_url(url)
         if canonical != given.url:
             extras.said["url"] = given.url
         extras.split_values("meta", given.meta, extras.meta)
@@ -121,7 +130,7 @@ class RequestMapper:
         if callback is None and self._has_own_parse:
             callback = DEFAULT_CALLBACK
         if extras.live:
-            self._hold(extras, identify(given.method, key or canonical or given.url, given.body))
+            self._hold(extras, identify(given.method, key or canonical or url, given.body))
         if given.encoding != "utf-8":
             extras.said["encoding"] = given.encoding
         if given.flags:
@@ -132,7 +141,7 @@ class RequestMapper:
         if not key and "session" in options:
             key = canonical or given.url  # a page is the same whatever the cookie jar is
         return Request(
-            given.url,
+            url,
             callback,
             method=given.method,
             headers=headers_of(given),

@@ -1,0 +1,95 @@
+"""``file:`` and ``data:`` URLs that a spider asks for itself: read here, on no host.
+
+A frontier knows URLs of the web only, so each has one at a host that cannot exist: the request's own URL
+stands beside it. Pages cannot lead to them: a link or a redirect to such a URL, or to its place at that host,
+is refused as ever, since only what this module has let in carries its own URL.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from hashlib import blake2b
+from pathlib import Path, PurePosixPath
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from scrapy.exceptions import NotSupported
+from scrapy.http import Request as ScrapyRequest
+from scrapy.http import Response as ScrapyResponse
+from scrapy.http import TextResponse
+from scrapy.responsetypes import responsetypes
+from w3lib.url import file_uri_to_path, parse_data_uri
+
+SCHEMES = ("file:", "data:")
+PLACES = ("http://file.invalid/", "http://data.invalid/")
+REFUSED = "refused"
+"""The mark of a request that a page has led to: it fails, so that its errback is called."""
+
+
+def is_local(url: str) -> bool:
+    """Whether a URL is of no host."""
+    return url[:5].lower() in SCHEMES
+
+
+def place_of(url: str) -> str:
+    """The URL by which a frontier knows a local one."""
+    if url[:5].lower() == "file:":
+        return PLACES[0] + url[5:].lstrip("/")
+    return PLACES[1] + blake2b(url.encode(), digest_size=16).hexdigest()
+
+
+def is_allowed(url: str, page: Any) -> bool:
+    """Whether a request that a callback has made of a page may be read; without a page none has led to it.
+
+    A page of the web leads to no file, and one on this machine to those of its own folder alone. It has no
+    say in ``data:`` either, so what stands on it is refused; what the spider's code has made up is its own.
+    """
+    if not isinstance(page, ScrapyResponse):
+        return True
+    if url[:5].lower() == "data:":
+        return url.encode() not in page.body
+    return page.url[:5].lower() == "file:" and _folder_of(page.url) in _path_of(url).parents
+
+
+def _path_of(url: str) -> PurePosixPath:
+    path = PurePosixPath(unquote(urlsplit(url).path))
+    return PurePosixPath("/") if ".." in path.parts else path
+
+
+def _folder_of(url: str) -> PurePosixPath:
+    return _path_of(url).parent
+
+
+async def read_local(request: ScrapyRequest, most: int) -> ScrapyResponse:
+    """The response, as Scrapy's own handlers make it. Raises ``OSError``, ``ValueError``."""
+    url = request.url
+    if url[:5].lower() == "data:":
+        return _read_data(url)
+    path = Path(file_uri_to_path(url))
+    body = await asyncio.to_thread(_read_file, path, most)
+    kind = responsetypes.from_args(filename=str(path), body=body)
+    return kind(url=url, body=body, request=request)
+
+
+def refuse_local(request: ScrapyRequest) -> Exception:
+    """Why a request that a page has led to is not read."""
+    return NotSupported(
+        f"{request.url[:200]}: a page has led to it, and pages lead to nothing on this machine; a spider may "
+        "ask for it in start()"
+    )
+
+
+def _read_file(path: Path, most: int) -> bytes:
+    with path.open("rb") as file:
+        body = file.read(most + 1) if most else file.read()
+    if most and len(body) > most:
+        raise ValueError(f"{path} is larger than DOWNLOAD_MAXSIZE ({most} bytes)")
+    return body
+
+
+def _read_data(url: str) -> ScrapyResponse:
+    said = parse_data_uri(url)
+    kind = responsetypes.from_mimetype(said.media_type)
+    if issubclass(kind, TextResponse) and said.media_type.startswith("text/"):
+        return kind(url=url, body=said.data, encoding=said.media_type_parameters.get("charset"))
+    return kind(url=url, body=said.data)
