@@ -273,7 +273,7 @@ def _running_troubles(known: ObservedJob) -> list[tuple[TroubleKind, str, float]
         wait = "waits" if waiting == 1 else "wait"
         text = f"{format_count(waiting, 'request')} of {job.id} {wait}, and no worker takes its lane."
         found.append((TroubleKind.NO_WORKER, text, known.at))
-    if known.limit is PaceLimit.HELD:
+    if known.limit is PaceLimit.HELD and known.hosts.held_hosts:
         hosts = known.hosts.held_hosts
         who = "Its one host is" if hosts == 1 else f"All of its {hosts:,} hosts are"
         why = ", as it asked" if facts_of(known).is_asked_for and hosts == 1 else ""

@@ -9,6 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from gossamer.core.errors import StorageError
+from gossamer.core.hosts import HostCommand, HostOrder
 from gossamer.core.jobs import FrontierStats
 from gossamer.core.lifecycle import FinishReason, JobCommand, JobState
 from gossamer.core.requests import Entry, Request
@@ -863,3 +864,18 @@ async def test_a_shift_of_a_job_that_is_nowhere_is_buried(world):
     )
     await asyncio.sleep(12)
     assert (await world.roster.read_roster()).shifts == ()
+
+
+@play
+async def test_a_job_whose_hosts_are_all_skipped_waits_for_them_and_ends_with_a_reason_of_its_own(world):
+    world.supervisor()
+    world.station()
+    crawl = await world.submit(500, latency_s=5.0, hosts=1)
+    await asyncio.sleep(8.0)
+    (host,) = await crawl.frontier.busiest_hosts(2)
+    await crawl.frontier.steer_host(host.host, HostOrder(command=HostCommand.SKIP))
+    began = world.clock.now()
+    (job,) = await world.until_over(crawl, most_s=700.0)
+    assert (job.state, job.end_reason) == (JobState.RUNNING, FinishReason.SKIPPED)
+    assert 600.0 <= world.clock.now() - began < 640.0
+    assert (await crawl.frontier.read_stats()).waiting

@@ -101,6 +101,10 @@ def test_what_the_site_announces_is_said_beside_what_waits() -> None:
             "shops-7 waits: its one host is skipped.",
         ),
         (
+            {"limit": PaceLimit.HELD, "held_hosts": 0, "left_s": None, "is_growing": True},
+            "shops-7 is under way; it finds pages faster than it fetches them.",
+        ),
+        (
             {"limit": PaceLimit.HELD, "held_hosts": 2, "skipped_hosts": 2},
             "shops-7 waits: all of its 2 hosts are skipped.",
         ),

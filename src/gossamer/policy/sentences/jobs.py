@@ -219,7 +219,7 @@ def _describe_unserved(facts: ObservedJobFacts) -> Saying | None:
 def _describe_limit(facts: ObservedJobFacts, show: SentenceFormatter) -> Saying | None:
     """What decides the pace, where that is the answer."""
     match facts.limit:
-        case PaceLimit.HELD:
+        case PaceLimit.HELD if facts.held_hosts:  # else one has been let go since that was found
             return _describe_hold(facts, show)
         case PaceLimit.STORE:
             lag = f", for {show.span(facts.store_lag_s)}" if facts.store_lag_s else ""
