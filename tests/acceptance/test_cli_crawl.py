@@ -77,6 +77,7 @@ def test_a_crawl_ends_with_one_json_object_and_the_files(here):
         "by_status", "goals", "stats", "budgets", "cut_pages",
         "redirects_to_known",
         "peak_rss_mb",
+        "left_out", "warnings",
     ]  # fmt: skip
     assert (result["job"], result["spider"], result["finish_reason"]) == ("shop-1", "shop", "finished")
     assert (result["items"], result["pages"], result["dead"]) == (60, 63, 0)

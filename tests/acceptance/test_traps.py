@@ -94,3 +94,27 @@ def test_links_over_a_limit_are_counted_in_the_report_as_in_the_summary(
     (trap,) = [trap for trap in reported(data) if urls in trap["urls"]]
     assert (result["pages"], trap["pages"]) == (13 if limit == "max_per_pattern" else 10, 10)
     assert trap["refused"] == left_out > 0
+
+
+def test_a_trap_that_was_closed_is_said_everywhere(tmp_path: Path) -> None:
+    """With ``-q``, in ``--json`` and in the status; with ``--strict`` the crawl exits with 1."""
+    data, quick = tmp_path / "data", ("--delay", "0", "--per-host", "8", "-q")
+    with serve_in_thread(TRAPS["calendar"]) as site:
+        done = run("crawl", f"{site.url}/", "--data", data, *quick, "--json", "-s", "traps.max_worthless=60")
+        assert done.returncode == 0
+        found = json.loads(done.stdout)
+        links = found["left_out"]["link:trap_calendar"]
+        for said in (*found["warnings"], done.stderr):
+            assert f"{links} links of {site.url}/events/*" in said
+            assert "traps.max_worthless" in said
+            assert f"`gossamer report traps {found['job']}`" in said
+            assert "--fresh -s traps.max_worthless=none" in said
+        status = json.loads(run("status", found["job"], "--data", data, "--json").stdout)
+        assert status["warnings"] == found["warnings"]
+        # The command that is named queues them again.
+        more = ("--fresh", "--strict", "--max-pages", "200", "--json")
+        done = run("crawl", f"{site.url}/", "--data", data, *quick, *more, "-s", "traps.max_worthless=none")
+        assert (json.loads(done.stdout)["pages"], json.loads(done.stdout)["warnings"]) == (200, [])
+        assert "trap" not in done.stderr
+        more = ("--fresh", "--strict", "-s", "traps.max_worthless=60")
+        assert run("crawl", f"{site.url}/", "--data", data, *quick, *more).returncode == 1

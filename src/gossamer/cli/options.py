@@ -99,3 +99,7 @@ Format = Annotated[
         autocompletion=completion.complete_words(of=completion.known_formats),
     ),
 ]
+Strict = Annotated[
+    bool,
+    typer.Option("--strict", help="Exit with 1 if there are dead letters, or links were left out as a trap."),
+]

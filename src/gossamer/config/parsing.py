@@ -66,13 +66,13 @@ class TrapSettings(BaseSettings):
     )
     max_same_body: Count | None = Field(
         default=1000,
-        description="Maximum number of pages of a host with the same content, found on pages of their own "
-        "path or directory, whose links are followed; `none` is unlimited.",
+        description="Maximum number of pages of a host with the same content whose links are followed, if "
+        "pages of their own path or directory led to them; `none` is unlimited.",
     )
     max_worthless: Count | None = Field(
         default=500,
         description="How many pages a site without an end may cost. URLs of one pattern are refused after "
-        "half as many pages which pages of it led to, which lead to more of them, and which bring nothing "
+        "half as many pages which others of the pattern led to, which lead to more of them and bring nothing "
         "new, more than pages with something new make up for (one with new items for five, one with a text "
         "of its own for two); `none` is unlimited.",
     )

@@ -10,7 +10,7 @@ class ExitCode(IntEnum):
     """Exit codes of every command."""
 
     OK = 0  # finished
-    DEAD_LETTERS = 1  # finished, but got nothing, lost a host, a hook failed, or (``--strict``) dead letters
+    DEAD_LETTERS = 1  # got nothing, lost a host, a hook failed; ``--strict``: dead letters, links left out
     USAGE = 2  # wrong use: an option, a name, a setting, a spider that cannot be imported or started
     STOPPED = 3  # stopped early: by a signal, or because the job was paused, cancelled or over budget
     MISSING = 4  # a service, a package or the storage is missing or fails
@@ -27,6 +27,7 @@ class ExitFacts(NamedTuple):
     failures: int = 0  # attempts without success, and start URLs that were not accepted
     dead: int = 0  # dead letters
     lost: int = 0  # those of hosts that had answered, and did not come back in time
+    left_out: int = 0  # links that were not followed since their patterns count as traps
     failed_hooks: int = 0  # code of the spider that failed at the end: ``closed()``, ``close_spider()``
 
 
@@ -39,6 +40,6 @@ def exit_of(ending: ExitFacts, *, strict: bool = False) -> ExitCode:
     if ending.is_early:
         return ExitCode.STOPPED
     has_nothing = (ending.pages == 0 and ending.dead > 0) or (ending.successes == 0 and ending.failures > 0)
-    if has_nothing or ending.lost or ending.failed_hooks or (strict and ending.dead):
+    if has_nothing or ending.lost or ending.failed_hooks or (strict and (ending.dead or ending.left_out)):
         return ExitCode.DEAD_LETTERS
     return ExitCode.OK

@@ -16,6 +16,7 @@ from gossamer.engine.supervisor import RunSummary
 from gossamer.observe.text import error_headline, shown_url
 from gossamer.policy.blocks import find_redirect_block
 from gossamer.policy.freshness import is_partial
+from gossamer.policy.trap_closing import count_left_out
 
 MOST_NAMES = 4
 """Callbacks that are named in one line."""
@@ -42,6 +43,7 @@ def ending_of(
         failures=sum(failures_of(tally).values()) + refused_seeds,
         dead=dead,
         lost=lost,
+        left_out=count_left_out(tally.dropped),
         failed_hooks=failed_hooks,
     )
 

@@ -15,7 +15,7 @@ from gossamer.crawl.found_items import ItemCount
 from gossamer.policy.budget_status import BudgetStatus
 from gossamer.policy.goals import ListingGoal
 
-NOT_IN_JSON = ("notes", "left_out", "known_target", "failed_hooks", "ending")
+NOT_IN_JSON = ("notes", "known_target", "failed_hooks", "ending")
 """Fields of a result that `crawl --json` does not print."""
 
 
@@ -46,7 +46,8 @@ class CrawlResult(Record, frozen=True, kw_only=True, omit_defaults=False):
     redirects_to_known: int  # redirects to pages that were known already: their callbacks did not run
     peak_rss_mb: float  # most memory of this process, in MiB
     notes: tuple[str, ...] = ()  # what a person should know; not part of the JSON object
-    left_out: dict[str, int] = {}  # items and links not taken, by reason; not part of the JSON object
+    left_out: dict[str, int] = {}  # items and links not taken, by reason
+    warnings: tuple[str, ...] = ()  # data that may be missing, and the command that fetches it
     known_target: str = ""  # the page that most of ``redirects_to_known`` led to; not part of the JSON object
     failed_hooks: tuple[str, ...] = ()  # tracebacks of what failed at the end; not part of the JSON object
     ending: ExitFacts = ExitFacts()  # what decides the exit code; not part of the JSON object

@@ -56,6 +56,7 @@ from gossamer.targets.loading import load_target
 from gossamer.wiring.assemble import CrawlParts, wire_crawl
 from gossamer.wiring.backends import Backends, open_backends
 from gossamer.wiring.budgets import end_finder_of, read_budget_statuses
+from gossamer.wiring.traps import read_trap_warnings
 
 log = logging.getLogger("gossamer.crawl")
 
@@ -149,7 +150,16 @@ class CrawlRun:
         target = await _known_target(self._wired.backends, self.job, tally)
         lost = await self._wired.backends.lost_letters(self.job, tally)
         result = replace(self._make_result(ran, before, tally, lost), budgets=await self._read_budgets())
-        return replace(result, known_target=target, notes=(*result.notes, *log_in_notes(target), *told))
+        warnings = await self._read_warnings(tally)
+        notes = (*result.notes, *log_in_notes(target), *told)
+        return replace(result, known_target=target, warnings=warnings, notes=notes)
+
+    async def _read_warnings(self, tally: JobTotals) -> tuple[str, ...]:
+        meter = self._wired.parts.admission.meter
+        if meter is not None:
+            await meter.save()
+        is_kept = not self.settings.memory
+        return await read_trap_warnings(self._wired.backends, self.job, tally, is_kept=is_kept)
 
     async def _look_at_others(self) -> None:
         """Say which other jobs ask the same hosts, and wait for none that was killed."""
@@ -389,6 +399,6 @@ async def run_and_close(crawling: CrawlRun, tell: Callable[[JobTotals], None] | 
                     tell(await crawling.read_totals())
     finally:
         await crawling.close()
-    for note in result.notes:
+    for note in (*result.warnings, *result.notes):
         log.warning("%s: %s", result.job, note)
     return result

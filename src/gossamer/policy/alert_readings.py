@@ -22,6 +22,7 @@ from gossamer.policy.job_samples import KEPT_S, covered_s, growth_of
 from gossamer.policy.sentences.jobs import describe_lane
 from gossamer.policy.sentences.quality import describe_finding
 from gossamer.policy.sentences.words import SentenceFormatter, short_name
+from gossamer.policy.trap_closing import warn_of_traps
 from gossamer.policy.troubles import TroubleKind
 
 WELL_SHARE = 0.5
@@ -92,6 +93,7 @@ class JobLook(Record, frozen=True, kw_only=True):
     fields: tuple[DriftFinding, ...] = ()  # of its items, those that are emptier than usual
     findings: tuple[DriftFinding, ...] = ()  # of all its items, when it had ended
     unreadable: str = ""  # why its requests cannot be read
+    left_out: int = 0  # links that were not followed since their patterns count as traps
 
 
 class PlaceLook(Record, frozen=True, kw_only=True):
@@ -121,6 +123,9 @@ def read_job(look: JobLook, rules: AlertRules, show: SentenceFormatter) -> Itera
     if look.unreadable:
         why = short_name(look.unreadable, 200)
         yield _reading(look, TroubleKind.UNREADABLE, f"The requests of {look.id} cannot be read: {why}.")
+    if look.left_out:
+        text = f"{look.id}: {warn_of_traps(look.id, look.left_out)}."
+        yield _reading(look, TroubleKind.TRAP, text)
     yield from _read_findings(look, rules, show)
     if not look.is_running:
         return

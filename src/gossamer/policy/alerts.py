@@ -61,6 +61,7 @@ _PATIENCE: Mapping[TroubleKind, Callable[[AlertRules], float]] = {
     TroubleKind.NO_SUCCESS: lambda rules: 0.0,  # it has lasted for ``no_success_s`` already
     TroubleKind.IDLE_WORKER: lambda rules: rules.no_worker_s,
     TroubleKind.FAILED: lambda rules: 0.0,
+    TroubleKind.TRAP: lambda rules: 0.0,
     TroubleKind.BUDGET: lambda rules: 0.0,
 }
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from gossamer.core.drops import DropKind
 from gossamer.core.text import format_count
-from gossamer.policy.trap_budgets import WITNESS_EVERY, TrapBudgetRules, TrapCounts
+from gossamer.policy.trap_budgets import PROBED_RULES, WITNESS_EVERY, TrapBudgetRules, TrapCounts
 from gossamer.policy.url_groups import (
     domain_group_of,
     groups_of,
@@ -24,6 +25,10 @@ CREDIT_SHARE = 20
 """A group may spend one page more for so many that it has given back."""
 FEW_PAGES = 3
 """Pages from which on a group is known."""
+
+MOST_NAMES = 3
+"""Groups that are named in one warning."""
+_NOTHING_CLOSED: Mapping[str, TrapCounts] = {}
 
 FindCounts = Callable[[str], "TrapCounts | None"]
 """What is known of a group; ``None``: nothing."""
@@ -99,6 +104,28 @@ def describe_trap(group: str, counts: TrapCounts) -> str:
         return f"{rule}{same} of {group} are those of another host"
     brought = f"{counts.wasted:,} of {format_count(counts.pages, 'page')} of {group}"
     return f"{rule}{brought} brought nothing new"
+
+
+def count_left_out(dropped: Mapping[str, int]) -> int:
+    """How many links were not followed since their groups are closed, by a job's counts of what it dropped.
+
+    Those over a limit that a person set, and those whose path alone says enough, are not meant.
+    """
+    return sum(dropped.get(DropKind.LINK.key_of(rule), 0) for rule in (*PROBED_RULES, "trap_mirror"))
+
+
+def warn_of_traps(job: str, links: int, closed: Mapping[str, TrapCounts] = _NOTHING_CLOSED) -> str:
+    """What a person should know of links that were left out, and the command that queues them again."""
+    most = sorted(closed, key=lambda group: (-closed[group].refused, group))[:MOST_NAMES]
+    named = ", ".join(group.removesuffix("?") for group in most)
+    more = f" and {len(closed) - len(most):,} more" if len(closed) > len(most) else ""
+    where = f" of {named}{more}" if named else ""
+    report = f"`gossamer report traps {job}` lists them, and " if job else ""
+    return (
+        f"{format_count(links, 'link')}{where} {'was' if links == 1 else 'were'} not followed: pages like "
+        "them brought nothing new, so they count as a trap (traps.max_worthless). If you want them, "
+        f"{report}the same command with `--fresh -s traps.max_worthless=none` queues them again"
+    )
 
 
 # --------------------------------------------------------------------------- what is refused

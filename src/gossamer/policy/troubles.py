@@ -47,6 +47,7 @@ class TroubleKind(StrEnum):
     GROWING = "growing"  # a job finds more than it does, for a long time
     LACKS_WORKERS = "lacks_workers"  # a job could go faster with more of them
     REFUSED = "refused"  # a worker cannot do a job
+    TRAP = "trap"  # links of a job are left out, since their patterns count as traps
     UNREADABLE = "unreadable"  # the requests of a job cannot be read
 
 
@@ -70,6 +71,7 @@ SEVERITIES: Mapping[TroubleKind, Severity] = {
     TroubleKind.HELD: Severity.TAKES_CARE,
     TroubleKind.SILENT_WORKER: Severity.TAKES_CARE,
     TroubleKind.REFUSED: Severity.TAKES_CARE,
+    TroubleKind.TRAP: Severity.TAKES_CARE,
     TroubleKind.GROWING: Severity.KNOW,
     TroubleKind.LACKS_WORKERS: Severity.KNOW,
 }
@@ -180,6 +182,7 @@ _WAYS: Mapping[TroubleKind, Callable[[str, str], tuple[TroubleWay, ...]]] = {
     TroubleKind.HELD: lambda job, who: (_place("See its hosts", job, "/hosts"),),
     TroubleKind.SILENT_WORKER: lambda job, who: (_WORKERS,),
     TroubleKind.REFUSED: lambda job, who: (_WORKERS,),
+    TroubleKind.TRAP: lambda job, who: (_place("See the job", job, "", f"gossamer report traps {job}"),),
     TroubleKind.GROWING: lambda job, who: (_place("See the job", job, ""),),
     TroubleKind.LACKS_WORKERS: lambda job, who: (_WORKERS, _command("Start a worker", "gossamer worker")),
 }

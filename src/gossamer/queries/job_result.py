@@ -14,6 +14,7 @@ from gossamer.policy.goals import ListingGoal, read_goals
 from gossamer.policy.spider_stats import read_spider_stats
 from gossamer.queries.budgets import read_budgets
 from gossamer.wiring.backends import Backends
+from gossamer.wiring.traps import read_trap_warnings
 
 LEAST_S = 1e-6
 """A job takes at least this long: rates are divided by it."""
@@ -42,6 +43,8 @@ class JobResult(Record, frozen=True, kw_only=True):
     goals: tuple[ListingGoal, ...] = ()  # how many of something the site announces, and how many there are
     stats: dict[str, float] = {}  # the spider's own counters (``self.stats``), by name
     budgets: tuple[BudgetStatus, ...] = ()  # of URL patterns, and of hosts that are over theirs
+    left_out: dict[str, int] = {}  # items and links not taken, by reason
+    warnings: tuple[str, ...] = ()  # data that may be missing, and the command that fetches it
     redirects_to_known: int
     error: Annotated[str, FieldMeaning.ASIDE] = ""  # what the error said that ended it
     is_forgotten: Annotated[bool, FieldMeaning.ASIDE] = False  # its requests are no longer kept
@@ -78,6 +81,8 @@ async def read_result(backends: Backends, job: Job) -> JobResult:
         goals=read_goals(totals),
         stats=read_spider_stats(totals),
         budgets=await read_budgets(backends, job),
+        left_out=totals.dropped,
+        warnings=await read_trap_warnings(backends, job, totals),
         redirects_to_known=totals.by_reason.get(LedgerReason.KNOWN_TARGET, 0),
         error=job.end_error if job.end_reason is FinishReason.ERROR else "",
         is_forgotten=stats is None,

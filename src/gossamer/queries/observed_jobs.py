@@ -22,6 +22,7 @@ from gossamer.policy.job_samples import lately
 from gossamer.policy.pace_limit import DelayReason, PaceLimit, find_limit, time_left_s
 from gossamer.policy.sentences.jobs import YOUNG_S, ObservedJobFacts, describe_job, describe_lane
 from gossamer.policy.sentences.words import Saying, short_name
+from gossamer.policy.trap_closing import count_left_out, warn_of_traps
 from gossamer.policy.troubles import Trouble, TroubleKind, make_trouble, order_troubles
 from gossamer.queries.jobs import refresh_job
 from gossamer.targets.plan import settings_of_job
@@ -238,6 +239,8 @@ def _seen_troubles(known: ObservedJob) -> list[Trouble]:
                 known.at,
             )
         )
+    if links := count_left_out(known.totals.dropped):
+        found.append((TroubleKind.TRAP, f"{job.id}: {warn_of_traps(job.id, links)}.", known.at))
     is_over = job.state in OVER
     if job.end_reason is FinishReason.ERROR and not is_over:
         error = f": {short_name(job.end_error, 200)}" if job.end_error else ""

@@ -20,6 +20,7 @@ from gossamer.queries.jobs import JobSummary, refresh_job, summarise_job
 from gossamer.queries.observed_jobs import observe_job, say_of, troubles_of
 from gossamer.queries.pace import JobPace, estimate_own_pace, estimate_pace
 from gossamer.wiring.backends import Backends
+from gossamer.wiring.traps import read_trap_warnings
 
 HOSTS = 10
 """Hosts that a status has, unless more or fewer are asked for."""
@@ -66,6 +67,7 @@ class JobStatus(JobSummary, frozen=True, kw_only=True):
     by_reason: dict[str, int]
     dropped: dict[str, int]
     budgets: tuple[BudgetStatus, ...] = ()  # of URL patterns, and of hosts that are over theirs
+    warnings: tuple[str, ...] = ()  # data that may be missing, and the command that fetches it
     next_at: Time | None = None
     hosts: tuple[HostStatus, ...] = ()
     changes: tuple[SettingChange, ...] = ()  # settings that a person changed while it ran
@@ -88,6 +90,7 @@ async def read_status(backends: Backends, job: Job, *, hosts: int = HOSTS) -> Jo
         _from_totals(summarise_job(job, totals, stats), totals),
         changes=changes,
         budgets=await read_budgets(backends, job),
+        warnings=await read_trap_warnings(backends, job, totals),
     )
     if stats is None:
         return replace(status, forgotten=True, is_fleet=job.is_fleet)

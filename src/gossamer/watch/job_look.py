@@ -20,6 +20,7 @@ from gossamer.policy.host_sums import HostSums, sum_hosts
 from gossamer.policy.job_memory import JobMemory, fill_look, remember_items, remember_sample, wants_items
 from gossamer.policy.job_samples import mean_latency_s, rate_of
 from gossamer.policy.pace_limit import PaceFacts, find_limit, settle_limit
+from gossamer.policy.trap_closing import count_left_out
 from gossamer.ports.job_frontier import JobFrontier
 from gossamer.ports.series import Series
 from gossamer.watch.parts import WatchedJob, WatchParts
@@ -78,6 +79,7 @@ async def look_at_job(
         failing=await find_failing(parts.series, job, now, parts.rules.window_s),
         troubled=await find_reasons(parts.series, job, now, _long_troubled(hosts, parts.rules)),
         budgets=tuple(budgets),
+        left_out=count_left_out(totals.dropped),
     )
     return fill_look(look, memory), memory
 

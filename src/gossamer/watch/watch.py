@@ -23,6 +23,7 @@ from gossamer.policy.drift import DriftFinding
 from gossamer.policy.job_memory import JobMemory, PlaceMemory
 from gossamer.policy.notices import make_notices
 from gossamer.policy.shifts import ShiftLimits, idle_workers
+from gossamer.policy.trap_closing import count_left_out
 from gossamer.policy.troubles import TroubleKind
 from gossamer.runtime.cancelling import end_tasks
 from gossamer.watch.delivery import NoticeDelivery
@@ -212,6 +213,7 @@ class AlertWatch:
                     end_reason=job.end_reason,
                     end_error=job.end_error,
                     findings=await self._find_findings(job),
+                    left_out=await self._count_left_out(job),
                 )
             else:
                 watched = self._parts.open_job(job)
@@ -237,6 +239,7 @@ class AlertWatch:
             end_reason=ended.end_reason,
             end_error=ended.end_error,
             findings=await self._find_findings(ended),
+            left_out=await self._count_left_out(ended),
         )
         changes = await self._judge_job(ended, look, memory, replace(self._parts.rules, clears_s=0.0))
         self._jobs.pop(job.id, None)
@@ -251,6 +254,13 @@ class AlertWatch:
         except OperatorError as error:
             log.warning("the items of %s could not be looked at (%s)", job.id, error)
             return ()
+
+    async def _count_left_out(self, job: Job) -> int:
+        """How many links of a job that has ended were left out as traps; 0 where that is not known."""
+        try:
+            return count_left_out((await _in_time(self._parts.store.read_totals(job))).dropped)
+        except OperatorError:
+            return 0
 
     async def _judge_job(self, job: Job, look: JobLook, memory: JobMemory, rules: AlertRules) -> AlertChanges:
         parts = self._parts

@@ -429,3 +429,13 @@ def test_a_share_that_is_not_whole_is_never_said_to_be() -> None:
         "99% of the requests to a.example fail, in shop-1.",
         "shop-1 has used 99% of its budget of browser seconds.",
     ]
+
+
+@pytest.mark.parametrize("is_running", [True, False])
+def test_links_that_were_left_out_as_a_trap_are_an_alert(is_running: bool) -> None:
+    (found,) = read_job(JobLook(id="shop-1", at=0.0, is_running=is_running, left_out=7), RULES, SHOW)
+    assert found.kind is TroubleKind.TRAP
+    assert found.text.startswith("shop-1: 7 links were not followed")
+    assert "traps.max_worthless" in found.text
+    assert RULES.holds_for(TroubleKind.TRAP) == 0, "it does not become better by waiting"
+    assert list(read_job(JobLook(id="shop-1", at=0.0, is_running=is_running), RULES, SHOW)) == []

@@ -23,6 +23,7 @@ from gossamer.cli.options import (
     PerHost,
     Recrawl,
     Set,
+    Strict,
     TargetText,
 )
 from gossamer.config.overrides import arguments_of, crawl_overrides, job_key_of
@@ -72,7 +73,6 @@ Memory = Annotated[
     typer.Option("--memory", help="Keep everything in memory, and leave nothing behind but the files of -o."),
 ]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Start over instead of resuming.")]
-Strict = Annotated[bool, typer.Option("--strict", help="Exit with 1 if there are dead letters.")]
 Quiet = Annotated[
     bool, typer.Option("-q", "--no-progress", help="Show no progress and no summary, only warnings.")
 ]

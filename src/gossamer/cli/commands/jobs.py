@@ -143,6 +143,7 @@ def _status_facts(status: JobStatus) -> list[tuple[str, str]]:
         ("failures", _format_counts(failures)),
         ("redirects", _format_redirects(status.by_reason.get(LedgerReason.KNOWN_TARGET, 0))),
         ("dropped", _format_counts(status.dropped)),
+        *(("warning", plain(warning, LONG)) for warning in status.warnings),
     ]
     facts += [("changed" if place == 0 else "", line) for place, line in enumerate(_change_lines(status))]
     return [(name, value) for name, value in facts if value]

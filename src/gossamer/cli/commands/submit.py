@@ -28,6 +28,7 @@ from gossamer.cli.options import (
     PerHost,
     Recrawl,
     Set,
+    Strict,
     TargetText,
 )
 from gossamer.cli.terminal.backends import run_with_backends
@@ -135,7 +136,7 @@ def wait_for_job(
     timeout: Annotated[
         str | None, typer.Option(metavar="TIME", help="Give up after 90s, 15m, 2h ...")
     ] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 if there are dead letters.")] = False,
+    strict: Strict = False,
     quiet: Annotated[
         bool, typer.Option("-q", "--no-progress", help="Show no progress and no summary.")
     ] = False,
@@ -169,6 +170,8 @@ def wait_for_job(
         print_message(f"{result.job} ended ({result.finish_reason})", logging.INFO, **summary_details(result))
     elif not (quiet or as_json):
         print_facts(_result_facts(result), stream=sys.stderr)
+    for warning in result.warnings:
+        print_message(warning, logging.WARNING)
     ending = ending_of(result.totals, result.dead, is_early=result.is_early, lost=result.lost)
     raise typer.Exit(exit_of(ending, strict=strict))
 

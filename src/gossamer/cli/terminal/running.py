@@ -124,7 +124,7 @@ def _report_result(
     elif not plan.quiet and not plan.as_json:
         settings = crawling.settings
         print_summary(result, exported, data=settings.data, is_kept=not settings.memory)
-    for note in result.notes if not plan.quiet else ():
+    for note in (*result.warnings, *(() if plan.quiet else result.notes)):
         print_message(note, logging.WARNING)
     if plan.as_json:
         print_json(result.as_json())
