@@ -39,7 +39,7 @@ MAX_WITNESS_BYTES = 16 * 1024
 SHORT_ITEM = 200
 """Bytes of an item in which no value is looked at for being a text."""
 TEXT_WORDS = 24
-"""Words from which on a value of an item is a text; the page's own text says whether that is new."""
+"""Words from which on a value of an item is a text, as HTML is; the page's text says whether it is new."""
 
 _NUMBER, _DIGITS, _WORD = re.compile(r"\d+"), re.compile(rb"\d+"), re.compile(r"\w+")
 _DEPTH = re.compile(rb'"depth": ?\d+')
@@ -121,7 +121,8 @@ def _drop_words(text: str, words: Collection[str]) -> str:
 
 
 def _leave_text_out(value: re.Match[bytes]) -> bytes:
-    return b"" if value[0].count(b" ") >= TEXT_WORDS else value[0]
+    is_text = value[0].count(b" ") >= TEXT_WORDS or b"</" in value[0]
+    return b"" if is_text else value[0]
 
 
 def witness_of(path: str, host: str, body: bytes) -> str:

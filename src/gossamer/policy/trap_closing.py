@@ -6,7 +6,14 @@ from collections.abc import Callable, Mapping
 
 from gossamer.core.drops import DropKind
 from gossamer.core.text import format_count
-from gossamer.policy.trap_budgets import PROBED_RULES, WITNESS_EVERY, TrapBudgetRules, TrapCounts
+from gossamer.policy.trap_budgets import (
+    ITEM_GAIN,
+    PATTERN_MERCY,
+    PROBED_RULES,
+    WITNESS_EVERY,
+    TrapBudgetRules,
+    TrapCounts,
+)
 from gossamer.policy.url_groups import (
     domain_group_of,
     groups_of,
@@ -156,7 +163,8 @@ def _is_good(counts: TrapCounts | None) -> bool:
     """Whether pages of a group were worth what they cost, or some are known and none brought nothing."""
     if counts is None:
         return False
-    return counts.gained > counts.wasted or (counts.pages >= FEW_PAGES and not counts.wasted)
+    gained = counts.gained + (PATTERN_MERCY - 1) * ITEM_GAIN * counts.items
+    return gained > counts.wasted or (counts.pages >= FEW_PAGES and not counts.wasted)
 
 
 def is_bad(counts: TrapCounts | None) -> bool:

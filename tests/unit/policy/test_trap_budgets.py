@@ -375,6 +375,7 @@ def test_items_are_counted() -> None:
         ('{"url": "URL", "price": 1}', False),
         ('{"url": "URL", "depth": PRICE, "title": "Sorry"}', False),
         ('{"url": "URL", "name": "Lamp", "text": "TEXT"}', False),  # the page's own text is looked at, too
+        ('{"url": "URL", "name": "Lamp", "html": "<p>' + "x" * 200 + '</p>PRICE"}', False),
         ('{"url": "URL", "name": "Lamp PRICE", "text": "TEXT"}', True),
     ],
 )
