@@ -81,12 +81,8 @@ class ShiftTask:
     @property
     def watched(self) -> WatchedShift:
         """How long it may take, for whoever watches its deadline."""
-        return WatchedShift(
-            name=shift_name(self._shift),
-            max_s=inf if self._shift.lane == SEED_LANE else self._max_s,
-            drain_s=self._drain_s,
-            is_told=self._why is not None,
-        )
+        is_told = self._why is not None
+        return watch_shift(self._shift, self._max_s, self._drain_s, is_told=is_told)
 
     @property
     def current_shift(self) -> Shift:
@@ -232,9 +228,14 @@ async def _notify_quietly(ring: Callable[[], Awaitable[None]]) -> None:
         log.debug("the supervisor could not be notified: %s", error)
 
 
-def shift_name(shift: Shift) -> str:
-    """A shift, for people."""
-    return f"a shift of {shift.job} on {shift.lane}"
+def watch_shift(shift: Shift, max_s: float, drain_s: float, *, is_told: bool = False) -> WatchedShift:
+    """How long a shift may take; seeding takes as long as it takes."""
+    return WatchedShift(
+        name=f"a shift of {shift.job} on {shift.lane}",
+        max_s=inf if shift.lane == SEED_LANE else max_s,
+        drain_s=drain_s,
+        is_told=is_told,
+    )
 
 
 def trouble_of(error: BaseException) -> str:

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from gossamer.cluster.heartbeat import BEAT_S, JOIN_S, Heartbeat, thread_of
 from gossamer.cluster.process_watch import ProcessWatch, frames_of_thread
-from gossamer.cluster.shift_task import ShiftTask, shift_name
+from gossamer.cluster.shift_task import ShiftTask, watch_shift
 from gossamer.config.settings import Settings
 from gossamer.core.errors import StorageError
 from gossamer.core.events import ShiftEndedEvent
@@ -192,9 +192,7 @@ class WorkerProcess:
         """All shifts, from their beginning until their end is reported."""
         works, cluster = dict(self._works), self._settings.cluster
         return {
-            key: works[key].watched
-            if key in works
-            else WatchedShift(name=shift_name(shift), max_s=cluster.shift, drain_s=cluster.drain)
+            key: works[key].watched if key in works else watch_shift(shift, cluster.shift, cluster.drain)
             for key, shift in dict(self._begun).items()
         }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import threading
 import time
 
@@ -14,7 +15,7 @@ from gossamer.cluster.shift_task import ShiftTask
 from gossamer.cluster.worker_process import WorkerProcess
 from gossamer.config.layers import load_settings
 from gossamer.core.exits import ExitCode
-from gossamer.core.shifts import EndReason, Shift, ShiftState
+from gossamer.core.shifts import SEED_LANE, EndReason, Shift, ShiftState
 from gossamer.policy import shift_deadlines
 from gossamer.policy.health import describe_failures
 from gossamer.wiring.backends import open_backends
@@ -126,3 +127,12 @@ async def test_a_shift_that_cannot_be_cancelled_ends_its_process(place, asked, m
     assert took_s < 10.0
     assert not workers, "others take over at once"
     assert any("This process ends now" in line for line in caplog.messages)
+
+
+async def test_seeding_that_took_long_is_not_late_while_its_end_is_reported(place):
+    shift = Shift(id="shop-1:seed:1", job="shop-1", lane=SEED_LANE)
+    place._begun[shift.id] = shift
+    try:
+        assert place._watched_shifts()[shift.id].max_s == math.inf
+    finally:
+        del place._begun[shift.id]
