@@ -232,6 +232,7 @@ class RobotsDecision(Record, frozen=True, kw_only=True):
     detail: str = ""  # for people
     signal: HostSignal | None = None
     retry_at: float | None = None  # unreachable: ask again then
+    is_answered: bool = False  # unreachable: an error was the answer, so the host is there
 
 
 class PageReading(NamedTuple):

@@ -51,6 +51,7 @@ from gossamer.engine.visit_ends import (
     find_way_out,
     follow_advice,
     keep_file,
+    put_off,
     settle_errback,
     settle_unchanged,
     take_detour,
@@ -289,7 +290,8 @@ class Visitor:
         elif lease.host_pause_s and wait_s is not None and retry.is_unanswered(fault, lease):
             return HostSignal(retry_after_s=wait_s)  # nobody was asked: its turn comes when robots.txt may be
         error = FetchError(fault, answer.detail, retry_after_s=wait_s)
-        return self._handle_failure(attempt, error, answer.signal or HostSignal())
+        result = self._handle_failure(attempt, error, answer.signal or HostSignal())
+        return put_off(result, answer.retry_at) if answer.is_answered and answer.retry_at else result
 
     def _handle_failure(
         self, attempt: OpenAttempt, error: FetchError, signal: HostSignal | None = None

@@ -38,6 +38,13 @@ def take_detour(attempt: OpenAttempt, detour: Detour, now: float) -> VisitResult
     return HostSignal(retry_after_s=detour.wait_s)
 
 
+def put_off(result: VisitResult, until: float) -> VisitResult:
+    """The same attempt, after which the request waits at no charge: its host's robots.txt gives errors."""
+    outcome = replace(result.outcome, verdict=Verdict.RETRY, due_at=until, charged=False, is_excused=True)
+    (row,) = result.attempts
+    return VisitResult(outcome=outcome, attempts=(replace(row, verdict=Verdict.RETRY),))
+
+
 def follow_advice(result: VisitResult, advice: Advice) -> VisitResult:
     """The same attempt, after which the request is tried again at no charge."""
     verdict = Verdict.REROUTED if advice.lane else Verdict.RETRY

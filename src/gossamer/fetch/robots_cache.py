@@ -33,8 +33,8 @@ SHORTEST_TTL_S = 3600.0
 """Below this, a Cache-Control of robots.txt is not followed: it would double the load of small sites."""
 
 LONGEST_TTL_S = DAY_S  # RFC 9309, 2.4
-FIRST_WAIT_S = 60.0  # an error that robots.txt answered with
-FIRST_SILENCE_S = 1.0  # no answer
+FIRST_WAIT_S = 1.0
+"""... begins with this, whether an error came or no answer. A Retry-After of at least so much replaces it."""
 LONGEST_WAIT_S = 60.0
 CLAIM_S = 120.0
 """How long one worker may take to fetch a file before another one may try."""
@@ -61,6 +61,10 @@ _HOPELESS = frozenset({Fault.DNS, Fault.GUARD, Fault.BAD_URL, Fault.TLS})
 """What stops robots.txt itself stops every page of the origin: the answer says it as it is."""
 
 
+_ERRORS = frozenset({Fault.SERVER, Fault.THROTTLED})
+"""robots.txt was answered, with an error: its host is there, and its pages are not lost."""
+
+
 ALLOWED = RobotsDecision(allowed=True)
 _RECORD = msgspec.msgpack.Decoder(RobotsRecord)
 
@@ -85,6 +89,7 @@ class _OriginRules:
                 reason=record.fault if hopeless else Fault.ROBOTS_UNREACHABLE.value,
                 retry_at=None if hopeless and record.fault != Fault.DNS else record.expires_at,
                 detail=_closed_reason(record, hopeless=hopeless),
+                is_answered=record.fault in _ERRORS,
             )
 
 
@@ -274,9 +279,9 @@ class RobotsCache:
             wanted_s = float(max_age[1]) if max_age else LONGEST_TTL_S
             return min(max(wanted_s, SHORTEST_TTL_S), LONGEST_TTL_S)
         await self._shared.put(_TRIES, site, tries[:30] + b"x", DAY_S)  # one mark per try
-        first_s = FIRST_WAIT_S if fetched else FIRST_SILENCE_S
-        wait_s = min(first_s * 2.0 ** len(tries), LONGEST_WAIT_S)
-        return max(wait_s, min(retry_after_s or 0.0, self._retry_after_cap_s))
+        if retry_after_s is not None and retry_after_s >= FIRST_WAIT_S:
+            return min(retry_after_s, self._retry_after_cap_s)
+        return min(FIRST_WAIT_S * 2.0 ** len(tries), LONGEST_WAIT_S)
 
     def _remember_rules(self, site: str, record: RobotsRecord) -> _OriginRules:
         agent = self._user_agent(site) if callable(self._user_agent) else self._user_agent
@@ -299,7 +304,8 @@ def _closed_reason(record: RobotsRecord, *, hopeless: bool) -> str:
     """Why the origin is closed; what stops its pages themselves is said as if they had been asked for."""
     if hopeless and record.detail:
         return record.detail
-    return f"robots.txt: {record.fault}: {record.detail}" if record.detail else f"robots.txt: {record.fault}"
+    why = f"{record.fault}: {record.detail}" if record.detail else record.fault
+    return f"robots.txt: {why}; requested again after {record.expires_at - record.fetched_at:.0f} s"
 
 
 def _without_answer(error: FetchError) -> RobotsRecord:
@@ -328,12 +334,12 @@ def _signal_before(error: FetchError) -> HostSignal | None:
 def _signal_kind(fetched: FetchResult | None, fault: Fault | None) -> HostSignalKind:
     """What the fetch says of the host. That there is no robots.txt is a fine answer.
 
-    One that cannot be fetched for now is as good as no answer at all: nothing else may be asked of the host.
+    An error of the server is a refusal of the host: nothing else may be requested of it for now.
     """
     if fetched is not None:
         fault = retry.fault_of_status(fetched.status)
     if fault is None or fault is Fault.GONE:
         return HostSignalKind.OK
     if fetched is not None and fault is not Fault.THROTTLED:
-        return HostSignalKind.UNREACHABLE if fetched.status >= 500 else HostSignalKind.FAULT
+        return HostSignalKind.THROTTLED if fetched.status >= 500 else HostSignalKind.FAULT
     return retry.signal_kind(fault)

@@ -47,13 +47,14 @@ class HostMonitor:
         return ""
 
     def _note_failure(self, host: str, attempt: Attempt) -> str:
-        known = self._silences.get(host)
-        if known is None:
-            if len(self._silences) < MOST_HOSTS:
-                self._silences[host] = _SilentHost(attempt.at, 1)
+        known = self._silences.get(host) or _SilentHost(attempt.at, 0)
+        if not known.failures and len(self._silences) >= MOST_HOSTS:
             return ""
-        self._silences[host] = _SilentHost(known.since, known.failures + 1)
-        if known.failures + 1 != FAILURES:
+        failures = known.failures + 1
+        if attempt.reason == Fault.ROBOTS_UNREACHABLE and not known.failures:
+            failures = FAILURES  # one is enough: nothing else may be requested of the host
+        self._silences[host] = _SilentHost(known.since, failures)
+        if failures != FAILURES:
             return ""
         why = one_line(error_headline(attempt.detail) or attempt.reason)
         lacks = "does not answer"

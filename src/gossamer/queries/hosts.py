@@ -9,10 +9,16 @@ from msgspec.structs import replace
 from gossamer.core.hosts import FrontierRules
 from gossamer.core.jobs import HostReport, Job
 from gossamer.core.record import FieldMeaning, Record, Time
+from gossamer.observe.sentences import formatter_at
 from gossamer.observe.silent_hosts import waiting_for
+from gossamer.observe.text import one_line
 from gossamer.policy.domains import adopt_domain
 from gossamer.policy.politeness import delay_in_force, is_silent
+from gossamer.policy.robots import RobotsAccess
 from gossamer.wiring.backends import Backends
+
+MOST_CLOSED = 5
+"""Hosts in trouble whose robots.txt is looked at."""
 
 
 class HostStatus(Record, frozen=True, kw_only=True):
@@ -32,7 +38,7 @@ class HostPage(Record, frozen=True, kw_only=True):
 
     hosts: tuple[HostStatus, ...] = ()
     has_more: bool = False  # hosts for which requests wait
-    silent: Annotated[str, FieldMeaning.ASIDE] = ""  # which of them does not answer; "": all do
+    silent: Annotated[str, FieldMeaning.ASIDE] = ""  # which of them is closed, or does not answer; "": none
 
 
 async def list_hosts(backends: Backends, job: Job, limit: int) -> HostPage:
@@ -40,11 +46,23 @@ async def list_hosts(backends: Backends, job: Job, limit: int) -> HostPage:
     rules = await backends.read_rules(job)
     found = await backends.open_frontier(job).busiest_hosts(limit + 1)
     reports = [_with_delay(report, rules) for report in found[:limit]]
+    now = backends.clock.now()
     return HostPage(
         hosts=tuple(_status_of(report) for report in reports),
         has_more=len(found) > limit,
-        silent=waiting_for(reports, backends.clock.now()),
+        silent=await _find_closed(backends, reports, now) or waiting_for(reports, now),
     )
+
+
+async def _find_closed(backends: Backends, reports: list[HostReport], now: float) -> str:
+    """The first host in trouble that is closed by an error of its robots.txt: until when, and why."""
+    for report in [report for report in reports if report.state.troubled_since][:MOST_CLOSED]:
+        found = await backends.find_robots(report.host)
+        if found is not None and found.access is RobotsAccess.CLOSED:
+            until = formatter_at(now).time(found.expires_at)
+            why = ": ".join(filter(None, (found.fault, one_line(found.detail, 100))))
+            return f"{one_line(report.host, 60)} is closed until {until}: its robots.txt gives {why}"
+    return ""
 
 
 def _with_delay(report: HostReport, rules: FrontierRules) -> HostReport:

@@ -15,7 +15,6 @@ from gossamer.core.results import FetchResult, RobotsDecision
 from gossamer.fetch.robots_cache import (
     COME_BACK_S,
     DAY_S,
-    FIRST_SILENCE_S,
     FIRST_WAIT_S,
     LONGEST_WAIT_S,
     MOST_BYTES,
@@ -187,8 +186,8 @@ async def test_time_to_live(cache_control: str, ttl_s: float) -> None:
 @pytest.mark.parametrize(
     ("answer", "kind"),
     [
-        ((500, {}, b""), HostSignalKind.UNREACHABLE),
-        ((503, {"retry-after": "10"}, b""), HostSignalKind.THROTTLED),
+        ((500, {}, b""), HostSignalKind.THROTTLED),
+        ((503, {"retry-after": "0"}, b""), HostSignalKind.THROTTLED),
         ((429, {}, b""), HostSignalKind.THROTTLED),
         (Fault.CONNECT, HostSignalKind.UNREACHABLE),
         (Fault.TIMEOUT_HEADERS, HostSignalKind.UNREACHABLE),
@@ -210,8 +209,7 @@ async def test_unreachable_closes_the_origin_for_longer_and_longer(
         assert (second.signal, second.retry_at) == (None, first.retry_at)
         waits.append(first.retry_at - world.clock.now())
         world.clock.advance(waits[-1])
-    start = FIRST_WAIT_S if isinstance(answer, tuple) else FIRST_SILENCE_S
-    assert waits[:6] == [min(start * 2**n, LONGEST_WAIT_S) for n in range(6)]
+    assert waits[:7] == [min(FIRST_WAIT_S * 2**n, LONGEST_WAIT_S) for n in range(7)]
     assert waits[-1] == LONGEST_WAIT_S
     world.web.pages.update(robots())
     assert (await world.check()).allowed
@@ -219,18 +217,28 @@ async def test_unreachable_closes_the_origin_for_longer_and_longer(
     world.clock.advance(DAY_S - 1)
     world.web.pages.update({f"{SITE}/robots.txt": answer})
     world.clock.advance(2)
-    assert (await world.check()).retry_at == world.clock.now() + start, "a success ends the row of tries"
+    assert (await world.check()).retry_at == world.clock.now() + FIRST_WAIT_S, (
+        "a success ends the row of tries"
+    )
 
 
-async def test_retry_after_is_followed_up_to_the_cap() -> None:
+@pytest.mark.parametrize("status", [429, 500, 503])
+async def test_retry_after_is_followed_up_to_the_cap(status: int) -> None:
     for seconds, wait in (
         ("600", 600.0),
         ("1000000", 3600.0),
         ("-5", FIRST_WAIT_S),
-        ("1", FIRST_WAIT_S),
+        ("1", 1.0),
+        ("7", 7.0),
     ):
-        world = World(robots(503, retry_after=seconds))
-        assert (await world.check()).retry_at == world.clock.now() + wait
+        world = World(robots(status, retry_after=seconds))
+        for _ in range(8):
+            answer = await world.check()
+            if wait >= FIRST_WAIT_S and seconds != "-5":
+                assert answer.retry_at == world.clock.now() + wait, "shorter and longer than ours would be"
+            assert answer.is_answered
+            assert f"requested again after {answer.retry_at - world.clock.now():.0f} s" in answer.detail
+            world.clock.advance(answer.retry_at - world.clock.now())
 
 
 @pytest.mark.parametrize("fault", [Fault.DNS, Fault.GUARD, Fault.BAD_URL, Fault.TLS])
@@ -324,7 +332,7 @@ async def test_trouble_on_the_way_closes_no_origin(fault: Fault) -> None:
     ("fault", "reason", "detail"),
     [
         (Fault.TLS, "tls", "as told"),
-        (Fault.CONNECT, "robots_unreachable", "robots.txt: connect: as told"),
+        (Fault.CONNECT, "robots_unreachable", "robots.txt: connect: as told; requested again after 1 s"),
     ],
 )
 async def test_a_reason_is_said_once(fault: Fault, reason: str, detail: str) -> None:

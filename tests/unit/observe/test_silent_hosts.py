@@ -44,7 +44,9 @@ def test_a_host_that_never_gave_its_robots_txt_is_told() -> None:
     """A bug it would catch: of a host that was down from the start, nothing was told."""
     detail = "robots.txt: timeout_connect: the connection took too long"
     asked = {"verdict": Verdict.RETRY, "status": 0, "reason": "robots_unreachable", "detail": detail}
+    (first,) = told(done(0, **asked))
     (said, again) = told(*[done(second, **asked) for second in range(10)], done(60))
+    assert first == said, "at the first time: nothing else may be requested of the host"
     assert said.startswith("a.example gives no robots.txt (timeout_connect: the connection took too long): ")
     assert again == "a.example answers again, after 1m 00s"
 
