@@ -24,7 +24,7 @@ for at = 1, #flat, FIELDS do
   local h, lane, band = known[flat[at]] and hosts[known[flat[at]]], lane_numbers[flat[at + 1]], flat[at + 2]
   local element = false
   if h and were_dropped then
-    if is_known(flat[at + 7], flat[at + 6]) then
+    if is_known(flat[at + 5] or flat[at + 7], flat[at + 6]) then
       element = pack('>I6', id) .. flat[at + 7]
       if is_ranked(element) then layout.need(layout.looks_and_ranks) end
     end

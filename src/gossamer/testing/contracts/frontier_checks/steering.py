@@ -284,6 +284,17 @@ async def a_retry_may_be_taken_back(w: FrontierHarness) -> None:
 
 
 @register_check()
+async def a_drop_of_what_was_asked_for_on_purpose_may_be_taken_back(w: FrontierHarness) -> None:
+    """As any other."""
+    await w.add_entries(make_entry(1, dont_filter=True))
+    await w.settle_lease(await w.lease_one(), Verdict.DEAD, reason="client")
+    letters = await w.frontier.dead_letters(DeadLetterFilter())
+    await w.frontier.drop_letters(DeadLetterFilter())
+    assert_equal(await w.frontier.bury_letters(letters, were_dropped=True), 1, "it is there again")
+    assert_equal(await w.count_states(), {RequestState.DEAD: 1}, "once")
+
+
+@register_check()
 async def a_drop_may_be_taken_back(w: FrontierHarness) -> None:
     """The letters are there again, under their numbers."""
     letters = await _bury_three(w)
