@@ -65,6 +65,36 @@ def test_pages_that_are_named_one_by_one_are_fetched_and_nothing_else(tmp_path, 
     assert (result["pages"], len(site.hits)) == (30, 30), "private hosts were named by whoever gave the list"
 
 
+def test_an_urgent_row_raises_what_waits_already(tmp_path, site, shop):
+    """With its callback and what goes with it; a row without a priority does not, nor one that is done."""
+    urls = pages_of(site, 6)
+    (tmp_path / "urls.txt").write_text("\n".join(urls))
+    gossamer("seeds urls.txt --target shop.py", cwd=tmp_path)
+    row = {
+        "url": urls[4],
+        "priority": 9,
+        "meta": {"k": "now"},
+        "callback": "parse_product",
+        "cb_kwargs": {"n": 4},
+    }
+    rows = [
+        row,
+        {"url": urls[2], "priority": 2},
+        {"url": urls[1], "meta": {"k": 1}},
+        {"url": f"{site.url}/new"},
+    ]
+    (tmp_path / "urgent.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    done = gossamer("seeds urgent.jsonl --target shop.py", cwd=tmp_path)
+    assert "4 (1 added, 3 known already, 2 of them raised)" in done.stdout
+    again = asked("seeds urgent.jsonl --target shop.py", cwd=tmp_path)
+    assert (again["known"], again["raised"]) == (4, 0)
+    gossamer("crawl shop.py -O out.jsonl --no-robots --delay 0 --concurrency 1", cwd=tmp_path)
+    items = list(map(json.loads, (tmp_path / "out.jsonl").read_text().splitlines()))
+    assert [item["url"] for item in items[:3]] == [urls[4], urls[2], urls[0]]
+    assert (items[0]["kind"], items[0]["meta"], len(items)) == ("product 4", "now", 7)
+    assert asked("seeds urgent.jsonl --target shop.py", cwd=tmp_path)["raised"] == 0, "it is done"
+
+
 def test_a_row_names_its_callback_and_what_goes_with_it(tmp_path, site, shop):
     rows = [{"url": url, "callback": "parse_product", "cb_kwargs": {"n": n}, "meta": {"k": n}, "priority": n}
             for n, url in enumerate(pages_of(site, 3))]  # fmt: skip

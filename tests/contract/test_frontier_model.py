@@ -360,6 +360,25 @@ class Histories(RuleBasedStateMachine):
             if row is not None:
                 row.deadline = self.now() + ttl
 
+    @rule(numbers=st.sets(st.integers(0, 25), max_size=6), priority=st.sampled_from([-1, 0, 1, 4, 999, 2000]))
+    def raise_requests(self, numbers, priority):
+        rows = [
+            row for row in self.rows if row.entry.fingerprint in numbers and not row.entry.request.dont_filter
+        ]
+        wanted = [
+            replace(row.entry, request=row.entry.request.replace(priority=priority, meta={"to": priority}))
+            for row in rows
+        ]
+        waiting = [
+            (row, entry)
+            for row, entry in zip(rows, wanted, strict=True)
+            if row.state in (RequestState.PENDING, RequestState.DELAYED)
+            and row.entry.request.priority < priority
+        ]
+        assert self.all_of("raise_requests", wanted) == len(waiting)
+        for row, entry in waiting:
+            row.entry = entry
+
     @rule(seconds=st.sampled_from([0.1, 1.0, 6.0, 45.0, 400.0]))
     def wait(self, seconds):
         self.clock.advance(seconds)

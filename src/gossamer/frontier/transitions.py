@@ -52,6 +52,21 @@ def latest_known(again: KnownRequest | None, usual: KnownRequest | None) -> Know
     return usual if is_over else again
 
 
+def raised_request(waiting: Request, wanted: Request) -> Request | None:
+    """A waiting request with the higher priority of another one for its page; ``None``: that is no higher.
+
+    What the other says of its callback, of ``meta`` and of ``cb_kwargs`` counts.
+    """
+    if wanted.rank >= waiting.rank:
+        return None
+    return waiting.replace(
+        priority=wanted.priority,
+        callback=wanted.callback or waiting.callback,
+        meta=wanted.meta or waiting.meta,
+        cb_kwargs=wanted.cb_kwargs or waiting.cb_kwargs,
+    )
+
+
 def state_after(outcome: Outcome) -> RequestState:
     """Where a settled lease's request goes.
 

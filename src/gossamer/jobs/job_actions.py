@@ -6,6 +6,8 @@ import logging
 from functools import partial
 from typing import Any
 
+from msgspec.structs import replace
+
 from gossamer.config.option import SettingOption
 from gossamer.core.access import LoggedAction
 from gossamer.core.actions import ActionOrder
@@ -132,14 +134,16 @@ async def _look_at_page(parts: ActionParts, order: ActionOrder) -> ActionFacts:
 
 
 async def _fetch(parts: ActionParts, order: ActionOrder) -> dict[str, Any]:
-    """A request of its own, before all others of its host, whatever is known of the page already."""
+    """A page before all others of its host: as what waits for it, or else on purpose once more."""
     job = await parts.find_job(order)
     if job.state is JobState.CANCELLED:
         raise UsageError(f"{job.id} is cancelled: nothing of it is fetched any more")
     entry = _entry_of(parts, job, order)
     await check_page(parts, job, entry.request.url)
     frontier = parts.backends.open_frontier(job)
-    await frontier.add([entry])
+    usual = replace(entry, request=entry.request.replace(dont_filter=False))
+    if not ((await frontier.add([usual])).accepted or await frontier.raise_requests([usual])):
+        await frontier.add([entry])
     await frontier.apply_change(JobCommand.REOPEN)
     await reopen_job(parts.backends, job)
     return {"url": entry.request.url, "state": "pending"}

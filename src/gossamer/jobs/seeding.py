@@ -60,6 +60,7 @@ class SeedReport(Record, frozen=True, kw_only=True):
     rows: int = 0  # that were read
     added: int = 0
     known: int = 0  # known to the job already
+    raised: int = 0  # of those: they wait, and go earlier now
     left_out: dict[str, int] = {}  # rows by why they were not accepted
     refusals: tuple[SeedRefusal, ...] = ()  # the first of those
 
@@ -126,6 +127,7 @@ class SeedWriter:
         self._refusals: list[SeedRefusal] = []
         self._rows = 0
         self._added = AddResult()
+        self._raised = 0
 
     @property
     def report(self) -> SeedReport:
@@ -135,6 +137,7 @@ class SeedWriter:
             rows=self._rows,
             added=self._added.accepted,
             known=self._added.duplicates,
+            raised=self._raised,
             left_out=dict(self._left_out),
             refusals=tuple(self._refusals),
         )
@@ -152,12 +155,14 @@ class SeedWriter:
         try:
             async for chunk in chunks:
                 number += 1
-                entries = [entry for row in chunk if (entry := self._admit_row(row)) is not None]
+                pairs = [(row, entry) for row in chunk if (entry := self._admit_row(row)) is not None]
+                entries = [entry for _, entry in pairs]
+                urgent = [entry for row, entry in pairs if row.fields.get("priority") is not None]
                 self._rows += len(chunk)
                 await self._trust_hosts(entries)
                 if adding is not None:
                     await adding
-                adding = asyncio.create_task(self._add_entries(entries))
+                adding = asyncio.create_task(self._add_entries(entries, urgent))
                 tell(self.report)
                 if number % REOPEN_EVERY == 0:
                     await self._open_again()
@@ -174,9 +179,14 @@ class SeedWriter:
         await self._open_again()
         return self.report
 
-    async def _add_entries(self, entries: list[Entry]) -> None:
+    async def _add_entries(self, entries: list[Entry], urgent: list[Entry]) -> None:
+        """Add entries; those that name a priority raise what waits for their pages already."""
         if entries:
+            known = await self._frontier.are_known(urgent) if urgent else []
             added = await self._frontier.add(entries)
+            waiting = [entry for entry, is_known in zip(urgent, known, strict=True) if is_known]
+            if waiting:
+                self._raised += await self._frontier.raise_requests(waiting)
             self._added = AddResult(
                 accepted=self._added.accepted + added.accepted,
                 duplicates=self._added.duplicates + added.duplicates,

@@ -36,6 +36,15 @@ class FrontierAdmin(Protocol):
         """
         ...
 
+    async def raise_requests(self, entries: Sequence[Entry]) -> int:
+        """Give the waiting requests for some pages the priority that is wanted for them, where it is higher.
+
+        What an entry says of its callback, of ``meta`` and of ``cb_kwargs`` counts, too. Nothing changes for
+        requests that are leased, done or dead. How many were raised. For a person: a frontier without an
+        index of its requests looks in bounded time at those that may be meant, and leaves out others.
+        """
+        ...
+
     async def busiest_hosts(self, limit: int) -> list[HostReport]:
         """The hosts with most pending requests, busiest first."""
         ...

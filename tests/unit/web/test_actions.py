@@ -16,8 +16,10 @@ from gossamer.core.errors import StorageError
 from gossamer.core.hosts import FrontierRules
 from gossamer.core.jobs import DeadLetterFilter
 from gossamer.core.lifecycle import FinishReason, JobState
+from gossamer.core.requests import Entry, Request
 from gossamer.core.shifts import WorkerInfo, WorkerState
 from gossamer.fleet.worker_orders import OrderReader
+from gossamer.policy import urls
 from gossamer.policy.job_life import end_run
 from gossamer.policy.undo import CANCEL_S
 from gossamer.queries.proxies import list_proxies
@@ -423,6 +425,20 @@ async def test_one_page_more(web):
     assert lease.entry.request.url == "http://a.example/new", "before all others"
     for wrong in ({}, {"url": "javascript:alert(1)"}, {"url": 5}):
         await do(web, path, 400, do="fetch", **{"with": wrong})
+
+
+async def test_one_page_more_raises_what_waits_already(web):
+    job, frontier = await make_job(web)
+    url = "http://a.example/waits"
+    known = urls.fingerprint_of("GET", url, b"", job.key)
+    request = Request(url, "parse_item", priority=-3)
+    await frontier.add([Entry(request=request, fingerprint=known, host="a.example")])
+    await do(web, f"/jobs/{job.id}/actions", do="fetch", **{"with": {"url": url}})
+    assert (await frontier.read_stats()).pending == 4, "it is not asked for twice"
+    (lease,) = (await frontier.lease("http", 1, 60.0)).leases
+    assert (lease.entry.request.url, lease.entry.request.callback) == (url, "parse_item")
+    await do(web, f"/jobs/{job.id}/actions", do="fetch", **{"with": {"url": url}})
+    assert (await frontier.read_stats()).pending == 4, "once more, for it is under way"
 
 
 async def test_who_may_do_what(alone):

@@ -92,9 +92,9 @@ def add_seeds(
 ) -> None:
     """Add a list of URLs of any length to a job.
 
-    The list is streamed: memory does not grow with it. Given again after an interruption, the same command
-    adds what is missing. On this machine, `gossamer crawl TARGET` then crawls them; a fleet begins at once.
-    Exits with 1 if lines were left out.
+    Memory does not grow with the list. Given again after an interruption, the same command adds what is
+    missing; a row with a higher priority raises a request that waits. On this machine, `gossamer crawl
+    TARGET` then crawls them; a fleet begins at once. Exits with 1 if lines were left out.
     """
     if (file is None) == (query is None) or (query is None) != (database is None):
         raise UsageError("name a FILE (or -), or give both --query and --database")
@@ -136,9 +136,10 @@ def _print_report(job: Job, report: SeedReport, way_on: list[str], *, quiet: boo
         print_message(f"... and {format_count(more, 'line')} more")
     if quiet:
         return
+    raised = f", {report.raised:,} of them raised" if report.raised else ""
     facts = [
         ("job", job.id),
-        ("seeds", f"{report.rows:,} ({report.added:,} added, {report.known:,} known already)"),
+        ("seeds", f"{report.rows:,} ({report.added:,} added, {report.known:,} known already{raised})"),
     ]
     if report.left_out:
         reasons = ", ".join(f"{count:,} {reason}" for reason, count in report.left_out.items())

@@ -38,6 +38,7 @@ from gossamer.frontier.transitions import (
     in_turn,
     latest_known,
     leases_left,
+    raised_request,
     recorded_as,
     request_after,
     state_after,
@@ -173,6 +174,25 @@ class MemoryFrontier(MemoryLetters):
             return None
         item = self._known[recorded]
         return KnownRequest(state=RequestState.DONE) if item is None else item.describe_request()
+
+    async def raise_requests(self, entries: Sequence[Entry]) -> int:
+        """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""
+        return sum(self._raise_request(entry) for entry in entries)
+
+    def _raise_request(self, entry: Entry) -> bool:
+        item = self._known.get(recorded_as(entry))
+        if item is None or item.state not in (RequestState.PENDING, RequestState.DELAYED):
+            return False
+        request = raised_request(item.entry.request, entry.request)
+        if request is None:
+            return False
+        is_pending = item.state is RequestState.PENDING
+        if is_pending:
+            item.host.take_row(item.entry.request.lane, item.id)
+        item.entry = replace(item.entry, request=request)
+        if is_pending:
+            self._insert_item(item)
+        return True
 
     async def count_due(self) -> list[DueCounts]:
         """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`. Here it looks at every host."""

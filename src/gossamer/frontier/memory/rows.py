@@ -116,11 +116,14 @@ class MemoryHost(PacedHost):
 
     def take_out(self, letter: DeadLetter) -> RequestRow | None:
         """The request of a letter, out of its queue, if it has waited untouched since it was revived."""
-        request = letter.entry.request
-        queue = self.queues.get(request.lane, [])
-        found = next((row for row in queue if row[1] == letter.id and not row[2].attempts), None)
-        if found is None:
-            return None
+        lane = letter.entry.request.lane
+        found = next((row[2] for row in self.queues.get(lane, ()) if row[1] == letter.id), None)
+        return None if found is None or found.attempts else self.take_row(lane, letter.id)
+
+    def take_row(self, lane: str, number: int) -> RequestRow:
+        """A request that waits for a turn, out of its queue."""
+        queue = self.queues[lane]
+        found = next(row for row in queue if row[1] == number)
         queue.remove(found)
         heapify(queue)
         return found[2]

@@ -38,7 +38,7 @@ from gossamer.frontier.redis import admin, steering
 from gossamer.frontier.redis.dedup import dedup_report
 from gossamer.frontier.redis.letter_admin import RedisLetters
 from gossamer.frontier.redis.losses import Lives, redo_lost
-from gossamer.frontier.redis.search import find_request
+from gossamer.frontier.redis.search import find_request, raise_requests
 from gossamer.frontier.redis.shard import RedisShard
 from gossamer.frontier.redis.shard_pool import NewShardOptions, ShardPool, check_budget, packed_rules
 from gossamer.frontier.redis.shares import by_shard, even_shares, first_shares, shard_of, split_chunks
@@ -362,6 +362,13 @@ class RedisFrontier(RedisLetters):
     ) -> KnownRequest | None:
         """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`. Searches what waits for the host."""
         return await find_request(shard_of(await self._open_shards(), host), fingerprint, host, tried_at)
+
+    async def raise_requests(self, entries: Sequence[Entry]) -> int:
+        """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""
+        raised = 0
+        for shard, ours in by_shard(await self._open_shards(), entries, lambda entry: entry.host).items():
+            raised += await raise_requests(shard, [entry for _, entry in ours])
+        return raised
 
     async def read_rules(self) -> FrontierRules:
         """See :class:`~gossamer.ports.steered_frontier.SteeredFrontier`."""

@@ -6,12 +6,13 @@ that hold the server up for about a millisecond each; an answer may mix two mome
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from gossamer.core.jobs import KnownRequest
 from gossamer.core.lifecycle import RequestState
 from gossamer.core.position import QueuePosition
+from gossamer.core.requests import Entry
 from gossamer.frontier.redis.admin import merge_paces
 from gossamer.frontier.redis.shard import RedisShard
 from gossamer.frontier.redis.wire import (
@@ -20,11 +21,13 @@ from gossamer.frontier.redis.wire import (
     fingerprint_bytes,
     host_of,
     lease_of,
+    raised_parts,
     raw_bytes,
     stored_of,
     text_bytes,
     unpack_member,
 )
+from gossamer.frontier.transitions import raised_request
 from gossamer.policy.urls import again_twin_of
 
 STEP = 2000
@@ -77,10 +80,7 @@ async def find_request(
 ) -> KnownRequest | None:
     """What is known of a request to a host of the shard."""
     wanted = raw_bytes(fingerprint_bytes(fingerprint))
-    again = again_twin_of(fingerprint)
-    asked = (wanted, str(fingerprint), raw_bytes(text_bytes(host)), max(tried_at - SLACK_S, 0.0))
-    recorded = (raw_bytes(fingerprint_bytes(again)), str(again))
-    found = await shard.run_script("places", *asked, *recorded, repeat=True)
+    found = await _find_places(shard, fingerprint, host, max(tried_at - SLACK_S, 0.0))
     if not found:
         return None
     row, leased, *ranks = found
@@ -93,13 +93,61 @@ async def find_request(
         return lease
     whole = [*_others_of(ranks), *_queues_of(owner)]
     parts = list(_cut_parts(whole))
-    place = await _search_parts(shard, wanted, parts)
-    if place is not None:
+    async for place in _search_parts(shard, [wanted], _split_parts(parts)):
         return await _known_at(shard, owner, place)
     looked_at, there = sum(part.size for part in parts), sum(part.size for part in whole)
     if looked_at < there or leased > OF_OTHERS:
         return KnownRequest(state=RequestState.PENDING, host=owner.state, beyond=looked_at)
     return KnownRequest(state=RequestState.DONE)
+
+
+async def raise_requests(shard: RedisShard, entries: Sequence[Entry]) -> int:
+    """Give waiting requests to hosts of the shard a higher priority, as far as they are found."""
+    wanted = {entry.fingerprint: entry for entry in entries}
+    by_host: dict[str, int] = {}
+    for entry in entries:
+        by_host.setdefault(entry.host, entry.fingerprint)
+    parts: list[QueueRange] = []
+    names: dict[str, str] = {}  # of queues and their hosts
+    for host, fingerprint in by_host.items():
+        found = await _find_places(shard, fingerprint, host, 0.0)
+        if not found or not found[0]:
+            continue
+        row, _, *ranks = found
+        if not parts:  # those of the whole shard
+            parts += [part for part in _cut_parts(_others_of(ranks)) if part.state is RequestState.DELAYED]
+        queues = list(_cut_parts(_queues_of(host_of(row))))
+        names |= {part.key: host for part in queues}
+        parts += queues
+    pieces = list(_split_parts(parts))[::-1]  # from the end: what goes ahead meanwhile moves the others there
+    asked = [raw_bytes(fingerprint_bytes(fingerprint)) for fingerprint in wanted]
+    raised = 0
+    async for place in _search_parts(shard, asked, pieces):
+        raised += await _raise_request(shard, place, wanted)
+    return raised
+
+
+async def _raise_request(shard: RedisShard, place: StoredPosition, wanted: Mapping[int, Entry]) -> int:
+    part, is_pending = place.part, place.part.state is RequestState.PENDING
+    stored = stored_of(place.element) if is_pending else unpack_member(place.element)[1]
+    entry = wanted[stored.fingerprint]
+    waiting = stored.to_entry(entry.host)
+    request = None if waiting.unreadable else raised_request(waiting.request, entry.request)
+    if request is None or waiting.request.dont_filter != entry.request.dont_filter:
+        return 0
+    found = (raw_bytes(text_bytes(part.key)), part.kind, raw_bytes(place.element), part.lane, part.band)
+    asked = (raw_bytes(text_bytes(entry.host)), *found, *raised_parts(request, entry.host))
+    raised: int = await shard.run_script("raise", *asked)
+    return raised
+
+
+async def _find_places(shard: RedisShard, fingerprint: int, host: str, since: float) -> list[Any]:
+    """Where a request may be that died, or was due, after a time; nothing where it was never accepted."""
+    again = again_twin_of(fingerprint)
+    asked = (raw_bytes(fingerprint_bytes(fingerprint)), str(fingerprint), raw_bytes(text_bytes(host)), since)
+    recorded = (raw_bytes(fingerprint_bytes(again)), str(again))
+    found: list[Any] = await shard.run_script("places", *asked, *recorded, repeat=True)
+    return found
 
 
 def _others_of(ranks: list[int]) -> Iterator[QueueRange]:
@@ -142,26 +190,28 @@ async def _find_lease(shard: RedisShard, wanted: object, owner: HostRow) -> Know
 
 
 async def _search_parts(
-    shard: RedisShard, wanted: object, parts: Iterable[QueueRange]
-) -> StoredPosition | None:
-    for group in _group_parts(parts):
+    shard: RedisShard, wanted: Sequence[object], pieces: Iterable[QueueRange]
+) -> AsyncIterator[StoredPosition]:
+    for group in _group_pieces(pieces):
         flat = [
             value
             for part in group
             for value in (raw_bytes(text_bytes(part.key)), part.kind, part.first, part.end - 1, part.offset)
         ]
         found = await shard.run_script("search", wanted, flat, repeat=True)
-        if found:
-            number, rank, element = found
-            return StoredPosition(group[number], rank, element)
-    return None
+        for number, rank, element in zip(found[::3], found[1::3], found[2::3], strict=True):
+            yield StoredPosition(group[number], rank, element)
 
 
-def _group_parts(parts: Iterable[QueueRange]) -> Iterator[list[QueueRange]]:
-    """Parts for one call each."""
+def _split_parts(parts: Iterable[QueueRange]) -> Iterator[QueueRange]:
+    return (piece for whole in parts for piece in whole.split())
+
+
+def _group_pieces(pieces: Iterable[QueueRange]) -> Iterator[list[QueueRange]]:
+    """Pieces for one call each."""
     group: list[QueueRange] = []
     size = 0
-    for part in (piece for whole in parts for piece in whole.split()):
+    for part in pieces:
         if group and size + part.size > STEP:
             yield group
             group, size = [], 0

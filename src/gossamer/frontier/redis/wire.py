@@ -14,7 +14,7 @@ import msgspec
 
 from gossamer.core.hosts import FREE, HostSignal, HostSignalKind, HostState, JobClaim, SharedPace
 from gossamer.core.lifecycle import RequestState
-from gossamer.core.requests import Entry, Lease, band_of
+from gossamer.core.requests import Entry, Lease, Request, band_of
 from gossamer.core.results import Outcome
 from gossamer.frontier.codec import pack_request, read_entry
 from gossamer.frontier.transitions import recorded_as, request_after, state_after
@@ -146,6 +146,12 @@ def batch_of(entries: Iterable[Entry]) -> Batch:
         [raw_bytes(text_bytes(lane)) for lane in lanes],
         flat,
     )
+
+
+def raised_parts(request: Request, host: str) -> tuple[Any, ...]:
+    """The band of a request that is raised, what precedes its text, and its text."""
+    head, text = _packed_head(request.rank, 0.0), pack_request(request, host).encode()
+    return request.band, raw_bytes(head), raw_bytes(text)
 
 
 def _packed_head(rank: int, due_at: float) -> bytes:

@@ -25,12 +25,13 @@ from gossamer.core.lifecycle import (
     next_state,
 )
 from gossamer.core.position import QueuePosition
+from gossamer.core.requests import Entry
 from gossamer.drivers.sql import load_statements
 from gossamer.frontier.codec import pack_request, read_entry
 from gossamer.frontier.sqlite.hosts import as_json, report_of
 from gossamer.frontier.sqlite.moves import forget_requests
 from gossamer.frontier.sqlite.session import CODES, FrontierTransaction, lane_key
-from gossamer.frontier.transitions import LETTERS, latest_known
+from gossamer.frontier.transitions import LETTERS, latest_known, raised_request, recorded_as
 from gossamer.policy import politeness, steering
 from gossamer.policy.urls import again_twin_of
 
@@ -74,6 +75,30 @@ def _find_place(conn: Connection, state: RequestState, request: int) -> QueuePos
     if state is RequestState.DEAD:
         return QueuePosition(died_at=row[0], number=request)
     return QueuePosition(ahead=row[0])
+
+
+def raise_requests(s: FrontierTransaction, entries: Sequence[Entry]) -> int:
+    """Give waiting requests a higher priority, and what comes with it."""
+    wanted = {recorded_as(entry): entry for entry in entries}
+    rows = s.conn.execute(SQL["waiting"], (s.id, as_json(sorted(wanted)))).fetchall()
+    s.hosts.load_by_id(s.conn, {row[2] for row in rows})
+    count, queued = 0, []
+    for recorded, number, host, lane, rank, fingerprint, record, due_at, is_pending in rows:
+        name = s.hosts[host].name
+        waiting = read_entry(record, fingerprint, name, due_at)
+        request = None if waiting.unreadable else raised_request(waiting.request, wanted[recorded].request)
+        if request is None:
+            continue
+        count += 1
+        if is_pending:
+            s.conn.execute(SQL["unqueue"], (host, lane, rank, number))
+            s.hosts.touch_host(host).count_waiting(lane, rank, -1)
+            queued.append((host, lane, request.rank, number))
+        else:
+            s.conn.execute(SQL["rank_delayed"], (request.rank, s.id, lane, due_at, number))
+        s.conn.execute(SQL["raise_entry"], (request.rank, pack_request(request, name), number))
+    s.enqueue_requests(queued)
+    return count
 
 
 def busiest_hosts(conn: Connection, job: str, limit: int, now: float) -> list[HostReport]:

@@ -24,6 +24,38 @@ FROM seen LEFT JOIN entry ON entry.id = seen.request LEFT JOIN trial ON trial.re
     LEFT JOIN host_pace ON host_pace.name = host.name
 WHERE seen.frontier = (SELECT id FROM frontier WHERE job = ?) AND seen.fingerprint = ?;
 
+-- name: waiting
+-- Pending and delayed requests by what is recorded of them.
+SELECT * FROM (
+    SELECT
+        seen.fingerprint, entry.id, entry.host, entry.lane, entry.rank, entry.fingerprint, entry.record,
+        coalesce(trial.due_at, 0.0) AS due_at,
+        CASE
+            WHEN EXISTS (
+                SELECT 1 FROM queue
+                WHERE (queue.host, queue.lane, queue.rank) = (entry.host, entry.lane, entry.rank)
+                    AND queue.request = entry.id
+            ) THEN 1
+            WHEN EXISTS (
+                SELECT 1 FROM delayed
+                WHERE (delayed.frontier, delayed.lane, delayed.due_at) = (seen.frontier, entry.lane, trial.due_at)
+                    AND delayed.request = entry.id
+            ) THEN 0
+        END AS is_pending
+    FROM seen JOIN entry ON entry.id = seen.request LEFT JOIN trial ON trial.request = entry.id
+    WHERE seen.frontier = ? AND seen.fingerprint IN (SELECT value FROM json_each(?))
+)
+WHERE is_pending IS NOT NULL;
+
+-- name: unqueue
+DELETE FROM queue WHERE (host, lane, rank, request) = (?, ?, ?, ?);
+
+-- name: rank_delayed
+UPDATE delayed SET rank = ? WHERE frontier = ? AND lane = ? AND due_at = ? AND request = ?;
+
+-- name: raise_entry
+UPDATE entry SET rank = ?, record = ? WHERE id = ?;
+
 -- name: place_leased
 -- Leases are few.
 SELECT granted_at, deadline FROM lease

@@ -173,6 +173,10 @@ class SqliteFrontier:
         now = self._clock.now()
         return await self._db.read(lambda conn: admin.find_request(conn, self._job, fingerprint, now))
 
+    async def raise_requests(self, entries: Sequence[Entry]) -> int:
+        """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""
+        return await self._run_change(lambda s: admin.raise_requests(s, entries))
+
     async def busiest_hosts(self, limit: int) -> list[HostReport]:
         """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""
         now = self._clock.now()

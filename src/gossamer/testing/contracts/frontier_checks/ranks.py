@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from gossamer.core.hosts import HostSignal
 from gossamer.core.jobs import DeadLetterFilter
-from gossamer.core.lifecycle import JobCommand
-from gossamer.core.requests import FARTHEST
+from gossamer.core.lifecycle import JobCommand, RequestState
+from gossamer.core.requests import FARTHEST, Entry
 from gossamer.core.results import Verdict
 from gossamer.testing.contracts.frontier_harness import (
     TTL_S,
@@ -107,3 +109,81 @@ async def a_rank_may_wait_for_a_time(w: FrontierHarness) -> None:
     await w.add_entries(make_entry(1, priority=10), make_entry(2, priority=20, due_at=due_at), make_entry(3))
     w.clock.advance(6.0)
     assert_equal(await w.lease_fingerprints(), [2, 1, 3], "by priority")
+
+
+# --------------------------------------------------------------------------- raised
+
+
+def _wanted(number: int, priority: int, host: str = HOST) -> Entry:
+    """An entry that says more than its priority."""
+    entry = make_entry(number, host, priority=priority)
+    more = {"meta": {"why": number}, "cb_kwargs": {"rank": number}, "callback": "parse_urgent"}
+    return replace(entry, request=entry.request.replace(**more))
+
+
+@register_check()
+async def what_waits_is_raised_to_a_higher_priority(w: FrontierHarness) -> None:
+    """With what comes along; within the bands and beyond, more than once, over restarts."""
+    await w.add_entries(*(make_entry(number) for number in range(8)), make_entry(8, priority=700))
+    (first,) = (await w.lease_requests(1)).leases
+    await w.frontier.release([first], [HostSignal()])  # it came back
+    wanted = [_wanted(5, 9), _wanted(2, 3), _wanted(8, 701), _wanted(3, 0), _wanted(4, -1), _wanted(99, 9)]
+    assert_equal(await w.frontier.raise_requests(wanted), 3, "those that wait with a lower one")
+    assert_equal(await w.frontier.raise_requests(wanted), 0, "once")
+    assert_equal(await w.frontier.raise_requests([_wanted(7, 1), _wanted(2, 4)]), 2, "and higher still")
+    assert_equal(await w.frontier.raise_requests([make_entry(5, priority=11)]), 1, "keeping what it has")
+    assert_equal(await w.count_states(), {RequestState.PENDING: 9}, "none is added")
+    w.frontier = await w.subject.reopen() or w.frontier
+    found = await w.frontier.find_request(2, HOST)
+    assert_equal(found and found.place.ahead, 2, "it stands where it goes")
+    leases = (await w.lease_requests()).leases
+    assert_equal(fingerprints_of(leases), [8, 5, 2, 7, 0, 1, 3, 4, 6], "the highest first")
+    raised = {lease.entry.fingerprint: lease.entry.request for lease in leases}
+    assert_equal(raised[5].priority, 11, "the highest priority")
+    for number in (5, 2):
+        request = raised[number]
+        said = request.meta, request.cb_kwargs, request.callback
+        assert_equal(said, ({"why": number}, {"rank": number}, "parse_urgent"), "what came along counts")
+    assert_equal((raised[3].meta, raised[3].callback), ({}, None), "others are as they were")
+
+
+@register_check()
+async def what_waits_for_a_time_is_raised_and_waits_on(w: FrontierHarness) -> None:
+    """With the tries that it has had."""
+    due_at = w.clock.now() + 5.0
+    await w.add_entries(make_entry(1), make_entry(2), make_entry(3, due_at=due_at))
+    one, two = (await w.lease_requests(2)).leases
+    await w.settle_lease(two, Verdict.RETRY, due_at=due_at, reason="server")
+    await w.frontier.release([one], [HostSignal()])
+    assert_equal(await w.frontier.raise_requests([_wanted(3, 5), _wanted(2, 8)]), 2, "both wait")
+    assert_equal(await w.count_states(), {RequestState.PENDING: 1, RequestState.DELAYED: 2}, "as before")
+    w.clock.advance(6.0)
+    leases = (await w.lease_requests()).leases
+    assert_equal(fingerprints_of(leases), [2, 3, 1], "by the new priority")
+    assert_equal([lease.attempt for lease in leases], [2, 1, 1], "tries are kept")
+    assert_equal(leases[0].entry.request.meta, {"why": 2}, "what came along counts")
+
+
+@register_check()
+async def only_what_waits_is_raised(w: FrontierHarness) -> None:
+    """Not what is leased, done or dead, nor what was asked for on purpose."""
+    await w.add_entries(*(make_entry(number) for number in range(3)), make_entry(9, dont_filter=True))
+    leases = (await w.lease_requests()).leases
+    await w.settle_lease(leases[1])
+    await w.settle_lease(leases[2], Verdict.DEAD, reason="client")
+    await w.frontier.release([leases[3]], [HostSignal()])
+    wanted = [_wanted(number, 9) for number in (0, 1, 2, 9)]
+    assert_equal(await w.frontier.raise_requests(wanted), 0, "nothing waits for these")
+    await w.frontier.release([leases[0]], [HostSignal()])
+    again = (await w.lease_requests()).leases
+    assert_equal([lease.entry.request.priority for lease in again], [0, 0], "they are as they were")
+
+
+@register_check()
+async def a_host_goes_by_its_raised_request(w: FrontierHarness) -> None:
+    """Before hosts whose requests are of a lower band."""
+    await w.add_entries(make_entry(1, "a.example"), make_entry(2, "b.example"), make_entry(3, "c.example"))
+    wanted = [_wanted(3, 2, "c.example"), _wanted(2, 1, "b.example")]
+    assert_equal(await w.frontier.raise_requests(wanted), 2, "of two hosts")
+    order = [(await w.lease_fingerprints(1))[0] for _ in range(3)]
+    assert_equal(order, [3, 2, 1], "by their bands")
