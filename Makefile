@@ -49,7 +49,7 @@ crash: $(READY)
 # GOSSAMER_TEST_SEED=NUMBER kills at the same requests again.
 .PHONY: pairs
 pairs: prepare
-	$(PY) -m pytest -n 2 --dist loadscope tests/acceptance/test_pairs_of_features.py tests/acceptance/fleet/test_fleet_pairs.py
+	$(PY) -m pytest -n 2 tests/acceptance/test_pairs_of_features.py tests/acceptance/fleet/test_fleet_pairs.py
 
 # Fleets on sites of their full size, whatever is killed meanwhile; `make test` does it on smaller ones.
 .PHONY: fleet
