@@ -80,7 +80,7 @@ class SpiderExtractor:
         self._pass_output = pass_output
         self._engine = engine
 
-    def wants_status(self, request: Request, status: int) -> bool:
+    def wants_status(self, request: Request, status: int) -> int:
         """Whether the spider handles this status itself."""
         return self._choose(request).wants_status(request, status)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 from typing import Any, NamedTuple
 
 import msgspec
@@ -35,6 +35,14 @@ class Verdict(StrEnum):
     REROUTED = "rerouted"  # it waits for another kind of worker, or behind everything else, at no cost
     DEAD = "dead"  # given up: a dead letter
     EXPIRED = "expired"  # the worker never came back
+
+
+class StatusWish(IntEnum):
+    """Whether a callback is to see an answer with an error."""
+
+    NEVER = 0
+    AT_ONCE = 1
+    AT_LAST = 2  # once the request has been tried as often as it may be
 
 
 TRUNCATED = "truncated"

@@ -61,7 +61,7 @@ class NoExtractor:
         """See :class:`~gossamer.ports.extractor.Extractor`."""
         return None
 
-    def wants_status(self, request: Request, status: int) -> bool:
+    def wants_status(self, request: Request, status: int) -> int:
         """See :class:`~gossamer.ports.extractor.Extractor`."""
         return False
 

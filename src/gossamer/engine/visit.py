@@ -31,6 +31,7 @@ from gossamer.core.results import (
     FetchResult,
     ItemRecord,
     RobotsDecision,
+    StatusWish,
     Verdict,
     VisitResult,
 )
@@ -257,7 +258,7 @@ class Visitor:
         self, attempt: OpenAttempt, request: Request, fetched: FetchResult
     ) -> VisitResult:
         """A redirect, a fault by its status, or a page for the spider."""
-        is_wanted = self._parts.extractor.wants_status(request, fetched.status)
+        is_wanted = wish = self._parts.extractor.wants_status(request, fetched.status)
         is_redirect = fetched.status in redirects.STATUSES and not is_wanted
         try:
             check_not_modified(request, fetched)
@@ -274,12 +275,30 @@ class Visitor:
         if fault is None:
             return await self._extract_page(attempt, request, fetched, attempt.host_signal())
         retry_after_s = retry.parse_retry_after(fetched.header("retry-after"), self._parts.clock.now())
-        if is_wanted:  # the page is the spider's, but the host has said what it has said
-            signal = attempt.host_signal(retry.signal_kind(fault), retry_after_s)
-            return await self._extract_page(attempt, request, fetched, signal)
-        return self._handle_failure(
-            attempt, FetchError(fault, f"status {fetched.status}", retry_after_s=retry_after_s)
-        )
+        failed = FetchError(fault, f"status {fetched.status}", retry_after_s=retry_after_s)
+        if not is_wanted:
+            return self._handle_failure(attempt, failed)
+        at_last = wish == StatusWish.AT_LAST
+        return await self._extract_wanted(attempt, request, fetched, failed, at_last=at_last)
+
+    async def _extract_wanted(
+        self,
+        attempt: OpenAttempt,
+        request: Request,
+        fetched: FetchResult,
+        failed: FetchError,
+        *,
+        at_last: bool,
+    ) -> VisitResult:
+        """An error whose page is the spider's: at once, or when it was tried as often as it may be."""
+        lease = attempt.lease
+        if at_last and lease.attempt <= retry.most_retries(lease.entry, self.rules):
+            again = self._try_again(attempt, failed)
+            if again is not None:
+                return again
+        # The host has said what it has said.
+        signal = attempt.host_signal(retry.signal_kind(failed.fault), failed.retry_after_s)
+        return await self._extract_page(attempt, request, fetched, signal)
 
     def _handle_refusal(self, attempt: OpenAttempt, answer: RobotsDecision) -> VisitResult | HostSignal:
         """robots.txt says no, or could not be fetched: just now, or when it was last tried."""
@@ -370,19 +389,19 @@ class Visitor:
                 return self._handle_failure(attempt, error, signal)
         if failed := fetched.failure:
             return self._handle_failure(attempt, FetchError(failed.fault, failed.detail[-MAX_DETAIL:]))
-        if TRUNCATED in fetched.flags and (again := self._try_whole(attempt)) is not None:
-            return again
+        if TRUNCATED in fetched.flags:
+            cut = FetchError(Fault.INCOMPLETE, "its compressed body ends before its compression does")
+            if (again := self._try_again(attempt, cut)) is not None:
+                return again
         if parts.defers_page is not None and fetched.archived and parts.defers_page(request, fetched):
             return defer_page(attempt, fetched.archived, signal)
         return await self._run_callback(attempt, request, fetched, signal)
 
-    def _try_whole(self, attempt: OpenAttempt) -> VisitResult | None:
-        """Another try at a page that came in part; ``None``: this was the last one, and the part is kept."""
+    def _try_again(self, attempt: OpenAttempt, error: FetchError) -> VisitResult | None:
+        """Another try at a page that came, but not as it should; ``None``: this was the last one."""
         if attempt.is_archived:
             return None
-        again = self._handle_failure(
-            attempt, FetchError(Fault.INCOMPLETE, "its compressed body ends before its compression does")
-        )
+        again = self._handle_failure(attempt, error)
         return again if again.outcome.verdict is Verdict.RETRY else None
 
     async def _run_callback(

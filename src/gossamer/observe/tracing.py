@@ -207,7 +207,7 @@ class TracedExtractor:
         """See :class:`~gossamer.ports.extractor.Extractor`."""
         return await self._extractor.find_block(request, fetched)
 
-    def wants_status(self, request: Request, status: int) -> bool:
+    def wants_status(self, request: Request, status: int) -> int:
         """See :class:`~gossamer.ports.extractor.Extractor`."""
         return self._extractor.wants_status(request, status)
 

@@ -37,6 +37,6 @@ class Extractor(Protocol):
         """
         ...
 
-    def wants_status(self, request: Request, status: int) -> bool:
-        """Whether the spider handles this status itself (``handle_httpstatus_list``)."""
+    def wants_status(self, request: Request, status: int) -> int:
+        """Whether the spider handles this status itself (``handle_httpstatus_list``): a ``StatusWish``."""
         ...

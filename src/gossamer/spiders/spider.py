@@ -197,8 +197,8 @@ class Spider:
         """The coroutine function that runs on the page of a request in a browser; ``None``: there is none."""
         return getattr(self, name, None)
 
-    def wants_status(self, request: Request, status: int) -> bool:
-        """Whether the callback of a request is to see a response of this status, be it an error."""
+    def wants_status(self, request: Request, status: int) -> int:
+        """Whether the callback of a request is to see a response of this status (``StatusWish``)."""
         if request.meta.get("handle_httpstatus_all") is True:
             return True
         wanted = request.meta.get("handle_httpstatus_list")

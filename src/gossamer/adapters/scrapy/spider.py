@@ -211,10 +211,10 @@ class AdaptedSpider(Spider):
         meta = self._mapper.hold_meta(request) if exchange is None else exchange.request.meta
         await perform_methods(page, list_methods(meta))
 
-    def wants_status(self, request: Request, status: int) -> bool:
+    def wants_status(self, request: Request, status: int) -> int:
         """By Scrapy's rules."""
         exchange = find_exchange(request)
-        return self._runner.statuses.wants_status(
+        return self._runner.statuses.find_wish(
             request, status, None if exchange is None else exchange.request.meta
         )
 

@@ -13,6 +13,7 @@ from scrapy.spidermiddlewares.httperror import HttpError
 from gossamer.adapters.scrapy.middlewares import HTTP_ERRORS, RETRIES, has_built_in
 from gossamer.adapters.scrapy.middlewares import REDIRECTS as REDIRECT_MIDDLEWARE
 from gossamer.core.requests import Request
+from gossamer.core.results import StatusWish
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 ASKING_FOR_TIME = frozenset({429, 503})
@@ -31,9 +32,17 @@ class StatusRules:
         self._retries = settings.getbool("RETRY_ENABLED") and has_built_in(
             settings, "DOWNLOADER_MIDDLEWARES", RETRIES
         )
+        self._retried = {int(code) for code in settings.getlist("RETRY_HTTP_CODES")}
         self._follows = settings.getbool("REDIRECT_ENABLED") and has_built_in(
             settings, "DOWNLOADER_MIDDLEWARES", REDIRECT_MIDDLEWARE
         )
+
+    def find_wish(self, request: Request, status: int, meta: dict[str, Any] | None = None) -> StatusWish:
+        """The same, and whether it is tried again before: Scrapy's retries heed no list of statuses."""
+        if not self.wants_status(request, status, meta):
+            return StatusWish.NEVER
+        is_retried = status in self._retried and self._retries and request.max_retries != 0
+        return StatusWish.AT_LAST if is_retried else StatusWish.AT_ONCE
 
     def wants_status(self, request: Request, status: int, meta: dict[str, Any] | None = None) -> bool:
         """Whether a response with an error or a redirect goes to the spider at once.

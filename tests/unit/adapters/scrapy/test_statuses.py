@@ -6,7 +6,7 @@ from scrapy.settings import Settings
 
 from gossamer.adapters.scrapy.spider import adapt_spider
 from gossamer.core.requests import Request
-from gossamer.core.results import FetchResult
+from gossamer.core.results import FetchResult, StatusWish
 from gossamer.spiders.response import Response
 
 
@@ -28,6 +28,24 @@ def test_what_asks_for_time_goes_to_a_request_that_is_never_tried_again(status):
     assert adapt().wants_status(hasty, status)
     assert adapt(RETRY_ENABLED=False).wants_status(patient, status)
     assert not adapt(RETRY_ENABLED=False).wants_status(patient, 500), "that is charged, and dead at once"
+
+
+@pytest.mark.parametrize(
+    ("status", "settings", "meta", "wish"),
+    [
+        (500, {}, {"handle_httpstatus_list": [500]}, StatusWish.AT_LAST),
+        (503, {}, {"handle_httpstatus_all": True}, StatusWish.AT_LAST),
+        (404, {}, {"handle_httpstatus_list": [404]}, StatusWish.AT_ONCE),
+        (500, {"RETRY_HTTP_CODES": [502]}, {"handle_httpstatus_list": [500]}, StatusWish.AT_ONCE),
+        (500, {"RETRY_ENABLED": False}, {"handle_httpstatus_list": [500]}, StatusWish.AT_ONCE),
+        (500, {}, {}, StatusWish.NEVER),
+    ],
+)
+def test_scrapys_retries_come_before_the_statuses_that_a_callback_handles(status, settings, meta, wish):
+    request = Request("http://a.example/", meta=meta)
+    assert adapt(**settings).wants_status(request, status) == wish
+    hasty = request.replace(max_retries=0)
+    assert adapt(**settings).wants_status(hasty, status) == (StatusWish.AT_ONCE if wish else wish)
 
 
 @pytest.mark.parametrize(("settings", "agent"), [({}, b"gossamer/"), ({"USER_AGENT": "made/1"}, b"made/1")])
