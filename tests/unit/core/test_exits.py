@@ -18,6 +18,8 @@ OK, FAILED, STOPPED = ExitCode.OK, ExitCode.DEAD_LETTERS, ExitCode.STOPPED
         # some pages, some failures
         (ExitFacts(pages=9, successes=9, failures=3, dead=0), OK, OK),
         (ExitFacts(pages=9, successes=9, failures=3, dead=3), OK, FAILED),
+        # links were left out as a trap
+        (ExitFacts(pages=9, successes=9, left_out=5), OK, FAILED),
         # answers, but nothing to parse: 204, 304
         (ExitFacts(pages=0, successes=2), OK, OK),
         (ExitFacts(pages=0, successes=2, failures=3, dead=0), OK, OK),

@@ -1,10 +1,11 @@
-"""What one look at a job of a fleet says of who could work on it."""
+"""What one look at a job of a fleet says of who could work on it, and of links that it has left out."""
 
 import pytest
 from msgspec.structs import replace
 
 from gossamer.config.layers import load_settings
 from gossamer.core.hosts import FrontierRules
+from gossamer.core.jobs import JobTotals
 from gossamer.core.shifts import RosterView, WorkerState
 from gossamer.policy.sentences.jobs import YOUNG_S
 from gossamer.policy.troubles import TroubleKind
@@ -65,3 +66,23 @@ async def test_what_waits_for_a_browser_is_told_where_only_other_workers_are(tmp
     (trouble,) = [one for one in troubles_of(known) if one.kind is TroubleKind.NO_WORKER]
     assert (trouble.text, trouble.ways[0].command) == (told, "gossamer worker --lanes browser")
     assert (say_of(known).answer == told) == (not others)
+
+
+async def test_links_that_were_left_out_as_a_trap_are_a_trouble(tmp_path):
+    """Those over a limit of one's own, or that robots rules out, are not."""
+    backends = await open_backends(
+        load_settings(env={}, overrides={"data": str(tmp_path)}).settings, create=True
+    )
+    try:
+        job = await backends.book.create("shop", "http://a.example/", plan=b"plan")
+        await backends.requests.create_frontier(job, FrontierRules())
+        known = await observe_job(backends, job)
+    finally:
+        await backends.close()
+    dropped = {"link:nofollow": 3, "link:trap_pattern": 4, "link:trap_repeats": 9}
+    assert troubles_of(replace(known, totals=JobTotals(dropped=dropped))) == []
+    totals = JobTotals(dropped={**dropped, "link:trap_calendar": 5, "link:trap_mirror": 2})
+    (trouble,) = troubles_of(replace(known, totals=totals))
+    assert trouble.kind is TroubleKind.TRAP
+    assert trouble.text.startswith("shop-1: 7 links were not followed")
+    assert trouble.ways[0].command == "gossamer report traps shop-1"
