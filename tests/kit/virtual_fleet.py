@@ -18,7 +18,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from gossamer.core.errors import StorageError, UsageError
+from gossamer.core.errors import LostRequestsError, StorageError, UsageError
 from gossamer.core.hosts import FrontierRules
 from gossamer.core.jobs import Job
 from gossamer.core.lifecycle import JobCommand, JobState
@@ -126,6 +126,15 @@ class Crawl:
         self.refused_by: set[str] = set()  # stations that have another version of the spider
         self.seeding_s = 0.0
         self.plan_trouble: str = ""
+
+    def lose(self) -> None:
+        """Redis has lost its requests."""
+        self.line.trouble = LostRequestsError("the requests are gone")
+
+    async def make_frontier(self) -> None:
+        """As the back end does; only of one that was lost while nothing was in it."""
+        assert not (await self.frontier.read_stats()).waiting
+        self.line.trouble = None
 
     def view(self, owner: str, *through: Line) -> Any:
         return Line(OwnedFrontier(self.frontier, self.owners, owner), self.line, *through)
@@ -329,6 +338,7 @@ class World:
             per_host=changed.get("per_host", crawl.rules.per_host),
             max_time_s=changed.get("max_time", crawl.max_time_s),
             find_end=crawl.find_end,
+            make_frontier=crawl.make_frontier,
         )
 
     async def submit(

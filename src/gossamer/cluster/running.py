@@ -128,6 +128,7 @@ def make_supervisor(
             max_time_s=said.max_time,
             find_end=end_finder_of(said, requests.shared, backends.store, job),
             lanes=lanes_of(said, job),
+            make_frontier=lambda: requests.create_frontier(job, rules),
         )
 
     async def publish(shifts: Sequence[Shift]) -> None:

@@ -203,6 +203,11 @@ class JobTotals(Record, frozen=True, kw_only=True):
     stats: dict[str, int] = {}  # the spider's own counters: units by rule and name (``policy.spider_stats``)
 
     @property
+    def is_empty(self) -> bool:
+        """Whether nothing was tried and nothing found."""
+        return not (self.attempts or self.pages or self.items)
+
+    @property
     def cost(self) -> float:
         """What all attempts cost together."""
         return round(sum(self.cost_by_rung.values()), 6)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gossamer.core.errors import TransitionError
+from gossamer.core.errors import LostRequestsError, TransitionError
 from gossamer.core.events import JobFinishedEvent, LeaseLostEvent
 from gossamer.core.jobs import FrontierStats, Job, tag_of
 from gossamer.core.lifecycle import FinishReason, JobCommand, JobState
@@ -26,6 +26,9 @@ from gossamer.fleet.parts import FleetParts, MonitoredJob, log
 from gossamer.policy.job_life import JobEnd, change_job_record, end_run, finish_reason_of
 from gossamer.policy.shifts import LaneDemand, ShiftLimits, demand_of
 from gossamer.runtime.log_context import line_details
+
+YOUNG_S = 3.0
+"""A job so young may be without a frontier: it is in the book first."""
 
 
 class JobMonitor:
@@ -80,7 +83,13 @@ class JobMonitor:
         """What the job asks for; nothing when it has just ended."""
         await self._follow_changes()
         parts, watched = self._parts, self._watched
-        stats = self.stats = await watched.frontier.read_stats()
+        try:
+            stats = await watched.frontier.read_stats()
+        except LostRequestsError:
+            if not await self._begin_anew():
+                raise
+            stats = await watched.frontier.read_stats()
+        self.stats = stats
         if stats.state is JobState.FINISHED and not _is_done(stats):  # who was about to end it was cut off
             await watched.frontier.apply_change(JobCommand.REOPEN)
             stats = self.stats = await watched.frontier.read_stats()
@@ -107,6 +116,24 @@ class JobMonitor:
                 for lane in watched.lanes
             ),
         )
+
+    async def _begin_anew(self) -> bool:
+        """Make the frontier of a job that Redis has lost before anything was fetched; whether it did.
+
+        It is seeded then, as any new job. What to do with a job that had begun, a person has to say.
+        """
+        parts, job = self._parts, self.job
+        if self._watched.make_frontier is None or job.created_at + YOUNG_S > parts.clock.now():
+            return False
+        if not (await parts.store.read_totals(job)).is_empty:
+            return False
+        await self._watched.make_frontier()
+        log.warning(
+            "%s: Redis has lost its requests before anything was fetched; it begins anew with its start "
+            "URLs. What `gossamer seeds` had added has to be added again",
+            job.id,
+        )
+        return True
 
     async def _elapsed_s(self, now: float) -> float:
         if self._watched.max_time_s is None:

@@ -33,6 +33,7 @@ class MonitoredJob:
     max_time_s: float | None = None
     find_end: EndFinder | None = None
     lanes: tuple[str, ...] = (PAGE_LANE,)  # of its requests
+    make_frontier: Callable[[], Awaitable[None]] | None = None  # anew, where there is none
 
 
 @dataclass(frozen=True)

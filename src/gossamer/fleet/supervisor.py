@@ -31,7 +31,7 @@ from gossamer.core.lifecycle import JobState
 from gossamer.core.shifts import EndReason, JobSample, RosterView, Shift
 from gossamer.fleet.duties import repeat_duty
 from gossamer.fleet.error_throttle import ErrorThrottle
-from gossamer.fleet.job_monitor import JobMonitor
+from gossamer.fleet.job_monitor import YOUNG_S, JobMonitor
 from gossamer.fleet.parts import FleetOptions, FleetParts, log
 from gossamer.policy.shifts import JobLane, LaneDemand, ShiftPlan, lost_shifts, plan_shifts
 from gossamer.ports.duty import Duty
@@ -47,9 +47,6 @@ FORSAKEN_S = 600.0
 CLAIM_WITHIN_S, LOOK_WITHIN_S = 60.0, 300.0
 """A supervisor that does not try to lead for so long, or looks at the jobs for so long, hangs: each answer of
 a server has a bound that is much shorter."""
-
-YOUNG_S = 3.0
-"""A job so young may be without a frontier: it is in the book first."""
 
 ROSTER, BROKER, LOOK = "the fleet's roster", "no shifts are asked for", "a look at the fleet"
 

@@ -94,8 +94,9 @@ async def change_job(backends: Backends, job: Job, what: JobCommand) -> Job:
         await backends.open_frontier(job).apply_change(what)
     except TransitionError as error:  # it was cancelled, and that is not recorded yet
         raise UsageError(f"{job.id}: {error}") from None
-    except LostRequestsError:
-        if what is not JobCommand.CANCEL:
+    except LostRequestsError:  # of a job that had not begun, the supervisor makes them anew
+        is_new = (await backends.store.read_totals(job)).is_empty
+        if what is not JobCommand.CANCEL and not (what is JobCommand.RESUME and is_new):
             raise
     job = change_job_record(job, what, backends.clock.now())
     if job.is_fleet or await backends.at_work(job) is None:  # the process of an embedded crawl says so itself

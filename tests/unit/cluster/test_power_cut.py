@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from gossamer.cluster import shift_task
 from gossamer.cluster.running import make_supervisor
 from gossamer.config.layers import load_settings
+from gossamer.core.errors import LostRequestsError
 from gossamer.core.lifecycle import JobState
 from gossamer.core.shifts import SEED_LANE, EndReason, Shift
 from gossamer.engine.seeding import Seeder
@@ -33,6 +36,32 @@ async def quiet():
 
 def shift_of(job, number):
     return Shift(id=f"{job.id}:seed:{number}", job=job.id, lane=SEED_LANE, worker="w", expires_at=0.0)
+
+
+async def test_a_job_whose_creation_was_lost_is_made_and_seeded_anew(tmp_path, monkeypatch):
+    monkeypatch.setattr("gossamer.fleet.job_monitor.YOUNG_S", 0.0)
+    with RedisProcess(options=SYNCED) as process:
+        given = {"data": str(tmp_path), "frontier.url": process.url, "robots": False}
+        settings = load_settings(env={}, overrides=given).settings
+        backends = await open_backends(settings, create=True)
+        before = process.written()
+        job = await submit_job(backends, *prepare_submission(TARGET, {}, given))
+        await asyncio.to_thread(process.cut_power, before)
+        with pytest.raises(LostRequestsError):
+            await backends.open_frontier(job).read_stats()
+        fleet = make_supervisor(settings, backends, Messages(), "me")
+        leading = asyncio.create_task(fleet._renew_leadership())
+        try:
+            await fleet._leading.wait()
+            await fleet.check_jobs()
+            end = await shift_task.ShiftTask(shift_of(job, 1), settings, backends, quiet).run()
+            assert end.why is EndReason.SEEDED
+            stats = await backends.open_frontier(job).read_stats()
+            assert (stats.seeded, stats.pending) == (True, 1)
+        finally:
+            leading.cancel()
+            await asyncio.gather(leading, return_exceptions=True)
+            await backends.close()
 
 
 async def test_seeds_lost_between_the_last_answer_and_the_mark_are_added_again(tmp_path, monkeypatch):

@@ -46,6 +46,31 @@ async def test_a_job_is_seeded_worked_on_and_finished(world):
 
 
 @play
+async def test_a_job_whose_creation_redis_has_lost_begins_anew(world, caplog):
+    crawl = await world.submit(50)
+    crawl.lose()
+    world.supervisor()
+    world.station()
+    (job,) = await world.until_over(crawl, most_s=60.0)
+    assert (job.state, job.end_reason) == (JobState.FINISHED, "finished")
+    await world.assert_complete(crawl)
+    said = [text for text in caplog.messages if "begins anew with its start URLs" in text]
+    assert len(said) == 1
+
+
+@play
+async def test_a_job_that_had_begun_and_is_lost_does_not_begin_anew(world):
+    world.supervisor()
+    world.station(shift_s=5.0)
+    crawl = await world.submit(2_000, latency_s=1.0)
+    await world.until(lambda: world.store.pages.get(crawl.job.id))
+    crawl.lose()
+    await asyncio.sleep(30.0)
+    assert crawl.line.trouble is not None
+    assert "the requests are gone" in await trouble(world, crawl)
+
+
+@play
 async def test_the_sinks_of_a_supervisor_are_told_of_progress_and_of_the_end(world):
     world.supervisor()
     world.station()

@@ -20,7 +20,7 @@ from gossamer.core.hosts import FrontierRules
 from gossamer.core.jobs import DeadLetterFilter, Job, JobTotals
 from gossamer.core.lifecycle import FinishReason, JobCommand, JobState
 from gossamer.core.requests import Entry, Request
-from gossamer.core.results import Outcome, Verdict
+from gossamer.core.results import Attempt, Outcome, Verdict
 from gossamer.core.shifts import Shift
 from gossamer.jobs.control import change_job, prepare_submission, revive_letters, submit_job
 from gossamer.queries.documents import to_document
@@ -35,6 +35,7 @@ from gossamer.wiring.job_choice import choose_job
 from gossamer.wiring.redis import RedisFrontierBackend
 
 TARGET = "https://shop.example/"
+ATTEMPT = Attempt(at=1.0, url=TARGET, fingerprint=1, verdict=Verdict.SUCCESS)
 
 
 @pytest.fixture
@@ -131,6 +132,9 @@ async def test_a_job_whose_cancelling_was_cut_off_can_only_be_cancelled(backends
 async def test_a_job_whose_requests_are_gone_can_be_cancelled_and_no_more(backends, wanted):
     job = await submit_job(backends, *wanted)
     await backends.requests.server.client.flushdb()
+    resumed = await change_job(backends, job, JobCommand.RESUME)
+    assert resumed.state is JobState.RUNNING, "the supervisor makes its requests anew: it had not begun"
+    await backends.store.record_attempts(job, [ATTEMPT])
     for what in (JobCommand.PAUSE, JobCommand.RESUME):
         with pytest.raises(LostRequestsError, match=f"gossamer cancel {job.id}"):
             await change_job(backends, job, what)

@@ -194,9 +194,9 @@ async def _until_over(backends: Backends, job: Job, patience_s: float | None, *,
                 tell_at = time.monotonic() + TELL_S
                 print_progress(_progress_line(job, await read_progress(backends, job)))
             trouble = ""
-        except LostRequestsError:
-            raise
         except StorageError as error:
+            if isinstance(error, LostRequestsError) and not (await backends.store.read_totals(job)).is_empty:
+                raise  # of a job that had not begun, the supervisor makes them anew
             if str(error) != trouble:
                 print_message(f"{error}; waiting", logging.WARNING)
             trouble = str(error)
