@@ -53,6 +53,7 @@ from gossamer.spiders.spider import Spider
 from gossamer.targets.discovery import CrawlTarget
 from gossamer.targets.launch import launch_of
 from gossamer.targets.loading import load_target
+from gossamer.targets.plan import version_of
 from gossamer.wiring.assemble import CrawlParts, wire_crawl
 from gossamer.wiring.backends import Backends, open_backends
 from gossamer.wiring.budgets import end_finder_of, read_budget_statuses
@@ -351,7 +352,9 @@ async def prepare_crawl(
     job of that key. ``before`` is done before its job is chosen. Raises ``OperatorError``.
     """
     found = load_target(target, arguments or {}, overrides, env=env, start=start)
-    launch = launch_of(target, arguments or {}, found.loaded) if isinstance(target, str) else b""
+    launch = b""
+    if isinstance(target, str):
+        launch = launch_of(target, arguments or {}, found.loaded, version=version_of(found.target))
     wired = await wire_crawl(
         *(found.settings, found.target), fresh=fresh, sinks=sinks, launch=launch, key=key, before=before
     )

@@ -24,6 +24,7 @@ from gossamer.core.errors import (
 from gossamer.core.jobs import DeadLetterFilter, Job
 from gossamer.core.lifecycle import OVER, FinishReason, JobCommand, JobState
 from gossamer.policy.job_life import change_job_record, end_run
+from gossamer.policy.spider_switches import switch_of
 from gossamer.spiders.generic import GenericSpider
 from gossamer.targets.loading import load_target
 from gossamer.targets.plan import pack_plan, plan_from, plan_of, with_version_here
@@ -135,19 +136,23 @@ async def wait_for_rest(backends: Backends, job: Job) -> None:
             await clock.sleep(LOOK_S)
 
 
-async def adopt_version(backends: Backends, job: Job, project: Path | None) -> Job:
-    """A job of the fleet with the version that its spider has on this machine, where it is here.
+async def adopt_version(backends: Backends, job: Job, project: Path | None, by: str) -> Job:
+    """A job of the fleet with the version that its spider has on this machine; a switch is noted.
 
     A fleet works on a job with the version that was submitted; after its spider was mended, only whoever
-    lets the job go on can say that it is to be the new one.
+    lets the job go on can say that it is to be the new one. Requests that wait for a callback which the new
+    version lacks become dead letters that name it. Raises ``UsageError`` where the spider is not here.
     """
     if not job.is_fleet:
         return job
+    await backends.check_fleet(job)
     plan = plan_from(job.plan)
     if (mended := with_version_here(plan, project)) == plan:
         return job
     job = replace(job, plan=pack_plan(mended))
     await backends.book.update_plan(job)
+    switch = switch_of(job, plan.version, mended.version, by, backends.clock.now())
+    await backends.actions.add_action(switch)
     return job
 
 

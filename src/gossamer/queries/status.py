@@ -12,6 +12,7 @@ from gossamer.core.record import FieldMeaning, Record, Time
 from gossamer.core.steering import SettingChange
 from gossamer.policy.budget_status import BudgetStatus
 from gossamer.policy.spider_stats import read_spider_stats
+from gossamer.policy.spider_switches import SpiderChange, find_switches
 from gossamer.policy.troubles import Severity, Trouble
 from gossamer.queries.budgets import read_budgets
 from gossamer.queries.explain.hold import find_hold
@@ -32,6 +33,10 @@ class QueueCounts(Record, frozen=True, kw_only=True):
     pending: int
     delayed: int
     leased: int
+
+
+ACTIONS = 200
+"""The latest actions on a job, among which its switches to other versions of its spider are looked for."""
 
 
 class DedupStatus(Record, frozen=True, kw_only=True):
@@ -71,6 +76,7 @@ class JobStatus(JobSummary, frozen=True, kw_only=True):
     next_at: Time | None = None
     hosts: tuple[HostStatus, ...] = ()
     changes: tuple[SettingChange, ...] = ()  # settings that a person changed while it ran
+    switches: tuple[SpiderChange, ...] = ()  # to other versions of its spider, the latest first
     refused: Annotated[int, FieldMeaning.ASIDE] = 0  # requests that were known already
     is_fleet: Annotated[bool, FieldMeaning.ASIDE] = False
     eta_note: Annotated[str, FieldMeaning.ASIDE] = ""  # why no end is foreseen, or what is foreseen
@@ -89,6 +95,7 @@ async def read_status(backends: Backends, job: Job, *, hosts: int = HOSTS) -> Jo
     status = replace(
         _from_totals(summarise_job(job, totals, stats), totals),
         changes=changes,
+        switches=find_switches(await backends.actions.list_actions(ACTIONS, job=job.id)),
         budgets=await read_budgets(backends, job),
         warnings=await read_trap_warnings(backends, job, totals),
     )

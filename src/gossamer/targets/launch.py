@@ -32,6 +32,7 @@ class LaunchPlan(msgspec.Struct, frozen=True, kw_only=True):
     secrets: tuple[str, ...] = ()  # the names of arguments and settings that are not kept
     settings: str = "{}"  # all of them, settled, as JSON
     layers: dict[str, tuple[str, str]] = {}  # by name: the layer that set it, and where; absent: the default
+    version: str = ""  # of the spider (``targets.plan.version_of``); empty where it is not known
 
     def to_command(self) -> list[str]:
         """What follows ``gossamer``. Raises ``UsageError`` for a crawl that was begun with a secret."""
@@ -49,8 +50,10 @@ class LaunchPlan(msgspec.Struct, frozen=True, kw_only=True):
         return load_settings(env={}, spider=msgspec.json.decode(self.settings)).settings
 
 
-def launch_of(target: str, arguments: Mapping[str, str], loaded: LoadedSettings) -> bytes:
-    """How a crawl is begun, packed."""
+def launch_of(
+    target: str, arguments: Mapping[str, str], loaded: LoadedSettings, *, version: str = ""
+) -> bytes:
+    """How a crawl is begun, packed; ``version``: that of its spider."""
     given = {name: found[0].value for name, found in loaded.layers.items() if found[0].layer == COMMAND_LINE}
     hidden = [name for name, value in given.items() if hide_secrets(name, value) != value]
     secret = [name for name, value in arguments.items() if is_secret(name) or has_userinfo(value)]
@@ -63,6 +66,7 @@ def launch_of(target: str, arguments: Mapping[str, str], loaded: LoadedSettings)
         options=tuple((name, to_text(value)) for name, value in given.items() if name not in hidden),
         secrets=(*secret, *hidden),
         settings=settings_to_keep(loaded.settings),
+        version=version,
         layers={
             name: (found[0].layer, found[0].source)
             for name, found in loaded.layers.items()

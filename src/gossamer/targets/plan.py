@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from gossamer.config.layers import load_settings
 from gossamer.config.section import to_document
 from gossamer.config.settings import Settings
-from gossamer.core.errors import OperatorError, StorageError, UsageError
+from gossamer.core.errors import StorageError, UsageError
 from gossamer.core.jobs import Job
 from gossamer.core.redaction import has_userinfo
 from gossamer.policy.redirects import is_credential
@@ -204,23 +204,20 @@ def target_under(plan: JobPlan, project: Path | None) -> CrawlTarget:
     if plan.version and here != plan.version:
         raise UsageError(
             f"the spider {found.name!r} has another version here ({here}) than the one that was submitted "
-            f"({plan.version}): install the same version, or cancel the job and submit it again"
+            f"({plan.version}): install the same version, or let the job continue with this one "
+            "(`gossamer resume JOB --adopt`)"
         )
     return found
 
 
 def with_version_here(plan: JobPlan, project: Path | None) -> JobPlan:
-    """The plan with the version that its spider has here; as it is where the spider is not here.
+    """The plan with the version that its spider has here. Raises ``UsageError`` where it is not here.
 
     For a job that is to go on with a spider that somebody has mended.
     """
     if not plan.version:
         return plan
-    try:
-        here = version_of(target_under(replace(plan, version=""), project))
-    except OperatorError:
-        return plan
-    return replace(plan, version=here)
+    return replace(plan, version=version_of(target_under(replace(plan, version=""), project)))
 
 
 def check_headers(plan: JobPlan, own: Settings) -> None:

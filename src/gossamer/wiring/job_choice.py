@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import logging
+
+from gossamer.core.access import LOCAL
 from gossamer.core.errors import JobBusyError, UsageError
 from gossamer.core.jobs import Job
 from gossamer.core.lifecycle import OVER, JobState
 from gossamer.core.steering import SettingChange
+from gossamer.policy.spider_switches import switch_of
 from gossamer.targets.discovery import CrawlTarget
 from gossamer.targets.launch import launch_from, overridden_by
 from gossamer.wiring.backends import Backends
+
+log = logging.getLogger("gossamer")
 
 
 async def choose_job(
@@ -51,4 +57,8 @@ async def take_up_changes(backends: Backends, job: Job, launch: bytes) -> tuple[
     if stale := [change.key for change in changes if change.key in said]:
         await backends.book.save_changes(job, (), stale)
     await backends.book.save_launch(job, launch)
+    if former is not None and former.version and new.version not in ("", former.version):
+        switch = switch_of(job, former.version, new.version, LOCAL, backends.clock.now())
+        await backends.actions.add_action(switch)
+        log.info("%s continues with another version of its spider (%s)", job.id, new.version)
     return tuple(change for change in changes if change.key not in said)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +12,7 @@ import typer
 
 from gossamer.cli import completion
 from gossamer.cli.options import AsJson, Data, JobName, Set
-from gossamer.cli.terminal.acting import note_action
+from gossamer.cli.terminal.acting import note_action, who_acts
 from gossamer.cli.terminal.backends import run_with_backends
 from gossamer.cli.terminal.output import LONG, local_short, local_time, plain, plain_url, print_json
 from gossamer.cli.terminal.requests import RARE, details_cell, method_cell, request_facts
@@ -19,7 +20,7 @@ from gossamer.cli.terminal.tables import print_facts, print_table
 from gossamer.config.command_settings import settings_of
 from gossamer.config.layers import find_project
 from gossamer.config.overrides import parse_seconds
-from gossamer.core.errors import Fault, UsageError
+from gossamer.core.errors import Fault, MissingServiceError, UsageError
 from gossamer.core.jobs import DeadLetterFilter, Job
 from gossamer.core.results import Attempt
 from gossamer.core.text import format_count
@@ -209,7 +210,9 @@ def retry_letters(
 
     async def work(backends: Backends) -> tuple[Job, int, bool]:
         before = await find_job(backends, name)
-        now = await adopt_version(backends, before, find_project(Path.cwd()))
+        now = before
+        with suppress(UsageError, MissingServiceError):  # the spider is not on this machine
+            now = await adopt_version(backends, before, find_project(Path.cwd()), who_acts())
         job, count = await revive_letters(backends, now, which)
         await note_action(backends, "retry", job, {"count": count}, {"done": count})
         return job, count, now.plan != before.plan

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from gossamer.cli.options import AsJson, Data, JobName, Set
-from gossamer.cli.terminal.acting import note_action
+from gossamer.cli.terminal.acting import note_action, who_acts
 from gossamer.cli.terminal.backends import run_with_backends
 from gossamer.cli.terminal.output import LONG, local_short, plain, print_json
 from gossamer.cli.terminal.tables import print_facts, print_table
 from gossamer.config.command_settings import settings_of
+from gossamer.config.layers import find_project
 from gossamer.core.jobs import Job
-from gossamer.core.lifecycle import JobCommand
-from gossamer.jobs.control import change_job
+from gossamer.core.lifecycle import OVER, JobCommand
+from gossamer.jobs.control import adopt_version, change_job
 from gossamer.jobs.fleet_actions import adopt_store_here
 from gossamer.queries.documents import to_document
 from gossamer.queries.fleet import WorkerStatus, read_fleet
@@ -26,6 +28,7 @@ PAUSE_EXAMPLES = """
 """
 RESUME_EXAMPLES = """
   gossamer resume shop
+  gossamer resume shop --adopt     with the spider as it is here now
 """
 CANCEL_EXAMPLES = """
   gossamer cancel shop-3           for good; what was stored stays
@@ -37,6 +40,7 @@ FLEET_EXAMPLES = """
 """
 
 
+Adopt = Annotated[bool, typer.Option("--adopt", help="Continue with the version of the spider that is here.")]
 AdoptStore = Annotated[
     bool,
     typer.Option(
@@ -51,9 +55,16 @@ def pause_job(name: JobName, data: Data = None, settings: Set = None, as_json: A
     _change_job(name, "pause", data, settings, as_json=as_json)
 
 
-def resume_job(name: JobName, data: Data = None, settings: Set = None, as_json: AsJson = False) -> None:
-    """Resume a paused crawl of the fleet."""
-    _change_job(name, "resume", data, settings, as_json=as_json)
+def resume_job(
+    name: JobName, data: Data = None, settings: Set = None, adopt: Adopt = False, as_json: AsJson = False
+) -> None:
+    """Resume a paused crawl of the fleet.
+
+    A fleet works on a job with the version of the spider that was submitted. With --adopt it continues with
+    the version that is here, which must be on the workers too; the switch is noted. A request that waits for
+    a callback which this version lacks becomes a dead letter.
+    """
+    _change_job(name, "resume", data, settings, as_json=as_json, adopt=adopt)
 
 
 def cancel_job(name: JobName, data: Data = None, settings: Set = None, as_json: AsJson = False) -> None:
@@ -61,11 +72,21 @@ def cancel_job(name: JobName, data: Data = None, settings: Set = None, as_json: 
     _change_job(name, "cancel", data, settings, as_json=as_json)
 
 
-def _change_job(name: str, what: str, data: str | None, settings: list[str] | None, *, as_json: bool) -> None:
+def _change_job(
+    name: str,
+    what: str,
+    data: str | None,
+    settings: list[str] | None,
+    *,
+    as_json: bool,
+    adopt: bool = False,
+) -> None:
     wanted = JobCommand(what)
 
     async def work(backends: Backends) -> Job:
         job = await find_job(backends, name)
+        if adopt and job.state not in OVER:
+            job = await adopt_version(backends, job, find_project(Path.cwd()), who_acts())
         changed = await change_job(backends, job, wanted)
         await note_action(backends, what, job, {"state": job.state.value}, {"state": changed.state.value})
         return changed

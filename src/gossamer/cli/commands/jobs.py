@@ -145,8 +145,17 @@ def _status_facts(status: JobStatus) -> list[tuple[str, str]]:
         ("dropped", _format_counts(status.dropped)),
         *(("warning", plain(warning, LONG)) for warning in status.warnings),
     ]
+    facts += [("spider", line) for line in _switch_lines(status)]
     facts += [("changed" if place == 0 else "", line) for place, line in enumerate(_change_lines(status))]
     return [(name, value) for name, value in facts if value]
+
+
+def _switch_lines(status: JobStatus) -> list[str]:
+    """From when on which version of its spider did it."""
+    return [
+        plain(f"{one.after} instead of {one.before}: {one.by}, {local_short(one.at)}", LONG)
+        for one in status.switches
+    ]
 
 
 def _change_lines(status: JobStatus) -> list[str]:

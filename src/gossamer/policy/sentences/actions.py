@@ -7,6 +7,7 @@ from typing import Any
 
 from gossamer.core.access import AT_TERMINAL, LOCAL, LoggedAction
 from gossamer.policy.sentences.words import SentenceFormatter
+from gossamer.policy.spider_switches import ADOPT
 
 
 def describe_actor(action: LoggedAction) -> str:
@@ -23,6 +24,8 @@ def describe_action(action: LoggedAction, show: SentenceFormatter) -> str:
     if action.kind in ("limits", "back"):
         back = ", as in the beginning" if action.kind == "back" else ""
         return f"{_list_changes(action) or 'limits'}{back}"
+    if action.kind == ADOPT:
+        return f"spider {action.before.get('version')} → {action.after.get('version')}"
     if action.kind == "pace":
         before, after = action.before.get("set_delay_s"), action.after.get("set_delay_s")
         return f"{_kind_and_subject(action)}, {_pace(before, show)} → {_pace(after, show)}"
