@@ -22,8 +22,10 @@ def draw_seed() -> str:
 def draw_pairs(seed: str) -> list[tuple[str, str]]:
     """Pairs by lot."""
     drawn = random.Random(seed).sample(PAIRS, len(PAIRS))
-    slow = [pair for pair in drawn if any(FEATURES[name].is_slow for name in pair)]
-    quick = [pair for pair in drawn if pair not in slow]
+    waits = {
+        pair: sum(FEATURES[name].is_slow for name in pair) for pair in drawn
+    }  # two make each other longer
+    slow, quick = ([pair for pair in drawn if waits[pair] == count] for count in (1, 0))
     return slow[:SLOW_LOTS] + quick[: LOTS - SLOW_LOTS]
 
 
