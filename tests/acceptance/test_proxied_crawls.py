@@ -126,3 +126,17 @@ async def test_errors_that_come_through_every_proxy_are_the_hosts(tmp_path, prox
     assert (result.dead, result.pages) == (2, PAGES - 1)
     paths = Counter(hit.path for hit in served.log.hits)
     assert paths["/3"] == paths["/4"] == 1 + proxies, "each is tried through another one at no charge, if any"
+
+
+@pytest.mark.parametrize(("broken", "rotation"), [(4, "round_robin"), (1, "sticky")])
+async def test_a_list_that_is_mostly_out_of_order_costs_no_page(tmp_path, broken, rotation):
+    """A bug it would catch: proxies that are out of order agree on robots.txt, and nothing is fetched."""
+    async with AsyncExitStack() as stack:
+        served = await stack.enter_async_context(serve(site))
+        some = [FakeProxy(say(*[FAILURES["plain"]] * 1000)) for _ in range(broken)]
+        every = [await stack.enter_async_context(one) for one in (*some, FakeProxy(Forwarding()))]
+        urls = [f"http://127.0.0.1:{one.port}" for one in every]
+        options = {"delay": 0, "per_host": 4, "proxies.urls": urls, "proxies.rotation": rotation}
+        async with asyncio.timeout(20):
+            result = await crawl(linked_spider(served.url), data=str(tmp_path), **options)
+    assert (result.dead, result.pages) == (0, PAGES + 1)

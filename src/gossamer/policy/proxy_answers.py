@@ -17,6 +17,8 @@ MOST_OTHERS = 2
 """A page whose answer is an error is asked for through so many other proxies before its host is blamed."""
 MOST_IN_A_ROW = 5
 """After so many errors of a host in a row, through whatever proxies, the next one is the host's."""
+MOST_UNPROVEN = 10
+"""The same two bounds for proxies through which nothing but errors ever came: most of a list may be such."""
 MAX_KEPT = 10_000
 """URLs, and hosts, of which errors are remembered."""
 PROVIDERS_FIELDS = (
@@ -76,12 +78,16 @@ class ErrorJudge:
 
         ``others`` is how many other proxies may be asked now.
         """
-        former, row = self._asked.get(url, ()), self._rows.get(host, [])
-        is_first = proxy not in former and len(former) < min(MOST_OTHERS, others)
-        is_doubted = is_first and (is_signed or len(row) < MOST_IN_A_ROW)
-        _keep_latest(self._asked, url, (*former, proxy)[-MOST_OTHERS - 1 :])
-        _keep_latest(self._rows, host, [*row, proxy][-MOST_IN_A_ROW:])
-        if is_doubted and (is_signed or proxy not in self._proven):
+        former, row, is_proven = self._asked.get(url, ()), self._rows.get(host, []), proxy in self._proven
+        if is_proven:
+            is_doubted = proxy not in former and len(former) < min(MOST_OTHERS, others)
+            is_doubted &= is_signed or len(row) < MOST_IN_A_ROW
+        else:  # a session may be bound to it: then it is asked again, until it rests
+            is_doubted = others > 0 and len(former) < MOST_UNPROVEN
+            is_doubted &= is_signed or len(row) < MOST_UNPROVEN
+        _keep_latest(self._asked, url, former if proxy in former else (*former, proxy)[:MOST_UNPROVEN])
+        _keep_latest(self._rows, host, [*row, proxy][-MOST_UNPROVEN:])
+        if is_doubted and (is_signed or not is_proven):
             self._marks.setdefault(proxy, []).append(host)
         return is_doubted
 

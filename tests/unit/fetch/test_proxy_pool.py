@@ -13,7 +13,7 @@ from gossamer.core.requests import Entry, Lease, Request
 from gossamer.core.results import Attempt, FetchResult, Outcome, Verdict, VisitResult
 from gossamer.core.routes import Block, BlockKind, Detour, Proxy, Route, RouteReport
 from gossamer.drivers.sqlite.database import Database
-from gossamer.fetch.routing.proxies import MOST_FREE_TRIES, ProxyPool
+from gossamer.fetch.routing.proxies import MOST_DOUBTED_TRIES, MOST_FREE_TRIES, ProxyPool
 from gossamer.fetch.routing.proxy_health import read_records
 from gossamer.policy.proxies import ProxyOutcome, wait_s_of
 from gossamer.policy.proxy_rotation import RotationOrder
@@ -402,7 +402,8 @@ async def test_a_proxy_whose_answers_are_errors_where_those_of_others_are_not_re
     assert wait_s_of(await health_of(shared, broken), "shop", clock.now()) == 30.0
     assert not pool.doubt_error(Route(proxy=well), "shop", "http://shop/9", is_signed=False), "none is left"
     assert (
-        await pool.learn_from(report(broken, clock, Fault.PROXY_ANSWER, attempt=MOST_FREE_TRIES + 1)) is None
+        await pool.learn_from(report(broken, clock, Fault.PROXY_ANSWER, attempt=MOST_DOUBTED_TRIES + 1))
+        is None
     )
 
 

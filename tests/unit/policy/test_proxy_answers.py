@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from gossamer.policy.proxies import ProxyOutcome
-from gossamer.policy.proxy_answers import MOST_IN_A_ROW, ErrorJudge, is_error, is_signed
+from gossamer.policy.proxy_answers import MOST_IN_A_ROW, MOST_UNPROVEN, ErrorJudge, is_error, is_signed
 
 HOST, URL = "a.example", "http://a.example/page"
 PAGES = itertools.count()
@@ -16,6 +16,12 @@ def judge():
     return ErrorJudge()
 
 
+def prove(judge, names):
+    """Something else than an error has come through these proxies."""
+    for name in names:
+        judge.note_answer(name, "b.example", "http://b.example/")
+
+
 def errors(judge, proxy, times, others=1, **more):
     """So many errors, each of another page: which of them are doubted."""
     return [
@@ -24,20 +30,37 @@ def errors(judge, proxy, times, others=1, **more):
 
 
 def test_a_page_is_tried_through_others_before_its_host_is_blamed(judge):
+    prove(judge, "abcd")
     assert [judge.doubt_error(name, HOST, URL, others=9) for name in "abc"] == [True, True, False]
     assert not judge.doubt_error("d", HOST, URL, others=9), "it stays the host's"
 
 
 def test_through_the_same_proxy_again_it_is_the_hosts(judge):
+    prove(judge, "a")
     assert [judge.doubt_error("a", HOST, URL, others=9) for _ in range(2)] == [True, False]
+
+
+def test_a_list_that_is_mostly_out_of_order_does_not_close_a_host(judge):
+    """A bug it would catch: three that are out of order agree on robots.txt, and nothing is fetched."""
+    names = [f"p{n}" for n in range(MOST_UNPROVEN + 1)]
+    doubted = [judge.doubt_error(name, HOST, URL, others=99) for name in names]
+    assert doubted == [True] * MOST_UNPROVEN + [False]
+
+
+def test_a_proxy_that_never_worked_is_asked_again_until_it_rests(judge):
+    """A bug it would catch: a session that is bound to it never gets another one."""
+    assert [judge.doubt_error("a", HOST, URL, others=1) for _ in range(3)] == [True] * 3
+    assert judge.judge_proxy("a") is ProxyOutcome.STALLED
 
 
 @pytest.mark.parametrize(("others", "doubted"), [(0, [False, False]), (1, [True, False])])
 def test_no_more_are_asked_than_there_are(judge, others, doubted):
+    prove(judge, "ab")
     assert [judge.doubt_error(name, HOST, URL, others=others) for name in "ab"] == doubted
 
 
 def test_a_host_that_answers_nothing_but_errors_is_believed_until_it_answers(judge):
+    prove(judge, "a")
     assert errors(judge, "a", MOST_IN_A_ROW + 2) == [True] * MOST_IN_A_ROW + [False] * 2
     judge.note_answer("b", HOST, URL)
     assert judge.doubt_error("a", HOST, URL, others=1)

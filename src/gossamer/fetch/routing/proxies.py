@@ -52,6 +52,8 @@ LONGEST_WAIT_S = 30.0
 others, and so may whoever stops the crawl and continues it."""
 MOST_FREE_TRIES = 10
 """So often a request whose proxy failed is tried again at once; then it waits like one of a lost network."""
+MOST_DOUBTED_TRIES = 30
+"""So often one is that met errors which may be its proxies' own, on its robots.txt and then on its page."""
 MAX_SUSPECTS = 1000
 """So many hosts at which proxies fail are remembered."""
 PROBED_S = 120.0
@@ -222,8 +224,10 @@ class ProxyPool:
         await self.record_outcome(
             proxy, report.host, outcome, started_at=row.at, latency_s=latency_s, most_s=most_s
         )
-        is_free = outcome in (ProxyOutcome.FAILED, ProxyOutcome.DOUBTED) and row.attempt <= MOST_FREE_TRIES
-        if not is_free:
+        most = {ProxyOutcome.FAILED: MOST_FREE_TRIES, ProxyOutcome.DOUBTED: MOST_DOUBTED_TRIES}.get(
+            outcome, 0
+        )
+        if row.attempt > most:
             return None
         why = "again, since" if outcome is ProxyOutcome.FAILED else "again through another proxy, since"
         return Advice(due_at=self._clock.now(), detail=f"{why} the proxy {proxy.name} failed")
