@@ -169,7 +169,7 @@ class TrapMeter:
             if self._has_limits:
                 self._close_spent(groups)
             if self._spending and worth.gained:
-                self._give_back(page.via, groups, worth)
+                self._give_back(page.via, groups)
         if self._rules.max_worthless is not None:
             host = groups[2]
             compared = self._mirrors.add_page(page.url, host.name, page.body)
@@ -193,12 +193,12 @@ class TrapMeter:
         if self._has_limits or any(descents):
             self._close_spent(groups)
 
-    def _give_back(self, via: str, groups: tuple[CountedGroup, ...], worth: PageWorth) -> None:
+    def _give_back(self, via: str, groups: tuple[CountedGroup, ...]) -> None:
         """What a page brought counts also for the groups of the page that led to it."""
         origin = self._around.get(pattern_of(via), ()) if via else ()
         for group in origin:
             if group not in groups and group.known.spent:
-                group.known.give_back(worth)
+                group.known.give_back()
         for group in (*groups, *origin):
             self._note_spending(group)
 

@@ -4,10 +4,10 @@ Every page counts for its groups (``policy/url_groups.py``): its pattern, its fa
 a trap only if its own pages lead to more and more of its URLs, and bring nothing new. So a page spends a page
 of a group's budget if it brings nothing new, was found on a page of the group, and leads to new URLs of it. A
 leaf, which leads to none, spends only beside such pages, and a few for each of them: a finite set of pages is
-fetched whole, whatever is on them. A page that brings something new gives some back, also to the groups of
-the page on which it was found. A group that has spent half of ``max_worthless`` is closed; the other half is
-for what nobody can know in time: pages that were not looked into, first copies, pages in flight. A group that
-has brought much may spend more, so a catalogue of any size stays open.
+fetched whole, whatever is on them. A page that brings something new gives some back, and one page to the
+groups of the page on which it was found. A group that has spent half of ``max_worthless`` is closed; the
+other half is for what nobody can know in time: pages not looked into, first copies, pages in flight.
+A group that has brought much may spend more, so a catalogue of any size stays open.
 
 A trap of many families must not have a budget for each of them: every family that spends halves what others
 of its host may spend. And what a closed pattern has spent is not held against its family, nor what families
@@ -207,9 +207,9 @@ class TrapCounts(_Worth, msgspec.Struct, array_like=True, kw_only=True):
         self.leaves += wasted
         return wasted
 
-    def give_back(self, page: PageWorth) -> None:
+    def give_back(self) -> None:
         """One of its pages led to a page of another group that brought something new."""
-        self.spent = max(self.spent - page.gained, 0)
+        self.spent = max(self.spent - 1, 0)
 
     def claim_probe(self) -> bool:
         """Whether a URL that is to be refused is fetched all the same; it is counted then, or as refused."""
