@@ -41,7 +41,7 @@ class Feature:
     again: tuple[str, ...] = ()  # options of a second crawl, which must come to the same
     is_scrapy: bool = False
     is_stored: bool = True  # whether pages and dead letters can be read afterwards, and a crawl continues
-    is_slow: bool = False  # what looks refused is looked at again after five seconds
+    waits_s: int = 0  # what looks refused is looked at again after so long, through proxies several times
 
 
 @dataclass(frozen=True)
@@ -144,13 +144,13 @@ FEATURES = {
                 ),
                 _COOKIES_ARE_FORGOTTEN,
             ),
-            is_slow=True,
+            waits_s=5,
         ),
         Feature(
             "proxies",
             flags=("-s", "proxies.urls={proxies}"),
             differences=(_COOKIES_ARE_FORGOTTEN,),
-            is_slow=True,
+            waits_s=30,
         ),
         Feature(
             "log-in",

@@ -10,8 +10,8 @@ from kit.pairs.features import FEATURES
 
 VARIABLE = "GOSSAMER_TEST_SEED"
 PAIRS = list(combinations(FEATURES, 2))
-LOTS, SLOW_LOTS = 8, 1
-"""How many pairs are drawn, and how many of them may be such as wait."""
+LOTS, SLOW_LOTS, LONGEST_S = 8, 1, 5
+"""How many pairs are drawn, how many of them may be such as wait, and for how long."""
 
 
 def draw_seed() -> str:
@@ -22,10 +22,9 @@ def draw_seed() -> str:
 def draw_pairs(seed: str) -> list[tuple[str, str]]:
     """Pairs by lot."""
     drawn = random.Random(seed).sample(PAIRS, len(PAIRS))
-    waits = {
-        pair: sum(FEATURES[name].is_slow for name in pair) for pair in drawn
-    }  # two make each other longer
-    slow, quick = ([pair for pair in drawn if waits[pair] == count] for count in (1, 0))
+    waits_s = {pair: sum(FEATURES[name].waits_s for name in pair) for pair in drawn}
+    slow = [pair for pair in drawn if 0 < waits_s[pair] <= LONGEST_S]
+    quick = [pair for pair in drawn if not waits_s[pair]]
     return slow[:SLOW_LOTS] + quick[: LOTS - SLOW_LOTS]
 
 
