@@ -39,6 +39,7 @@ class Answer:
         self.detail = reason
         self.signal = signal
         self.retry_at: float | None = None
+        self.is_answered = False
 
 
 class Gate:
