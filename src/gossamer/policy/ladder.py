@@ -76,6 +76,7 @@ class LadderState(Record, frozen=True, kw_only=True):
     steps: int = 0  # up and down, so far
     suspects: tuple[int, ...] = ()  # the fingerprints of requests that looked refused, in a row
     suspected_at: float = 0.0  # when the latest of them began
+    looks_until: float = 0.0  # when the latest look that was granted is due, on whatever rung
     doubted: tuple[int, ...] = ()  # each time that one did on this rung, the latest last
     guises: tuple[str, ...] = ()  # the proxies that were refused, in a row
     probe_at: float = 0.0  # when the next lower rung is tried again; 0: never
@@ -211,7 +212,9 @@ def _doubt(state: LadderState, rules: LadderRules, report: RungReport, now: floa
         return LadderDecision(state=state)
     enough = max(rules.climb_after, SUSPECTS_ON_TOP) if is_top else rules.climb_after
     is_again = _is_worth_a_look(state, rules, report)
-    wait_s = _look_wait_s(state, enough, report.started_at)
+    wait_s = _look_wait_s(state, enough, report, now)
+    if is_again:
+        state = replace(state, looks_until=max(state.looks_until, now + wait_s))
     state = replace(state, doubted=(*state.doubted, report.fingerprint)[-DOUBTED_KEPT:])
     if report.fingerprint not in state.suspects:
         state = replace(state, suspects=(*state.suspects, report.fingerprint)[-enough:])
@@ -232,10 +235,16 @@ def _is_worth_a_look(state: LadderState, rules: LadderRules, report: RungReport)
     return state.doubted.count(report.fingerprint) < most and report.attempt <= most_starts
 
 
-def _look_wait_s(state: LadderState, enough: int, started_at: float) -> float:
-    """How long until the next look: so long that as many others as it takes can be asked before."""
-    gap_s = started_at - state.suspected_at if state.suspects else 0.0
-    return min(max(SECOND_LOOK_S, gap_s * enough), LONGEST_LOOK_S)
+def _look_wait_s(state: LadderState, enough: int, report: RungReport, now: float) -> float:
+    """How long until the next look: so long that as many others as it takes can be asked before.
+
+    The last look of a request comes after those that others wait for, also since a lower rung.
+    """
+    gap_s = report.started_at - state.suspected_at if state.suspects else 0.0
+    wait_s = max(SECOND_LOOK_S, gap_s * enough)
+    if report.fingerprint in state.doubted:
+        wait_s = max(wait_s, state.looks_until - now + SECOND_LOOK_S)
+    return min(wait_s, LONGEST_LOOK_S)
 
 
 def _blame(state: LadderState, rules: LadderRules, report: RungReport, now: float) -> LadderDecision:
@@ -262,6 +271,7 @@ def climb(state: LadderState, rules: LadderRules, why: str, now: float) -> Ladde
         since=now,
         why=step,
         steps=state.steps + 1,
+        looks_until=state.looks_until,
         probe_at=now + wait_s,
         probe_wait_s=wait_s,
     )

@@ -116,7 +116,7 @@ class TestClimbing:
     def test_a_look_waits_for_others_on_a_slow_host_and_never_too_long(self):
         look = report(at=10.0, signal=DOUBTFUL, fingerprint=7)
         first = learn(FRESH, look)
-        for gap_s, wait_s in [(1.0, 5.0), (20.0, 60.0), (3600.0, 300.0)]:
+        for gap_s, wait_s in [(1.0, 9.0), (20.0, 60.0), (3600.0, 300.0)]:  # 9: after the first look is due
             again = learn(first.state, replace(look, started_at=10.0 + gap_s))
             assert (again.is_again, again.wait_s) == (True, wait_s)
         others = learn(first.state, report(at=20.0, signal=SUCCESS, fingerprint=1))
@@ -332,6 +332,9 @@ def test_fewer_requests_than_asked_for_never_climb(climb_after, seen):
     assert not looks or learn(FRESH, *looks, rules=rules).state.rung == ""
 
 
+FOUR_RUNGS = LadderRules(rungs=tuple("abcd"), order=tuple("abcd"), climb_after=3)
+
+
 @st.composite
 def crawls(draw):
     """A ladder, how each rung below the one that is let in is refused, and a crawl of pages at some pace."""
@@ -381,6 +384,7 @@ def crawl_pages(rules, refusals, pages, slots, delay_s):
 @given(crawls())
 @example({"rules": RULES, "refusals": [DOUBTFUL] * 2, "pages": 60, "slots": 8, "delay_s": 0.0})
 @example({"rules": RULES, "refusals": [DOUBTFUL] * 2, "pages": 60, "slots": 1, "delay_s": 10.0})
+@example({"rules": FOUR_RUNGS, "refusals": [DOUBTFUL] * 3, "pages": 3, "slots": 4, "delay_s": 0.0})
 def test_no_page_is_lost_below_the_rung_that_is_let_in(crawl):
     """However many rungs refuse, however they do, and at any pace."""
     starts, dead = crawl_pages(**crawl)
