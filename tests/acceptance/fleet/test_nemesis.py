@@ -31,7 +31,7 @@ class StandIn(Member):
 class StandIns(Fleet):
     """A fleet of them."""
 
-    def _member(self, kind: str, args: Sequence[str], ready: str) -> Member:
+    def _member(self, kind: str, args: Sequence[str], ready: str, ahead_s: float = 0.0) -> Member:
         return StandIn(kind, args, {"PATH": "/usr/bin"}, ready)
 
 

@@ -308,8 +308,9 @@ def test_row_22_cookies(quick: Round) -> None:
         if host in named and "cookie" in hit.headers:
             sent[named[host]].add(hit.headers["cookie"])
     assert sent["some_cookies"] == {"good=1"}, "neither another site's nor a suffix's nor a false __Host-"
-    assert max(cookies.count("=") for cookies in sent["jarful_of_cookies"]) <= 180
-    assert sent["giant_cookie"] == sent["many_cookies"] == set()
+    for name in ("jarful_of_cookies", "many_cookies"):
+        assert 0 < max(cookies.count("=") for cookies in sent[name]) <= 180
+    assert sent["giant_cookie"] == set()
     assert max(len(cookies) for cookies in sent["redirect_cookie"]) < 4096
 
 
