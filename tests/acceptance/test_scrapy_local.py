@@ -9,7 +9,7 @@ import pytest
 
 from gossamer.testing.answers import SiteResponse
 from gossamer.testing.site import serve_in_thread
-from kit.command_line import FAST, gossamer
+from kit.command_line import FAST, asked, gossamer
 
 SPIDER = """
 from pathlib import Path
@@ -89,3 +89,5 @@ def test_local_pages_are_read_and_none_because_a_page_says_so(tmp_path: Path, co
         (place, "IgnoreRequest"),
     }
     assert '"text":"secret"' not in text
+    missing = [row for row in asked("attempts local", cwd=tmp_path) if "missing.html" in row["url"]]
+    assert len(missing) == 1, "a file that is not there is not asked for again"

@@ -137,7 +137,6 @@ class RequestMapper:
             extras.said["flags"] = list(given.flags)
         if extras.said:
             extras.meta[EXTRAS] = extras.said
-        options = {} if self.options is None else self.options.read_options(given)
         if not key and "session" in options:
             key = canonical or given.url  # a page is the same whatever the cookie jar is
         return Request(
