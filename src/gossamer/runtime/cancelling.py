@@ -8,17 +8,19 @@ cancellation for its own time limit. A caller that cancels once and then waits, 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
+import sys
 from collections.abc import Awaitable, Coroutine, Iterable
 from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-AGAIN_S = 2.0
-"""Seconds between two cancellations of a task: longer than users' code has to close its own things."""
-PATIENCE_S = 20.0
-"""Seconds after which a task that has not ended is reported, and left alone."""
+AGAIN_S = 10.0
+"""Seconds between two cancellations of a task: as long as a clean-up may wait for an answer of a server. The
+second cancellation breaks the clean-up off, and is needed only where the first one was lost."""
+PATIENCE_S = 28.0
+"""Seconds after which a task that has not ended is reported, and left alone: longer than one call to Redis,
+which is repeated while it may be, and shorter than the time after which a process with such a shift ends."""
 
 log = logging.getLogger("gossamer.crawl")
 _ending: set[asyncio.Task[bool]] = set()  # asyncio keeps no task alive by itself
@@ -32,32 +34,45 @@ async def end_tasks(*tasks: asyncio.Future[Any] | None, patience_s: float = PATI
     """
     given = [task for task in tasks if task is not None]
     left = {task for task in given if not task.done()}
+    is_under_way = _is_cancellation_under_way()
     is_cancelled = await _cancel_until_done(left, patience_s) if left else False
     for task in given:
         if not task.done():
             log.error("%s", describe_stuck_task(task, patience_s))
         task.add_done_callback(_drop_result)
-    if is_cancelled:
+    if is_cancelled and not is_under_way:
         raise asyncio.CancelledError
     return all(task.done() for task in given)
 
 
-async def _cancel_until_done(tasks: set[asyncio.Future[Any]], patience_s: float) -> bool:
-    """Whether the caller was cancelled for the first time meanwhile."""
+def _is_cancellation_under_way() -> bool:
+    """Whether this is the clean-up of a caller that was cancelled: its error follows by itself.
+
+    The count of the task alone does not tell: it includes a cancellation that is not delivered yet, and one
+    that the caller has absorbed.
+    """
     caller = asyncio.current_task()
-    assert caller is not None, "only a task can wait"
-    was_cancelled = caller.cancelling() > 0  # then this is its clean-up, and the error is already under way
+    error = sys.exc_info()[1] if caller is not None and caller.cancelling() else None
+    while error is not None and not isinstance(error, asyncio.CancelledError):
+        error = error.__context__
+    return error is not None
+
+
+async def _cancel_until_done(tasks: set[asyncio.Future[Any]], patience_s: float) -> bool:
+    """Whether the caller was cancelled meanwhile."""
     now = asyncio.get_running_loop().time
-    again_at, ends_at = now(), now() + patience_s
+    again_at, ends_at, is_cancelled = now(), now() + patience_s, False
     while tasks and now() < ends_at:
         if now() >= again_at:
             again_at = now() + AGAIN_S
             for task in tasks:
                 task.cancel()
-        with contextlib.suppress(asyncio.CancelledError):  # the caller's own is counted by its task
+        try:
             await asyncio.wait(tasks, timeout=max(min(again_at, ends_at) - now(), 0.0))
+        except asyncio.CancelledError:  # the wait itself raises nothing of the tasks
+            is_cancelled = True
         tasks = {task for task in tasks if not task.done()}
-    return not was_cancelled and caller.cancelling() > 0
+    return is_cancelled
 
 
 def end_soon(*tasks: asyncio.Future[Any] | None) -> None:
@@ -75,7 +90,7 @@ async def _end_rest(tasks: Iterable[asyncio.Future[Any]]) -> bool:
     left = {task for task in tasks if not task.done()}
     if left:
         await asyncio.wait(left, timeout=AGAIN_S)  # they have been cancelled once
-    return await end_tasks(*tasks)
+    return await end_tasks(*tasks, patience_s=PATIENCE_S - AGAIN_S)
 
 
 async def wait_for_first(

@@ -16,6 +16,7 @@ from gossamer.core.requests import Entry, Request
 from gossamer.core.shifts import SEED_LANE, EndReason, ShiftState
 from gossamer.fleet.parts import FleetOptions
 from gossamer.policy.job_life import JobEnd
+from gossamer.runtime.cancelling import end_tasks
 from gossamer.testing.contracts.roster_harness import make_card, make_shift
 from kit.virtual_fleet import EASY, Station, play
 
@@ -589,6 +590,17 @@ async def test_a_deposed_supervisor_asks_for_nothing(world):
     await world.assert_complete(crawl)
     seedings = [shift for shift in world.published if shift.lane == SEED_LANE]
     assert len(seedings) == 1
+
+
+@play
+async def test_a_supervisor_that_is_ended_gives_back_the_lead_though_redis_is_slow(world):
+    _, way = world.supervisor()
+    await asyncio.sleep(1)
+    task = world.fleets[0][1]
+    way.freeze()
+    asyncio.get_running_loop().call_later(4, way.thaw)
+    await end_tasks(task)
+    assert (await world.roster.read_roster()).leader == ""
 
 
 @play

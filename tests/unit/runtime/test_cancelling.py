@@ -8,9 +8,21 @@ import logging
 
 import pytest
 
+from gossamer.drivers.redis import server
+from gossamer.policy.shift_deadlines import KILL_S
 from gossamer.runtime import cancelling
 from gossamer.runtime.cancelling import end_soon, end_tasks, heed_cancellation, wait_for_first
 from gossamer.runtime.unbroken import finish_work
+from gossamer.testing.clock import run_virtual
+
+
+def virtual(body):
+    """A test on virtual time."""
+
+    def test():
+        run_virtual(lambda _: body())
+
+    return test
 
 
 @pytest.fixture
@@ -58,6 +70,34 @@ async def test_a_task_that_cleans_up_is_cancelled_once():
     assert seen == ["cancelled", "clean"]
 
 
+@virtual
+async def test_a_clean_up_that_waits_for_a_slow_server_is_not_broken_off():
+    seen = []
+
+    async def work():
+        try:
+            await asyncio.sleep(60)
+        finally:
+            await asyncio.sleep(9)
+            seen.append("clean")
+
+    assert await end_tasks(await begun(work()))
+    end_soon(await begun(work()))
+    await asyncio.sleep(10)
+    assert seen == ["clean", "clean"]
+
+
+@virtual
+async def test_one_call_to_redis_in_hand_ends_before_its_task_is_given_up():
+    longest_s = server.ANSWER_S + server.PATIENCE_S
+    task = await begun(finish_work(asyncio.sleep(longest_s)))
+    assert await end_tasks(task)
+    task, began = await begun(lose_cancellations(10_000)), asyncio.get_running_loop().time()
+    assert not await end_tasks(task)
+    assert asyncio.get_running_loop().time() - began < KILL_S, "the process lives, and can say so"
+    await kill(task)
+
+
 async def test_a_task_that_never_ends_is_named_with_its_place_and_left(soon, caplog):
     task = await begun(lose_cancellations(10_000), name="lease renewal")
     with caplog.at_level(logging.ERROR, "gossamer"):
@@ -95,6 +135,57 @@ async def test_a_clean_up_continues_after_a_repeated_cancellation(soon):
     async def outer():
         try:
             await asyncio.sleep(60)
+        finally:
+            await end_tasks(inner)
+            seen.append("the rest of the clean-up")
+
+    assert await end_tasks(await begun(outer()))
+    assert inner.done()
+    assert seen
+
+
+async def test_a_cancellation_that_is_not_delivered_yet_is_not_lost():
+    inner, seen = await begun(asyncio.sleep(60)), []
+
+    async def call():
+        asyncio.current_task().cancel()
+        await end_tasks(inner)
+        seen.append("after it")
+
+    (done,), _ = await asyncio.wait({asyncio.create_task(call())})
+    assert done.cancelled()
+    assert inner.done()
+    assert not seen
+
+
+async def test_a_caller_that_has_absorbed_a_cancellation_can_be_cancelled_again(soon):
+    inner, seen = await begun(lose_cancellations(2)), []
+
+    async def call():
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.sleep(60)
+        await end_tasks(inner)
+        seen.append("after it")
+
+    caller = await begun(call())
+    for _ in range(2):
+        caller.cancel()
+        await asyncio.sleep(0)
+    await asyncio.wait({caller})
+    assert caller.cancelled()
+    assert inner.done()
+    assert not seen
+
+
+async def test_a_clean_up_with_an_error_of_its_own_continues_after_a_repeated_cancellation(soon):
+    inner, seen = await begun(lose_cancellations(3)), []
+
+    async def outer():
+        try:
+            try:
+                await asyncio.sleep(60)
+            finally:
+                raise OSError("the clean-up fails")
         finally:
             await end_tasks(inner)
             seen.append("the rest of the clean-up")
