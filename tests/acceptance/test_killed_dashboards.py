@@ -34,11 +34,12 @@ def state_of(folder: Path) -> str:
 def let_time_pass(folder: Path) -> None:
     """What is due in some seconds is due now."""
     with sqlite3.connect(folder / ".gossamer" / "gossamer.db") as db:
-        query = "SELECT value FROM shared WHERE space = 'delayed-actions' AND key = ''"
+        which = "WHERE space LIKE 'delayed-actions:%' AND key = ''"
+        query = f"SELECT value FROM shared {which}"
         ((value,),) = db.execute(query).fetchall()
         times = dict.fromkeys(msgspec.msgpack.decode(value, type=dict[int, float]), 1.0)
         changed = (msgspec.msgpack.encode(times),)
-        db.execute("UPDATE shared SET value = ? WHERE space = 'delayed-actions' AND key = ''", changed)
+        db.execute(f"UPDATE shared SET value = ? {which}", changed)
 
 
 @pytest.mark.parametrize("next_one", ["dashboard", "crawl"])

@@ -19,7 +19,7 @@ from gossamer.core.errors import (
     UsageError,
 )
 from gossamer.jobs.action_kind import ActionKind, ActionParts, check_same_order
-from gossamer.jobs.delayed_actions import CLAIM_S, ActionTimer, finish_due
+from gossamer.jobs.delayed_actions import CLAIM_S, finish_due, open_timer
 from gossamer.jobs.fleet_actions import FLEET_ACTIONS
 from gossamer.jobs.host_actions import HOST_ACTIONS
 from gossamer.jobs.job_actions import JOB_ACTIONS
@@ -71,20 +71,26 @@ async def perform_action(parts: ActionParts, order: ActionOrder) -> LoggedAction
             asked=order.digest,
         )
     )
-    if logged is None:  # the same order came twice at the same time
-        done = await parts.backends.actions.find_key(order.by, order.key)
-        if done is None:
-            raise ConflictError("the action is being done", now={})
-        return _done_before(done, order)
+    if logged is None:
+        return await _done_meanwhile(parts, order)
     order = replace(order, number=logged.id)
     if kind.finish is not None:  # before anything is done, so that it comes to its end whoever is killed
-        await ActionTimer(parts.backends.requests.shared).enter_action(order, now + (kind.delay_s or CLAIM_S))
+        timer = await open_timer(parts.backends)
+        await timer.enter_action(order, now + (kind.delay_s or CLAIM_S))
     logged = replace(logged, after=await _carry_out(parts, order, logged.id))
     if kind.follow is not None:
         parts.later(kind.follow(parts, order, logged))
     if kind.finish is not None:
         parts.later(_finish_later(parts.backends, order, kind.delay_s))
     return logged
+
+
+async def _done_meanwhile(parts: ActionParts, order: ActionOrder) -> LoggedAction:
+    """What came of an order that came twice at the same time. Raises ``ConflictError``."""
+    done = await parts.backends.actions.find_key(order.by, order.key)
+    if done is None:
+        raise ConflictError("the action is being done", now={})
+    return _done_before(done, order)
 
 
 async def _finish_later(backends: Backends, order: ActionOrder, delay_s: float) -> None:
@@ -104,7 +110,7 @@ async def finish_action(backends: Backends, order: ActionOrder) -> None:
     action, kind = await backends.actions.find_action(order.number), _kind_of(order)
     if action is not None and kind.finish is not None and action.undone_at is None and not action.is_refused:
         await kind.finish(backends, order, action)
-    await ActionTimer(backends.requests.shared).remove_action(order.number)
+    await (await open_timer(backends)).remove_action(order.number)
 
 
 async def find_action(parts: ActionParts, number: int) -> LoggedAction:

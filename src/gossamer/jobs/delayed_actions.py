@@ -34,14 +34,15 @@ _read_order = msgspec.json.Decoder(ActionOrder).decode
 
 
 class ActionTimer:
-    """The actions of a place that are not at their end, in what its processes share."""
+    """The actions of a store that are not at their end, in what the processes of its place share."""
 
-    def __init__(self, shared: SharedState) -> None:
+    def __init__(self, shared: SharedState, space: str) -> None:
         self._shared = shared
+        self._space = space
 
     async def enter_action(self, order: ActionOrder, due_at: float) -> None:
         """Enter an action that has a number, or put its time off."""
-        await self._shared.put(SPACE, str(order.number), msgspec.json.encode(order), KEPT_S)
+        await self._shared.put(self._space, str(order.number), msgspec.json.encode(order), KEPT_S)
         await self._change_time(order.number, due_at)
 
     async def prolong_claim(self, number: int, now: float) -> None:
@@ -51,11 +52,11 @@ class ActionTimer:
     async def remove_action(self, number: int) -> None:
         """An action is at its end."""
         await self._change_time(number, None)
-        await self._shared.put(SPACE, str(number), b"", 1.0)
+        await self._shared.put(self._space, str(number), b"", 1.0)
 
     async def claim_due(self, now: float) -> list[ActionOrder]:
         """The actions that are due; each is left to the caller for :data:`CLAIM_S` seconds."""
-        if not _find_due(_read_times(await self._shared.get(SPACE, _TIMES)), now):
+        if not _find_due(_read_times(await self._shared.get(self._space, _TIMES)), now):
             return []
         due: list[int] = []
 
@@ -64,8 +65,8 @@ class ActionTimer:
             due[:] = _find_due(times, now)
             return msgspec.msgpack.encode(times | dict.fromkeys(due, now + CLAIM_S))
 
-        await self._shared.update(SPACE, _TIMES, claim, KEPT_S)
-        found = [await self._shared.get(SPACE, str(number)) for number in due]
+        await self._shared.update(self._space, _TIMES, claim, KEPT_S)
+        found = [await self._shared.get(self._space, str(number)) for number in due]
         return [_read_order(order) for order in found if order]
 
     async def _change_time(self, number: int, due_at: float | None) -> None:
@@ -73,7 +74,12 @@ class ActionTimer:
             others = {one: at for one, at in _read_times(stored).items() if one != number}
             return msgspec.msgpack.encode(others if due_at is None else {**others, number: due_at})
 
-        await self._shared.update(SPACE, _TIMES, change, KEPT_S)
+        await self._shared.update(self._space, _TIMES, change, KEPT_S)
+
+
+async def open_timer(backends: Backends) -> ActionTimer:
+    """The timer of the actions of a store. Raises ``StorageError``."""
+    return ActionTimer(backends.requests.shared, await backends.name_own_space(SPACE))
 
 
 def _read_times(stored: bytes | None) -> dict[int, float]:
@@ -86,7 +92,7 @@ def _find_due(times: dict[int, float], now: float) -> list[int]:
 
 async def finish_due(backends: Backends) -> None:
     """Carry out what is due. Raises ``StorageError``; then the next look does the rest."""
-    orders = await ActionTimer(backends.requests.shared).claim_due(backends.clock.now())
+    orders = await (await open_timer(backends)).claim_due(backends.clock.now())
     for order in orders:
         await import_module("gossamer.jobs.acting").finish_action(backends, order)  # mostly nothing is due
 

@@ -9,7 +9,7 @@ import msgspec
 from gossamer.core.errors import StorageError
 from gossamer.core.jobs import DeadLetter
 from gossamer.policy.undo import UNDO_S
-from gossamer.ports.shared_state import SharedState
+from gossamer.wiring.backends import Backends
 
 SPACE = "kept-letters"
 TOGETHER = 20
@@ -19,19 +19,21 @@ KEPT_S = UNDO_S + 60.0
 _decode = msgspec.msgpack.Decoder(list[DeadLetter]).decode
 
 
-async def keep_letters(shared: SharedState, action: int, first: int, letters: Sequence[DeadLetter]) -> None:
+async def keep_letters(backends: Backends, action: int, first: int, letters: Sequence[DeadLetter]) -> None:
     """Keep letters of an action; ``first`` of them are kept already."""
+    shared, space = backends.requests.shared, await backends.name_own_space(SPACE)
     for at in range(0, len(letters), TOGETHER):
         part = msgspec.msgpack.encode(letters[at : at + TOGETHER])
-        await shared.put(SPACE, f"{action}:{first + at}", part, KEPT_S)
+        await shared.put(space, f"{action}:{first + at}", part, KEPT_S)
 
 
-async def kept_letters(shared: SharedState, action: int, count: int) -> list[DeadLetter]:
+async def kept_letters(backends: Backends, action: int, count: int) -> list[DeadLetter]:
     """The first letters of an action, as far as they are kept. Raises ``StorageError``."""
+    shared, space = backends.requests.shared, await backends.name_own_space(SPACE)
     found: list[DeadLetter] = []
     at = 0
     while at < count:
-        part = await shared.get(SPACE, f"{action}:{at}")
+        part = await shared.get(space, f"{action}:{at}")
         try:
             letters = _decode(part) if part else []
         except msgspec.MsgspecError as error:

@@ -16,7 +16,7 @@ from gossamer.core.requests import FARTHEST, Entry
 from gossamer.core.rungs import AUTO, explain_wrong_rung
 from gossamer.jobs.action_kind import ActionFacts, ActionKind, ActionParts
 from gossamer.jobs.control import reopen_job
-from gossamer.jobs.delayed_actions import ActionTimer
+from gossamer.jobs.delayed_actions import open_timer
 from gossamer.jobs.kept_letters import keep_letters, kept_letters
 from gossamer.jobs.starting import check_page
 from gossamer.policy import urls
@@ -100,7 +100,7 @@ async def _begin(parts: ActionParts, order: ActionOrder) -> dict[str, Any]:
 async def _do_rest(backends: Backends, order: ActionOrder, done: LoggedAction) -> None:
     """Slice after slice, unless it is undone meanwhile; whoever does it may have been killed before."""
     job, count = await backends.book.get(order.job), int(done.after.get("done", 0))
-    delayed = ActionTimer(backends.requests.shared)
+    delayed = await open_timer(backends)
     while job is not None and (more := await _do_slice(backends, job, order, done.at, count)):
         count += more
         await backends.actions.note_after(done.id, {"done": count})
@@ -123,7 +123,7 @@ async def _do_slice(backends: Backends, job: Job, order: ActionOrder, before: fl
         return 0
     ids = DeadLetterFilter(ids=tuple(letter.id for letter in letters))
     if not order.given.get("change") and done + len(letters) <= COUNTED:
-        await keep_letters(backends.requests.shared, order.number, done, letters)
+        await keep_letters(backends, order.number, done, letters)
     if order.kind == "drop":
         return await frontier.drop_letters(ids)
     if change := order.given.get("change"):
@@ -193,7 +193,7 @@ async def _bury(parts: ActionParts, order: ActionOrder) -> dict[str, Any]:
     """Take back what an action did to letters."""
     job, number = await parts.find_job(order), int(order.given["of"])
     count = int(order.given["count"]) + SLICE  # a slice may have ended since that was noted
-    letters = await kept_letters(parts.backends.requests.shared, number, count)
+    letters = await kept_letters(parts.backends, number, count)
     frontier = parts.backends.open_frontier(job)
     buried = await frontier.bury_letters(letters, were_dropped=bool(order.given["were_dropped"]))
     return {"done": buried}

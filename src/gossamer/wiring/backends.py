@@ -93,6 +93,7 @@ class Backends:
         self.profiles = keeping.profiles
         self.versions = keeping.versions
         self._archive: ArchiveReader | None = None
+        self._identity = ""  # that of the store, as soon as it is known
         self.page_memories: dict[str, ContentMemory] = {}  # by the tag of the job, the latest last
 
     @property
@@ -162,6 +163,14 @@ class Backends:
         else:
             place = shown_server(url)
         return FleetStore(id=await self.book.read_identity(), place=place)
+
+    async def name_own_space(self, space: str) -> str:
+        """The space of the shared state for facts that the store numbers: other stores may share the Redis.
+
+        Raises ``StorageError``.
+        """
+        self._identity = self._identity or await self.book.read_identity()
+        return f"{space}:{self._identity}"
 
     async def join_fleet(self) -> None:
         """Work with the fleet that the settings name. Raises ``SettingError`` when it has another store."""

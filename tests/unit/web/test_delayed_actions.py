@@ -11,9 +11,10 @@ import pytest
 
 from gossamer.core.errors import StorageError
 from gossamer.core.hosts import FrontierRules
+from gossamer.core.jobs import DeadLetterFilter
 from gossamer.core.lifecycle import JobState
 from gossamer.jobs.acting import ACTIONS
-from gossamer.jobs.delayed_actions import CLAIM_S, ActionTimer, finish_due
+from gossamer.jobs.delayed_actions import CLAIM_S, finish_due, open_timer
 from gossamer.jobs.duties import duties_of
 from gossamer.policy.undo import CANCEL_S
 from gossamer.testing.clock import ManualClock
@@ -82,7 +83,7 @@ async def test_a_cancel_survives_its_dashboard(place, tmp_path, clock):
         assert (await other.book.get(job.id)).state is JobState.CANCELLED
         assert (await web.get(f"/actions/{done['action']}"))["after"] == {"state": "cancelled"}
         clock.advance(10 * CLAIM_S)
-        assert await ActionTimer(other.requests.shared).claim_due(clock.now()) == [], "it is at its end"
+        assert await (await open_timer(other)).claim_due(clock.now()) == [], "it is at its end"
 
 
 async def test_of_two_processes_that_find_an_action_one_carries_it_out(place, tmp_path, clock, monkeypatch):
@@ -169,3 +170,47 @@ async def test_a_fleet_sees_to_it(place, tmp_path, clock):
         (duty,) = (duty for duty in duties_of(other.settings, other) if duty.name == "actions")
         await duty.run(clock.now())
         assert (await other.book.get(job.id)).state is JobState.CANCELLED
+
+
+@pytest.fixture
+async def neighbours(tmp_path, clock, redis_url):
+    """Two dashboards over stores of their own, which share a Redis; each has a job of the same id."""
+    given = {"frontier": {"url": redis_url}, "redis": {"prefix": f"delayed-{token_hex(4)}"}}
+    async with (
+        dashboard(tmp_path / "a", clock, **given) as first,
+        dashboard(tmp_path / "b", clock, **given) as second,
+    ):
+        jobs = [await make_job(web) for web in (first, second)]
+        assert jobs[0][0].id == jobs[1][0].id
+        yield (first, *jobs[0]), (second, *jobs[1])
+
+
+async def test_a_cancel_is_carried_out_in_its_own_store_alone(neighbours, clock):
+    """A bug it would catch: the other store's action of that number is taken for it."""
+    (here, job, _), (there, _, frontier) = neighbours
+    await do(there, f"/jobs/{job.id}/actions", do="pause")
+    await do(here, f"/jobs/{job.id}/actions", do="cancel")
+    await end_at_once(here)
+    clock.advance(CANCEL_S)
+    await finish_due(there.backends)
+    assert (await frontier.read_stats()).state is JobState.PAUSED
+    await finish_due(here.backends)
+    assert (await here.backends.book.get(job.id)).state is JobState.CANCELLED
+    assert (await frontier.read_stats()).state is JobState.PAUSED
+
+
+async def test_an_undo_takes_back_letters_of_its_own_store_alone(neighbours):
+    """A bug it would catch: the letters of the other store's action of that number are buried."""
+    numbers = []
+    for (web, job, frontier), host in zip(neighbours, ("one.example", "two.example"), strict=True):
+        await frontier.change_rules(FrontierRules(delay_s=0.0, per_host=9), expected=FrontierRules())
+        await frontier.add([make_entry(10, host)])
+        await bury(frontier, web.backends.clock)
+        path = f"/jobs/{job.id}/dead/retry"
+        done = await do(web, path, filter={"host": host}, expect={"count": 1})
+        numbers.append(done["action"])
+    assert numbers[0] == numbers[1]
+    (web, _, frontier), _ = neighbours
+    answer = await web.client.request("DELETE", f"/api/v1/actions/{numbers[0]}")
+    assert answer.status_code == 200, answer.text
+    assert len(await frontier.dead_letters(DeadLetterFilter(host="one.example"), 9)) == 1
