@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -26,6 +27,7 @@ from gossamer.jobs.job_actions import JOB_ACTIONS
 from gossamer.jobs.letter_actions import LETTER_ACTIONS
 from gossamer.jobs.schedule_actions import SCHEDULE_ACTIONS
 from gossamer.policy.undo import UNDO, find_failed_undos, orders_back, undo_until
+from gossamer.runtime.known_secrets import hide_secrets
 from gossamer.wiring.backends import Backends
 
 ACTIONS: Mapping[str, ActionKind] = {
@@ -38,6 +40,8 @@ ACTIONS: Mapping[str, ActionKind] = {
 """What can be done, by its name."""
 LATEST = 200
 """Actions on a job among which its undos are looked for."""
+
+log = logging.getLogger("gossamer.actions")
 
 
 async def perform_action(parts: ActionParts, order: ActionOrder) -> LoggedAction:
@@ -105,12 +109,32 @@ async def _finish_later(backends: Backends, order: ActionOrder, delay_s: float) 
 async def finish_action(backends: Backends, order: ActionOrder) -> None:
     """Do the rest of an action that the caller alone carries out, unless it is undone or has failed.
 
-    Raises ``StorageError``; then it is due again later.
+    An action that fails now is noted as failed, and is not tried again. Raises ``StorageError``; then it is
+    due again later.
     """
-    action, kind = await backends.actions.find_action(order.number), _kind_of(order)
-    if action is not None and kind.finish is not None and action.undone_at is None and not action.is_refused:
-        await kind.finish(backends, order, action)
+    action = await backends.actions.find_action(order.number)
+    if action is not None and action.undone_at is None and not action.is_refused:
+        try:
+            finish = _kind_of(order).finish
+            if finish is not None:
+                await finish(backends, order, action)
+        except StorageError:
+            raise
+        except Exception as error:  # noqa: BLE001 - else it would fail again at every look, for a year
+            await _note_failure(backends, order, error)
     await (await open_timer(backends)).remove_action(order.number)
+
+
+async def _note_failure(backends: Backends, order: ActionOrder, error: Exception) -> None:
+    """Note that an action has failed, beside what was done of it."""
+    is_known = isinstance(error, GossamerError)
+    said = hide_secrets(str(error) if is_known else f"{type(error).__name__}: {error}")
+    log.warning(
+        "action %d (%s) has failed: %s", order.number, order.kind, said, exc_info=None if is_known else error
+    )
+    done = await backends.actions.find_action(order.number)
+    after = {} if done is None else done.after
+    await backends.actions.note_after(order.number, {**after, "failed": said})
 
 
 async def find_action(parts: ActionParts, number: int) -> LoggedAction:

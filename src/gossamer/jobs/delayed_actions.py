@@ -67,7 +67,7 @@ class ActionTimer:
 
         await self._shared.update(self._space, _TIMES, claim, KEPT_S)
         found = [await self._shared.get(self._space, str(number)) for number in due]
-        return [_read_order(order) for order in found if order]
+        return [order for order in map(_read_or_leave, due, found) if order is not None]
 
     async def _change_time(self, number: int, due_at: float | None) -> None:
         def change(stored: bytes | None) -> bytes:
@@ -86,15 +86,33 @@ def _read_times(stored: bytes | None) -> dict[int, float]:
     return _decode_times(stored) if stored else {}
 
 
+def _read_or_leave(number: int, stored: bytes | None) -> ActionOrder | None:
+    """An order; ``None``: it is at its end, or left to a process that can read it."""
+    try:
+        return _read_order(stored) if stored else None
+    except msgspec.MsgspecError as error:
+        log.warning("action %d waits, since it cannot be read here: %s", number, error)
+        return None
+
+
 def _find_due(times: dict[int, float], now: float) -> list[int]:
     return sorted(number for number, due_at in times.items() if due_at <= now)
 
 
 async def finish_due(backends: Backends) -> None:
-    """Carry out what is due. Raises ``StorageError``; then the next look does the rest."""
+    """Carry out what is due, each whatever becomes of the others.
+
+    Raises ``StorageError``, at the end; then a later look does the rest.
+    """
     orders = await (await open_timer(backends)).claim_due(backends.clock.now())
+    failed: StorageError | None = None
     for order in orders:
-        await import_module("gossamer.jobs.acting").finish_action(backends, order)  # mostly nothing is due
+        try:
+            await import_module("gossamer.jobs.acting").finish_action(backends, order)  # seldom one is due
+        except StorageError as error:
+            failed = failed or error
+    if failed is not None:
+        raise failed
 
 
 async def keep_finishing(backends: Backends) -> None:
@@ -104,8 +122,9 @@ async def keep_finishing(backends: Backends) -> None:
         try:
             await finish_due(backends)
             trouble = ""
-        except StorageError as error:
+        except Exception as error:
             if str(error) != trouble:
-                log.warning("actions that are due wait: %s", error)
+                is_known = isinstance(error, StorageError)
+                log.warning("actions that are due wait: %s", error, exc_info=None if is_known else error)
             trouble = str(error)
         await backends.clock.sleep(LOOK_S)

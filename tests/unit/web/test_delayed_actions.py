@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import time
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from secrets import token_hex
+from types import SimpleNamespace
 
 import pytest
 
-from gossamer.core.errors import StorageError
+from gossamer.cli.terminal.running import CrawlCommand, run_crawl
+from gossamer.core.actions import ActionOrder
+from gossamer.core.errors import StorageError, UsageError
 from gossamer.core.hosts import FrontierRules
 from gossamer.core.jobs import DeadLetterFilter
 from gossamer.core.lifecycle import JobState
 from gossamer.jobs.acting import ACTIONS
-from gossamer.jobs.delayed_actions import CLAIM_S, finish_due, open_timer
+from gossamer.jobs.delayed_actions import CLAIM_S, LOOK_S, finish_due, keep_finishing, open_timer
 from gossamer.jobs.duties import duties_of
 from gossamer.policy.undo import CANCEL_S
+from gossamer.spiders.spider import Spider
 from gossamer.testing.clock import ManualClock
 from gossamer.testing.contracts.frontier_harness import make_entry
 from gossamer.wiring.backends import open_backends
@@ -158,6 +162,79 @@ async def test_letters_of_which_a_dashboard_retried_a_part_are_all_retried(
         await finish_due(other)
         assert (await frontier.read_stats()).pending == 7
         assert (await web.get(f"/actions/{done['action']}"))["after"] == {"done": 7}
+
+
+@pytest.mark.parametrize("error", [UsageError("no"), KeyError("no"), StorageError("the store is away")])
+async def test_an_action_that_fails_holds_up_no_other(tmp_path, clock, monkeypatch, error):
+    """A bug it would catch: no crawl of this place begins any more, and the job stays paused for ever."""
+
+    async def fail(backends, order, done):
+        raise error
+
+    monkeypatch.setitem(ACTIONS, "retry", ACTIONS["retry"]._replace(finish=fail))
+    async with dashboard(tmp_path, clock) as web, another_process(web, clock) as other:
+        job, frontier = await make_job(web)
+        await bury(frontier, web.backends.clock)
+        retry = await do(web, f"/jobs/{job.id}/dead/retry")
+        await end_at_once(web)
+        await do(web, f"/jobs/{job.id}/actions", do="cancel")
+        await end_at_once(web)
+        clock.advance(CLAIM_S)
+        is_tried_again = isinstance(error, StorageError)
+        with pytest.raises(StorageError) if is_tried_again else nullcontext():
+            await finish_due(other)
+        assert (await other.book.get(job.id)).state is JobState.CANCELLED
+        noted = (await web.get(f"/actions/{retry['action']}"))["after"]
+        assert ("failed" in noted, noted["done"]) == (not is_tried_again, 1)
+        clock.advance(CLAIM_S)
+        left = await (await open_timer(other)).claim_due(clock.now())
+        assert [order.kind for order in left] == ["retry"] * is_tried_again
+
+
+async def test_an_order_that_cannot_be_read_holds_up_no_other(tmp_path, clock):
+    """As one of another version; whoever can read it finds it later."""
+    async with dashboard(tmp_path, clock) as web:
+        job, _ = await make_job(web)
+        await do(web, f"/jobs/{job.id}/actions", do="pause")
+        timer = await open_timer(web.backends)
+        for number, kind in ((1, 7), (2, "pause")):
+            await timer.enter_action(ActionOrder(kind=kind, by="me", number=number), clock.now())
+        assert [order.number for order in await timer.claim_due(clock.now())] == [2]
+        clock.advance(CLAIM_S)
+        assert [order.number for order in await timer.claim_due(clock.now())] == [2]
+
+
+async def test_a_look_that_fails_is_followed_by_the_next(clock, monkeypatch, caplog):
+    looks = []
+
+    async def fail(backends):
+        looks.append(backends)
+        raise asyncio.CancelledError if len(looks) > 1 else KeyError("no")
+
+    monkeypatch.setattr("gossamer.jobs.delayed_actions.finish_due", fail)
+    keeping = asyncio.create_task(keep_finishing(SimpleNamespace(clock=clock)))
+    while not keeping.done():
+        await asyncio.sleep(0)
+        clock.advance(LOOK_S)
+    assert keeping.cancelled()
+    assert "actions that are due wait" in caplog.text
+
+
+async def test_a_crawl_begins_though_what_is_due_cannot_be_done(tmp_path, monkeypatch, capsys):
+    class Idle(Spider):
+        name = "idle"
+
+        async def start(self):
+            return
+            yield
+
+    async def fail(backends):
+        raise StorageError("it is away")
+
+    monkeypatch.setattr("gossamer.cli.terminal.running.finish_due", fail)
+    result = await run_crawl(CrawlCommand(Idle, overrides={"data": str(tmp_path)}, quiet=True))
+    assert result.job == "idle-1"
+    assert "actions that are due wait: it is away" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("place", on_servers("redis and postgres"), indirect=True)
