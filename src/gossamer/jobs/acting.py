@@ -78,10 +78,7 @@ async def perform_action(parts: ActionParts, order: ActionOrder) -> LoggedAction
     if logged is None:
         return await _done_meanwhile(parts, order)
     order = replace(order, number=logged.id)
-    if kind.finish is not None:  # before anything is done, so that it comes to its end whoever is killed
-        timer = await open_timer(parts.backends)
-        await timer.enter_action(order, now + (kind.delay_s or CLAIM_S))
-    logged = replace(logged, after=await _carry_out(parts, order, logged.id))
+    logged = replace(logged, after=await _carry_out_entered(parts, order, now))
     if kind.follow is not None:
         parts.later(kind.follow(parts, order, logged))
     if kind.finish is not None:
@@ -234,6 +231,20 @@ async def _carry_back(
         if kind.follow is not None:
             parts.later(kind.follow(parts, order, replace(action, after=done, undo_until=None)))
     await log.note_after(number, {**after, "undone": [order.kind for order in orders]})
+
+
+async def _carry_out_entered(parts: ActionParts, order: ActionOrder, now: float) -> dict[str, Any]:
+    """Do it; where a rest of it is done later, enter that first, so that it is done whoever is killed."""
+    kind = _kind_of(order)
+    if kind.finish is None:
+        return await _carry_out(parts, order, order.number)
+    timer = await open_timer(parts.backends)
+    await timer.enter_action(order, now + CLAIM_S)  # to do it may take longer than to wait for the rest
+    after = await _carry_out(parts, order, order.number)
+    if kind.delay_s:
+        with contextlib.suppress(StorageError):  # then the rest is due somewhat later
+            await timer.enter_action(order, now + kind.delay_s)
+    return after
 
 
 async def _carry_out(parts: ActionParts, order: ActionOrder, number: int) -> dict[str, Any]:

@@ -90,6 +90,25 @@ async def test_a_cancel_survives_its_dashboard(place, tmp_path, clock):
         assert await (await open_timer(other)).claim_due(clock.now()) == [], "it is at its end"
 
 
+async def test_a_cancel_is_not_given_up_while_its_pause_is_slow(place, tmp_path, clock, monkeypatch):
+    """A bug it would catch: another process finds the job still running, and it stays paused for ever."""
+    kind = ACTIONS["cancel"]
+    async with dashboard(tmp_path, clock, **place) as web, another_process(web, clock) as other:
+
+        async def pause(parts, order):
+            clock.advance(CANCEL_S + 1)
+            await finish_due(other)
+            return await kind.act(parts, order)
+
+        monkeypatch.setitem(ACTIONS, "cancel", kind._replace(act=pause))
+        job, _ = await make_job(web)
+        done = await do(web, f"/jobs/{job.id}/actions", do="cancel")
+        await end_at_once(web)
+        await finish_due(other)
+        assert (await other.book.get(job.id)).state is JobState.CANCELLED
+        assert (await web.get(f"/actions/{done['action']}"))["after"] == {"state": "cancelled"}
+
+
 async def test_of_two_processes_that_find_an_action_one_carries_it_out(place, tmp_path, clock, monkeypatch):
     carried_out = []
 
