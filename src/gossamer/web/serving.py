@@ -12,7 +12,7 @@ from gossamer.access.gate import AccessGate
 from gossamer.config.layers import COMMAND_LINE, LoadedSettings
 from gossamer.config.option import SettingOption
 from gossamer.config.settings import Settings
-from gossamer.core.errors import MissingServiceError, UsageError
+from gossamer.core.errors import MissingServiceError, SettingError, UsageError
 from gossamer.jobs.delayed_actions import keep_finishing
 from gossamer.observe.health import ProcessHealth
 from gossamer.ports.clock import Clock
@@ -46,7 +46,7 @@ async def _serve(loaded: LoadedSettings) -> None:
     async with AsyncExitStack() as closing:
         backends = await open_backends(settings, create=True, limit_s=LIMIT_S)
         closing.push_async_callback(backends.close)
-        await backends.check_fleet()
+        await _warn_of_store(backends)
         listening = closing.enter_context(listen_at(settings.dashboard.host, settings.dashboard.port))
         is_local = _is_loopback(listening)
         await check_place(backends, settings.dashboard.host, is_local=is_local)
@@ -56,6 +56,17 @@ async def _serve(loaded: LoadedSettings) -> None:
         parts = make_parts(loaded, backends, is_local=is_local, health=health)
         log.info("the dashboard is at http://%s", _shown_place(settings.dashboard.host, listening))
         await _serve_parts(parts, settings, listening)
+
+
+async def _warn_of_store(backends: Backends) -> None:
+    """Say that the fleet has another store. Crawls without a fleet are looked after nevertheless.
+
+    Each action checks the fleet of its job.
+    """
+    try:
+        await backends.check_fleet()
+    except SettingError as error:
+        log.warning("the dashboard cannot steer this fleet: %s", error)
 
 
 def make_parts(

@@ -20,7 +20,7 @@ from gossamer.core.shifts import EndReason, Shift
 from gossamer.jobs.acting import perform_action
 from gossamer.jobs.action_kind import ActionParts
 from gossamer.jobs.control import change_job, prepare_submission, revive_letters, submit_job
-from gossamer.web.serving import run_dashboard
+from gossamer.web import serving
 from gossamer.wiring.backends import open_backends
 
 TARGET = "https://shop.example/"
@@ -65,7 +65,6 @@ async def test_whoever_comes_with_another_store_refuses_to_start(sides):
         b.submit,
         supervise,
         lambda: asyncio.to_thread(worker.start),
-        lambda: asyncio.to_thread(run_dashboard, b.loaded),
     ):
         with pytest.raises(SettingError) as caught:
             await start()
@@ -77,6 +76,22 @@ async def test_whoever_comes_with_another_store_refuses_to_start(sides):
     assert "cluster.fleet=NAME" in said
     assert "`gossamer fleet --adopt-store`" in said
     assert await b.backends.book.list_jobs() == []
+
+
+async def test_a_dashboard_with_another_store_starts_and_warns(sides, monkeypatch, caplog):
+    """Its crawls may be no fleet's: the Redis remembers a fleet that was there once."""
+    a, b = sides
+    await a.submit()
+    served = []
+
+    async def serve(parts, settings, listening):
+        served.append(settings)
+
+    monkeypatch.setattr(serving, "_serve_parts", serve)
+    await asyncio.to_thread(serving.run_dashboard, b.loaded)
+    assert len(served) == 1
+    (said,) = (record.getMessage() for record in caplog.records if record.levelname == "WARNING")
+    assert said.startswith("the dashboard cannot steer this fleet: the fleet 'default' in redis://")
 
 
 async def test_no_job_of_another_store_is_steered(sides):
