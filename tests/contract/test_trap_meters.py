@@ -120,6 +120,18 @@ async def test_of_many_mirrors_each_has_a_budget_of_its_own(open_workers: Any) -
         assert max(foreign) >= 4, "they are mirrors, which have cost little"
 
 
+async def test_a_host_that_a_person_named_is_no_mirror_for_any_number_of_workers(open_workers: Any) -> None:
+    """A bug it would catch: workers add up that it was named, and the differences they save cancel it."""
+    async with open_workers() as workers:
+        meters = [workers.start(number) for number in range(3)]
+        for turn in range(6):
+            for number, meter in enumerate(meters):
+                visit(meter, f"http://h.test/{turn}/{number}", b"page %d %d" % (turn, number), via="")
+                await meter.save()
+                known = await read_counts(workers.states[0], "job-1")
+                assert known["http://h.test/**"].seeds == 1
+
+
 async def test_good_pages_cost_no_round_trip() -> None:
     clock, calls = ManualClock(), 0
 

@@ -172,7 +172,7 @@ class TrapCounts(_Worth, msgspec.Struct, array_like=True, kw_only=True):
     rule: str = ""  # why it is closed; empty: it is open
     bred: int = 0  # of what was spent: pages that led to new URLs of it
     leaves: int = 0  # of what was spent: pages that did not
-    seeds: int = 0  # pages that a person named
+    seeds: int = 0  # of a host: 1 if a person has named a page of it
     probes: int = 0  # of its URLs that were fetched although it was closed
     opened: int = 0  # times that it was opened again
 
@@ -234,7 +234,7 @@ class TrapCounts(_Worth, msgspec.Struct, array_like=True, kw_only=True):
         return self.queries.bit_count() >= MANY_QUERIES
 
 
-_NO_SUMS = ("queries", "since", "example", "rule", "opened")
+_NO_SUMS = ("queries", "since", "example", "rule", "opened", "seeds")
 _SUMS = tuple(name for name in TrapCounts.__struct_fields__ if name not in _NO_SUMS)
 
 
@@ -253,6 +253,7 @@ def count_since(known: TrapCounts, saved: TrapCounts) -> TrapCounts:
         example=known.example,
         rule=known.rule,
         opened=known.opened,
+        seeds=known.seeds,
     )
 
 
@@ -267,6 +268,7 @@ def add_counts(known: TrapCounts, more: TrapCounts) -> TrapCounts:
         example=known.example or more.example,
         rule=merge_rules(known, more),
         opened=max(known.opened, more.opened),
+        seeds=max(known.seeds, more.seeds),
     )
 
 
