@@ -168,13 +168,19 @@ class Worker:
                 renewal.result()
             await turning
         finally:
-            await end_tasks(renewal, turning)
             try:
-                if self._held:  # cancelled from outside, or storage trouble: give back what can be given back
-                    with contextlib.suppress(StorageError):
-                        await self.abandon()
+                await end_tasks(renewal, turning)  # raises a cancellation that arrives meanwhile
             finally:
-                await end_tasks(*self._broken_off)
+                await self._give_everything_back()
+
+    async def _give_everything_back(self) -> None:
+        """Give back what can be given back: the shift was cancelled from outside, or has storage trouble."""
+        try:
+            if self._held:
+                with contextlib.suppress(StorageError):
+                    await self.abandon()
+        finally:
+            await end_tasks(*self._broken_off)
 
     async def _run_turns(self) -> None:
         while not (self._stop.is_set() and not self._held):

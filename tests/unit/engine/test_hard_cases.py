@@ -320,3 +320,34 @@ def test_a_lease_beside_results_that_cannot_be_recorded_is_not_left_behind() -> 
         return next(begun), next(ended)
 
     assert virtually(main) == (2, 2)
+
+
+def test_a_shift_that_is_cancelled_while_it_cleans_up_gives_its_leases_back() -> None:
+    """A bug it would catch: storage trouble, and Ctrl-C meanwhile; the leases last until they expire."""
+
+    async def main() -> int:
+        kit = Kit(lease_ttl_s=3.0)
+
+        async def extend(leases: object, ttl_s: float) -> list[bool]:
+            try:
+                await kit.clock.sleep(1000.0)
+            finally:
+                await kit.clock.sleep(5.0)  # a server that is slow to let go
+            return []
+
+        async def slow(request: Request) -> object:
+            await kit.clock.sleep(2.0 if request.url == URL else 1000.0)
+            return kit.site.page(request.url)
+
+        kit.frontier.extend = extend  # type: ignore[method-assign,assignment]
+        kit.site.replies = {URL: slow, URL + "b": slow}
+        kit.ledger.trouble = StorageError("the disk is full")
+        await kit.frontier.add([kit.admission.admit_request(Request(url)) for url in (URL, URL + "b")])  # type: ignore[misc]
+        shift = asyncio.create_task(parts_of(kit)[0].run())
+        await kit.clock.sleep(4.0)
+        shift.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await shift
+        return (await kit.frontier.read_stats()).leased
+
+    assert virtually(main) == 0
