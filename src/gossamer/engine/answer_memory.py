@@ -21,7 +21,9 @@ class AnswerMemory:
 
     def note_answer(self, host: str, request: Request, fetched: FetchResult) -> None:
         """Remember a request that can be sent again, if its answer is a page."""
-        if fetched.status != 200 or request.method != "GET" or request.body or request.browser is not None:
+        if fetched.status != 200 or request.method != "GET" or request.body:
+            return
+        if request.browser is not None or request.saves is not None:  # a probe is small
             return
         self._latest[host] = request
         if len(self._latest) > MOST_HOSTS:
