@@ -46,7 +46,8 @@ class ErrorJudge:
 
     An error is *doubted*, and its page is tried through another proxy, while there are others that were not
     asked for it. A proxy has a *mark* for each doubted error that nothing but errors came after: at once if
-    it never gave another answer or the error is signed, else when the host has answered others.
+    it never gave another answer or the error is signed, else when the host has answered others, and then one
+    for all errors before that answer: the host may have been out of order.
     """
 
     def __init__(self) -> None:
@@ -69,7 +70,7 @@ class ErrorJudge:
         self._proven.add(proxy)
         self._marks.pop(proxy, None)
         self._asked.pop(url, None)
-        for name in self._rows.pop(host, ()):
+        for name in dict.fromkeys(self._rows.pop(host, ())):  # an outage of the host is one mark
             if name != proxy and name in self._proven:
                 self._marks.setdefault(name, []).append(host)
 
@@ -91,10 +92,11 @@ class ErrorJudge:
             self._marks.setdefault(proxy, []).append(host)
         return is_doubted
 
-    def judge_proxy(self, proxy: str) -> ProxyOutcome:
-        """What the last doubted error says of its proxy, in the light of those before it."""
-        judged = judge_silence(self._marks.get(proxy, ()))
-        if judged is ProxyOutcome.SILENT:
+    def judge_proxy(self, proxy: str, host: str) -> ProxyOutcome:
+        """What the last doubted error, at ``host``, says of its proxy, in the light of those before it."""
+        marks = self._marks.get(proxy, ())
+        judged = judge_silence(marks)
+        if judged is ProxyOutcome.SILENT or (judged is ProxyOutcome.STALLED and host not in marks):
             return ProxyOutcome.DOUBTED
         del self._marks[proxy]
         return judged

@@ -50,7 +50,7 @@ def test_a_list_that_is_mostly_out_of_order_does_not_close_a_host(judge):
 def test_a_proxy_that_never_worked_is_asked_again_until_it_rests(judge):
     """A bug it would catch: a session that is bound to it never gets another one."""
     assert [judge.doubt_error("a", HOST, URL, others=1) for _ in range(3)] == [True] * 3
-    assert judge.judge_proxy("a") is ProxyOutcome.STALLED
+    assert judge.judge_proxy("a", HOST) is ProxyOutcome.STALLED
 
 
 @pytest.mark.parametrize(("others", "doubted"), [(0, [False, False]), (1, [True, False])])
@@ -68,45 +68,59 @@ def test_a_host_that_answers_nothing_but_errors_is_believed_until_it_answers(jud
 
 def test_a_proxy_that_never_gave_anything_but_errors_rests(judge):
     errors(judge, "a", 2)
-    assert judge.judge_proxy("a") is ProxyOutcome.DOUBTED
+    assert judge.judge_proxy("a", HOST) is ProxyOutcome.DOUBTED
     errors(judge, "a", 1)
-    assert judge.judge_proxy("a") is ProxyOutcome.STALLED, "at the host where it was seen"
+    assert judge.judge_proxy("a", HOST) is ProxyOutcome.STALLED, "at the host where it was seen"
 
 
 def test_errors_at_several_hosts_are_the_proxys_altogether(judge):
     for host in ("a.example", "b.example", "c.example"):
         judge.doubt_error("a", host, f"http://{host}/", others=1)
-    assert judge.judge_proxy("a") is ProxyOutcome.FAILED
+    assert judge.judge_proxy("a", HOST) is ProxyOutcome.FAILED
 
 
 def test_a_proxy_that_worked_rests_only_where_others_are_answered(judge):
     """A bug it would catch: the proxies of a site that is out of order rest, one after the other."""
     judge.note_answer("a", HOST, URL)
-    errors(judge, "a", 4)
-    assert judge.judge_proxy("a") is ProxyOutcome.DOUBTED, "it may be the host"
-    judge.note_answer("b", HOST, URL)
-    assert judge.judge_proxy("a") is ProxyOutcome.STALLED
+    for _ in range(3):
+        errors(judge, "a", 1)
+        assert judge.judge_proxy("a", HOST) is ProxyOutcome.DOUBTED, "it may be the host"
+        judge.note_answer("b", HOST, URL)
+    errors(judge, "a", 1)
+    assert judge.judge_proxy("a", "c.example") is ProxyOutcome.DOUBTED, "that one has answered it"
+    assert judge.judge_proxy("a", HOST) is ProxyOutcome.STALLED
+
+
+def test_an_outage_of_a_host_rests_none_of_the_proxies_that_met_it(judge):
+    """A bug it would catch: each error of it counts against its proxy once another one is answered."""
+    prove(judge, "abc")
+    for name in "bcbcbc":
+        errors(judge, name, 1, others=2)
+    judge.note_answer("a", HOST, URL)
+    for name in "bc":
+        errors(judge, name, 1, others=2)
+        assert judge.judge_proxy(name, HOST) is ProxyOutcome.DOUBTED
 
 
 def test_another_answer_of_a_proxy_clears_it(judge):
     errors(judge, "a", 2)
     judge.note_answer("a", HOST, URL)
     errors(judge, "a", 2)
-    assert judge.judge_proxy("a") is ProxyOutcome.DOUBTED
+    assert judge.judge_proxy("a", HOST) is ProxyOutcome.DOUBTED
 
 
 def test_an_error_that_a_provider_signs_is_doubted_whatever_the_host_answered(judge):
     judge.note_answer("a", HOST, URL)
     errors(judge, "b", MOST_IN_A_ROW)
     assert errors(judge, "a", 3, is_signed=True) == [True] * 3
-    assert judge.judge_proxy("a") is ProxyOutcome.STALLED
+    assert judge.judge_proxy("a", HOST) is ProxyOutcome.STALLED
 
 
 def test_what_is_not_listed_any_more_is_forgotten(judge):
     errors(judge, "a", 2)
     judge.keep_proxies(["b"])
     errors(judge, "a", 1)
-    assert judge.judge_proxy("a") is ProxyOutcome.DOUBTED
+    assert judge.judge_proxy("a", HOST) is ProxyOutcome.DOUBTED
 
 
 @pytest.mark.parametrize(

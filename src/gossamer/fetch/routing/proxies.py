@@ -283,7 +283,7 @@ class ProxyPool:
             is_whole = is_on_trial(self._health.find_health(name), "")
             return ProxyOutcome.FAILED if is_whole else ProxyOutcome.STALLED
         if outcome is ProxyOutcome.DOUBTED:
-            return self._errors.judge_proxy(name)
+            return self._errors.judge_proxy(name, host)
         if outcome is ProxyOutcome.SILENT:
             hosts = self._silences.setdefault(name, [])
             hosts.append(host)
