@@ -53,6 +53,11 @@ class AccessGate:
                 return _caller_of(token)
         return await self._admit_local(call, has_session=bool(call.session))
 
+    def is_from_here(self, call: CallFacts) -> bool:
+        """Whether a request comes from this machine, and from no page that has renamed itself."""
+        hosts = (call.host, call.address)
+        return self._is_local and not call.is_forwarded and all(map(is_loopback, hosts))
+
     async def sign_in(self, call: CallFacts) -> NewSession:
         """A session for the token that a request brings. Raises ``AccessError``."""
         check_origin(call)
@@ -81,7 +86,7 @@ class AccessGate:
                 way=f"sign in, or send a token as `Authorization: Bearer ...`; {_CREATE}",
                 status=401,
             )
-        if call.is_forwarded or not is_loopback(call.host) or not is_loopback(call.address):
+        if not self.is_from_here(call):
             raise AccessError(
                 f"without a token only this machine may ask, and {call.host[:100]!r} is not its own name",
                 way=f"open it as http://127.0.0.1, or make a token: {_CREATE}",

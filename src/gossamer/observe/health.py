@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 
+from msgspec.structs import replace
+
 from gossamer.core.health import PartHealth
 from gossamer.policy.health import HELD_UP_S, describe_failures
 
@@ -39,8 +41,11 @@ class ProcessHealth:
 
         self.watch_life(read)
 
-    def find_failures(self, *, is_work_asked: bool = False) -> list[str]:
-        """A line for each part that fails; those of the work too where ``is_work_asked``."""
+    def find_failures(self, *, is_work_asked: bool = False, is_detailed: bool = True) -> list[str]:
+        """A line for each part that fails; those of the work too where ``is_work_asked``.
+
+        Details may name servers: they are for those who look after this process.
+        """
         readers = [*self._life, *(self._work if is_work_asked else ())]
-        parts = [part for read in readers for part in read()]
+        parts = [part if is_detailed else replace(part, detail="") for read in readers for part in read()]
         return describe_failures(parts, time.monotonic(), time.time())

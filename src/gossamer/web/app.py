@@ -19,7 +19,7 @@ from gossamer.web.headers import HeaderGuard
 from gossamer.web.metrics import add_metrics
 from gossamer.web.monitors import MonitorPool
 from gossamer.web.pages import add_pages, load_files
-from gossamer.web.parts import WebParts, require_role
+from gossamer.web.parts import WebParts, call_of, require_role
 from gossamer.web.route_group import RouteGroup
 from gossamer.web.schemas import describe_api
 from gossamer.web.topics import ask_within
@@ -92,18 +92,22 @@ def _add_document(app: FastAPI, records: list[type[msgspec.Struct]]) -> None:
 
 
 def _add_health(app: FastAPI, parts: WebParts) -> None:
-    """Whether this process gets on, and whether its servers answer. Needs no token: it tells of no crawl."""
+    """Whether this process gets on, and whether its servers answer. Needs no token: it tells of no crawl.
 
-    def answer(*, is_work_asked: bool) -> Response:
-        failing = parts.health.find_failures(is_work_asked=is_work_asked)
+    Why a server does not answer may name other machines: only this one reads that.
+    """
+
+    def answer(request: Request, *, is_work_asked: bool) -> Response:
+        is_detailed = parts.gate.is_from_here(call_of(request))
+        failing = parts.health.find_failures(is_work_asked=is_work_asked, is_detailed=is_detailed)
         found = {"ok": False, "failing": failing} if failing else {"ok": True}
         return Response(msgspec.json.encode(found), 503 if failing else 200, media_type="application/json")
 
-    async def tell_life() -> Response:
-        return answer(is_work_asked=False)
+    async def tell_life(request: Request) -> Response:
+        return answer(request, is_work_asked=False)
 
-    async def tell_readiness() -> Response:
-        return answer(is_work_asked=True)
+    async def tell_readiness(request: Request) -> Response:
+        return answer(request, is_work_asked=True)
 
     app.add_api_route("/healthz", tell_life, include_in_schema=False)
     app.add_api_route("/readyz", tell_readiness, include_in_schema=False)

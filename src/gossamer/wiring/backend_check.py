@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from gossamer.core.errors import GossamerError
 from gossamer.core.health import PartHealth
 from gossamer.policy.health import ANSWER_S
+from gossamer.runtime.known_secrets import hide_secrets
 from gossamer.wiring.backends import Backends, name_place
 
 ASK_EVERY_S = 5.0
@@ -48,9 +49,9 @@ class BackendCheck:
         except TimeoutError:
             self._details[name] = f"no answer within {PATIENCE_S:g} s"
         except GossamerError as error:
-            self._details[name] = str(error)
+            self._details[name] = hide_secrets(str(error))
         except Exception as error:  # noqa: BLE001 - whatever it is, it is no answer
-            self._details[name] = f"{type(error).__name__}: {error}"
+            self._details[name] = hide_secrets(f"{type(error).__name__}: {error}")
         else:
             self._answered_at[name], self._details[name] = time.monotonic(), ""
 

@@ -1,5 +1,6 @@
 """The frame of the dashboard: who may ask what, what is said to browsers, how errors look."""
 
+import asyncio
 import re
 
 import pytest
@@ -8,12 +9,16 @@ from fastapi.routing import APIRoute
 
 from gossamer.core.access import Role
 from gossamer.core.errors import UsageError
+from gossamer.core.health import PartHealth
+from gossamer.runtime.cancelling import end_tasks
+from gossamer.runtime.known_secrets import remember_secrets
 from gossamer.testing.clock import ManualClock
 from gossamer.version import __version__
 from gossamer.web.app import API, load_groups
 from gossamer.web.pages import PLACES
 from gossamer.web.route_group import question_of
 from gossamer.web.serving import check_place, listen_at
+from gossamer.wiring.backend_check import BackendCheck
 from kit.scraping import Scraped, lint
 from kit.web import open_web
 
@@ -222,6 +227,41 @@ async def test_where_others_can_come_there_must_be_a_token(web):
     await check_place(web.backends, "127.0.0.1", is_local=True)
     await web.make_token("ann")
     await check_place(web.backends, "0.0.0.0", is_local=False)
+
+
+@pytest.mark.parametrize(
+    ("own", "headers", "is_told"),
+    [(True, {}, True), (False, {}, False), (True, {"X-Forwarded-For": "192.0.2.9"}, False)],
+    ids=["on this machine", "elsewhere", "through a proxy"],
+)
+async def test_only_this_machine_reads_why_a_server_does_not_answer(tmp_path, own, headers, is_told):
+    """A bug it would catch: strangers read the addresses of inner servers."""
+    part = PartHealth(failure="Redis has not answered", seen_at=-99.0, within_s=1.0, detail="10.0.0.7:6379")
+    address = "127.0.0.1" if own else "192.0.2.7"
+    async with open_web(tmp_path, is_local=own, address=address) as web:
+        web.app.state.parts.health.watch_work(lambda: [part])
+        answer = await web.client.get("/readyz", headers=headers)
+    (said,) = answer.json()["failing"]
+    assert answer.status_code == 503
+    assert said.startswith("Redis has not answered for ")
+    assert (part.detail in said) == is_told
+
+
+async def test_why_a_server_does_not_answer_has_no_secret(web, monkeypatch):
+    asked = asyncio.Event()
+
+    async def fail(job):
+        asked.set()
+        raise ValueError("no answer from redis://:open-sesame@queue")
+
+    remember_secrets(["open-sesame"])
+    monkeypatch.setattr(web.backends.book, "get", fail)
+    check = BackendCheck(web.backends)
+    asking = asyncio.create_task(check.run())
+    await asyncio.wait_for(asked.wait(), 10)
+    await end_tasks(asking)
+    (details,) = [part.detail for part in check.read_parts()]
+    assert details == "ValueError: no answer from redis://:***@queue"
 
 
 def test_a_port_that_is_taken_is_an_error_that_says_so():
