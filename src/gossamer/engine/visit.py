@@ -250,6 +250,8 @@ class Visitor:
         fault = retry.fault_of_status(fetched.status)
         if fault in (None, Fault.GONE):
             return attempt.host_signal()
+        # Pages must be probes, too: were this URL asked again and again, its answers would only show that the
+        # rate is allowed now, the next page would be refused, and nearly all good pages would be given up.
         self._known.forget(attempt.lease.entry.host)
         retry_after_s = retry.parse_retry_after(fetched.header("retry-after"), self._parts.clock.now())
         return attempt.host_signal(retry.signal_kind(fault), retry_after_s)

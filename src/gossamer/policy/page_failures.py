@@ -24,7 +24,8 @@ CLEARED, LEAST_BLAMED = 3, -20
 MOST_IN_ROW = 4
 """When so many pages fail in a row, the host is probed all the same."""
 FAILED_BEFORE = 3
-"""A page that failed so often before says nothing of its host when it fails right after an answer."""
+"""A page that failed so often before says nothing of its host when it fails right after an answer, unless
+pages that had failed were answered later."""
 
 
 def blames_pages(host: HostState) -> bool:
@@ -71,5 +72,6 @@ def is_pages_own(host: HostState, signal: HostSignal, failed: int | None) -> boo
     """
     if host.troubled_since or signal.retry_after_s is not None or failed is None:
         return False
-    is_again = failed >= FAILED_BEFORE and host.failed_in_row == 1
+    # Below 0, refused pages were answered later: that is a limit of the rate, and the crawl must slow down.
+    is_again = failed >= FAILED_BEFORE and host.failed_in_row == 1 and host.blamed >= 0
     return is_again or (blames_pages(host) and host.failed_in_row < MOST_IN_ROW)

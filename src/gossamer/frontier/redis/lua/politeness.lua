@@ -193,7 +193,7 @@ do
 
   local function is_pages_own(h, signal, failed)
     if h.troubled_since ~= 0 or signal.retry_after_s or not failed then return false end
-    local is_again = failed >= FAILED_BEFORE and h.failed_in_row == 1
+    local is_again = failed >= FAILED_BEFORE and h.failed_in_row == 1 and h.blamed >= 0
     return is_again or (blames_pages(h) and h.failed_in_row < MOST_IN_ROW)
   end
 
