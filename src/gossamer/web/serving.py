@@ -6,6 +6,7 @@ import asyncio
 import logging
 import os
 import socket
+import time
 from contextlib import AsyncExitStack
 
 from gossamer.access.gate import AccessGate
@@ -23,7 +24,7 @@ from gossamer.web.app import make_app
 from gossamer.web.connections import MAX_HEAD, TimedProtocol
 from gossamer.web.packages import uvicorn
 from gossamer.web.parts import WebParts
-from gossamer.wiring.backend_check import BackendCheck
+from gossamer.wiring.backend_check import BackendCheck, waiting_health
 from gossamer.wiring.backends import Backends, open_backends
 from gossamer.wiring.process_health import watch_process
 
@@ -44,6 +45,9 @@ def run_dashboard(loaded: LoadedSettings) -> None:
 async def _serve(loaded: LoadedSettings) -> None:
     settings = loaded.settings
     async with AsyncExitStack() as closing:
+        began_at, servers = time.monotonic(), None
+        # First: systemd waits for 90 s at most, and a migration may take longer.
+        health = watch_process(closing, lambda: servers.read_parts() if servers else waiting_health(began_at))
         backends = await open_backends(settings, create=True, limit_s=LIMIT_S)
         closing.push_async_callback(backends.close)
         await _warn_of_store(backends)
@@ -51,7 +55,6 @@ async def _serve(loaded: LoadedSettings) -> None:
         is_local = _is_loopback(listening)
         await check_place(backends, settings.dashboard.host, is_local=is_local)
         servers = BackendCheck(backends)
-        health = watch_process(closing, servers.read_parts)
         closing.push_async_callback(end_tasks, asyncio.create_task(servers.run()))
         parts = make_parts(loaded, backends, is_local=is_local, health=health)
         log.info("the dashboard is at http://%s", _shown_place(settings.dashboard.host, listening))

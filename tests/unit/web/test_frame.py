@@ -2,18 +2,22 @@
 
 import asyncio
 import re
+import socket
+from secrets import token_hex
 
 import pytest
 from fastapi import Request
 from fastapi.routing import APIRoute
 
+from gossamer.config.layers import load_settings
 from gossamer.core.access import Role
-from gossamer.core.errors import UsageError
+from gossamer.core.errors import StorageError, UsageError
 from gossamer.core.health import PartHealth
 from gossamer.runtime.cancelling import end_tasks
 from gossamer.runtime.known_secrets import remember_secrets
 from gossamer.testing.clock import ManualClock
 from gossamer.version import __version__
+from gossamer.web import serving
 from gossamer.web.app import API, load_groups
 from gossamer.web.pages import PLACES
 from gossamer.web.route_group import question_of
@@ -262,6 +266,23 @@ async def test_why_a_server_does_not_answer_has_no_secret(web, monkeypatch):
     await end_tasks(asking)
     (details,) = [part.detail for part in check.read_parts()]
     assert details == "ValueError: no answer from redis://:***@queue"
+
+
+def test_the_dashboard_has_begun_before_its_tables_are_brought_up_to_date(tmp_path, monkeypatch):
+    """A bug it would catch: systemd kills a migration that takes longer than a start may, again and again."""
+    name = token_hex(8)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
+        systemd.bind(f"\0{name}")
+        systemd.setblocking(False)
+
+        async def migrate(settings, **options):
+            assert b"READY=1" in systemd.recv(1000)
+            raise StorageError("that is enough")
+
+        monkeypatch.setattr(serving, "open_backends", migrate)
+        monkeypatch.setenv("NOTIFY_SOCKET", f"@{name}")
+        with pytest.raises(StorageError, match="that is enough"):
+            serving.run_dashboard(load_settings(env={}, overrides={"data": str(tmp_path)}))
 
 
 def test_a_port_that_is_taken_is_an_error_that_says_so():
