@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from gossamer.config.layers import find_project
 from gossamer.config.live import with_changes
+from gossamer.config.running import ClusterSettings
 from gossamer.config.settings import Settings
 from gossamer.core.errors import OperatorError, StorageError, UsageError
 from gossamer.core.events import Event, PageDoneEvent
@@ -68,7 +69,7 @@ class ShiftTask:
         self._backends = backends
         self._ring = ring
         self._sinks: tuple[Sink, ...] = (self, LogSink(), *sinks)
-        self._max_s, self._drain_s = settings.cluster.shift, settings.cluster.drain
+        self._lengths = settings.cluster
         self._pages = 0
         self._found = 0  # requests
         self._tell_at = MUCH
@@ -82,7 +83,8 @@ class ShiftTask:
     def watched(self) -> WatchedShift:
         """How long it may take, for whoever watches its deadline."""
         is_told = self._why is not None
-        return watch_shift(self._shift, self._max_s, self._drain_s, is_told=is_told)
+        patience_s = self._settings.store.patience
+        return watch_shift(self._shift, self._lengths, patience_s, is_told=is_told)
 
     @property
     def current_shift(self) -> Shift:
@@ -176,13 +178,13 @@ class ShiftTask:
         self._worker = Worker(
             wired.parts, replace(wired.shift, lane=self._shift.lane, worker=self._shift.worker)
         )
-        self._max_s, self._drain_s = settings.cluster.shift, settings.cluster.drain
+        self._lengths = settings.cluster
         self._run = ShiftRun(
             self._worker,
             wired.parts.frontier,
             wired.parts.clock,
-            max_s=self._max_s,
-            drain_s=self._drain_s,
+            max_s=self._lengths.shift,
+            drain_s=self._lengths.drain,
             when_empty=self._notify_supervisor,
         )
         if self._why is not None:  # told to end while it was being put together
@@ -228,12 +230,15 @@ async def _notify_quietly(ring: Callable[[], Awaitable[None]]) -> None:
         log.debug("the supervisor could not be notified: %s", error)
 
 
-def watch_shift(shift: Shift, max_s: float, drain_s: float, *, is_told: bool = False) -> WatchedShift:
-    """How long a shift may take; seeding takes as long as it takes."""
+def watch_shift(
+    shift: Shift, lengths: ClusterSettings, patience_s: float, *, is_told: bool = False
+) -> WatchedShift:
+    """How long a shift may take; seeding takes as long as it takes. ``patience_s``: with the store."""
     return WatchedShift(
         name=f"a shift of {shift.job} on {shift.lane}",
-        max_s=inf if shift.lane == SEED_LANE else max_s,
-        drain_s=drain_s,
+        max_s=inf if shift.lane == SEED_LANE else lengths.shift,
+        drain_s=lengths.drain,
+        patience_s=patience_s,
         is_told=is_told,
     )
 

@@ -190,9 +190,11 @@ class WorkerProcess:
 
     def _watched_shifts(self) -> dict[str, WatchedShift]:
         """All shifts, from their beginning until their end is reported."""
-        works, cluster = dict(self._works), self._settings.cluster
+        works, settings = dict(self._works), self._settings
         return {
-            key: works[key].watched if key in works else watch_shift(shift, cluster.shift, cluster.drain)
+            key: works[key].watched
+            if key in works
+            else watch_shift(shift, settings.cluster, settings.store.patience)
             for key, shift in dict(self._begun).items()
         }
 

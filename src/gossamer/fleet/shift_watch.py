@@ -21,6 +21,7 @@ class WatchedShift(Record, frozen=True, kw_only=True):
     name: str  # for people: its job and lane
     max_s: float  # its length; infinite for one that ends by itself
     drain_s: float  # to finish what is in hand
+    patience_s: float = 0.0  # with a store that is away
     is_told: bool = False  # to end
 
 
@@ -56,7 +57,11 @@ class ShiftWatch:
         found = []
         for key, shift in shifts.items():
             deadline = deadline_of(
-                shift.max_s, shift.drain_s, began_at=self._began[key], told_at=self._told.get(key)
+                shift.max_s,
+                shift.drain_s,
+                patience_s=shift.patience_s,
+                began_at=self._began[key],
+                told_at=self._told.get(key),
             )
             overdue_s = at - deadline
             if overdue_s >= 0:

@@ -5,20 +5,24 @@ from __future__ import annotations
 GRACE_S = 120.0
 """Seconds that a shift may take beyond its length and the time to drain: to be put together, to wait for a
 database that restarts, and to be taken apart."""
+MORE_S = 60.0
+"""The part of it in which no database is waited for."""
 KILL_S = 30.0
 """Seconds that a shift has to end after it was cancelled; then its process ends."""
 
 
-def deadline_of(max_s: float, drain_s: float, *, began_at: float, told_at: float | None) -> float:
+def deadline_of(
+    max_s: float, drain_s: float, *, patience_s: float = 0.0, began_at: float, told_at: float | None
+) -> float:
     """When a shift has to be over that began at one time, and was told to end at another.
 
     ``max_s`` is its length, infinite for seeding, which takes as long as it takes; ``drain_s`` the time to
-    finish what is in hand.
+    finish what is in hand; ``patience_s`` how long a store that is away is waited for.
     """
     ends_at = began_at + max_s
     if told_at is not None:
         ends_at = min(ends_at, told_at)
-    return ends_at + drain_s + GRACE_S
+    return ends_at + drain_s + max(GRACE_S, patience_s + MORE_S)
 
 
 def must_leave(overdue_s: float) -> bool:

@@ -15,6 +15,7 @@ SHORT = """
 from gossamer.policy import shift_deadlines
 
 shift_deadlines.GRACE_S = shift_deadlines.KILL_S = 2.0
+shift_deadlines.MORE_S = 1.0
 """
 """Read by each process as it starts: the deadlines of shifts, made short for the test."""
 
@@ -43,7 +44,7 @@ def test_a_worker_whose_callback_never_returns_ends_and_another_one_does_the_job
     tmp_path: Path, servers: Servers
 ) -> None:
     (tmp_path / "sitecustomize.py").write_text(SHORT)
-    settings = {"cluster.shift": 2, "cluster.drain": 1, "frontier.lease_ttl": 2}
+    settings = {"cluster.shift": 2, "cluster.drain": 1, "frontier.lease_ttl": 2, "store.patience": 1}
     env = {"PYTHONPATH": str(tmp_path)}
     with (
         ServedSite(tmp_path / "site", "catalogue", 10, 0.0) as site,

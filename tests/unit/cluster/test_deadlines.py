@@ -30,11 +30,13 @@ def settings(redis_url, tmp_path, monkeypatch):
     for module, name, value in (
         (process_watch, "LOOK_S", 0.05),
         (shift_deadlines, "GRACE_S", 0.2),
+        (shift_deadlines, "MORE_S", 0.1),
         (shift_deadlines, "KILL_S", 0.4),
         (worker_process, "LEAVE_S", 1.0),
     ):
         monkeypatch.setattr(module, name, value)
     said = {"data": str(tmp_path), "frontier": {"url": redis_url}, "cluster": {"shift": 1, "drain": 0}}
+    said["store"] = {"patience": 0.1}
     return load_settings(env={}, spider=said).settings
 
 
@@ -127,6 +129,20 @@ async def test_a_shift_that_cannot_be_cancelled_ends_its_process(place, asked, m
     assert took_s < 10.0
     assert not workers, "others take over at once"
     assert any("This process ends now" in line for line in caplog.messages)
+
+
+async def test_a_shift_has_the_patience_of_the_settings_with_its_store(place, settings):
+    patient = settings.store.model_copy(update={"patience": 600.0})
+    place._settings = settings.model_copy(update={"store": patient})
+    shift = Shift(id="shop-1:http:1", job="shop-1", lane="http")
+    place._begun[shift.id] = shift
+    try:
+        assert place._watched_shifts()[shift.id].patience_s == 600.0
+        place._works[shift.id] = ShiftTask(shift, place._settings, None, None)
+        assert place._watched_shifts()[shift.id].patience_s == 600.0
+    finally:
+        del place._begun[shift.id]
+        place._works.pop(shift.id, None)
 
 
 async def test_seeding_that_took_long_is_not_late_while_its_end_is_reported(place):

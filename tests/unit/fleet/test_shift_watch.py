@@ -12,6 +12,7 @@ TOLD = WatchedShift(name="a shift of shop-1 on http", max_s=10.0, drain_s=5.0, i
 @pytest.fixture(autouse=True)
 def short(monkeypatch):
     monkeypatch.setattr(shift_deadlines, "GRACE_S", 2.0)
+    monkeypatch.setattr(shift_deadlines, "MORE_S", 1.0)
     monkeypatch.setattr(shift_deadlines, "KILL_S", 3.0)
 
 
