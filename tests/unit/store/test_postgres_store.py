@@ -34,6 +34,18 @@ async def server(postgres_url):
     await found.close()
 
 
+async def test_who_may_only_read_can_read_the_name_of_the_store(server, postgres_url):
+    clock = ManualClock()
+    name = await PostgresJobStore(server, clock).read_identity()
+    reader = make_server(
+        f"{postgres_url}{'&' if '?' in postgres_url else '?'}default_transaction_read_only=on"
+    )
+    try:
+        assert await PostgresJobStore(reader, clock).read_identity() == name
+    finally:
+        await reader.close()
+
+
 @pytest.fixture
 def store(server):
     return PostgresStore(server)

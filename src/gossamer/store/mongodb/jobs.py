@@ -41,10 +41,11 @@ class MongoJobStore:
         """See :class:`~gossamer.ports.job_store.JobStore`."""
 
         async def read(db: MongoDatabase) -> str:
-            with contextlib.suppress(driver.DuplicateKeyError):
-                await db["identity"].insert_one({"_id": "store", "id": secrets.token_hex(8)})
-            found = await db["identity"].find_one({"_id": "store"}) or {}
-            return str(found["id"])
+            if (known := await db["identity"].find_one({"_id": "store"})) is None:
+                with contextlib.suppress(driver.DuplicateKeyError):
+                    await db["identity"].insert_one({"_id": "store", "id": secrets.token_hex(8)})
+                known = await db["identity"].find_one({"_id": "store"}) or {}
+            return str(known["id"])
 
         return await self._server.run(read)
 

@@ -39,8 +39,10 @@ class PostgresJobStore:
         """See :class:`~gossamer.ports.job_store.JobStore`."""
 
         async def read(conn: Connection) -> str:
-            await conn.execute(SQL["make_identity"], secrets.token_hex(8))
-            return str(await conn.fetchval(SQL["identity"]))
+            if (known := await conn.fetchval(SQL["identity"])) is None:  # some users may only read
+                await conn.execute(SQL["make_identity"], secrets.token_hex(8))
+                known = await conn.fetchval(SQL["identity"])
+            return str(known)
 
         return await self._server.run(read)
 

@@ -32,8 +32,10 @@ class SqliteJobStore:
         """See :class:`~gossamer.ports.job_store.JobStore`."""
 
         def read(conn: Connection) -> str:
-            conn.execute(SQL["make_identity"], (secrets.token_hex(8),))
-            return str(conn.execute(SQL["identity"]).fetchone()[0])
+            if (known := conn.execute(SQL["identity"]).fetchone()) is None:
+                conn.execute(SQL["make_identity"], (secrets.token_hex(8),))
+                known = conn.execute(SQL["identity"]).fetchone()
+            return str(known[0])
 
         return await self._db.run(read)
 
