@@ -56,7 +56,8 @@ def watch_fleet(
         list_jobs=partial(book.list_jobs, unfinished=True),
         open_job=open_job,
     )
-    parts = replace(parts, read_roster=fleet.roster.read_roster, read_memory=fleet.read_memory)
+    read_roster = partial(fleet.roster.read_roster, history=True)  # whose shift just ended is not idle
+    parts = replace(parts, read_roster=read_roster, read_memory=fleet.read_memory)
     return AlertWatch(parts, is_leading=is_leading)
 
 
