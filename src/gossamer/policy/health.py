@@ -13,8 +13,9 @@ from gossamer.core.health import PartHealth
 
 HELD_UP_S = 60.0
 """Seconds for which an event loop, or a thread that does the same again and again, may stand still."""
-ANSWER_S = 15.0
-"""Seconds within which a server has to have answered; it is asked every few seconds."""
+ANSWER_S = 20.0
+"""Seconds within which a server has to have answered: longer than from one answer over a question that is not
+answered in time to the next answer (``wiring/backend_check.py``)."""
 
 
 def describe_failures(parts: Iterable[PartHealth], now: float, wall: float) -> list[str]:

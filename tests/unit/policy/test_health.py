@@ -3,7 +3,8 @@
 import pytest
 
 from gossamer.core.health import PartHealth
-from gossamer.policy.health import describe_failures
+from gossamer.policy.health import ANSWER_S, describe_failures
+from gossamer.wiring.backend_check import ASK_EVERY_S, PATIENCE_S
 
 NOW, WALL = 1_000.0, 1_795_802_400.0
 LOOP = PartHealth(failure="the event loop has not run", seen_at=NOW, within_s=60.0)
@@ -18,6 +19,11 @@ SHIFT = PartHealth(
 def test_nothing_is_said_of_a_process_that_is_well():
     assert describe_failures([LOOP], NOW, WALL) == []
     assert describe_failures([], NOW, WALL) == []
+
+
+def test_one_question_without_an_answer_does_not_make_a_server_fail():
+    """After an answer comes a pause, a question until its time is up, a pause, and the next answer."""
+    assert 2 * ASK_EVERY_S + 2 * PATIENCE_S <= ANSWER_S
 
 
 def test_each_part_that_fails_has_its_line():
