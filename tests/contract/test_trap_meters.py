@@ -187,7 +187,7 @@ async def test_a_closed_group_opens_again_for_all_workers_when_a_probe_is_worth_
         urls = [f"http://h.test/a/{number}" for number in range(100, 200)]
         probes = [url for url in urls if other.refuse_url(url, VIA) is None]
         assert probes == ["http://h.test/a/114", "http://h.test/a/163"]
-        assert other.refuse_url(probes[0], VIA) is None, "it is fetched"
+        assert other.refuse_url(probes[0], VIA) is None, "it is fetched, and tried again"
         visit(other, probes[0], via=VIA)
         assert other.refuse_url("http://h.test/a/5", VIA) is not None
         item = ItemRecord(type="item", key="1", data=b"{}", hash=0)

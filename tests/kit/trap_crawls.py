@@ -79,7 +79,7 @@ class TrapCrawl:
             left = self._slots
             while queue and left:
                 request = queue.popleft()
-                if meter.refuse_url(request.url, request.via) is None:
+                if request.is_trap_probe or meter.refuse_url(request.url, request.via) is None:
                     self.visited[host].append(request.url)
                     left -= 1
                     yield request
@@ -92,10 +92,14 @@ class TrapCrawl:
         )
         entries = []
         for url in dict.fromkeys(links):
-            if url in self._known or path_trap(url, DEFAULT_RULES) or meter.refuse_url(url, request.url):
+            if url in self._known or path_trap(url, DEFAULT_RULES):
+                continue
+            trap = meter.find_trap(url, request.url)
+            if trap is not None and not meter.claim_probe(trap):
                 continue
             self._known.add(url)
-            entries.append(Entry(request=Request(url, via=request.url), fingerprint=0, host=host))
+            child = Request(url, via=request.url, is_trap_probe=trap is not None)
+            entries.append(Entry(request=child, fingerprint=0, host=host))
         items = tuple(
             ItemRecord(type="product", key=sku.decode(), data=b"{}", hash=0)
             for sku in _SKU.findall(answer.body)

@@ -112,6 +112,7 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True):
     redirect_statuses: tuple[int, ...] = ()  # of each of them; 0: its page, or a hook, said so
     trace: str = ""  # the visit that led here, as a ``traceparent``; set by the engine where traces are on
     archived: str = ""  # the place of its answer in the archive; set by the engine
+    is_trap_probe: bool = False  # its group is closed: is it still a trap? Set by the engine
     saves: Saving | None = None  # the answer becomes a file (``response.file``); None: a page
     lastmod: float = 0.0  # when its page changed, as a sitemap or a listing says; 0: nobody says
     follow_rules: bool = False  # the spider's rules apply to its page, besides its callback

@@ -110,9 +110,7 @@ class Admission:
         for request in requests:
             place = self.place_of(request)
             if isinstance(place, str):
-                refused[place] = refused.get(place, 0) + 1
-                if self.meter is not None and place in GROUPS_WITH_LIMITS:
-                    self.meter.note_refusal(urls.canonicalise_url(request.url, self._options) or "", place)
+                self._note_refusal(request.url, place, refused)
                 continue
             url, fingerprint, host = place
             if not request.dont_filter:
@@ -120,7 +118,8 @@ class Admission:
                     continue
                 taken.add(fingerprint)
             is_file = request.saves is not None
-            if meter is not None and not is_file and (trap := meter.refuse_url(url, via)) is not None:
+            trap = None if meter is None or is_file else meter.find_trap(url, via)
+            if meter is not None and trap is not None and not meter.claim_probe(trap):
                 _count_drops(dropped, trap.counts.rule)
                 continue
             own_depth = parent.depth if is_file else depth  # a file is a part of its page
@@ -131,13 +130,19 @@ class Admission:
             if "@" in request.url:
                 request = claim_credentials(request, self._authorized)  # noqa: PLW2901 - the same one
             lane = request.lane if self._lane_for is None else self._lane_for(request, host)
-            child = request.replace(url=url, depth=own_depth, via=via, lane=lane)
-            if overrun is not None:
-                child = child.replace(priority=LAST)
+            priority = request.priority if overrun is None else LAST
+            child = request.replace(
+                url=url, depth=own_depth, via=via, lane=lane, priority=priority, is_trap_probe=bool(trap)
+            )
             entries.append(self._make_entry(child, fingerprint, host))
         for reason, count in refused.items():
             _count_drops(dropped, reason, count)
         return tuple(entries)
+
+    def _note_refusal(self, url: str, reason: str, refused: dict[str, int]) -> None:
+        refused[reason] = refused.get(reason, 0) + 1
+        if self.meter is not None and reason in GROUPS_WITH_LIMITS:
+            self.meter.note_refusal(urls.canonicalise_url(url, self._options) or "", reason)
 
     def _find_meter(self, parent: Request) -> TrapMeter | None:
         """The meter, if it may refuse links of a page. It hears which hosts a person has named."""

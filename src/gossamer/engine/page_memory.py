@@ -308,7 +308,12 @@ class PageMemory:
         if secret_values_of(entry.request):
             return ""
         request = entry.request.replace(
-            redirects=(), redirect_statuses=(), trace="", archived="", dont_filter=False
+            redirects=(),
+            redirect_statuses=(),
+            trace="",
+            archived="",
+            is_trap_probe=False,
+            dont_filter=False,
         )
         if request.priority == LAST:
             request = request.replace(priority=0)

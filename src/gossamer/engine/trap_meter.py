@@ -116,24 +116,29 @@ class TrapMeter:
         return bool(self._closed)
 
     def refuse_url(self, url: str, via: str) -> TrapGroup | None:
-        """The trap for which a URL that was found at ``via`` is not taken, and counts that; ``None``: it is.
+        """The trap for which a URL that has waited is not fetched, and counts that; ``None``: it is."""
+        trap = self.find_trap(url, via)
+        if trap is None or url in self._probes:
+            return None
+        if self.claim_probe(trap):
+            self._probes.add(url)  # its lease may be given back, or its page tried again
+            return None
+        return trap
 
-        Never waits. A seed (``via`` is empty) is taken whatever is known, and of others one now and then: it
-        shows whether its group is still a trap.
-        """
+    def find_trap(self, url: str, via: str) -> TrapGroup | None:
+        """The trap of a URL that was found at ``via``; ``None``: it is in none, or a person has named it."""
         if not self._closed or not via:
             return None
         name = find_closed(url, via, self._closed, self._find_counts)
-        if name is None:
-            return None
-        if url in self._probes:  # it was taken as a link, and is about to be fetched
-            self._probes.remove(url)
-            return None
-        group = self._unsaved[name] = self._group_of(name)
-        if group.known.claim_probe():
-            self._probes.add(url)
-            return None
-        return TrapGroup(name, group.known)
+        return None if name is None else TrapGroup(name, self._group_of(name).known)
+
+    def claim_probe(self, trap: TrapGroup) -> bool:
+        """Whether a URL of a trap is taken all the same, as one is now and then; else it counts as refused.
+
+        It shows whether its group is still a trap. Its request says so to the worker that fetches it.
+        """
+        self._unsaved[trap.name] = self._group_of(trap.name)
+        return trap.counts.claim_probe()
 
     def note_refusal(self, url: str, rule: str) -> None:
         """Count a URL that a limit of its pattern or its domain has refused before its group was closed."""

@@ -145,6 +145,8 @@ def _skip_trap(parts: VisitParts, attempt: OpenAttempt) -> VisitResult | None:
     meter, request = parts.admission.meter, attempt.lease.entry.request
     if meter is None or not meter.has_traps or parts.is_extracting or request.saves is not None:
         return None
+    if request.is_trap_probe:
+        return None
     trap = meter.refuse_url(request.url, request.via)
     if trap is None:
         return None

@@ -101,6 +101,7 @@ def _is_usual(request: Request) -> bool:
         or request.redirects
         or request.trace
         or request.archived
+        or request.is_trap_probe
         or request.saves is not None
         or request.lastmod
         or request.follow_rules

@@ -127,6 +127,7 @@ def replace_request(request: Request, wanted: Request, *, limit: int) -> Request
         depth=request.depth,
         via=request.via,
         trace=request.trace,
+        is_trap_probe=request.is_trap_probe,
     )
 
 

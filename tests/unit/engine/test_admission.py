@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from gossamer.core.files import Saving
-from gossamer.core.requests import Entry, Request
+from gossamer.core.requests import Entry, Lease, Request
+from gossamer.core.results import VisitResult
 from gossamer.engine import admission
 from gossamer.engine.admission import Admission
+from gossamer.engine.attempt import OpenAttempt
 from gossamer.engine.trap_counts import TrapCountStore
 from gossamer.engine.trap_meter import TrapMeter
+from gossamer.engine.visit_ends import end_untried
+from gossamer.frontier.codec import pack_request, unpack_request
 from gossamer.policy import urls
 from gossamer.policy.content_memory import ContentMemory
 from gossamer.policy.scope import Scope
@@ -155,3 +160,30 @@ async def test_a_trap_refuses_pages_and_not_the_files_of_good_ones() -> None:
     (entry,) = gate.admit_links(PAGE, [Request("http://a.example/product/oak"), picture], dropped)
     assert entry.request.saves is not None
     assert dropped == {"link:trap_soft_404": 1}
+
+
+async def test_a_probe_of_a_trap_is_fetched_by_any_worker() -> None:
+    """A bug it would catch: only the worker that has read the link knows that it is a probe."""
+    clock = ManualClock()
+    store = TrapCountStore(MemorySharedState(clock), "job")
+    await store.add_closed({"http://a.example/x/#?": TrapCounts(rule="trap_near_duplicate")})
+    reader, other = (TrapMeter(store, clock, TrapBudgetRules(), ContentMemory()) for _ in range(2))
+    for meter in (reader, other):
+        await meter.load()
+    gate = Admission(Scope(["a.example"]), UrlOptions(), b"key", meter=reader)
+    links = [Request(f"http://a.example/x/{number}", is_trap_probe=True) for number in range(40)]
+    dropped: dict[str, int] = {}
+    entry, good = gate.admit_links(PAGE, [*links, Request("http://a.example/y", is_trap_probe=True)], dropped)
+    assert dropped == {"link:trap_near_duplicate": 39}
+    assert not good.request.is_trap_probe, "a spider cannot say so"
+    stored = unpack_request(pack_request(entry.request, entry.host), entry.host)
+    assert _skips(other, stored) is None
+    assert _skips(other, stored.replace(is_trap_probe=False)) is not None
+
+
+def _skips(meter: TrapMeter, request: Request) -> VisitResult | None:
+    """How a visit of a worker with this meter ends before anything is fetched; ``None``: it goes on."""
+    entry = Entry(request=request.replace(via="http://a.example/"), fingerprint=1, host="a.example")
+    lease = Lease(entry=entry, token=1, granted_at=0.0, start_by=1.0, deadline=1.0, attempt=1)
+    parts: Any = SimpleNamespace(admission=SimpleNamespace(meter=meter), is_extracting=False)
+    return end_untried(parts, OpenAttempt(lease, entry, 0.0, "w"))

@@ -123,6 +123,7 @@ async def request_comes_back_whole(w: FrontierHarness) -> None:
         via="http://a.example/",
         redirects=("http://a.example/0",),
         archived="job/worker-00001.warc.gz:7:12",
+        is_trap_probe=True,
     )
     await w.add_entries(replace(make_entry(7), request=asked))
     assert_equal((await w.lease_one()).entry.request, asked, "a request comes back as it was given")
