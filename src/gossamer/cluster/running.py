@@ -142,6 +142,7 @@ def make_supervisor(
         clock=backends.clock,
         watched=watched,
         publish=publish,
+        join=backends.join_fleet,
         series=backends.series,
         sink=MultiSink(sinks),
     )

@@ -49,6 +49,9 @@ class FleetParts:
         [Job, Sequence[SettingChange]], MonitoredJob
     ]  # as it was changed; raises OperatorError for a job that it cannot make out
     publish: Callable[[Sequence[Shift]], Awaitable[None]]  # messages to workers; may be lost
+    join: Callable[[], Awaitable[None]] | None = (
+        None  # enters the store; raises OperatorError for another one
+    )
     series: Series | None = None  # None: nobody asks how the jobs went on
     sink: Sink = field(default_factory=lambda: MultiSink(()))  # told of lost leases, progress and ends
 

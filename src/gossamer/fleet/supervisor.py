@@ -187,6 +187,8 @@ class FleetSupervisor:
         unfinished = await self._with_timeout(self._parts.book.list_jobs(unfinished=True))
         jobs = {job.id: job for job in unfinished}
         view = await self._with_timeout(self._parts.roster.read_roster())
+        if view.store is None and self._parts.join is not None:  # Redis has lost which store the fleet has
+            await self._with_timeout(self._parts.join())
         running = [job for job in jobs.values() if job.state is JobState.RUNNING and job.finished_at is None]
         gone = self._lost_shifts(view)
         claims = await self._look_at(running, jobs, gone)

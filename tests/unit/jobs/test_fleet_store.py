@@ -143,6 +143,18 @@ async def test_a_fleet_adopts_a_store_when_the_other_one_is_gone(sides):
         await a.submit()
 
 
+async def test_a_leading_supervisor_enters_its_store_again_when_redis_has_lost_it(sides):
+    a, b = sides
+    await b.backends.require_fleet().roster.adopt_store(await b.backends.read_store())
+    supervisor = running.make_supervisor(a.settings, a.backends, None, "me")
+    with pytest.raises(SettingError, match="works with the store"):
+        await a.backends.join_fleet()
+    await b.backends.requests.server.client.flushdb()
+    await supervisor.check_jobs()
+    with pytest.raises(SettingError, match="works with the store"):
+        await b.backends.join_fleet()
+
+
 async def test_a_shift_for_a_job_of_another_store_is_refused(sides):
     a = sides[0]
     ours, theirs = [await side.backends.book.create("shop", TARGET, plan=b"plan") for side in sides]
