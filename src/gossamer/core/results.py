@@ -241,6 +241,7 @@ class RobotsDecision(Record, frozen=True, kw_only=True):
     signal: HostSignal | None = None
     retry_at: float | None = None  # unreachable: ask again then
     is_answered: bool = False  # unreachable: an error was the answer, so the host is there
+    is_final: bool = False  # unreachable for so long, and never read before, that the page is given up
 
 
 class PageReading(NamedTuple):

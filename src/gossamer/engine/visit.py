@@ -305,6 +305,9 @@ class Visitor:
     def _handle_refusal(self, attempt: OpenAttempt, answer: RobotsDecision) -> VisitResult | HostSignal:
         """robots.txt says no, or could not be fetched: just now, or when it was last tried."""
         lease, fault = attempt.lease, Fault(answer.reason)
+        if answer.is_final:
+            signal = answer.signal or HostSignal()
+            return attempt.make_result(Verdict.DEAD, fault, detail=answer.detail, signal=signal)
         wait_s = None if answer.retry_at is None else answer.retry_at - self._parts.clock.now()
         if answer.signal is not None:
             attempt.started_at = answer.signal.started_at

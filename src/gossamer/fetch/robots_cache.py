@@ -3,7 +3,9 @@
 An origin's file is fetched by one of all workers (``SharedState.claim``) and by one of all tasks of a
 worker; the tasks wait for it, the other workers are told to come back. Nothing here sleeps. A file that
 could not be fetched closes its origin (RFC 9309, 2.3.1.4) for a time that doubles with each try in a row,
-up to :data:`LONGEST_WAIT_S`; for the frontier its host is then one that does not answer.
+up to :data:`LONGEST_WAIT_S`; for the frontier its host is then one that does not answer. Where robots.txt
+was read before, that is an outage, and lasts as long as it lasts. Where it never was, and gives errors for
+:data:`LONGEST_CLOSED_S`, the pages of the origin are given up.
 """
 
 from __future__ import annotations
@@ -36,6 +38,14 @@ LONGEST_TTL_S = DAY_S  # RFC 9309, 2.4
 FIRST_WAIT_S = 1.0
 """... begins with this, whether an error came or no answer. A Retry-After of at least so much replaces it."""
 LONGEST_WAIT_S = 60.0
+LONGEST_CLOSED_S = 600.0
+"""An origin whose robots.txt was never read is given up after errors for so long ..."""
+LEAST_TRIES = 3
+"""... and so many of them, since they may ask for long waits."""
+GIVEN_UP_S = 3600.0
+"""For so long the pages of an origin that was given up are dead letters without another request."""
+READ_S = 7 * DAY_S
+"""For so long it counts that robots.txt was read, or that its host answered that there is none."""
 CLAIM_S = 120.0
 """How long one worker may take to fetch a file before another one may try."""
 
@@ -48,7 +58,8 @@ MOST_BYTES = 8 * MAX_BYTES
 """A larger file is refused, whatever is refused of pages: a small bound for those would close the origin."""
 
 SPACE = "robots"
-_TRIES = "robots-tries"
+_TRIES = "robots-tries"  # (when the first of the errors in a row came, how many there are)
+_READ = "robots-read"  # that it was read once
 _MAX_AGE = re.compile(r"(?:^|[\s,])max-age=(\d{1,9})", re.ASCII)
 _NOT_THE_ORIGINS = frozenset(
     {
@@ -67,6 +78,7 @@ _ERRORS = frozenset({Fault.SERVER, Fault.THROTTLED})
 
 ALLOWED = RobotsDecision(allowed=True)
 _RECORD = msgspec.msgpack.Decoder(RobotsRecord)
+_ROW = msgspec.msgpack.Decoder(tuple[float, int])
 
 
 class _OriginRules:
@@ -90,6 +102,7 @@ class _OriginRules:
                 retry_at=None if hopeless and record.fault != Fault.DNS else record.expires_at,
                 detail=_closed_reason(record, hopeless=hopeless),
                 is_answered=record.fault in _ERRORS,
+                is_final=record.is_final,
             )
 
 
@@ -228,15 +241,18 @@ class RobotsCache:
                 raise
             fault = error.fault
             record = _without_answer(error)
-        now = self._clock.now()
-        ttl_s = await self._choose_ttl(site, record, fetched, retry_after_s)
-        record = msgspec.structs.replace(record, fetched_at=now, expires_at=now + ttl_s)
+        record = msgspec.structs.replace(record, fetched_at=self._clock.now())
+        if record.access is RobotsAccess.CLOSED:
+            record = await self._close_origin(site, record, retry_after_s)
+        else:
+            record = await self._open_origin(site, record, fetched)
+        ttl_s = record.expires_at - record.fetched_at
         await self._shared.put(SPACE, site, msgspec.msgpack.encode(record), ttl_s)
         known = self._remember_rules(site, record)
         if not self._fetcher.touches_network:
             return known, None
         signal = HostSignal(
-            kind=_signal_kind(fetched, fault),
+            kind=HostSignalKind.FAULT if record.is_final else _signal_kind(fetched, fault),
             started_at=fetched.started_at if fetched else started_at,
             latency_s=fetched.latency_s if fetched else None,
             retry_after_s=retry_after_s,
@@ -266,22 +282,35 @@ class RobotsCache:
             except FetchError:
                 return fetched
 
-    async def _choose_ttl(
-        self, site: str, record: RobotsRecord, fetched: FetchResult | None, retry_after_s: float | None
-    ) -> float:
-        """How long the record holds, in seconds."""
-        tries = await self._shared.get(_TRIES, site) or b""
-        if record.access is not RobotsAccess.CLOSED:
-            if tries:
-                await self._shared.put(_TRIES, site, b"", DAY_S)
-            cache_control = fetched.header("cache-control") if fetched else ""
-            max_age = _MAX_AGE.search(cache_control)
-            wanted_s = float(max_age[1]) if max_age else LONGEST_TTL_S
-            return min(max(wanted_s, SHORTEST_TTL_S), LONGEST_TTL_S)
-        await self._shared.put(_TRIES, site, tries[:30] + b"x", DAY_S)  # one mark per try
+    async def _open_origin(
+        self, site: str, record: RobotsRecord, fetched: FetchResult | None
+    ) -> RobotsRecord:
+        """The record with its end; the row of errors ends, and that robots.txt was read is noted."""
+        if await self._shared.get(_TRIES, site):
+            await self._shared.put(_TRIES, site, b"", DAY_S)
+        await self._shared.put(_READ, site, b"x", READ_S)
+        cache_control = fetched.header("cache-control") if fetched else ""
+        max_age = _MAX_AGE.search(cache_control)
+        wanted_s = float(max_age[1]) if max_age else LONGEST_TTL_S
+        ttl_s = min(max(wanted_s, SHORTEST_TTL_S), LONGEST_TTL_S)
+        return msgspec.structs.replace(record, expires_at=record.fetched_at + ttl_s)
+
+    async def _close_origin(
+        self, site: str, record: RobotsRecord, retry_after_s: float | None
+    ) -> RobotsRecord:
+        """The record with its end, one error more in the row; the last one, if that is too long."""
+        now = record.fetched_at
+        since, tries = _read_row(await self._shared.get(_TRIES, site)) or (now, 0)
+        is_long = now - since >= LONGEST_CLOSED_S and tries + 1 >= LEAST_TRIES
+        is_final = is_long and record.fault in _ERRORS and not await self._shared.get(_READ, site)
+        wait_s = min(FIRST_WAIT_S * 2.0 ** min(tries, 30), LONGEST_WAIT_S)
         if retry_after_s is not None and retry_after_s >= FIRST_WAIT_S:
-            return min(retry_after_s, self._retry_after_cap_s)
-        return min(FIRST_WAIT_S * 2.0 ** len(tries), LONGEST_WAIT_S)
+            wait_s = min(retry_after_s, self._retry_after_cap_s)
+        if is_final:
+            wait_s = max(wait_s, GIVEN_UP_S)
+        row = msgspec.msgpack.encode((since, tries + 1))
+        await self._shared.put(_TRIES, site, row, wait_s + SHORTEST_TTL_S)  # a later error is not of this row
+        return msgspec.structs.replace(record, expires_at=now + wait_s, is_final=is_final)
 
     def _remember_rules(self, site: str, record: RobotsRecord) -> _OriginRules:
         agent = self._user_agent(site) if callable(self._user_agent) else self._user_agent
@@ -305,7 +334,17 @@ def _closed_reason(record: RobotsRecord, *, hopeless: bool) -> str:
     if hopeless and record.detail:
         return record.detail
     why = f"{record.fault}: {record.detail}" if record.detail else record.fault
+    if record.is_final:
+        return f"robots.txt: {why}; there was none for at least {LONGEST_CLOSED_S / 60:.0f} minutes"
     return f"robots.txt: {why}; requested again after {record.expires_at - record.fetched_at:.0f} s"
+
+
+def _read_row(stored: bytes | None) -> tuple[float, int] | None:
+    """Since when errors come in a row, and how many; ``None``: there was none, or it is damaged."""
+    try:
+        return _ROW.decode(stored) if stored else None
+    except msgspec.DecodeError:
+        return None
 
 
 def _without_answer(error: FetchError) -> RobotsRecord:

@@ -59,6 +59,7 @@ class RobotsRecord(Record, frozen=True, kw_only=True):
     detail: str = ""  # CLOSED only: for people
     fetched_at: float = 0.0
     expires_at: float = 0.0  # to be asked for again from then on
+    is_final: bool = False  # CLOSED only: it was not read before, and gives errors for too long
 
 
 def interpret_response(status: int | None, body: bytes = b"", content_type: str = "") -> RobotsRecord:

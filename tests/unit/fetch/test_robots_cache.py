@@ -16,6 +16,7 @@ from gossamer.fetch.robots_cache import (
     COME_BACK_S,
     DAY_S,
     FIRST_WAIT_S,
+    GIVEN_UP_S,
     LONGEST_WAIT_S,
     MOST_BYTES,
     SHORTEST_TTL_S,
@@ -232,6 +233,7 @@ async def test_retry_after_is_followed_up_to_the_cap(status: int) -> None:
         ("7", 7.0),
     ):
         world = World(robots(status, retry_after=seconds))
+        await world.shared.put("robots-read", SITE, b"x", DAY_S)
         for _ in range(8):
             answer = await world.check()
             if wait >= FIRST_WAIT_S and seconds != "-5":
@@ -239,6 +241,32 @@ async def test_retry_after_is_followed_up_to_the_cap(status: int) -> None:
             assert answer.is_answered
             assert f"requested again after {answer.retry_at - world.clock.now():.0f} s" in answer.detail
             world.clock.advance(answer.retry_at - world.clock.now())
+
+
+@pytest.mark.parametrize("was_read", [False, True])
+async def test_an_origin_that_was_never_read_is_given_up_for_an_hour_and_one_that_was_is_not(
+    was_read: bool,
+) -> None:
+    world = World(robots(404))
+    if was_read:
+        await world.check()
+        world.clock.advance(2 * DAY_S)
+    world.web.pages = robots(503, retry_after="400")
+    for _ in range(2):
+        assert not (await world.check(gate=world.worker())).is_final
+        world.clock.advance(400.0)
+    last = await world.check(gate=world.worker())
+    assert (last.reason, last.is_final) == ("robots_unreachable", not was_read)
+    if was_read:
+        return
+    assert last.signal.kind is HostSignalKind.FAULT, "no hold: what waits is given up at the host's pace"
+    assert last.detail == "robots.txt: server: status 503; there was none for at least 10 minutes"
+    world.clock.advance(GIVEN_UP_S - 1)
+    again = await world.check(gate=world.worker())
+    assert (again.is_final, again.signal, len(world.web.asked)) == (True, None, 3)
+    world.clock.advance(2)
+    world.web.pages = robots()
+    assert (await world.check(gate=world.worker())).allowed
 
 
 @pytest.mark.parametrize("fault", [Fault.DNS, Fault.GUARD, Fault.BAD_URL, Fault.TLS])
