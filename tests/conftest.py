@@ -20,8 +20,7 @@ from hypothesis import HealthCheck, settings
 
 from gossamer.runtime.known_secrets import forget_secrets
 from kit import corpora
-from kit.environment import keep_plain
-from kit.pairs.lots import VARIABLE, draw_seed
+from kit.environment import SEED_VARIABLE, draw_seed, keep_plain
 from kit.server_process import Process
 from kit.servers import BucketProcess, MongoProcess, PostgresProcess, RabbitProcess, RedisProcess
 
@@ -93,7 +92,9 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     if line:
         reporter.write_line(line)
     if any("by_lot" in report.nodeid for reports in reporter.stats.values() for report in _of_tests(reports)):
-        reporter.write_line(f"pairs of features were drawn by lot: {VARIABLE}={_seed[0]} draws them again")
+        reporter.write_line(
+            f"pairs of features were drawn by lot: {SEED_VARIABLE}={_seed[0]} draws them again"
+        )
 
 
 def _of_tests(reports: list[Any]) -> list[Any]:

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from kit.environment import SEED_VARIABLE, draw_seed
 from kit.pairs.crawls import Crawl, served_crawl
 from kit.pairs.features import FEATURES, REFUSALS, Refusal
-from kit.pairs.lots import LOTS, PAIRS, VARIABLE, draw_pairs, draw_seed, kill_at
+from kit.pairs.lots import LOTS, PAIRS, draw_pairs, kill_at
 from kit.pairs.outcome import Outcome
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -43,7 +44,9 @@ def test_pair_by_lot(lot: int, plain: Outcome, tmp_path: Path) -> None:
 def check(plain: Outcome, folder: Path, *names: str) -> None:
     """Crawl with some features, killed or not by the seed, and compare."""
     at = kill_at(SEED, names)
-    said = f"{VARIABLE}={SEED}: {' and '.join(names)}, {f'killed at request {at}' if at else 'not killed'}"
+    said = (
+        f"{SEED_VARIABLE}={SEED}: {' and '.join(names)}, {f'killed at request {at}' if at else 'not killed'}"
+    )
     with served_crawl(folder, *(FEATURES[name] for name in names), kill_at=at) as crawl:
         refusal = REFUSALS.get(frozenset(names))
         if refusal and not refusal.is_again:

@@ -7,7 +7,10 @@ changes what programs do: a test that passes only with it would prove nothing to
 from __future__ import annotations
 
 import os
+import random
 
+SEED_VARIABLE = "GOSSAMER_TEST_SEED"
+"""By which pairs of features are drawn."""
 NEEDED = frozenset({"PATH", "HOME", "TMPDIR"})
 """What programs find their way with."""
 FOR_TESTS = ("CI", "TEST_", "PYTEST_", "COV_", "COVERAGE_")
@@ -24,3 +27,8 @@ def keep_plain() -> None:
     for name in list(os.environ):
         if name not in NEEDED and not name.startswith(FOR_TESTS):
             del os.environ[name]
+
+
+def draw_seed() -> str:
+    """The seed of this run, and of the processes of pytest-xdist, which have its environment."""
+    return os.environ.setdefault(SEED_VARIABLE, str(random.SystemRandom().randrange(1, 1_000_000)))

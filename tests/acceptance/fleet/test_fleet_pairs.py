@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from kit.environment import SEED_VARIABLE, draw_seed
 from kit.fleet.processes import Servers
 from kit.pairs.crawls import served_crawl
 from kit.pairs.features import DEFERRED, FEATURES, FLEET_REFUSALS
-from kit.pairs.lots import VARIABLE, draw_seed, kill_at
+from kit.pairs.lots import kill_at
 from kit.pairs.on_fleet import fleet_crawl
 from kit.pairs.outcome import Outcome
 
@@ -27,9 +28,8 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
 @pytest.mark.parametrize("name", FEATURES)
 def test_deferred_extraction_and(name: str, plain: Outcome, servers: Servers, tmp_path: Path) -> None:
     at = kill_at(SEED, (DEFERRED.name, name))
-    said = (
-        f"{VARIABLE}={SEED}: {DEFERRED.name} and {name}, {f'killed at request {at}' if at else 'not killed'}"
-    )
+    how = f"killed at request {at}" if at else "not killed"
+    said = f"{SEED_VARIABLE}={SEED}: {DEFERRED.name} and {name}, {how}"
     with fleet_crawl(tmp_path, servers, DEFERRED, FEATURES[name], kill_at=at) as crawl:
         if refusal := FLEET_REFUSALS.get(name):
             done = crawl.fleet.run(*crawl.command())

@@ -331,13 +331,14 @@ async def test_row_39_what_the_status_of_robots_means_to_a_crawl(tmp_path: Path)
         urls = [f"{end}/{n}" for end in ends.values() for n in range(25)] + [f"{ends['127.0.0.4']}/no"]
         result = await run(follower(*urls), tmp_path, robots=True, concurrency=100, max_time=5.0)
         asked = {host: paths(site).count("/robots.txt") for host, site in sites.items()}
-    assert asked == dict.fromkeys(statuses, 1)
+    assert 2 <= asked.pop("127.0.0.3") <= 4, "again after 1, 2 and 4 s"
+    assert asked == dict.fromkeys(asked, 1)
     found = endings(tmp_path)
     for host in ("127.0.0.1", "127.0.0.2", "127.0.0.4"):
         assert {found[f"{ends[host]}/{n}"] for n in range(25)} == {"success"}, host
     told = {ending for url, ending in found.items() if url.startswith(ends["127.0.0.3"])}
     assert told == {"robots_unreachable"}
-    assert paths(sites["127.0.0.3"]) == ["/robots.txt"], "its pages wait, and are not asked for"
+    assert set(paths(sites["127.0.0.3"])) == {"/robots.txt"}, "its pages wait, and are not asked for"
     assert found[f"{ends['127.0.0.4']}/no"] == "robots"
     assert result.pages == 75
 

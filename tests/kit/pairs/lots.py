@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import random
 from itertools import combinations
 
 from kit.pairs.features import FEATURES
 
-VARIABLE = "GOSSAMER_TEST_SEED"
 PAIRS = list(combinations(FEATURES, 2))
 LOTS, SLOW_LOTS, LONGEST_S = 8, 1, 5
 """How many pairs are drawn, how many of them may be such as wait, and for how long."""
-
-
-def draw_seed() -> str:
-    """The seed of this run, and of the processes of pytest-xdist, which have its environment."""
-    return os.environ.setdefault(VARIABLE, str(random.SystemRandom().randrange(1, 1_000_000)))
 
 
 def draw_pairs(seed: str) -> list[tuple[str, str]]:
