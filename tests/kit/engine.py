@@ -10,10 +10,10 @@ from msgspec.structs import replace
 
 from gossamer.core.errors import FetchError
 from gossamer.core.events import Event
-from gossamer.core.hosts import FrontierRules, HostSignal
+from gossamer.core.hosts import FrontierRules
 from gossamer.core.jobs import Job
 from gossamer.core.requests import Request
-from gossamer.core.results import Attempt, ExtractResult, FetchResult, VisitResult
+from gossamer.core.results import Attempt, ExtractResult, FetchResult, RobotsDecision, VisitResult
 from gossamer.core.routes import Block
 from gossamer.engine.admission import Admission
 from gossamer.engine.parts import EngineParts, ShiftOptions
@@ -30,16 +30,10 @@ JOB = Job(id="t-1", name="t", target="t", created_at=0.0, key=b"k")
 CALM = FrontierRules(delay_s=0.0, per_host=8, backoff_base_s=1.0)
 
 
-class Answer:
+class Answer(RobotsDecision, frozen=True, kw_only=True):
     """An answer of a robots gate."""
 
-    def __init__(self, *, allowed: bool = True, reason: str = "", signal: HostSignal | None = None) -> None:
-        self.allowed = allowed
-        self.reason = reason
-        self.detail = reason
-        self.signal = signal
-        self.retry_at: float | None = None
-        self.is_answered = False
+    allowed: bool = True
 
 
 class Gate:
