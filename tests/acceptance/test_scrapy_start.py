@@ -49,6 +49,8 @@ def test_items_of_the_start_are_stored_whatever_becomes_of_its_requests(tmp_path
 
 
 CLOSING = """
+import asyncio
+
 import scrapy
 from scrapy.exceptions import CloseSpider
 
@@ -60,6 +62,8 @@ class Closing(scrapy.Spider):
     async def start(self):
         if self.first == "yes":
             yield {"a": 1}
+        if self.first == "late":
+            await asyncio.sleep(0.8)
         raise CloseSpider("no_key")
 
     def closed(self, reason):
@@ -69,7 +73,7 @@ class Closing(scrapy.Spider):
 
 def test_a_start_that_closes_the_crawl_ends_it_with_its_reason(tmp_path: Path) -> None:
     (tmp_path / "spider.py").write_text(CLOSING)
-    for first, items in (("no", 0), ("yes", 1)):
+    for first, items in (("no", 0), ("late", 0), ("yes", 1)):
         done = run("crawl", "spider.py", "-a", f"first={first}", "--json", cwd=tmp_path)
         said, _, result = done.stdout.partition("\n")
         assert said == "closed by no_key", done.stderr

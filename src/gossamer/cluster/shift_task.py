@@ -10,6 +10,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from gossamer.callbacks.spider_end import ask_for_end
 from gossamer.config.layers import find_project
 from gossamer.config.live import with_changes
 from gossamer.config.running import ClusterSettings
@@ -22,6 +23,7 @@ from gossamer.core.requests import Request
 from gossamer.core.results import Verdict
 from gossamer.core.shifts import SEED_LANE, EndReason, Shift, ShiftResult
 from gossamer.core.text import format_count
+from gossamer.engine.job_stop import note_stop
 from gossamer.engine.seeding import Seeder
 from gossamer.engine.worker import Worker
 from gossamer.fleet.shift import ShiftRun
@@ -209,7 +211,10 @@ class ShiftTask:
             if self._why is None:
                 raise
             return self._why, ""
-        await frontier.finish_seeding()
+        if why := ask_for_end(target.spider):  # the job ends; resumed, it begins with its first URL again
+            await note_stop(self._backends.requests.shared, tag_of(job), why)
+        else:
+            await frontier.finish_seeding()
         return EndReason.SEEDED, detail
 
 

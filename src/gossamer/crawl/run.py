@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import inspect
 import logging
 import resource
 from collections import Counter
@@ -15,10 +14,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from gossamer.callbacks.spider_end import ask_for_end
 from gossamer.config.option import SettingOption
 from gossamer.config.settings import Settings
 from gossamer.core.drops import DropKind
-from gossamer.core.errors import LedgerReason, OperatorError, UsageError
+from gossamer.core.errors import LedgerReason, OperatorError
 from gossamer.core.jobs import FrontierStats, Job, JobTotals, describe_end, tag_of
 from gossamer.core.lifecycle import FinishReason, JobCommand, JobState
 from gossamer.core.requests import Request
@@ -188,7 +188,7 @@ class CrawlRun:
         find_end = end_finder_of(settings, backends.requests.shared, backends.store, self.job)
 
         async def ask_spider_first(stats: FrontierStats) -> JobEnd | None:
-            if why := _end_by(self.spider):
+            if why := ask_for_end(self.spider):
                 return JobEnd(reason=FinishReason.STOPPED, detail=why)
             return await find_end(stats)
 
@@ -304,23 +304,6 @@ class CrawlRun:
                 failed_hooks=len(self._failed_hooks),
             ),
         )
-
-
-def _end_by(spider: Spider) -> str:
-    """Why a spider wants the crawl to end. Raises ``UsageError`` for what is no answer."""
-    try:
-        why: Any = spider.find_end()
-    except Exception as error:
-        told = traceback_text(error, __file__)
-        raise UsageError(f"in find_end() of the spider {spider.name}:\n{told}") from error
-    if isinstance(why, str):
-        return why
-    if inspect.iscoroutine(why):
-        why.close()
-        raise UsageError(
-            f"find_end() of the spider {spider.name} is a plain function: write it without async"
-        )
-    raise UsageError(f"find_end() of the spider {spider.name} returned {why!r}: it says why in a text, or ''")
 
 
 async def _known_target(backends: Backends, job: Job, tally: JobTotals) -> str:

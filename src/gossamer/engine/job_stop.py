@@ -18,6 +18,11 @@ async def read_stop(shared: SharedState, job: str) -> str:
     return (await shared.get(SPACE, job) or b"").decode("utf-8", "replace")
 
 
+async def note_stop(shared: SharedState, job: str, why: str) -> None:
+    """Somebody ends the job; the first reason counts. Raises ``StorageError``."""
+    await shared.update(SPACE, job, lambda said: said or why.encode(), KEPT_S)
+
+
 async def forget_stop(shared: SharedState, job: str) -> None:
     """The job has ended for it: its next run goes on. Raises ``StorageError``."""
     await shared.put(SPACE, job, b"", 1.0)
@@ -38,5 +43,5 @@ class StopCommitter:
         """See :class:`~gossamer.ports.committer.Committer`."""
         stop = next((result.stop for result in results if result.stop), "")
         if stop:
-            await self._shared.update(SPACE, self._job, lambda said: said or stop.encode(), KEPT_S)
+            await note_stop(self._shared, self._job, stop)
         return await self._committer.commit(results)

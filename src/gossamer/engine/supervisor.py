@@ -116,12 +116,16 @@ class Supervisor:
 
     async def _wait_for_end(self, shift: asyncio.Task[None], seeder: Seeder, started_at: float) -> JobEnd:
         """Until there is a reason to end; a shift or a seeding that fails raises here."""
+        was_seeded = False  # at the look before
         while True:
             seeding = self._seeding
             is_seeded = seeding.done()  # before the look: what was seeded since is not in it
             stats = await self._read_stats()
             end = None if self._find_end is None else await self._find_end(stats)
             now = self._parts.clock.now()
+            if end is not None and not was_seeded:  # the start itself may have ended the run
+                is_seeded = False
+            was_seeded = is_seeded
             reason = finish_reason_of(
                 stats,
                 elapsed_s=now - started_at,

@@ -124,7 +124,8 @@ class Spider:
     def find_end(self) -> str:
         """Why the spider wants the crawl to end, looked at every half second; empty: it does not.
 
-        For code outside of callbacks, which have ``response.stop()``. On a fleet it is not called.
+        For code outside of callbacks, which have ``response.stop()``. On a fleet it is called once: when the
+        spider has given its first requests.
         """
         return ""
 
