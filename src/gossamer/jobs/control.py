@@ -103,7 +103,8 @@ async def change_job(backends: Backends, job: Job, what: JobCommand) -> Job:
     if job.is_fleet or await backends.at_work(job) is None:  # the process of an embedded crawl says so itself
         await backends.book.update(job)
     if backends.requests.fleet is not None:
-        await backends.requests.fleet.roster_of(job).notify_supervisor()
+        roster = backends.requests.fleet.roster_of(job)
+        await (roster.forget_health(job.id) if what is JobCommand.RESUME else roster.notify_supervisor())
     return job
 
 
@@ -169,5 +170,5 @@ async def reopen_job(backends: Backends, job: Job) -> Job:
         if await backends.book.update(running, expected=job):
             job = running
     if backends.requests.fleet is not None:
-        await backends.requests.fleet.roster_of(job).notify_supervisor()
+        await backends.requests.fleet.roster_of(job).forget_health(job.id)
     return job

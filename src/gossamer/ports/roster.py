@@ -53,6 +53,10 @@ class Roster(Protocol):
         """Keep a sample of a job; the latest sixty are remembered."""
         ...
 
+    async def forget_health(self, job: str) -> None:
+        """Forget how a job's shifts have ended, since a person has changed it, and notify the supervisor."""
+        ...
+
     async def notify_supervisor(self) -> None:
         """Let the supervisor look at once."""
         ...

@@ -196,6 +196,12 @@ class MemoryRoster:
         """See :class:`~gossamer.ports.roster.Roster`."""
         self._samples.setdefault(job, deque(maxlen=SAMPLES)).append(sample)
 
+    async def forget_health(self, job: str) -> None:
+        """See :class:`~gossamer.ports.roster.Roster`."""
+        for place in [place for place in self._standings if place[0] == job]:
+            del self._standings[place]
+        await self.notify_supervisor()
+
     async def notify_supervisor(self) -> None:
         """See :class:`~gossamer.ports.roster.Roster`."""
         self._bell.set()

@@ -133,6 +133,10 @@ class RedisRoster:
         """See :class:`~gossamer.ports.roster.Roster`."""
         await self._call_script("note", job, _pack(sample))
 
+    async def forget_health(self, job: str) -> None:
+        """See :class:`~gossamer.ports.roster.Roster`."""
+        await self._call_script("forgive", job, repeat=True)
+
     async def notify_supervisor(self) -> None:
         """See :class:`~gossamer.ports.roster.Roster`."""
         await self._call_script("ring")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from msgspec.structs import replace
 from typer.testing import CliRunner
 
 from gossamer.cli.app import build_app
@@ -77,10 +78,18 @@ async def test_a_fleet_s_job_goes_on_with_the_spider_that_is_adopted(site, redis
         assert (refused.why, "`gossamer resume JOB --adopt`" in refused.detail) == (EndReason.REFUSED, True)
         plain = await gossamer("resume", job.id)
         assert plain.exit_code == 0
-        assert (await work(PAGE_LANE)).why is EndReason.REFUSED
+        refused = await work(PAGE_LANE)
+        assert refused.why is EndReason.REFUSED
+        roster = backends.requests.fleet.roster_of(job)
+        shift = Shift(id=PAGE_LANE, job=job.id, lane=PAGE_LANE, expires_at=backends.clock.now() + 60)
+        assert await roster.request_shifts([shift], {}, await roster.claim_leadership("s", 60))
+        assert await roster.begin_shift(PAGE_LANE, "w")
+        await roster.end_shifts([replace(refused, worker="w")])
+        assert (await roster.read_roster()).standings
         for _ in range(2):  # the second time there is nothing to adopt
             adopted = await gossamer("resume", job.id, "--adopt")
             assert adopted.exit_code == 0, adopted.output
+        assert (await roster.read_roster()).standings == (), "a worker is asked at once"
         assert (await work(PAGE_LANE)).why is EndReason.IDLE
         items = [item async for item in backends.store.read_items(job)]
         assert [item.data["by"] for item in items] == ["second"]

@@ -219,6 +219,13 @@ function calls.adopt(packed)
   redis.call('DEL', shifts, standings, ends, samples)
 end
 
+function calls.forgive(job)
+  for _, place in ipairs(redis.call('HKEYS', standings)) do
+    if string.sub(place, 1, #job + 1) == job .. '\n' then redis.call('HDEL', standings, place) end
+  end
+  ring()
+end
+
 -- token, how many recalls, their (id, why)..., the shifts
 function calls.ask(token, recalls, ...)
   local given, why = { ... }, {}

@@ -9,6 +9,7 @@ from gossamer.testing.contracts.roster_harness import (
     RosterHarness,
     make_card,
     make_end,
+    make_shift,
     register_check,
 )
 from gossamer.testing.contracts.suite import assert_equal, assert_holds
@@ -53,6 +54,23 @@ async def refusals_name_their_workers(w: RosterHarness) -> None:
     begun = await w.begin_shift("d", "w2")
     await w.roster.end_shifts([make_end(begun, EndReason.TIME, pages=1)])
     assert_equal((await w.read_health()).refused_by, ("w1",), "one can, after all")
+
+
+@register_check
+async def what_a_person_has_changed_begins_well(w: RosterHarness) -> None:
+    """On all lanes, at once, and no other job does."""
+    for name, job in (("a", "j-1"), ("b", "j-12")):
+        await w.roster.request_shifts(
+            [make_shift(w.clock.now(), name, job=job)], {}, await w.claim_leadership()
+        )
+        begun = await w.roster.begin_shift(name, "w1")
+        assert begun is not None
+        await w.roster.end_shifts([make_end(begun, EndReason.REFUSED, detail="another version")])
+    await w.roster.wait_for_notification(0)
+    await w.roster.forget_health("j-1")
+    left = (await w.roster.read_roster()).standings
+    assert_equal([health.job for health in left], ["j-12"], "only the job's own are forgotten")
+    assert_equal(await w.roster.wait_for_notification(0), True, "and it rings")
 
 
 @register_check
