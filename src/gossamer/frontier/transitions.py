@@ -52,6 +52,11 @@ def latest_known(again: KnownRequest | None, usual: KnownRequest | None) -> Know
     return usual if is_over else again
 
 
+def best_wanted(entries: Iterable[Entry]) -> dict[int, Entry]:
+    """Of the entries for one page the one with the highest priority, by what is recorded of it."""
+    return {recorded_as(one): one for one in sorted(entries, key=lambda one: one.request.rank, reverse=True)}
+
+
 def raised_request(waiting: Request, wanted: Request) -> Request | None:
     """A waiting request with the higher priority of another one for its page; ``None``: that is no higher.
 

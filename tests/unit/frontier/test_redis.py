@@ -41,6 +41,12 @@ async def commands(server):
     return sum(row["calls"] for name, row in stats.items() if name not in ("cmdstat_info", "cmdstat_client"))
 
 
+async def walks(server):
+    """How many commands have walked along a list."""
+    stats = await server.client.info("commandstats")
+    return sum(stats.get(f"cmdstat_{name}", {"calls": 0})["calls"] for name in ("lpos", "lrem"))
+
+
 async def cost(server, call):
     before = await commands(server)
     await call
@@ -71,6 +77,18 @@ async def test_a_lease_costs_the_same_however_many_hosts_wait_for_their_time(ser
         await frontier.add([make_entry(-n, f"new{n}") for n in range(1, 9)])
         costs.append(await cost(server, frontier.lease("http", 8, 60)))
     assert costs[1] <= costs[0]
+
+
+async def test_raising_requests_walks_along_their_queue_a_few_times(server, make):
+    costs = []
+    for waiting in (1000, 6000):
+        frontier = await make(job=f"j{waiting}")
+        await frontier.add([make_entry(n) for n in range(waiting)])
+        urgent = [make_entry(n, priority=1) for n in range(0, waiting, waiting // 200)]
+        before = await walks(server)
+        assert await frontier.raise_requests(urgent) == len(urgent)
+        costs.append(await walks(server) - before)
+    assert costs == [len(urgent) / search.RAISED] * 2
 
 
 async def test_more_than_one_call_takes(make, clock):

@@ -35,6 +35,7 @@ from gossamer.frontier.paced_hosts import Paces
 from gossamer.frontier.transitions import (
     EXPIRED,
     ROUND,
+    best_wanted,
     in_turn,
     latest_known,
     leases_left,
@@ -177,22 +178,22 @@ class MemoryFrontier(MemoryLetters):
 
     async def raise_requests(self, entries: Sequence[Entry]) -> int:
         """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""
-        return sum(self._raise_request(entry) for entry in entries)
-
-    def _raise_request(self, entry: Entry) -> bool:
-        item = self._known.get(recorded_as(entry))
-        if item is None or item.state not in (RequestState.PENDING, RequestState.DELAYED):
-            return False
-        request = raised_request(item.entry.request, entry.request)
-        if request is None:
-            return False
-        is_pending = item.state is RequestState.PENDING
-        if is_pending:
-            item.host.take_row(item.entry.request.lane, item.id)
-        item.entry = replace(item.entry, request=request)
-        if is_pending:
-            self._insert_item(item)
-        return True
+        count, changed = 0, defaultdict[tuple[MemoryHost, str], dict[int, int]](dict)
+        for recorded, entry in best_wanted(entries).items():
+            item = self._known.get(recorded)
+            if item is None or item.state not in (RequestState.PENDING, RequestState.DELAYED):
+                continue
+            request = raised_request(item.entry.request, entry.request)
+            if request is None:
+                continue
+            count += 1
+            item.entry = replace(item.entry, request=request)
+            if item.state is RequestState.PENDING:
+                changed[item.host, request.lane][item.id] = request.rank
+        for (host, lane), ranks in changed.items():
+            host.reorder_lane(lane, ranks)
+            self._schedule.place_host(host, self._rules)
+        return count
 
     async def count_due(self) -> list[DueCounts]:
         """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`. Here it looks at every host."""
@@ -224,10 +225,10 @@ class MemoryFrontier(MemoryLetters):
 
     async def bury_letters(self, letters: Sequence[DeadLetter], *, were_dropped: bool) -> int:
         """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""
-        count = 0
+        count, waiting = 0, {} if were_dropped else self._take_out(letters)
         for letter in letters:
             fingerprint, host = recorded_as(letter.entry), self._schedule.open_host(letter.entry.host)
-            item = None if were_dropped else host.take_out(letter)
+            item = waiting.get(letter.id)
             if were_dropped and fingerprint in self._known and self._known[fingerprint] is None:
                 item = RequestRow(letter.id, letter.entry, host, RequestState.DONE)
                 self._known[fingerprint] = item
@@ -237,6 +238,13 @@ class MemoryFrontier(MemoryLetters):
             self._move_item(item, next_state(item.state, RequestTransition.BURY))
             count += 1
         return count
+
+    def _take_out(self, letters: Sequence[DeadLetter]) -> dict[int, RequestRow]:
+        by_host: defaultdict[str, list[DeadLetter]] = defaultdict(list)
+        for letter in letters:
+            by_host[letter.entry.host].append(letter)
+        hosts = [(self._schedule.open_host(name), ours) for name, ours in by_host.items()]
+        return {number: row for host, ours in hosts for number, row in host.take_out(ours).items()}
 
     # ----------------------------------------------------------------- adding
 

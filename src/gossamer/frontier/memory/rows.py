@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from heapq import heapify
 
 from gossamer.core.hosts import FrontierRules, HostState
@@ -114,19 +115,25 @@ class MemoryHost(PacedHost):
         """Its requests that wait for a turn."""
         return sum(map(len, self.queues.values()))
 
-    def take_out(self, letter: DeadLetter) -> RequestRow | None:
-        """The request of a letter, out of its queue, if it has waited untouched since it was revived."""
-        lane = letter.entry.request.lane
-        found = next((row[2] for row in self.queues.get(lane, ()) if row[1] == letter.id), None)
-        return None if found is None or found.attempts else self.take_row(lane, letter.id)
+    def take_out(self, letters: Iterable[DeadLetter]) -> dict[int, RequestRow]:
+        """The requests of letters, out of their queues, that have waited untouched since they were revived.
 
-    def take_row(self, lane: str, number: int) -> RequestRow:
-        """A request that waits for a turn, out of its queue."""
+        By their ids. Each queue is gone through once, however many there are.
+        """
+        wanted, taken = {letter.id for letter in letters}, dict[int, RequestRow]()
+        for queue in self.queues.values():
+            found = {number: row for _, number, row in queue if number in wanted and not row.attempts}
+            if found:
+                queue[:] = [row for row in queue if row[1] not in found]
+                heapify(queue)
+                taken |= found
+        return taken
+
+    def reorder_lane(self, lane: str, changed: Mapping[int, int]) -> None:
+        """Put the queue of a lane in order again: some requests in it have other ranks, by their ids."""
         queue = self.queues[lane]
-        found = next(row for row in queue if row[1] == number)
-        queue.remove(found)
+        queue[:] = [(changed[row[1]], *row[1:]) if row[1] in changed else row for row in queue]
         heapify(queue)
-        return found[2]
 
     def next_band(self) -> int | None:
         """The band of its next request in the lane that is being served."""

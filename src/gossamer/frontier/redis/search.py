@@ -13,7 +13,7 @@ from gossamer.core.jobs import KnownRequest
 from gossamer.core.lifecycle import RequestState
 from gossamer.core.position import QueuePosition
 from gossamer.core.requests import Entry
-from gossamer.frontier.redis.admin import merge_paces
+from gossamer.frontier.redis.admin import are_known, merge_paces
 from gossamer.frontier.redis.shard import RedisShard
 from gossamer.frontier.redis.wire import (
     HostRow,
@@ -27,7 +27,7 @@ from gossamer.frontier.redis.wire import (
     text_bytes,
     unpack_member,
 )
-from gossamer.frontier.transitions import raised_request
+from gossamer.frontier.transitions import ROUND, best_wanted, raised_request
 from gossamer.policy.urls import again_twin_of
 
 STEP = 2000
@@ -36,6 +36,8 @@ OF_HOST = 100_000
 """Requests that are looked at of those that wait for their host's turns: those that go first."""
 OF_OTHERS = 20_000
 """The same of leases, of delayed requests, and of dead letters."""
+RAISED = 50
+"""Requests that one call raises: it holds the server up for a millisecond or two."""
 SLACK_S = 60.0
 """By so much clocks may differ."""
 
@@ -102,42 +104,65 @@ async def find_request(
 
 
 async def raise_requests(shard: RedisShard, entries: Sequence[Entry]) -> int:
-    """Give waiting requests to hosts of the shard a higher priority, as far as they are found."""
-    wanted = {entry.fingerprint: entry for entry in entries}
-    by_host: dict[str, int] = {}
-    for entry in entries:
-        by_host.setdefault(entry.host, entry.fingerprint)
+    """Give waiting requests to hosts of the shard a higher priority, as far as they are found.
+
+    All are looked for together, and those of one queue are taken out of it together, ``RAISED`` in a call.
+    """
+    wanted = await _known_of(shard, best_wanted(entries))
+    asked = [raw_bytes(fingerprint_bytes(number)) for number in {one.fingerprint for one in wanted.values()}]
+    pieces = list(_split_parts(await _find_queues(shard, wanted.values())))
+    groups: dict[tuple[str, QueueRange], dict[bytes, tuple[Any, ...]]] = {}
+    async for place in _search_parts(shard, asked, pieces[::-1]):  # what goes ahead meanwhile is met again
+        stored, whole = _stored_at(place), place.part._replace(first=0, end=0)
+        for entry in (wanted.get(stored.fingerprint), wanted.get(again_twin_of(stored.fingerprint))):
+            if entry is not None and (row := _raised_row(place, stored, entry)):
+                groups.setdefault((entry.host, whole), {}).setdefault(place.element, row)
+    return sum([await _raise_rows(shard, *where, list(found.values())) for where, found in groups.items()])
+
+
+async def _known_of(shard: RedisShard, wanted: Mapping[int, Entry]) -> dict[int, Entry]:
+    """The entries of which something was accepted."""
+    numbers, known = list(wanted), list[bool]()
+    for first in range(0, len(numbers), ROUND):
+        known += await are_known(shard, numbers[first : first + ROUND])
+    return {number: wanted[number] for number, is_known in zip(numbers, known, strict=True) if is_known}
+
+
+async def _find_queues(shard: RedisShard, wanted: Iterable[Entry]) -> list[QueueRange]:
+    """Where accepted entries may wait: what is delayed in the shard, and the queues of their hosts."""
     parts: list[QueueRange] = []
-    names: dict[str, str] = {}  # of queues and their hosts
-    for host, fingerprint in by_host.items():
-        found = await _find_places(shard, fingerprint, host, 0.0)
-        if not found or not found[0]:
+    for entry in {entry.host: entry for entry in wanted}.values():
+        found = await _find_places(shard, entry.fingerprint, entry.host, 0.0)
+        if not found or not found[0]:  # nothing ever waited for the host
             continue
         row, _, *ranks = found
-        if not parts:  # those of the whole shard
+        if not parts:
             parts += [part for part in _cut_parts(_others_of(ranks)) if part.state is RequestState.DELAYED]
-        queues = list(_cut_parts(_queues_of(host_of(row))))
-        names |= {part.key: host for part in queues}
-        parts += queues
-    pieces = list(_split_parts(parts))[::-1]  # from the end: what goes ahead meanwhile moves the others there
-    asked = [raw_bytes(fingerprint_bytes(fingerprint)) for fingerprint in wanted]
-    raised = 0
-    async for place in _search_parts(shard, asked, pieces):
-        raised += await _raise_request(shard, place, wanted)
-    return raised
+        parts += _cut_parts(_queues_of(host_of(row)))
+    return parts
 
 
-async def _raise_request(shard: RedisShard, place: StoredPosition, wanted: Mapping[int, Entry]) -> int:
-    part, is_pending = place.part, place.part.state is RequestState.PENDING
-    stored = stored_of(place.element) if is_pending else unpack_member(place.element)[1]
-    entry = wanted[stored.fingerprint]
+def _stored_at(place: StoredPosition) -> StoredRequest:
+    is_pending = place.part.state is RequestState.PENDING
+    return stored_of(place.element) if is_pending else unpack_member(place.element)[1]
+
+
+def _raised_row(place: StoredPosition, stored: StoredRequest, entry: Entry) -> tuple[Any, ...] | None:
+    """One request for the script; ``None`` where it has that priority, or is another kind of request."""
     waiting = stored.to_entry(entry.host)
     request = None if waiting.unreadable else raised_request(waiting.request, entry.request)
     if request is None or waiting.request.dont_filter != entry.request.dont_filter:
-        return 0
-    found = (raw_bytes(text_bytes(part.key)), part.kind, raw_bytes(place.element), part.lane, part.band)
-    asked = (raw_bytes(text_bytes(entry.host)), *found, *raised_parts(request, entry.host))
-    raised: int = await shard.run_script("raise", *asked)
+        return None
+    return raw_bytes(place.element), place.rank, *raised_parts(request, entry.host)
+
+
+async def _raise_rows(shard: RedisShard, host: str, part: QueueRange, rows: Sequence[tuple[Any, ...]]) -> int:
+    """Raise requests to a host that were found in one structure."""
+    where = (raw_bytes(text_bytes(host)), raw_bytes(text_bytes(part.key)), part.kind, part.lane, part.band)
+    raised = 0
+    for first in range(0, len(rows), RAISED):
+        flat = [value for row in rows[first : first + RAISED] for value in row]
+        raised += await shard.run_script("raise", *where, flat)
     return raised
 
 

@@ -31,7 +31,7 @@ from gossamer.frontier.codec import pack_request, read_entry
 from gossamer.frontier.sqlite.hosts import as_json, report_of
 from gossamer.frontier.sqlite.moves import forget_requests
 from gossamer.frontier.sqlite.session import CODES, FrontierTransaction, lane_key
-from gossamer.frontier.transitions import LETTERS, latest_known, raised_request, recorded_as
+from gossamer.frontier.transitions import LETTERS, best_wanted, latest_known, raised_request
 from gossamer.policy import politeness, steering
 from gossamer.policy.urls import again_twin_of
 
@@ -79,7 +79,7 @@ def _find_place(conn: Connection, state: RequestState, request: int) -> QueuePos
 
 def raise_requests(s: FrontierTransaction, entries: Sequence[Entry]) -> int:
     """Give waiting requests a higher priority, and what comes with it."""
-    wanted = {recorded_as(entry): entry for entry in entries}
+    wanted = best_wanted(entries)
     rows = s.conn.execute(SQL["waiting"], (s.id, as_json(sorted(wanted)))).fetchall()
     s.hosts.load_by_id(s.conn, {row[2] for row in rows})
     count, queued = 0, []

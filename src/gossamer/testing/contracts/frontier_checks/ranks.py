@@ -187,3 +187,32 @@ async def a_host_goes_by_its_raised_request(w: FrontierHarness) -> None:
     assert_equal(await w.frontier.raise_requests(wanted), 2, "of two hosts")
     order = [(await w.lease_fingerprints(1))[0] for _ in range(3)]
     assert_equal(order, [3, 2, 1], "by their bands")
+
+
+@register_check()
+async def of_two_wishes_for_a_page_the_higher_priority_counts(w: FrontierHarness) -> None:
+    """Whichever comes first; a page that was never accepted holds no other one back."""
+    await w.add_entries(*(make_entry(number) for number in range(4)))
+    wanted = [_wanted(99, 9), _wanted(3, 7), _wanted(3, 2), _wanted(2, 1), _wanted(2, 8), _wanted(98, 9)]
+    assert_equal(await w.frontier.raise_requests(wanted), 2, "each page once")
+    leases = (await w.lease_requests()).leases
+    assert_equal(fingerprints_of(leases), [2, 3, 0, 1], "by the higher of two")
+    assert_equal([lease.entry.request.priority for lease in leases[:2]], [8, 7], "and with it")
+
+
+@register_check()
+async def many_are_raised_together_wherever_they_wait(w: FrontierHarness) -> None:
+    """Raised ones and others keep their order among themselves."""
+    await w.add_entries(*(make_entry(number) for number in range(300)))
+    await w.lease_requests(20)
+    urgent, others = [*range(0, 300, 2)], [*range(21, 300, 2)]
+    wanted = [_wanted(number, 1) for number in urgent]
+    assert_equal(await w.frontier.raise_requests(wanted), len(urgent) - 10, "all but those that are leased")
+    found = await w.frontier.find_request(25, HOST)
+    assert_equal(found and found.place.ahead, len(urgent) - 10 + 2, "the others wait behind them")
+    order: list[int] = []
+    while leases := (await w.lease_requests(50)).leases:
+        order += fingerprints_of(leases)
+        for lease in leases:
+            await w.settle_lease(lease)
+    assert_equal(order, [*urgent[10:], *others], "each in its order")
