@@ -13,7 +13,9 @@ import turbohtml
 from turbohtml import Document, Element, Namespace
 
 from gossamer.core.lazy import lazy_property
+from gossamer.parse.article_facts import read_article_facts
 from gossamer.parse.encoding import declared_encoding, decode_as
+from gossamer.parse.json_ld import read_blocks
 from gossamer.parse.links import MAX_LINKS, PageLinks, extract_links
 from gossamer.parse.meta import RobotsDirectives, read_refresh, read_robots
 from gossamer.parse.selectors import Selector
@@ -41,6 +43,7 @@ class Article(NamedTuple):
     site_name: str
     image: str  # an absolute URL
     tags: tuple[str, ...]
+    modified: str = ""  # as written on the page
 
 
 class HtmlPage:
@@ -198,21 +201,27 @@ class HtmlPage:
         return self._render_markdown(self.document.main_content() or self.document)
 
     def article(self) -> Article | None:
-        """The article of the page; ``None`` when nothing on it reads like one."""
+        """The article of the page; ``None`` when nothing on it reads like one.
+
+        Its JSON-LD, if there is any, knows author and dates better than the rest of the page does.
+        """
         found = self.document.article()
         if found.element is None:
             return None
+        own_urls = {self.url, *([self.canonical_url] if self.canonical_url else ())}
+        told = read_article_facts(read_blocks(self.document), own_urls)
         return Article(
             title=found.title or self.title,
             text=found.text.strip(),
             markdown=self._render_markdown(found.element),
-            author=found.byline or "",
-            published=found.date or "",
+            author=told.author or found.byline or "",
+            published=told.published or found.date or "",
             description=found.description or "",
             language=found.lang or "",
             site_name=found.site_name or "",
             image=(self.join_url(found.image) or "") if found.image else "",
             tags=found.tags,
+            modified=told.modified or self.meta_content("article:modified_time", "og:updated_time"),
         )
 
     def _render_markdown(self, node: Document | Element) -> str:

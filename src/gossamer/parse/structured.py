@@ -2,50 +2,21 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
 from typing import Any
 
 from turbohtml import MicrodataItem
 
 from gossamer.parse.html import HtmlPage
-
-_MAX_BLOCK = 2_000_000
-"""Characters of one JSON-LD block that are read."""
+from gossamer.parse.json_ld import read_blocks
 
 
 def read_json_ld(page: HtmlPage) -> list[dict[str, Any]]:
     """The objects of every JSON-LD block, lists and ``@graph`` unfolded, in document order.
 
-    Blocks that are not JSON are passed over; a comment around the JSON and line ends within its strings,
-    which many sites write, are forgiven.
+    Comments, CDATA sections, surplus commas and several objects in one block are forgiven
+    (:mod:`gossamer.parse.json_ld`). Blocks that are not JSON even then are passed over.
     """
-    found: list[dict[str, Any]] = []
-    for script in page.document.select('script[type="application/ld+json" i]'):
-        value = _read_json(script.text)
-        if value is not None:
-            found.extend(_unfold_objects(value))
-    return found
-
-
-def _read_json(text: str) -> Any:
-    text = text[:_MAX_BLOCK].strip().removeprefix("<!--").removesuffix("-->").strip().rstrip(";")
-    try:
-        return json.loads(text, strict=False)
-    except (ValueError, RecursionError):
-        return None
-
-
-def _unfold_objects(value: Any) -> Iterator[dict[str, Any]]:
-    entries = value if isinstance(value, list) else [value]
-    for entry in entries:
-        if not isinstance(entry, dict):
-            continue
-        graph = entry.get("@graph")
-        if isinstance(graph, list) and not set(entry) - {"@context", "@graph", "@id"}:
-            yield from (node for node in graph if isinstance(node, dict))
-        else:
-            yield entry
+    return read_blocks(page.document)
 
 
 def read_opengraph(page: HtmlPage) -> dict[str, str]:
