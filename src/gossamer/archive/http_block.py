@@ -175,7 +175,7 @@ def read_header(header: bytes, *, is_remade: bool = False) -> tuple[int, Headers
     split = [line.partition(":") for line in lines]
     fields = [(name.strip().lower(), value.strip(" \t")) for name, _, value in split]
     if not text.isascii():
-        fields = [(name, decode_header_value(value.encode("latin-1"))) for name, value in fields]
+        fields = [(name, decode_header_value(value.encode("latin-1"), name)) for name, value in fields]
     if is_remade:
         fields = [(name.removeprefix(RENAMED), value) for name, value in fields[:-1]]
     return int(parts[1]), tuple(fields)

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import codecs
 import re
-from functools import lru_cache
+from collections.abc import Callable
+from functools import lru_cache, partial
 from importlib import import_module
 
 import turbohtml
@@ -70,6 +71,18 @@ def encoding_of(body: bytes, content_type: str = "") -> str:
     if head.encoding_confidence == "certain" or len(body) <= _PRESCAN:
         return head.encoding or "windows-1252"
     return turbohtml.parse(body).encoding or "windows-1252"
+
+
+@lru_cache(maxsize=64)
+def query_encoder(encoding: str) -> Callable[[str], str] | None:
+    """What encodes the queries of links on a page in this encoding; ``None``: they are UTF-8."""
+    return None if encoding.startswith(("UTF-", "replacement")) else partial(_encode_query, encoding)
+
+
+def _encode_query(encoding: str, query: str) -> str:
+    codecs_of_html = import_module("gossamer.parse.charset_codecs")  # few pages have such links
+    encoded: str = codecs_of_html.encode_query(query, encoding)
+    return encoded
 
 
 def decode_as(body: bytes, encoding: str) -> str:

@@ -14,7 +14,7 @@ from turbohtml import Document, Element, Namespace
 
 from gossamer.core.lazy import lazy_property
 from gossamer.parse.article_facts import read_article_facts
-from gossamer.parse.encoding import declared_encoding, decode_as
+from gossamer.parse.encoding import declared_encoding, decode_as, query_encoder
 from gossamer.parse.json_ld import read_blocks
 from gossamer.parse.links import MAX_LINKS, PageLinks, extract_links
 from gossamer.parse.meta import RobotsDirectives, read_refresh, read_robots
@@ -25,9 +25,14 @@ _MIN_ARTICLE = 250
 """Characters; shorter "main content" than this is more likely a misjudged teaser than an article."""
 
 
-def parse_html(body: bytes, url: str, content_type: str = "", *, max_links: int = MAX_LINKS) -> HtmlPage:
-    """The page that ``url`` answered with; ``content_type`` is the HTTP header."""
-    return HtmlPage(body, url, content_type, max_links)
+def parse_html(
+    body: bytes, url: str, content_type: str = "", *, max_links: int = MAX_LINKS, link_encoding: str = ""
+) -> HtmlPage:
+    """The page that ``url`` answered with; ``content_type`` is the HTTP header.
+
+    ``link_encoding`` is the charset of the queries of its links, if it is not that of the body.
+    """
+    return HtmlPage(body, url, content_type, max_links, link_encoding)
 
 
 class Article(NamedTuple):
@@ -49,8 +54,17 @@ class Article(NamedTuple):
 class HtmlPage:
     """A parsed page. Attributes are computed on first use."""
 
-    def __init__(self, body: bytes, url: str, content_type: str = "", max_links: int = MAX_LINKS) -> None:
+    def __init__(
+        self,
+        body: bytes,
+        url: str,
+        content_type: str = "",
+        max_links: int = MAX_LINKS,
+        link_encoding: str = "",
+    ) -> None:
         self._max_links = max_links
+        self._link_encoding = link_encoding
+        self._encoding = ""  # known when the body was parsed
         self.body = body
         self.url = url
         self.content_type = content_type
@@ -64,16 +78,22 @@ class HtmlPage:
         declared = declared_encoding(self.body, self.content_type)
         source: bytes | str = self.body
         if declared == "UTF-8":  # the common case, and Python decodes it faster
-            source, declared = decode_as(self.body, declared), None
-        return turbohtml.parse(
-            source, encoding=declared, positions=False, allow_declarative_shadow_roots=False
+            source = decode_as(self.body, declared)
+        document = turbohtml.parse(
+            source,
+            encoding=None if declared == "UTF-8" else declared,
+            positions=False,
+            allow_declarative_shadow_roots=False,
         )
+        self._encoding = declared or document.encoding or "windows-1252"
+        return document
 
     @lazy_property
     def encoding(self) -> str:
         """The encoding of the body, by its name in the WHATWG Encoding standard."""
-        declared = declared_encoding(self.body, self.content_type)
-        return declared or self.document.encoding or "windows-1252"
+        if not self._encoding:
+            self._encoding = declared_encoding(self.body, self.content_type) or ""
+        return self._encoding or (self.document.encoding or "windows-1252")
 
     @lazy_property
     def text(self) -> str:
@@ -96,13 +116,16 @@ class HtmlPage:
         return ""
 
     @lazy_property
-    def _url_joiner(self) -> UrlJoiner:
-        own = UrlJoiner(self.url)
-        base = self.document.select_one("base[href]")
+    def url_joiner(self) -> UrlJoiner:
+        """Resolves references: against :attr:`base_url`, with queries in the page's charset."""
+        document, encoding = self.document, self._link_encoding or self._encoding
+        encode_query = None if encoding == "UTF-8" else query_encoder(encoding)
+        own = UrlJoiner(self.url, encode_query)
+        base = document.select_one("base[href]")
         target = own[base.attr("href") or ""] if base is not None else None
         if target is None or target.startswith(("data:", "javascript:")) or target == own[""]:
             return own
-        return UrlJoiner(target)
+        return UrlJoiner(target, encode_query)
 
     @lazy_property
     def base_url(self) -> str:
@@ -111,11 +134,11 @@ class HtmlPage:
         The first ``<base>`` with an ``href`` counts, wherever it stands, unless it is not a URL, or is a
         ``data:`` or ``javascript:`` one.
         """
-        return self._url_joiner[""] or self.url
+        return self.url_joiner.base or self.url
 
     def join_url(self, href: str) -> str | None:
         """The absolute URL that a reference on this page means; ``None`` when it means none."""
-        return self._url_joiner[href]
+        return self.url_joiner[href]
 
     @lazy_property
     def meta_tags(self) -> list[tuple[str, str, Element]]:
@@ -177,7 +200,7 @@ class HtmlPage:
     @lazy_property
     def links(self) -> PageLinks:
         """The http(s) links of the page."""
-        return extract_links(self.document, self._url_joiner, self._max_links)
+        return extract_links(self.document, self.url_joiner, self._max_links)
 
     @lazy_property
     def frame_urls(self) -> list[str]:

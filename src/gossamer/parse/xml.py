@@ -16,7 +16,7 @@ from lxml import etree
 from gossamer.parse.links import PageLinks, join_links
 from gossamer.parse.queries import expand_xpath
 from gossamer.parse.xml_queries import css_to_xml_xpath
-from gossamer.policy.urls import UrlJoiner
+from gossamer.policy.urls import QueryEncoder, UrlJoiner
 
 _MAX_DEPTH = 256
 _REFUSALS = (
@@ -145,7 +145,9 @@ _PAGES = ("", "alternate", "related", "next", "prev", "previous", "first", "last
 """Relations of Atom's links that lead to pages; others lead to the feed itself, to hubs, to pictures."""
 
 
-def feed_links(root: etree._Element, url: str, limit: int) -> PageLinks:
+def feed_links(
+    root: etree._Element, url: str, limit: int, encode_query: QueryEncoder | None = None
+) -> PageLinks:
     """The links of a feed: the texts of RSS's ``link`` elements, the ``href`` of Atom's and of XHTML's."""
     hrefs = []
     for element in root.iter(*_LINKING):
@@ -154,9 +156,9 @@ def feed_links(root: etree._Element, url: str, limit: int) -> PageLinks:
             hrefs.append((element.text or "").strip())
         elif _strip_namespace(str(element.tag)) == "a" or relation in _PAGES:
             hrefs.append(href)
-    own = UrlJoiner(url)
+    own = UrlJoiner(url, encode_query)
     base = own[root.get(_BASE) or ""] or url
-    urls, _, dropped = join_links([href for href in hrefs if href], UrlJoiner(base), limit)
+    urls, _, dropped = join_links([href for href in hrefs if href], UrlJoiner(base, encode_query), limit)
     return PageLinks(urls, frozenset(), dropped)
 
 

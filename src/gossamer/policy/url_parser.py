@@ -57,26 +57,26 @@ class BaseUrl:
     ``fast + href`` is what the fast parser makes of a reference (without it: ``None``), ``join`` the answer.
     """
 
-    __slots__ = ("_href", "fast")
+    __slots__ = ("fast", "href")
 
     def __init__(self, url: str) -> None:
         parsed = parse_url(url)
-        self._href = None if parsed is None else parsed.href
+        self.href = None if parsed is None else parsed.href
         self.fast: can_ada.URL | None = parsed if isinstance(parsed, can_ada.URL) else None
 
     def join_href(self, href: str) -> str | None:
         """The absolute URL that a reference means, with its fragment; ``None`` for a failure."""
         if self.fast is None:
-            return normalise_url(href) if self._href is None else _exact_join(self._href, href)
+            return normalise_url(href) if self.href is None else _exact_join(self.href, href)
         try:
             absolute: str = (self.fast + href).href
         except ValueError:
-            return _exact_join(self._href, href)
+            return _exact_join(self.href, href)
         except TypeError:
             return self.join_href(_replace_surrogates(href))
         # Without an authority of its own, its host is the base's.
         is_settled = _HOST.match(href) is None or _is_settled(href, absolute)
-        return absolute if is_settled else _exact_join(self._href, href)
+        return absolute if is_settled else _exact_join(self.href, href)
 
 
 def head_of(url: str) -> str:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import re
 import struct
+from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -23,6 +24,12 @@ from gossamer.policy.url_parser import BaseUrl, head_of, normalise_url, parse_ur
 if TYPE_CHECKING:
     from publicsuffixlist import PublicSuffixList
 
+QueryEncoder = Callable[[str], str]
+_BLANKS = "".join(map(chr, range(0x21)))
+_LINE_ENDS = dict.fromkeys(map(ord, "\t\n\r"))
+"""Blanks around a reference, and line ends in it, are no part of it."""
+_SPECIAL = ("https://", "http://", "ftp://", "file://")
+"""Schemes whose queries are in the charset of the page; in all others they are UTF-8."""
 _FILE_MASK = 0x1A5C0FFEE0DDF00D
 _AGAIN_MASK = 0x2C91E4B75D3A8F66
 MAX_URL_LENGTH = 8192
@@ -110,28 +117,44 @@ def join_url(base: str, href: str) -> str | None:
 class UrlJoiner(dict[str, str | None]):
     """Resolves the references of one page: ``joiner[href]`` is ``join(base, href)``, remembered.
 
-    The base is parsed once, and a reference that a page repeats is resolved once.
+    The base is parsed once, and a reference that a page repeats is resolved once. ``encode_query`` makes a
+    query ASCII in the charset of the page; without it, that is UTF-8.
     """
 
-    __slots__ = ("_base", "_fast")
+    __slots__ = ("_base", "_encode_query", "_fast")
 
-    def __init__(self, base: str) -> None:
+    def __init__(self, base: str, encode_query: QueryEncoder | None = None) -> None:
         super().__init__()
         self._base = BaseUrl(base)
         self._fast = self._base.fast
+        self._encode_query = encode_query
+
+    @property
+    def base(self) -> str | None:
+        """The base as it is serialised, without its fragment; ``None`` when it is not a URL."""
+        return self._base.href and self._base.href.partition("#")[0]
 
     def __missing__(self, href: str) -> str | None:
         joined: str | None
         try:
             joined = (self._fast + href).href  # type: ignore[operator]  # None raises TypeError
             if "%" in href or "xn--" in joined or not href.isascii():  # as _is_plain says, without a call
-                joined = self._base.join_href(href)
+                joined = self._join_exactly(href)
         except (ValueError, TypeError):  # nearly always a failure
-            joined = self._base.join_href(href)
+            joined = self._join_exactly(href)
         if joined is not None and "#" in joined:
             joined = joined.partition("#")[0]
         self[href] = joined
         return joined
+
+    def _join_exactly(self, href: str) -> str | None:
+        if self._encode_query is not None and "?" in href and not href.isascii():
+            place, mark, fragment = href.strip(_BLANKS).translate(_LINE_ENDS).partition("#")
+            path, sign, query = place.partition("?")
+            joined = self._base.join_href(f"{path}{sign}{self._encode_query(query)}{mark}{fragment}")
+            if joined is None or joined.startswith(_SPECIAL):
+                return joined
+        return self._base.join_href(href)
 
 
 # --------------------------------------------------------------------------- canonical form

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -10,6 +9,8 @@ from gossamer.core.errors import UsageError
 from gossamer.core.form_encoding import FormFile, FormValue, encode_fields, encode_form
 from gossamer.core.request_options import form_value_of
 from gossamer.core.requests import Request
+from gossamer.parse.charset_codecs import codec_for
+from gossamer.parse.encoding import encoding_named
 from gossamer.parse.forms import FormButton, PageForm, choose_form, read_forms
 from gossamer.policy.urls import origin_of
 from gossamer.spiders.page_links import check_link
@@ -17,8 +18,6 @@ from gossamer.spiders.page_links import check_link
 Value = str | int | float | bool | FormFile
 Filling = Mapping[str, "Value | Iterable[Value] | None"]
 """Values by the names of their fields; several for a field that is there several times, ``None`` for none."""
-_WIDE = ("utf-16", "utf-32", "utf-7")
-"""Charsets that no form is sent in."""
 
 
 def request_for_form(
@@ -52,8 +51,10 @@ def request_for_form(
     if method == "GET":
         named = [(name, value if isinstance(value, str) else value.name) for name, value in fields]
         target = url.partition("#")[0].partition("?")[0]
-        return Request(f"{target}?{encode_fields(named, encoding)}", callback, headers=headers, **options)
-    body, headers["Content-Type"] = encode_form(fields, enctype, encoding)
+        return Request(
+            f"{target}?{encode_fields(named, codec_for(encoding))}", callback, headers=headers, **options
+        )
+    body, headers["Content-Type"] = encode_form(fields, enctype, codec_for(encoding))
     return Request(url, callback, method="POST", headers=headers, body=body, **options)
 
 
@@ -100,7 +101,7 @@ def _fill_form(
         elif control.kind == "file":
             sent.append((name, FormFile()))
         elif control.kind == "hidden" and name.lower() == "_charset_":
-            sent.append((name, "UTF-8" if encoding == "utf-8" else encoding))
+            sent.append((name, encoding))
         else:
             sent += [(name, value) for value in control.values]
     for name, given in data.items():
@@ -127,14 +128,10 @@ def _values_of(name: str, given: Value | Iterable[Value] | None, choices: list[s
 
 
 def _charset_for(form: PageForm, page: str) -> str:
-    """The first charset that the form accepts, else the page's; one of bytes."""
-    for label in (*form.charsets, page):
-        try:
-            name = codecs.lookup(label).name
-        except LookupError:
-            continue
-        return "utf-8" if name.startswith(_WIDE) else label.lower() if label != page else page
-    return "utf-8"
+    """The first charset that the form accepts, else the page's; UTF-8 in the place of UTF-16."""
+    known = [name for label in form.charsets if (name := encoding_named(label)) is not None]
+    encoding = known[0] if known else page
+    return "UTF-8" if codec_for(encoding) == "utf-8" else encoding
 
 
 def _referer_for(page: str, target: str) -> str:

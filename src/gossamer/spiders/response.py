@@ -17,7 +17,7 @@ from gossamer.core.lazy import lazy_property
 from gossamer.core.requests import Request
 from gossamer.core.results import TRUNCATED, FetchResult
 from gossamer.core.storable import callback_name
-from gossamer.parse.encoding import decode_as, decode_body
+from gossamer.parse.encoding import declared_encoding, decode_as, decode_body, query_encoder
 from gossamer.parse.html import HtmlPage, parse_html
 from gossamer.parse.html_engine import HTML
 from gossamer.parse.isolation.limits import is_suspicious
@@ -29,7 +29,7 @@ from gossamer.parse.selectors import Selector, SelectorList
 from gossamer.parse.xml_text import decode_xml
 from gossamer.policy.goals import expectation_key, keep_largest
 from gossamer.policy.link_filter import Texts
-from gossamer.policy.urls import UrlJoiner
+from gossamer.policy.urls import QueryEncoder, UrlJoiner
 from gossamer.ports.page_examiner import PARSE_TRUNCATED, TruncatedPage
 from gossamer.ports.selector_engine import SelectorEngine
 from gossamer.spiders import page_links
@@ -46,6 +46,8 @@ ROBOTS_NAME = "gossamer"
 
 MAX_REASON = 200
 """Characters of the reason for which a callback ends the job."""
+_HEAD = 1024
+"""Bytes in which a document declares its charset."""
 _CUT_TYPE = "text/html; charset=utf-8"
 _NOFOLLOW, _BAD_URL = DropKind.LINK.key_of("nofollow"), DropKind.LINK.key_of("bad_url")
 _ONE_OF = (
@@ -156,7 +158,13 @@ class Response(SavedPage, PageContent):
             )
         if self._cut is not None:
             self._note_cuts(self._cut.flags)  # of what is neither HTML nor XML, nobody may ever ask for this
-            return parse_html(self._cut.body, self.url, _CUT_TYPE, max_links=self._max_links)
+            return parse_html(
+                self._cut.body,
+                self.url,
+                _CUT_TYPE,
+                max_links=self._max_links,
+                link_encoding=self._cut.encoding,
+            )
         return parse_html(self.body, self.url, self.content_type, max_links=self._max_links)
 
     @lazy_property
@@ -254,7 +262,16 @@ class Response(SavedPage, PageContent):
 
     @lazy_property
     def _url_joiner(self) -> UrlJoiner:
-        return UrlJoiner(self.page.base_url if self.is_html else self.url)
+        if self.is_html:
+            return self.page.url_joiner
+        return UrlJoiner(self.url, self._query_encoder)
+
+    @property
+    def _query_encoder(self) -> QueryEncoder | None:
+        """For links in a feed or a plain text: by the charset that it declares, so that none is decoded."""
+        is_document = self.is_xml or self.is_text
+        declared = declared_encoding(self.body[:_HEAD].lstrip(), self.content_type) if is_document else None
+        return query_encoder(declared or "UTF-8")
 
     def urljoin(self, url: str) -> str:
         """The absolute URL that ``url`` means on this page (its base element honoured)."""
@@ -290,7 +307,9 @@ class Response(SavedPage, PageContent):
         if self.is_html:
             return self.page.links
         if self.is_xml:
-            links: PageLinks = _xml_module().feed_links(self.selector.root, self.url, self._max_links)
+            links: PageLinks = _xml_module().feed_links(
+                self.selector.root, self.url, self._max_links, self._query_encoder
+            )
             return links
         return PageLinks([], frozenset(), {})
 

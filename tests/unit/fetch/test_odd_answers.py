@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from gossamer.archive.http_block import read_header
 from gossamer.core.errors import Fault, FetchError
 from gossamer.core.requests import Request
 from gossamer.core.results import FetchResult
@@ -18,6 +19,7 @@ from gossamer.fetch.http.limits import MAX_HEAD_BYTES, HttpOptions, limits_of
 from gossamer.fetch.http.memory_budget import MemoryBudget
 from gossamer.fetch.http.repair import MAX_LINES, ChunkReader, RepairError, repair_header
 from gossamer.fetch.http.wire import WireResponse, keeps_alive
+from gossamer.policy.redirects import follow_redirect
 from gossamer.testing.clock import VirtualLoop
 from gossamer.testing.contracts.fetcher import try_fetch
 from gossamer.testing.misbehaving.odd import HOPELESS_ANSWERS, ODD_ANSWERS
@@ -37,6 +39,26 @@ async def test_odd_answers_are_read_whole_and_hopeless_ones_refused() -> None:
         await fetcher.close()
     assert {name: found[name] for name in ODD_ANSWERS if found[name] != PAGE} == {}
     assert [name for name in HOPELESS_ANSWERS if not isinstance(found[name], Fault)] == []
+
+
+@pytest.mark.parametrize(
+    ("sent", "target"),
+    [
+        ("/ж?q=ж".encode("cp1251"), "/%E6?q=%E6"),  # the bytes are the server's own
+        ("/中?q=中".encode("gbk"), "/%D6%D0?q=%D6%D0"),
+        ("/é?q=é".encode("latin-1"), "/%E9?q=%E9"),
+        ("/é?q=é".encode(), "/%C3%A9?q=%C3%A9"),
+    ],
+)
+async def test_a_redirect_leads_to_the_bytes_that_the_server_sent(sent: bytes, target: str) -> None:
+    answer = b"HTTP/1.1 302 Found\r\nLocation: " + sent + b"\r\nContent-Length: 0\r\n\r\n"
+    async with Raw({"/": hang_up(answer)}) as server:
+        fetcher = fetcher_with()
+        found = await fetcher.fetch(Request(server.url + "/"))
+        await fetcher.close()
+        hop = follow_redirect(Request(found.url), found.url, 302, found.header("location"), limit=5)
+        assert hop.url == server.url + target
+    assert read_header(answer) == (302, found.headers)
 
 
 def hang_up(answer: bytes):

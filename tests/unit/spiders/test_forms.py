@@ -317,3 +317,12 @@ def test_a_page_has_no_say_in_who_sends_its_form():
     with pytest.raises(ValueError, match="has a user or a password in it") as refused:
         form.form()
     assert "s3cret" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("charset", "text", "sent_as"), [("windows-874", "ไทย", "%E4%B7%C2"), ("Shift_JIS", "①", "%87%40")]
+)
+def test_a_form_is_sent_in_charsets_that_python_lacks(charset, text, sent_as):
+    html = f"<meta charset={charset}><form method=POST><input name=q><input type=hidden name=_charset_>"
+    request = page(html.encode(), content_type="text/html").form({"q": text})
+    assert request.body.decode() == f"q={sent_as}&_charset_={charset}"

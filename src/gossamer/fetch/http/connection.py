@@ -334,7 +334,8 @@ class HttpConnection(asyncio.Protocol):
         if self._field_bytes > self._options.max_head_bytes:
             raise self._too_long_header()
         key = KNOWN_NAMES.get(name) or name.decode("latin-1").lower()
-        self._headers.append((key, value.decode("ascii") if value.isascii() else decode_header_value(value)))
+        text = value.decode("ascii") if value.isascii() else decode_header_value(value, key)
+        self._headers.append((key, text))
         if key == "content-length":
             self._length = int(value) if value.isdigit() else None
         elif key == "transfer-encoding":

@@ -89,12 +89,18 @@ KNOWN_NAMES = {
 """The names of fields that most answers have, as servers write them; it is quicker to look than to decode."""
 
 
-def decode_header_value(value: bytes) -> str:
-    """UTF-8 where it is, else Latin-1 (RFC 9110, 5.5)."""
+def decode_header_value(value: bytes, name: str = "") -> str:
+    """UTF-8 where it is, else Latin-1 (RFC 9110, 5.5).
+
+    A ``Location`` that is not UTF-8 has its bytes escaped, as in browsers: its server can read them.
+    """
     try:
         return value.decode()
     except UnicodeDecodeError:
-        return value.decode("latin-1")
+        text = value.decode("latin-1")
+    if name == "location":
+        return "".join(char if char.isascii() else f"%{ord(char):02X}" for char in text)
+    return text
 
 
 def request_head(method: str, path: str, fields: Sequence[tuple[str, str]]) -> bytes:

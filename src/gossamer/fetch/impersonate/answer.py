@@ -27,8 +27,9 @@ def read_headers(response: wreq.Response, options: HttpOptions) -> Headers:
         size += len(name) + len(text) + FIELD_BYTES
         if size > options.max_head_bytes:
             raise FetchError(Fault.TOO_LARGE, f"a header of more than {options.max_head_bytes} bytes")
-        shown = text.decode("ascii") if text.isascii() else decode_header_value(text)
-        headers.append((bytes(name).decode("latin-1").lower(), shown))
+        key = bytes(name).decode("latin-1").lower()
+        shown = text.decode("ascii") if text.isascii() else decode_header_value(text, key)
+        headers.append((key, shown))
     codings = [value.strip().lower() for name, value in headers if name == "transfer-encoding"]
     if codings not in ([], ["chunked"]):  # wreq would take the chunks for the body
         raise FetchError(Fault.PROTOCOL, "a Transfer-Encoding that leaves open where the body ends")
