@@ -253,6 +253,7 @@ class Lease(Record, frozen=True, kw_only=True):
     host_silent: bool = False  # those are without any answer; refusals are answers
     is_suspect: bool = False  # that trouble may be of single pages: fewer than two witnesses have met it
     blames_pages: bool = False  # the host answers others: what fails again is charged to the page
+    host_unheard: bool = False  # no page of the host has come in this job so far
     asks_known: bool = False  # a URL that the host has answered is requested in its place, if there is one
 
 

@@ -2,9 +2,10 @@
 
 A host climbs when it refuses us for certain, or when several requests in a row look refused. It climbs per
 incident: whoever began on another rung, or before the latest step, belongs to what that step has answered.
-Through proxies a refusal is the proxy's at first, and the rung's when several in a row were refused. From
-time to time one request probes the next lower rung; two that succeed in a row lead the host down, and one
-that fails doubles the time until the next.
+A request that is refused again and again climbs alone where no page of its host has come: others that wait
+would have been asked by then. Through proxies a refusal is the proxy's at first, and the rung's when several
+in a row were refused. From time to time one request probes the next lower rung; two that succeed in a row
+lead the host down, and one that fails doubles the time until the next.
 """
 
 from __future__ import annotations
@@ -96,6 +97,7 @@ class RungReport(Record, frozen=True, kw_only=True):
     why: str = ""  # for people: how it was refused
     attempt: int = 1  # how often the request was started
     guise: str = ""  # the proxy that it went through, which another one may replace; empty: none
+    is_unheard: bool = False  # no page of the host has come in its job so far
 
 
 class LadderDecision(Record, frozen=True, kw_only=True):
@@ -119,6 +121,7 @@ def read_report(report: RouteReport) -> RungReport:
         why=why,
         attempt=row.attempt,
         guise=report.route.proxy.name if report.route.proxy else "",
+        is_unheard=report.result.outcome.lease.host_unheard,
     )
 
 
@@ -204,6 +207,8 @@ def learn_from_report(
 def _doubt(state: LadderState, rules: LadderRules, report: RungReport, now: float) -> LadderDecision:
     """What looks refused counts once for each request; only several in a row are the host's doing.
 
+    One alone is, when its looks are spent and no page of the host has come: the others are asked before.
+
     On the highest rung it takes many until proxies are put to rest: for a few pages that are closed to
     everybody all others would wait.
     """
@@ -212,6 +217,7 @@ def _doubt(state: LadderState, rules: LadderRules, report: RungReport, now: floa
         return LadderDecision(state=state)
     enough = max(rules.climb_after, SUSPECTS_ON_TOP) if is_top else rules.climb_after
     is_again = _is_worth_a_look(state, rules, report)
+    is_alone = report.is_unheard and not is_again and report.fingerprint in state.suspects
     wait_s = _look_wait_s(state, enough, report, now)
     if is_again:
         state = replace(state, looks_until=max(state.looks_until, now + wait_s))
@@ -219,6 +225,8 @@ def _doubt(state: LadderState, rules: LadderRules, report: RungReport, now: floa
     if report.fingerprint not in state.suspects:
         state = replace(state, suspects=(*state.suspects, report.fingerprint)[-enough:])
     state = replace(state, suspected_at=max(state.suspected_at, report.started_at))
+    if is_alone and len(state.suspects) < enough:
+        return climb(state, rules, report.why, now)
     if len(state.suspects) < enough:
         return LadderDecision(state=state, is_again=is_again, wait_s=wait_s)
     decision = _blame(state, rules, report, now)

@@ -42,9 +42,10 @@ class GatedSite(Site):
         refuses: Container[str] = (),
         missing: str = "",
         how: tuple[int, Headers] = (403, CHALLENGE),
+        free: int = 5,
     ) -> None:
         super().__init__(clock, 0.1)
-        self.left = 5
+        self.left = free
         self.refuses = refuses
         self.missing = missing
         self.how = how
@@ -74,13 +75,13 @@ def make_supervisor(kit: Kit, site: GatedSite, rungs: tuple[str, ...], shared: A
     return Supervisor(parts, Worker(parts, options), drain_s=5.0)
 
 
-def crawl(*rungs: str, workers: int = 1, **site: Any) -> tuple[Kit, GatedSite, Any]:
-    """A crawl of 40 pages, eight at a time."""
+def crawl(*rungs: str, workers: int = 1, count: int = 40, **site: Any) -> tuple[Kit, GatedSite, Any]:
+    """A crawl of a page and those that it leads to, eight at a time."""
 
     async def main() -> tuple[Kit, GatedSite, Any]:
         kit = Kit()
         gated = GatedSite(kit.clock, **site)
-        pages = [f"{URL}{n}" for n in range(40)]
+        pages = [f"{URL}{n}" for n in range(count)]
         kit.pages.yields = {URL: follow(*pages)}
         shared = MemorySharedState(kit.clock) if workers > 1 else None
         others = [
@@ -180,3 +181,22 @@ async def test_in_a_plain_crawl_a_request_may_name_a_rung() -> None:
     for fetch in ("", "auto"):
         assert await router.choose_route(Request(URL, fetch=fetch), "site.test") is not None
         assert (await router.choose_route(Request(URL, fetch=fetch), "site.test")).rung == "http"
+
+
+@pytest.mark.parametrize("count", [0, 1, 40])
+def test_the_only_start_url_climbs_though_it_only_looks_refused(count: int) -> None:
+    kit, site, _ = crawl(
+        "http", "impersonate", "browser", count=count, refuses={"impersonate"}, how=(403, ()), free=0
+    )
+    pages = {url for url, verdict, _ in kit.ledger.verdicts if verdict == "success"}
+    assert pages == {URL, *(f"{URL}{n}" for n in range(count))}
+    assert [rung for rung, _ in itertools.groupby(route.rung for route in site.routes)] == [
+        *("http", "impersonate", "browser")
+    ]
+
+
+def test_a_page_that_is_forbidden_to_all_leads_no_host_up_that_answers_others() -> None:
+    """Also where nothing else is left to be fetched."""
+    kit, site, _ = crawl("http", "impersonate", count=1, how=(403, ()), free=1)
+    assert [reason for _, verdict, reason in kit.ledger.verdicts if verdict == "dead"] == ["client"]
+    assert {route.rung for route in site.routes} == {"http"}

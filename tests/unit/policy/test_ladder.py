@@ -113,6 +113,20 @@ class TestClimbing:
         again = learn(up.state, report("impersonate", at=5.0, signal=DOUBTFUL, fingerprint=3))
         assert (again.state.rung, again.is_again, again.wait_s) == ("impersonate", True, 5.0)
 
+    @pytest.mark.parametrize("guise", ["", "http://p1"])
+    def test_one_request_climbs_alone_where_no_page_of_its_host_has_come(self, guise):
+        look = replace(report(signal=DOUBTFUL, guise=guise), is_unheard=True)
+        third = learn(FRESH, look, look, look)
+        assert (third.state.rung, third.is_again, third.wait_s) == ("impersonate", True, 0.0)
+        assert third.step == "climbs from http to impersonate: cloudflare"
+        assert learn(FRESH, look, look, replace(look, is_unheard=False)).state.rung == ""
+        others = report(at=2.0, signal=SUCCESS, fingerprint=9)
+        assert learn(FRESH, look, look, others, look).state.rung == "", (
+            "it was leased before the other's page"
+        )
+        top = LadderState(rung="browser")
+        assert not learn(top, *[replace(look, rung="browser")] * 3).step
+
     def test_a_look_waits_for_others_on_a_slow_host_and_never_too_long(self):
         look = report(at=10.0, signal=DOUBTFUL, fingerprint=7)
         first = learn(FRESH, look)
@@ -343,7 +357,7 @@ def crawls(draw):
     return {
         "rules": LadderRules(rungs=rungs, order=rungs, climb_after=climb_after),
         "refusals": draw(st.lists(st.sampled_from([REFUSED, DOUBTFUL]), max_size=len(rungs))),
-        "pages": draw(st.integers(climb_after, 12)),
+        "pages": draw(st.integers(1, 12)),
         "slots": draw(st.integers(1, 5)),
         "delay_s": draw(st.sampled_from([0.0, 0.5, 3.0, 10.0, 60.0])),
     }
@@ -357,6 +371,7 @@ def crawl_pages(rules, refusals, pages, slots, delay_s):
     state, now, dead, starts = FRESH, 0.0, set(), Counter()
     due_at = dict.fromkeys(range(pages), 0.0)
     in_flight = []  # (when it ends, page, rung, when it began)
+    is_unheard = True
     while due_at or in_flight:
         has_slot = due_at and len(in_flight) < slots
         starts_at = max(now + delay_s, min(due_at.values())) if has_slot else math.inf
@@ -371,7 +386,8 @@ def crawl_pages(rules, refusals, pages, slots, delay_s):
         now = max(now, ended_at)
         place = rules.rungs.index(rung)
         signal = refusals[place] if place < len(refusals) else SUCCESS
-        one = report(rung, at=began_at, signal=signal, fingerprint=page)
+        one = replace(report(rung, at=began_at, signal=signal, fingerprint=page), is_unheard=is_unheard)
+        is_unheard &= signal is not SUCCESS
         decision = learn_from_report(state, rules, replace(one, attempt=starts[page]), now)
         state = decision.state
         if decision.is_again:
@@ -384,6 +400,7 @@ def crawl_pages(rules, refusals, pages, slots, delay_s):
 @given(crawls())
 @example({"rules": RULES, "refusals": [DOUBTFUL] * 2, "pages": 60, "slots": 8, "delay_s": 0.0})
 @example({"rules": RULES, "refusals": [DOUBTFUL] * 2, "pages": 60, "slots": 1, "delay_s": 10.0})
+@example({"rules": RULES, "refusals": [DOUBTFUL] * 2, "pages": 1, "slots": 8, "delay_s": 0.0})
 @example({"rules": FOUR_RUNGS, "refusals": [DOUBTFUL] * 3, "pages": 3, "slots": 4, "delay_s": 0.0})
 def test_no_page_is_lost_below_the_rung_that_is_let_in(crawl):
     """However many rungs refuse, however they do, and at any pace."""

@@ -50,7 +50,10 @@ from gossamer.policy.retry import due_after_expiry
 from gossamer.policy.urls import again_twin_of
 from gossamer.ports.clock import Clock
 
-_OF_THE_HOST = "host_down", "host_answered", "host_silent", "is_suspect", "blames_pages", "asks_known"
+_OF_THE_HOST = (
+    *("host_down", "host_answered", "host_silent"),
+    *("is_suspect", "blames_pages", "host_unheard", "asks_known"),
+)
 
 
 class MemoryFrontier(MemoryLetters):

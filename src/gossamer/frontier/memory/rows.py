@@ -94,6 +94,7 @@ class RequestRow:
             host_silent=politeness.is_silent(host),
             is_suspect=politeness.is_suspect(host),
             blames_pages=blames_pages(host),
+            host_unheard=host.pages == 0,
             asks_known=asks_known(host, self.attempts),
         )
 

@@ -157,6 +157,7 @@ def _grant_lease(s: FrontierTransaction, host: SqliteHost, head: Head, ttl_s: fl
         host_silent=politeness.is_silent(host.state),
         is_suspect=politeness.is_suspect(host.state),
         blames_pages=blames_pages(host.state),
+        host_unheard=host.state.pages == 0,
         asks_known=asks_known(host.state, attempts),
     )
     s.next_token += 1

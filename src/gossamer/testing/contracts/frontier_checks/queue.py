@@ -308,9 +308,11 @@ async def a_host_in_trouble_is_probed(w: FrontierHarness) -> None:
     await w.add_entries(*[make_entry(number) for number in range(6)])
     first = (await w.lease_requests(1)).leases[0]
     assert_equal((first.host_answered, first.host_pause_s), (False, 0.0), "nothing is known of a new host")
+    assert_holds(first.host_unheard, "no page of it has come")
     await w.settle_lease(first)
     leases = (await w.lease_requests()).leases
     assert_equal([lease.host_answered for lease in leases], [True] * 3, "the host has answered")
+    assert_equal([lease.host_unheard for lease in leases], [False] * 3, "and it was a page")
     now = w.clock.now()
     silence = HostSignal(kind=HostSignalKind.UNREACHABLE, started_at=now)
     await w.settle_lease(leases[0], Verdict.RETRY, due_at=now, signal=silence, charged=False, is_excused=True)
