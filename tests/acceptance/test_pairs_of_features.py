@@ -30,6 +30,7 @@ def test_one_feature(name: str, plain: Outcome, tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough
+@pytest.mark.timeout(400)  # two crawls may wait for proxies that rest
 @pytest.mark.parametrize(("one", "two"), PAIRS)
 def test_pair(one: str, two: str, plain: Outcome, tmp_path: Path) -> None:
     check(plain, tmp_path, one, two)

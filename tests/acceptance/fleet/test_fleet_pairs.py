@@ -15,7 +15,7 @@ from kit.pairs.on_fleet import fleet_crawl
 from kit.pairs.outcome import Outcome
 
 SEED = draw_seed()
-pytestmark = pytest.mark.thorough
+pytestmark = [pytest.mark.thorough, pytest.mark.timeout(400)]  # a crawl may wait for proxies that rest
 
 
 @pytest.fixture(scope="module")

@@ -43,6 +43,8 @@ class Middleware:
 """
 START_S, STEPS_S = 60.0, 0.001
 """How long a crawl may take until it is to be killed, and how often that is looked at."""
+RUN_S, WAITS = 90.0, 3
+"""How long a crawl may take to its end, and how often its features may wait: proxies rest meanwhile."""
 
 
 @dataclass
@@ -79,6 +81,11 @@ class Crawl:
         """Whether pages and dead letters can be read afterwards."""
         return all(feature.is_stored for feature in self.features)
 
+    @property
+    def longest_s(self) -> float:
+        """How long it may take to its end."""
+        return RUN_S + WAITS * sum(feature.waits_s for feature in self.features)
+
     def flags(self, *more: str) -> list[str]:
         """The options that switch the features on."""
         flags = [*FAST, *NO_TRAPS, *(flag for feature in self.features for flag in feature.flags), *more]
@@ -93,7 +100,7 @@ class Crawl:
 
     def run(self, *more: str) -> subprocess.CompletedProcess[str]:
         """Run the command to its end."""
-        return run(*self.command(*more), cwd=self.folder, timeout=90)
+        return run(*self.command(*more), cwd=self.folder, timeout=self.longest_s)
 
     def expected(self, plain: Outcome, *, is_again: bool = False) -> Outcome:
         """What the documentation of the features makes of the outcome of the plain crawl."""

@@ -38,7 +38,7 @@ class FleetCrawl:
         job = json.loads(done.stdout)["job"]
         if self.kill_at:
             self._kill_worker()
-        summary = self.fleet.wait(job, timeout_s=90)
+        summary = self.fleet.wait(job, timeout_s=self.crawl.longest_s)
         assert summary["finish_reason"] == "finished", summary
         return self._stored(job)
 
