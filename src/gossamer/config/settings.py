@@ -89,7 +89,8 @@ class Settings(BaseSettings):
         description="Maximum number of requests in flight altogether; the processes of a crawl share them.",
     )
     processes: Annotated[int, Field(ge=1, le=1024)] = Field(
-        default=1, description="Number of processes on this machine that work on the crawl."
+        default=1,
+        description="Number of processes of this machine that work on a crawl; a fleet has workers instead.",
     )
     max_pages: Count | None = Field(
         default=None, description="Maximum number of pages of the whole crawl; unlimited if not set."

@@ -250,7 +250,7 @@ def check_proxies(plan: JobPlan, own: Settings) -> None:
 
 
 def fleet_notes(plan: JobPlan) -> list[str]:
-    """What differs on a fleet, for the person who submits: workers need the secrets, which no plan holds."""
+    """What differs on a fleet, for the person who submits: no plan holds the secrets that workers need."""
     said = []
     if plan.secrets:
         said.append(f"{_secrets_not_kept(plan.secrets)} for every worker")
@@ -262,6 +262,11 @@ def fleet_notes(plan: JobPlan) -> list[str]:
         said.append(f"{_domains_not_kept(plan.domains)} for every worker")
     if plan.has_proxies:
         said.append(f"{_PROXIES_NOT_KEPT} for every worker")
+    if (processes := msgspec.json.decode(plan.settings).get("processes", 1)) > 1:
+        said.append(
+            f"processes = {processes} has no effect on a fleet, whose workers are its processes: "
+            f"`gossamer up --workers {processes}` starts {processes} of them"
+        )
     if plan.has_closed:
         said.append(
             "closed() of the spider is not called on a fleet, where no process sees the whole crawl: "

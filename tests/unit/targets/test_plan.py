@@ -84,6 +84,14 @@ def test_who_submits_is_told_that_nobody_calls_closed(file):
     assert "after `gossamer wait`" in said
 
 
+def test_a_number_of_processes_has_no_effect_on_a_fleet_and_the_submission_says_so(file):
+    plan = plan_from(planned(file, {"pages": "3"}, settings(processes=2)))
+    assert settings_under(plan, Settings()).processes == 1
+    (said,) = fleet_notes(plan)
+    assert said.startswith("processes = 2 has no effect on a fleet, whose workers are its processes")
+    assert "`gossamer up --workers 2` starts 2 of them" in said
+
+
 def test_headers_that_carry_secrets_come_from_the_worker():
     said = settings(http={"headers": {"Authorization": SECRET, "X-Api-Token": SECRET, "X-Shop": "a"}})
     packed = planned("https://shop.example/", own=said)
