@@ -334,6 +334,47 @@ async def test_a_mirror_is_known_though_each_worker_has_only_seen_one_of_the_hos
         assert other.refuse_url("http://h.test/other/page", VIA) is None
 
 
+async def test_a_host_that_one_worker_knows_to_be_named_is_opened_again_where_another_took_it_for_a_mirror(
+    open_workers: Any,
+) -> None:
+    async with open_workers() as workers:
+        one, other = workers.start(0), workers.start(1)
+        for number in range(400):
+            page = b"<p>page %d" % number
+            visit(other, f"http://h.test/p{number}/x", page)
+            visit(other, f"http://named.test/p{number}/x", page)
+        await other.save()
+        assert other.refuse_url("http://named.test/other/page", VIA) is not None
+        one.note_seed("http://named.test/")
+        for meter in (one, one, other):  # it is told to the others with what is saved next
+            workers.clock.advance(2)
+            await meter.save_if_due()
+            assert meter.refuse_url("http://named.test/other/page", VIA) is None
+        visit(other, "http://h.test/p1000/x", b"last")
+        visit(other, "http://named.test/p1000/x", b"last")
+        await other.save()
+        assert other.refuse_url("http://named.test/other/page", VIA) is None
+        assert workers.start(2).refuse_url("http://named.test/other/page", VIA) is None
+
+
+async def test_what_a_worker_has_counted_stays_when_it_hears_that_a_group_is_closed(
+    open_workers: Any,
+) -> None:
+    async with open_workers() as workers:
+        one, other = workers.start(0), workers.start(1)
+        for _ in range(3):
+            one.note_refusal("http://h.test/a/7", "trap_pattern")
+        for number in range(100):
+            visit(other, f"http://h.test/a/{number}")
+        await other.save()
+        for number in range(100):
+            visit(one, f"http://h.test/b/{number}")
+        await one.save_if_due()  # what is urgent: it closes another group, and hears of this one
+        assert one.refuse_url("http://h.test/a/7", VIA) is not None
+        await one.save()
+        assert (await read_counts(workers.states[0], "job-1"))[PATTERN].refused == 4
+
+
 async def test_sub_domains_of_any_name_with_the_same_pages_are_one_trap() -> None:
     clock = ManualClock()
     meter = Workers((MemorySharedState(clock),), clock).start()

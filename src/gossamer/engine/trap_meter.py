@@ -378,10 +378,15 @@ class TrapMeter:
             self._announced[name] = state_of(counts)
             group = self._group_of(name)
             known = group.known
-            if not known.pages:  # of another worker alone
-                self._take_saved(group, counts)
             is_news = counts.opened > known.opened
-            known.rule, known.opened = merge_rules(known, counts), max(known.opened, counts.opened)
+            if known.pages:
+                known.rule, known.opened = merge_rules(known, counts), max(known.opened, counts.opened)
+                known.seeds = max(known.seeds, counts.seeds)
+            else:  # of another worker alone, but for what this one knows without having read a page of it
+                self._take_saved(group, counts, count_since(known, group.saved))
+            if group.known.seeds and group.known.rule == "trap_mirror":  # whoever closed it did not know that
+                group.known.rule, group.known.opened = "", group.known.opened + 1
+                self._unsaved[name] = group
             if is_news:
                 self._forgive(name)
             self._note_spending(group)
