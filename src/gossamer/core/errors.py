@@ -196,7 +196,8 @@ class FetchError(GossamerError):
     that the other side asked for, if it named one, ``rung`` the way of fetching that failed (empty: none was
     tried), ``cost`` what the failure cost, where somebody charges for it, ``proxy`` the name of the proxy
     that it was tried through (empty: none), ``status`` what that proxy answered in the host's place (0: it
-    did not), ``screenshot`` the page as a PNG, where a browser had come so far.
+    did not), ``screenshot`` the page as a PNG, where a browser had come so far. ``is_unclear``: the proxy has
+    made no connection to the host, and does not say whose fault that is.
     """
 
     def __init__(
@@ -220,6 +221,13 @@ class FetchError(GossamerError):
         self.screenshot = b""
         self.cost = cost
         self.browser_s = 0.0  # how long a tab of a browser was held for it
+        self.is_unclear = False
+
+    def with_detail(self, detail: str) -> FetchError:
+        """The same failure in other words."""
+        error = FetchError(self.fault, detail, status=self.status)
+        error.is_unclear = self.is_unclear
+        return error
 
 
 class IgnoreRequest(GossamerError):

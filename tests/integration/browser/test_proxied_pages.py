@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
@@ -15,6 +16,7 @@ from gossamer.testing.badsite import BadSite
 from gossamer.testing.contracts.proxied import PROXIED_CHECKS
 from kit.browser_pages import open_fetcher
 from kit.choosing import some_of
+from kit.fake_proxy import FakeProxy, Forwarding, say
 from kit.proxies import PASSWORD, PROXIES
 from kit.tls_server import TlsServer
 
@@ -59,3 +61,20 @@ async def test_certificates_are_checked_behind_a_proxy_too(fetcher: BrowserFetch
     assert (unchecked.status, unchecked.proxy) == (200, server.proxy().name)
     assert caught.value.fault is Fault.TLS
     assert PASSWORD not in f"{caught.value!r} {caught.value.detail}"
+
+
+async def test_a_proxy_that_makes_no_connection_any_more_says_so(fetcher: BrowserFetcher) -> None:
+    """It has worked before: then the host may be down, and the page is tried through another one."""
+    works = Forwarding()
+
+    async def fail_from_the_second_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        answer = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n"
+        await (say(answer) if works.heads else works)(reader, writer)
+
+    async with BadSite() as site, FakeProxy(fail_from_the_second_on) as fake:
+        route = Route(proxy=fake.proxy())
+        await fetcher.fetch(Request(site.url("a")), route)
+        with pytest.raises(FetchError) as caught:
+            await fetcher.fetch(Request(site.url("a").replace("127.0.0.1", "localhost")), route)
+    assert (caught.value.fault, caught.value.status) == (Fault.CONNECT, 503)
+    assert caught.value.is_unclear

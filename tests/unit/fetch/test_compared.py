@@ -69,6 +69,12 @@ async def test_what_a_proxy_says_of_the_host_is_doubted_too():
     fetcher = fetcher_over(said)
     assert (await outcome(fetcher, "https://a.example/")).fault is Fault.PROXY_ANSWER
     assert await outcome(fetcher, "https://a.example/", Route(proxy=PROXIES[1])) is said
+    unclear = FetchError(Fault.CONNECT, "makes no connection to the host").with_detail("a.example: none")
+    unclear.is_unclear = True
+    doubted = await outcome(fetcher_over(unclear), "https://a.example/")
+    assert (doubted.fault, "no connection to the host through the proxy" in doubted.detail) == (
+        *(Fault.PROXY_ANSWER, True),
+    )
     for other in (FetchError(Fault.CONNECT), FetchError(Fault.PROXY, status=502)):
         assert await outcome(fetcher_over(other)) is other
 

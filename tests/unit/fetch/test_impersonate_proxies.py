@@ -15,7 +15,7 @@ from gossamer.fetch.http.target import parse_target
 from gossamer.fetch.http.tunnel import UnclearProxyError
 from gossamer.fetch.impersonate.fetcher import ImpersonatingFetcher
 from gossamer.testing.clock import ManualClock
-from kit.fake_proxy import FakeProxy, Forwarding, hang_up
+from kit.fake_proxy import FakeProxy, Forwarding, hang_up, say
 from kit.fixed_resolver import FixedResolver
 
 HOST = "shop.test"
@@ -64,6 +64,18 @@ async def test_a_proxy_is_looked_up_again_after_a_failure():
         for _ in range(2):
             await fail(fetcher, f"https://{HOST}/", proxy)
     assert resolver.asked == ["proxy.test"] * 2
+    await fetcher.close()
+
+
+@pytest.mark.parametrize("scheme", ["https", "http"])
+async def test_a_tunnel_that_is_refused_may_be_the_proxys_doing(scheme):
+    """A bug it would catch: the page and its host are charged for a proxy that has worked before."""
+    answer = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n"
+    fetcher = open_fetcher()
+    async with FakeProxy(say(answer) if scheme == "https" else hang_up) as fake:
+        fetcher._judge.note_answer(fake.proxy())
+        failed = await fail(fetcher, f"{scheme}://{HOST}/", fake.proxy())
+    assert (failed.fault, failed.is_unclear) == (Fault.CONNECT, scheme == "https")
     await fetcher.close()
 
 

@@ -233,7 +233,7 @@ class BrowserFetcher:
             return _check_size(text, origin, navigation.max_body_bytes), report
         except FetchError as error:
             detail = error.detail.removeprefix(f"{origin.host}: ")
-            raise FetchError(error.fault, f"{origin.host}: {detail}") from error
+            raise error.with_detail(f"{origin.host}: {detail}") from error
         finally:
             await end_tasks(showing)
 

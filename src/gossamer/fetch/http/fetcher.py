@@ -103,7 +103,7 @@ class HttpFetcher:
                 if file is not None:
                     file.check_disk()
                 detail = f"{origin.host}: {error.detail}"
-                raise FetchError(error.fault, detail, status=error.status) from error
+                raise error.with_detail(detail) from error
             result = await self._results.read_result(
                 *(request, answer, address, (started_at, start)),
                 session=session,

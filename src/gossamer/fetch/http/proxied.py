@@ -102,7 +102,9 @@ class ProxyJudge:
             return FetchError(Fault.PROXY, error.detail)
         self._failed[proxy] = url
         detail = f"{error.detail}, which may be the host's doing"
-        return FetchError(error.host_fault, detail, status=error.status)
+        told = FetchError(error.host_fault, detail, status=error.status)
+        told.is_unclear = place.origin is not None and error.host_fault is Fault.CONNECT
+        return told
 
 
 def _as_unclear(error: FetchError, place: ProxiedPlace) -> FetchError:

@@ -113,7 +113,7 @@ class ImpersonatingFetcher:
                     error = self._judge.attribute_failure(
                         error, request.url, place_of(target.origin, route.proxy)
                     )
-                raise FetchError(error.fault, f"{key.host}: {error.detail}", status=error.status) from error
+                raise error.with_detail(f"{key.host}: {error.detail}") from error
             return await self._results.read_result(
                 request, answer, address, began, session=session, proxy=through
             )

@@ -44,11 +44,12 @@ class ComparingFetcher:
         try:
             fetched = await self._fetcher.fetch(request, route)
         except FetchError as error:  # a proxy that says of the host what may be true of itself
-            if error.status < 500 or error.fault not in UNREACHABLE:
+            if (error.status < 500 and not error.is_unclear) or error.fault not in UNREACHABLE:
                 raise
             if not self._doubts_error(request, route, host):
                 raise
-            raise _doubt_of(proxy, error.status, error.rung, error.cost, error.browser_s) from error
+            said = f"status {error.status}" if error.status else "no connection to the host"
+            raise _doubt_of(proxy, said, error.rung, error.cost, error.browser_s) from error
         fields = [name for name, _ in fetched.headers]
         if not is_error(fetched.status, fields):
             if fault_of_status(fetched.status) in (None, Fault.GONE):
@@ -58,7 +59,7 @@ class ComparingFetcher:
             return fetched
         if not self._doubts_error(request, route, host, is_signed=is_signed(fetched.status, fields)):
             return fetched
-        raise _doubt_of(proxy, fetched.status, fetched.rung, fetched.cost, fetched.browser_s)
+        raise _doubt_of(proxy, f"status {fetched.status}", fetched.rung, fetched.cost, fetched.browser_s)
 
     def _doubts_error(self, request: Request, route: Route, host: str, *, is_signed: bool = False) -> bool:
         """What must not be sent twice is not: then the error stands as it is."""
@@ -70,8 +71,8 @@ class ComparingFetcher:
         await self._fetcher.close()
 
 
-def _doubt_of(proxy: Proxy, status: int, rung: str, cost: float, browser_s: float) -> FetchError:
-    detail = f"status {status} through the proxy {proxy.name}, which may be its own"
+def _doubt_of(proxy: Proxy, said: str, rung: str, cost: float, browser_s: float) -> FetchError:
+    detail = f"{said} through the proxy {proxy.name}, which may be its own"
     error = FetchError(Fault.PROXY_ANSWER, detail, rung=rung, proxy=proxy.name, cost=cost)
     error.browser_s = browser_s
     return error
