@@ -208,6 +208,29 @@ async def test_a_closed_group_opens_again_for_all_workers_when_a_probe_is_worth_
         assert other.refuse_url("http://h.test/a/5", VIA) is not None, "it can be closed again"
 
 
+async def test_many_workers_that_probe_at_once_do_not_put_off_later_probes(open_workers: Any) -> None:
+    """A bug it would catch: each of them counts a step, and the next probe comes after a million URLs."""
+    async with open_workers() as workers:
+        meters = [workers.start(number) for number in range(6)]
+        for number in range(60):
+            visit(
+                meters[0], f"http://h.test/a/{number}", via="http://h.test/a/0", leads_to="http://h.test/a/x1"
+            )
+        for _ in range(2):
+            for meter in meters:
+                workers.clock.advance(1)
+                await meter.save_if_due()
+        urls = [f"http://h.test/a/{number}" for number in range(1_000)]
+        for place, meter in enumerate(meters):  # none of them knows yet what the others have refused
+            own = urls[20 * place : 20 * place + 20]
+            assert [meter.refuse_url(url, VIA) for url in own].count(None) == 1
+        for meter in meters:
+            await meter.save()
+        later = workers.start()
+        await later.load()
+        assert [later.refuse_url(url, VIA) for url in urls[200:400]].count(None) == 2
+
+
 async def test_a_finite_set_and_pages_without_links_never_close_a_group() -> None:
     meter = Workers((MemorySharedState(ManualClock()),), ManualClock()).start()
     for number in range(1_000):

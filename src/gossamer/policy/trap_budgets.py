@@ -173,7 +173,7 @@ class TrapCounts(_Worth, msgspec.Struct, array_like=True, kw_only=True):
     bred: int = 0  # of what was spent: pages that led to new URLs of it
     leaves: int = 0  # of what was spent: pages that did not
     seeds: int = 0  # of a host: 1 if a person has named a page of it
-    probes: int = 0  # of its URLs that were fetched although it was closed
+    probes: int = 0  # steps of ``FIRST_PROBE`` on; at each of them a worker fetches one of its URLs
     opened: int = 0  # times that it was opened again
 
     def add_page(
@@ -234,7 +234,7 @@ class TrapCounts(_Worth, msgspec.Struct, array_like=True, kw_only=True):
         return self.queries.bit_count() >= MANY_QUERIES
 
 
-_NO_SUMS = ("queries", "since", "example", "rule", "opened", "seeds")
+_NO_SUMS = ("queries", "since", "example", "rule", "opened", "seeds", "probes")
 _SUMS = tuple(name for name in TrapCounts.__struct_fields__ if name not in _NO_SUMS)
 
 
@@ -254,6 +254,7 @@ def count_since(known: TrapCounts, saved: TrapCounts) -> TrapCounts:
         rule=known.rule,
         opened=known.opened,
         seeds=known.seeds,
+        probes=known.probes,
     )
 
 
@@ -269,6 +270,7 @@ def add_counts(known: TrapCounts, more: TrapCounts) -> TrapCounts:
         rule=merge_rules(known, more),
         opened=max(known.opened, more.opened),
         seeds=max(known.seeds, more.seeds),
+        probes=max(known.probes, more.probes),  # else many workers at once would leave out all later steps
     )
 
 
