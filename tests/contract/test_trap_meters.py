@@ -63,7 +63,7 @@ def visit(
     leads_to: str | None = None,
 ) -> None:
     """A page that was found on one of its own pattern, and leads to another such page; or as it is said."""
-    children = [] if leads_to == "" else [Request(leads_to or url)]
+    children = map(Request, (url if leads_to is None else leads_to).split())
     entries = [Entry(request=child, fingerprint=0, host="") for child in children]
     page = ReadPage(url, body, len(body), url if via is None else via, items, entries)
     meter.observe_page(page._replace(read_text=lambda: PageReading("", body.decode())))
@@ -247,6 +247,35 @@ async def test_what_pages_lead_to_counts_for_them() -> None:
         visit(meter, at, leads_to=f"http://h.test/a/list/{number + 1}")
         item = ItemRecord(type="item", key=str(number), data=b"{}", hash=0)
         visit(meter, f"http://h.test/a/item/{number}", b"", (item,), via=at, leads_to="")
+    assert not meter.has_traps
+
+
+async def test_pages_that_lead_to_good_pages_elsewhere_do_not_pay_for_others() -> None:
+    """Such a page does not spend, so nothing is given back for it; else all others would be free."""
+    meter = Workers((MemorySharedState(ManualClock()),), ManualClock()).start()
+    via = "http://h.test/search/0"
+    for number in range(60):
+        useful, useless = (f"http://h.test/search/{number}{turn}" for turn in (1, 2))
+        product = f"http://h.test/product/{number}"
+        visit(meter, useful, via=via, leads_to=f"{useless} {product}")
+        item = ItemRecord(type="item", key=str(number), data=b"{}", hash=0)
+        visit(meter, product, b"", (item,), via=useful, leads_to="")
+        visit(meter, useless, via=via, leads_to=f"http://h.test/search/{number}3")
+    found = meter.refuse_url(f"{via}9", via)
+    assert found is not None
+    assert 50 <= found.counts.spent < 60
+
+
+async def test_lists_of_which_few_products_are_to_be_had_stay_open() -> None:
+    """Lists without a word of their own lead to one product that is there, and to many that are sold out."""
+    meter = Workers((MemorySharedState(ManualClock()),), ManualClock()).start()
+    for number in range(500):
+        at, product = f"http://h.test/list/{number}", f"http://h.test/product/{number}"
+        visit(meter, at, leads_to=f"http://h.test/list/{number + 1} {product}0")
+        for turn in range(1, 9):
+            visit(meter, f"{product}{turn}", b"sold out", via=at, leads_to="")
+        item = ItemRecord(type="item", key=str(number), data=b"{}", hash=0)
+        visit(meter, f"{product}0", b"", (item,), via=at, leads_to="")
     assert not meter.has_traps
 
 

@@ -34,7 +34,7 @@ from gossamer.policy.trap_budgets import (
     merge_rules,
 )
 from gossamer.policy.trap_closing import find_closed, find_rule
-from gossamer.policy.trap_descent import find_descents
+from gossamer.policy.trap_descent import find_descents, leads_elsewhere
 from gossamer.policy.url_groups import domain_group_of, family_of, host_group_of, pattern_of, wider_groups_of
 from gossamer.policy.url_signs import is_far_date
 from gossamer.ports.clock import Clock
@@ -199,8 +199,10 @@ class TrapMeter:
             self._close_spent(groups)
 
     def _give_back(self, via: str, groups: tuple[CountedGroup, ...]) -> None:
-        """What a page brought counts also for the groups of the page that led to it."""
+        """What a page brought counts also for the groups that spent for the page that led to it."""
         origin = self._around.get(pattern_of(via), ()) if via else ()
+        if origin and leads_elsewhere(origin[1].name, groups[0].name, self._find_counts):
+            origin = origin[2:]  # that page was none of a trap in its pattern and family
         for group in origin:
             if group not in groups and group.known.spent:
                 group.known.give_back()

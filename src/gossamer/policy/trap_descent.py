@@ -25,9 +25,17 @@ def find_descents(
     patterns = {pattern_of(url) for url in islice(children, MAX_CHILDREN)}
     new = {name for pattern in patterns for name in (pattern, *wider_groups_of(pattern))}
     family = next(filter(is_family, groups))
-    leads_out = any(family not in wider_groups_of(one) and not is_bad(find_counts(one)) for one in patterns)
+    leads_out = any(leads_elsewhere(family, one, find_counts) for one in patterns)
     origin = _origins_of(via, find_counts) if via else set()
     return [_descent_of(group, origin, new, leads_out=leads_out) for group in groups]
+
+
+def leads_elsewhere(family: str | None, pattern: str, find_counts: FindCounts) -> bool:
+    """Whether a page of a family that leads to a pattern leads to what may be good in another family.
+
+    Such a page does not spend, so nothing is given back for it.
+    """
+    return family not in wider_groups_of(pattern) and not is_bad(find_counts(pattern))
 
 
 def _origins_of(via: str, find_counts: FindCounts) -> set[str]:
