@@ -15,6 +15,7 @@ from gossamer.testing.answers import SiteResponse
 from gossamer.testing.site import serve
 from gossamer.testing.traps import TEXT, TRAPS
 from kit.hostile.inside import run
+from kit.trap_sites import FacetSite, paths_of
 from kit.whole_sites import WHOLE_SITES, call_ports, page, take_url
 
 BUDGET = 500
@@ -80,3 +81,18 @@ async def test_a_trap_stays_bounded_with_items_that_name_their_pages(name: str, 
     assert result.finish_reason == "finished"
     assert result.pages < BUDGET
     assert result.warnings or name == "repeats"
+
+
+async def test_a_search_whose_titles_name_its_filters_stays_bounded_beside_a_shop(tmp_path: Path) -> None:
+    """A bug it would catch: each combination has a title of its own, and the item that names it is new."""
+
+    def parse(response: Any) -> Any:
+        yield {"url": response.url, "title": response.css("title::text").get()}
+        yield from response.follow_all(response.links())
+
+    shop = FacetSite(200)
+    async with serve(shop) as site:
+        result = await run(spider_of(parse, f"{site.url}/"), tmp_path, max_pages=5 * BUDGET)
+    assert paths_of(shop.shop) <= {hit.path for hit in site.hits}
+    assert (result.finish_reason, "link:trap_parameters" in result.left_out) == ("finished", True)
+    assert result.pages < 2 * BUDGET + shop.shop.pages

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from random import Random
 
+from gossamer.testing.answers import SiteResponse
 from gossamer.testing.site import Site, serve_in_thread
-from gossamer.testing.traps import TRAPS, GoodSite
+from gossamer.testing.traps import TRAPS, WORDS, GoodSite
 
 PRODUCTS = 300
 MIRRORED = 900
@@ -30,6 +32,29 @@ class Traps(Spider):
             yield Product(sku=article.attrib["data-sku"], name=article.css("::text").get())
         yield from response.follow_all(response.links())
 """
+
+
+class FacetSite:
+    """A shop beside a search for its products, whose six filters have five values each.
+
+    The title names what is chosen; the URL has its ids.
+    """
+
+    def __init__(self, products: int) -> None:
+        self.shop = GoodSite(products, links=["/search"])
+
+    def __call__(self, path: str, headers: Mapping[str, str]) -> SiteResponse:
+        if not path.startswith("/search"):
+            return self.shop(path, headers)
+        query = path.partition("?")[2]
+        chosen = dict(part.split("=") for part in query.split("&") if part)
+        more = ({**chosen, f"f{number // 5}": str(number)} for number in range(30))
+        links = ["&".join(f"{name}={value}" for name, value in sorted(one.items())) for one in more]
+        found = Random(query).sample(range(self.shop.products), 20)
+        anchors = (f"/product/{number}" for number in found), (f"/search?{one}" for one in links)
+        title = f"Search {' '.join(WORDS[int(value)] for value in chosen.values())}"
+        text = "".join(f'<a href="{link.replace("&", "&amp;")}">on</a>' for part in anchors for link in part)
+        return SiteResponse(body=f"<title>{title}</title><h1>{title}</h1>{text}".encode())
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from gossamer import Request
 from gossamer.testing.answers import App, SiteResponse
-from gossamer.testing.traps import TEXT, WORDS
+from gossamer.testing.traps import FILTERS, TEXT, WORDS
 
 NOT_FOUND = SiteResponse(404)
 Parse = Callable[[Any], Iterator[Any]]
@@ -102,6 +102,21 @@ def call_tiles(path: str, headers: Mapping[str, str]) -> SiteResponse:
         return _with_value(page("Item", make_text(path)), number)
     items = [f"/shop/item/{number * 2 + turn}" for turn in (0, 1)]
     return page("Shop", "", [*items, *([f"/shop/list/{number + 1}"] if number < 300 else [])])
+
+
+def call_one_script(path: str, headers: Mapping[str, str]) -> SiteResponse:
+    """One script with many sets of parameters shows lists and products, whose words are those of others."""
+    query = dict(part.split("=") for part in path.partition("?")[2].split("&") if part)
+    if "product" in query:
+        number = int(query["product"])
+        near = (f"/index.php?product={(number * 7 + turn) % 400}" for turn in range(4))
+        words = f"{WORDS[number % 32]} {WORDS[number // 32]}"
+        return _with_value(page(f"Product {words}", TEXT, near), f"{words} {number % 50}.99")
+    number = int(query.get("page", 0))
+    products = (f"/index.php?product={n}" for n in range(number * 20, number * 20 + 20))
+    sorted_by = (f"/index.php?page={number}&{name}=1" for name in FILTERS)
+    more = [f"/index.php?page={number + 1}"] if number < 19 else []
+    return page("Shop", TEXT, [*products, *sorted_by, *more])
 
 
 def call_json_ld(path: str, headers: Mapping[str, str]) -> SiteResponse:
@@ -225,6 +240,7 @@ WHOLE_SITES: Mapping[str, WholeSite] = {
     "one price": WholeSite(call_one_price, follow_and_take("i"), 400),
     "sold out": WholeSite(call_sold_out, follow_and_take("i"), 200),
     "tiles": WholeSite(call_tiles, follow_and_take("i"), 602),
+    "one script": WholeSite(call_one_script, follow_and_take("i"), 400),
     "json-ld": WholeSite(call_json_ld, take_json_ld, 400),
     "sparse api": WholeSite(call_sparse_api, take_listed, 30),
     "ids in turn": WholeSite(call_sparse_api, take_in_turn, 30),

@@ -243,12 +243,13 @@ class TrapMeter:
         """What a page brought, as far as that is known."""
         if self._rules.max_worthless is None:
             return UNKNOWN_PAGE
-        times_seen = self._memory.count_items(page.url, page.items)
+        pattern, family, host = groups[0].known, groups[1].known, groups[2].known
+        has_many_queries = family.has_many_queries
+        times_seen = self._memory.count_items(page.url, page.items, has_many_queries=has_many_queries)
         if times_seen == 0:
             return ITEM_PAGE
         if self._memory.is_copy(page.url, page.body):
             return COPIED_PAGE
-        pattern, family, host = groups[0].known, groups[1].known, groups[2].known
         is_suspect = pattern.spent or family.spent
         weight = 1 if is_suspect else self._rules.weigh_sample(host, family, times_seen)
         return self._look_into(page, groups, weight) if weight else UNKNOWN_PAGE

@@ -5,19 +5,20 @@ the body. What is nearly the same is known by samples, since looking into a page
 pages with the same title and heading. Products of one template differ in theirs; error pages, and pages that
 ids of a visit multiply, do not. Where a URL names a month, numbers do not count: the empty months of a
 calendar differ in nothing else. Where a path repeats a word, as relative links on a page that answers
-everywhere make it, the words of the path do not count.
+everywhere make it, the words of the path do not count. A page that only combines parameters that others had,
+on a path with very many sets of them, brings a new item only if that has a word that none of these had.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from math import inf
 from zlib import crc32
 
 from gossamer.core.results import ItemRecord, PageReading
 from gossamer.policy.text_memory import TextMemory
-from gossamer.policy.trap_budgets import UNKNOWN_PAGE, PageWorth
+from gossamer.policy.trap_budgets import OFTEN_SEEN, UNKNOWN_PAGE, PageWorth
 from gossamer.policy.url_signs import find_loop, find_month, find_session_ids
 
 MAX_CONTENTS = 100_000
@@ -41,7 +42,8 @@ SHORT_ITEM = 200
 TEXT_WORDS = 24
 """Words from which on a value of an item is a text, as HTML is; the page's text says whether it is new."""
 
-_NUMBER, _DIGITS, _WORD = re.compile(r"\d+"), re.compile(rb"\d+"), re.compile(r"\w+")
+_NUMBER, _DIGITS = re.compile(r"\d+"), re.compile(rb"\d+")
+_WORD, _NAME = re.compile(r'[^\w\s"]?(\w+)'), re.compile(r"[^\W\d]+")
 _DEPTH = re.compile(rb'"depth": ?\d+')
 _LONG_VALUE = re.compile(rb'"(?:[^"\\]|\\.){120,}"')
 
@@ -53,20 +55,39 @@ class ContentMemory:
         self._keys: dict[int, int] = {}
         self._contents: dict[int, int] = {}
         self._looks: set[int] = set()
+        self._mixed: set[int] = set()  # parameters, and words of items, on paths with very many sets of them
         self._texts = TextMemory(MAX_SAMPLES)
 
-    def count_items(self, url: str, items: Sequence[ItemRecord]) -> int | None:
-        """How often the rarest of a page's items was seen before; ``None``: it has none."""
+    def count_items(
+        self, url: str, items: Sequence[ItemRecord], *, has_many_queries: bool = False
+    ) -> int | None:
+        """How often the rarest of a page's items was seen before; ``None``: it has none.
+
+        ``has_many_queries``: combining the parameters of its path may have no end.
+        """
         if len(self._keys) > MAX_KEYS:
             self._keys.clear()
         least, own = None, url.encode()
+        is_mix = has_many_queries and not self._add_mixed(url, url.partition("?")[2].split("&"))
         for item in items:
             is_own = own in item.data
-            key = hash((item.type, _take_page_out(url, item.data) if is_own else item.key))
+            data = _take_page_out(url, item.data) if is_own else b""
+            key = hash((item.type, data if is_own else item.key))
             times = self._keys.get(key, 0)
             self._keys[key] = times + 1
+            if has_many_queries and is_own:
+                has_news = self._add_mixed(url, _NAME.findall(data.decode().lower()))
+                times = max(times, OFTEN_SEEN) if is_mix and not has_news else times
             least = times if least is None else min(least, times)
         return least
+
+    def _add_mixed(self, url: str, parts: Iterable[str]) -> bool:
+        """Remember parts of what a path was asked for, or gave; whether any of them is new."""
+        if len(self._mixed) > MAX_KEYS:
+            self._mixed.clear()
+        path, before = url.partition("?")[0], len(self._mixed)
+        self._mixed.update(hash((path, part)) for part in parts)
+        return len(self._mixed) > before
 
     def is_copy(self, url: str, body: bytes) -> bool:
         """Whether another URL had the same bytes, but for ids of a visit that the URL has; remembers them.
@@ -117,7 +138,8 @@ def _take_page_out(url: str, data: bytes) -> bytes:
 
 
 def _drop_words(text: str, words: Collection[str]) -> str:
-    return " ".join(word for word in _WORD.findall(text.lower()) if word not in words)
+    """A text without these words, and what joins them."""
+    return _WORD.sub(lambda found: "" if found[1].lower() in words else found[0], text)
 
 
 def _leave_text_out(value: re.Match[bytes]) -> bytes:

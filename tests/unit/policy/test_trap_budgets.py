@@ -416,6 +416,35 @@ def test_the_words_of_a_path_that_repeats_itself_do_not_count() -> None:
     assert worth == [PageWorth(texts=1), PageWorth(near=1), PageWorth(near=1)]
 
 
+def test_the_long_texts_of_a_loop_are_left_out_of_its_items() -> None:
+    """A bug it would catch: without its words such an item has no texts any more, so all of it is new."""
+    memory = ContentMemory()
+    found = []
+    for path in ("help/oak/ash", "help/elm", "help/oak/oak", "help/ash/help", "help/elm/elm"):
+        url, text = f"http://h.test/{path}", f"{'A word, or more. ' * 30}{path}"
+        item = record(f'{{"url": "{url}", "title": "Sorry", "text": "{text}"}}')
+        found.append(memory.count_items(url, [item]))
+    assert found == [0, 1, 2, 3, 4]
+
+
+def test_a_page_that_only_combines_parameters_is_not_new_without_new_words() -> None:
+    """A bug it would catch: a search whose title names its filters has a new title for each combination."""
+    memory = ContentMemory()
+
+    def is_new(query: str, title: str, price: str = "") -> bool:
+        url = f"http://h.test/search?{query}"
+        item = record(f'{{"url": "{url}", "title": "{title}", "price": "{price}"}}')
+        return memory.count_items(url, [item], has_many_queries=True) == 0
+
+    assert is_new("color=1", "Red things")
+    assert is_new("size=2", "Small things"), "these parameters are new"
+    assert not is_new("color=1&size=2", "Small red things", "17")
+    assert is_new("color=1&size=2&sort=3", "Small red things", "18")
+    assert is_new("size=2&sort=3", "Small blue things"), "it has a word that no other has"
+    assert is_new("id=17", "Small red things", "19")
+    assert is_new("id=18", "Small red things", "20"), "a product with an id of its own"
+
+
 def test_witnesses_do_not_see_the_name_of_the_host() -> None:
     one = witness_of("a", "h.test", b"<a href='http://h.test/b'>")
     assert one == witness_of("a", "i.test", b"<a href='http://i.test/b'>")
