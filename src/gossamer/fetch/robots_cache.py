@@ -21,7 +21,7 @@ from gossamer.core.errors import Fault, FetchError
 from gossamer.core.hooks import HOOK_RUNG, HookError
 from gossamer.core.hosts import HostSignal, HostSignalKind
 from gossamer.core.requests import Request
-from gossamer.core.results import FetchResult, RobotsDecision
+from gossamer.core.results import TRUNCATED, FetchResult, RobotsDecision
 from gossamer.core.routes import DIRECT, Route
 from gossamer.policy import redirects, retry
 from gossamer.policy.robots import MAX_BYTES, RobotsAccess, RobotsRecord, RobotsRules, interpret_response
@@ -72,8 +72,8 @@ _HOPELESS = frozenset({Fault.DNS, Fault.GUARD, Fault.BAD_URL, Fault.TLS})
 """What stops robots.txt itself stops every page of the origin: the answer says it as it is."""
 
 
-_ERRORS = frozenset({Fault.SERVER, Fault.THROTTLED})
-"""robots.txt was answered, with an error: its host is there, and its pages are not lost."""
+_ERRORS = frozenset({Fault.SERVER, Fault.THROTTLED, Fault.INCOMPLETE, Fault.TIMEOUT_BODY})
+"""robots.txt was answered, with an error or a part of it: its host is there, and its pages are not lost."""
 
 
 ALLOWED = RobotsDecision(allowed=True)
@@ -272,6 +272,9 @@ class RobotsCache:
                     # Another place is out of reach, not this origin.
                     raise FetchError(Fault.CONNECT, f"redirected, then {error}") from error
                 raise
+            is_part = TRUNCATED in fetched.flags and 200 <= fetched.status < 300
+            if is_part and self._fetcher.touches_network:  # half of the rules allow what the others forbid
+                raise FetchError(Fault.INCOMPLETE, "its compressed body ends before its compression does")
             location = fetched.header("location")
             if fetched.status not in redirects.STATUSES or not location:
                 return fetched

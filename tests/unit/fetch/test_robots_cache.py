@@ -11,7 +11,7 @@ from gossamer.core.errors import Fault, FetchError
 from gossamer.core.hooks import HookError
 from gossamer.core.hosts import HostSignal, HostSignalKind
 from gossamer.core.requests import Request
-from gossamer.core.results import FetchResult, RobotsDecision
+from gossamer.core.results import TRUNCATED, FetchResult, RobotsDecision
 from gossamer.fetch.robots_cache import (
     COME_BACK_S,
     DAY_S,
@@ -40,6 +40,7 @@ class Web:
         self.asked: list[str] = []
         self.max_sizes: list[int | None] = []
         self.gate: asyncio.Event | None = None
+        self.flags: tuple[str, ...] = ()
 
     async def fetch(self, request: Request, route=None) -> FetchResult:
         self.asked.append(request.url)
@@ -52,7 +53,7 @@ class Web:
         status, headers, body = page
         return FetchResult(
             url=request.url, status=status, headers=tuple(headers.items()), body=body,
-            started_at=self.clock.now(), latency_s=0.25, elapsed_s=0.5, rung="fake",
+            started_at=self.clock.now(), latency_s=0.25, elapsed_s=0.5, rung="fake", flags=self.flags,
         )  # fmt: skip
 
     async def close(self) -> None:
@@ -243,6 +244,16 @@ async def test_retry_after_is_followed_up_to_the_cap(status: int) -> None:
             world.clock.advance(answer.retry_at - world.clock.now())
 
 
+async def test_an_origin_whose_robots_txt_always_ends_early_is_given_up_after_ten_minutes() -> None:
+    """A bug it would catch: the crawl waits for ever."""
+    world = World({f"{SITE}/robots.txt": Fault.INCOMPLETE})
+    while not (answer := await world.check()).is_final:
+        assert answer.is_answered
+        world.clock.advance(answer.retry_at - world.clock.now())
+        assert len(world.web.asked) < 30
+    assert answer.detail == "robots.txt: incomplete: as told; there was none for at least 10 minutes"
+
+
 @pytest.mark.parametrize("was_read", [False, True])
 async def test_an_origin_that_was_never_read_is_given_up_for_an_hour_and_one_that_was_is_not(
     was_read: bool,
@@ -267,6 +278,23 @@ async def test_an_origin_that_was_never_read_is_given_up_for_an_hour_and_one_tha
     world.clock.advance(2)
     world.web.pages = robots()
     assert (await world.check(gate=world.worker())).allowed
+
+
+async def test_half_a_file_is_none() -> None:
+    """A bug it would catch: the rules behind the cut are broken, since they were not there."""
+    world = World(robots(body=DENY[:14]))
+    world.web.flags = (TRUNCATED,)
+    cut = await world.check("/private")
+    assert (cut.allowed, cut.reason, cut.is_answered) == (False, "robots_unreachable", True)
+    assert cut.signal == HostSignal(kind=HostSignalKind.FAULT, started_at=world.clock.now())
+    assert "incomplete: its compressed body ends before its compression does" in cut.detail
+    world.clock.advance(FIRST_WAIT_S)
+    world.web.flags, world.web.pages = (), robots()
+    assert (await world.check("/private")).reason == "robots"
+    assert (await world.check("/x")).allowed
+    gone = World(robots(404))
+    gone.web.flags = (TRUNCATED,)
+    assert (await gone.check()).allowed, "what its page says does not matter"
 
 
 @pytest.mark.parametrize("fault", [Fault.DNS, Fault.GUARD, Fault.BAD_URL, Fault.TLS])
