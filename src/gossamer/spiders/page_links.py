@@ -125,6 +125,14 @@ def read_links(links: Iterable[str | Selector], options: LinkOptions = _NONE) ->
             yield from _links_within(link, tags, attrs) or [found]
 
 
+def check_single(given: object, method: str, instead: str) -> None:
+    """Raises ``UsageError`` for several links where a method takes one."""
+    if isinstance(given, list):
+        raise UsageError(
+            f"response.{method} takes one URL or element, and got a list of {len(given)}: {instead}"
+        )
+
+
 class LinkCredentialsError(ValueError):
     """A link has a user or a password in its URL."""
 

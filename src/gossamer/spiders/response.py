@@ -320,6 +320,8 @@ class Response(SavedPage, PageContent):
 
         Options are those of :class:`Request`. It belongs to the session of this page's request.
         """
+        if not getattr(url, "attrib", None):  # elements found by a query stand for the first of them
+            page_links.check_single(url, "follow()", "`response.follow_all(links)` follows several")
         href = None if url is None else page_links.read_link(url)[0]
         if href is None:
             raise ValueError(f"{url!r} on {self.url} has no href to follow")
@@ -382,6 +384,7 @@ class Response(SavedPage, PageContent):
         It is fetched by plain HTTP like any page, kept in the place of files and becomes an item of the type
         ``File``. ``name`` is for people. Options are those of :class:`Request`; there is no callback.
         """
+        page_links.check_single(url, "file()", "for each, `yield response.file(link)`")
         if not isinstance(url, str):
             attributes = url.attrib if url.type != "text" else {}
             url = attributes.get("href") or attributes.get("src") or page_links.text_as_link(url) or ""

@@ -37,6 +37,17 @@ def test_a_file_is_a_url_or_an_element(page):
             page.file(nothing)
 
 
+@pytest.mark.parametrize("query", ["a", "video", "a::attr(href)"])
+def test_a_list_of_elements_is_refused_in_words(page, query):
+    found = page.css(query)
+    with pytest.raises(UsageError, match=rf"takes one URL or element, and got a list of {len(found)}: for"):
+        page.file(found)
+    for links in (["a.pdf"], page.css("a::attr(href)")):
+        with pytest.raises(UsageError, match=r"a list of 1: `response\.follow_all\(links\)` follows several"):
+            page.follow(links)
+    assert page.follow(page.css("a")).url.endswith("a.pdf"), "the first one"
+
+
 def test_a_request_for_a_file_waits_as_others_do(page):
     for request in (
         page.file("c.zip"),
