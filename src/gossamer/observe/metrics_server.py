@@ -54,8 +54,11 @@ class MetricsServer:
         self._server.server_close()
         self._thread.join()
 
-    def answer_request(self, path: str, host: str, accept: str) -> TextResponse:
-        """What is answered to a request, by its headers ``Host`` and ``Accept``."""
+    def answer_request(self, path: str, host: str, accept: str, reader: str) -> TextResponse:
+        """What is answered to a request, by its headers ``Host`` and ``Accept``, and the reader's address.
+
+        Why a server does not answer may name other machines: only readers on this one see that.
+        """
         if self._is_local and not is_loopback(_named_host(host)):  # a page in a browser that renamed itself
             return TextResponse(403, _TEXT, b"this address is for readers on this machine\n")
         path = path.partition("?")[0]
@@ -64,7 +67,8 @@ class MetricsServer:
             return TextResponse(200, content_type, encode(self._registry))
         if path not in ("/healthz", "/readyz"):
             return TextResponse(404, _TEXT, b"there are /metrics, /healthz and /readyz\n")
-        if failures := self._health.find_failures(is_work_asked=path == "/readyz"):
+        is_asked, is_detailed = path == "/readyz", is_loopback(reader)
+        if failures := self._health.find_failures(is_work_asked=is_asked, is_detailed=is_detailed):
             return TextResponse(503, _TEXT, "".join(f"{line}\n" for line in failures).encode())
         return TextResponse(200, _TEXT, b"ok\n")
 
@@ -95,7 +99,7 @@ def _named_host(header: str) -> str:
 class _BoundedServer(ThreadingHTTPServer):
     """A thread for each reader, up to a number of them."""
 
-    def __init__(self, address: tuple[str, int], answer: Callable[[str, str, str], TextResponse]) -> None:
+    def __init__(self, address: tuple[str, int], answer: Callable[..., TextResponse]) -> None:
         self.answer = answer
         self._places = threading.BoundedSemaphore(READERS)
         self.address_family = AF_INET6 if ":" in address[0] else AF_INET
@@ -126,7 +130,8 @@ class _AnswerHandler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         """Answer one request; the connection ends with it."""
         headers = self.headers
-        answer = self.server.answer(self.path, headers.get("Host", ""), headers.get("Accept", ""))
+        said, reader = (headers.get("Host", ""), headers.get("Accept", "")), self.client_address[0]
+        answer = self.server.answer(self.path, *said, reader)
         self.send_response(answer.status)
         self.send_header("Content-Type", answer.content_type)
         self.send_header("Content-Length", str(len(answer.body)))

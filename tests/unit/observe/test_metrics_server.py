@@ -72,6 +72,20 @@ def test_health_is_that_of_the_event_loop(port: int) -> None:
     assert answer(port, "/readyz")[0] == 503, "then it does no work either"
 
 
+@pytest.mark.parametrize(("reader", "is_told"), [("127.0.0.1", True), ("::1", True), ("10.1.2.3", False)])
+def test_only_readers_on_this_machine_see_why_a_server_does_not_answer(reader: str, is_told: bool) -> None:
+    part = PartHealth(failure="Redis has not answered", seen_at=-99.0, within_s=1.0, detail="10.0.0.7:6379")
+    health = ProcessHealth()
+    health.watch_work(lambda: [part])
+    server = MetricsServer("0.0.0.0", free_port(), MetricsSink().read_samples, health)
+    try:
+        status, _, body = server.answer_request("/readyz", "worker:9100", "", reader)
+    finally:
+        server.close()
+    assert (status, body.startswith(b"Redis has not answered")) == (503, True)
+    assert (part.detail.encode() in body) == is_told
+
+
 def test_a_process_whose_servers_are_away_lives_and_is_not_ready(port: int) -> None:
     assert answer(port, "/readyz") == (200, "ok\n")
     names = ("Redis", "PostgreSQL")
