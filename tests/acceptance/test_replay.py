@@ -71,6 +71,10 @@ def test_a_mended_spider_restores_all_products_and_asks_nobody(tmp_path: Path) -
         assert (again["added"], again["changed"], again["lost"], again["unchanged"]) == (0, 0, 0, PRODUCTS)
         gossamer("replay saved-shop --discard 1", cwd=tmp_path)
         assert not Path(replayed["data"]).exists()
+        mend(spider, "li.product", "li.produce")
+        for more in ("", "--json"):
+            noted = gossamer(f"replay saved-shop {more}", cwd=tmp_path).stderr
+            assert "no callback gave an item: parse() on 48 pages" in noted
         assert len(site.hits) == hits, "nobody was asked"
 
 

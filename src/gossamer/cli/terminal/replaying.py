@@ -66,6 +66,8 @@ async def replay_job(backends: Backends, command: ReplayCommand) -> ExitCode:
             _write_document(diff, result, lists_all=command.shows_diff)
         else:
             _print_result(diff, result, shows_diff=command.shows_diff)
+        for note in (*result.crawled.warnings, *result.crawled.notes):
+            print_message(note, logging.WARNING)
     finally:
         diff.close()
         await made.close()
@@ -113,8 +115,6 @@ def _print_result(diff: ItemDiff, result: ReplayResult, *, shows_diff: bool) -> 
     for _ in differences:
         pass  # they are counted
     print_facts(_facts_of(result, diff.counts, shows_diff=shows_diff), stream=sys.stderr)
-    for note in result.crawled.notes:
-        print_message(note, logging.WARNING)
 
 
 def _print_differences(differences: Iterator[ItemDifference]) -> None:
