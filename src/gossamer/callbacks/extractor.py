@@ -20,7 +20,7 @@ from gossamer.core.drops import DropKind
 from gossamer.core.errors import Fault, FetchError, SelectorError, UsageError
 from gossamer.core.record import Record
 from gossamer.core.requests import Request
-from gossamer.core.results import ExtractResult, FetchResult
+from gossamer.core.results import NOT_READ, ExtractResult, FetchResult
 from gossamer.core.routes import Block, BlockKind
 from gossamer.parse.html_engine import HTML
 from gossamer.parse.isolation.limits import MAX_INLINE_BYTES, is_suspicious
@@ -129,7 +129,7 @@ class SpiderExtractor:
         """What the spider gets; raises :class:`ParseLimitError` and :class:`ParseInterruptError`."""
         cut, is_examined, options = None, False, self._options
         if self._isolation is not None and is_suspicious(fetched.body, options.max_inline_bytes):
-            content_type = fetched.header("content-type")
+            content_type = fetched.content_type
             is_examined = not is_media(content_type) and (is_selected or is_html(content_type, fetched.body))
             if is_examined:
                 cut = await self._isolation.examine(fetched.body, content_type)
@@ -218,6 +218,10 @@ class SpiderExtractor:
             dropped[reason] = dropped.get(reason, 0) + count
         is_html = response is not None and response.is_html
         is_page = is_html or (response is not None and response.is_text)
+        is_read = is_read and is_page
+        flags = response.flags if response is not None else ()
+        if response is not None and not (items or requests or fault or dropped) and response.is_unread:
+            flags, dropped[DropKind.PAGE.key_of(NOT_READ)] = (*flags, NOT_READ), 1
         return ExtractResult(
             items=items,
             requests=requests,
@@ -227,9 +231,9 @@ class SpiderExtractor:
             is_parsed=bool(items or requests or is_page),
             title=response.page.title if response is not None and is_html and is_read else "",
             content_type=response.content_type if response else "",
-            flags=response.flags if response else (),
+            flags=flags,
             response=response,
-            read_text=partial(read_page, response) if is_page and is_read and response is not None else None,
+            read_text=partial(read_page, response) if is_read and response is not None else None,
             expected=response.expected if response is not None else {},
             stop=response.stopped if response is not None else "",
         )

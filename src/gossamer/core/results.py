@@ -14,6 +14,7 @@ from gossamer.core.errors import LedgerReason
 from gossamer.core.files import SavedFile
 from gossamer.core.freshness import KnownPage
 from gossamer.core.hosts import HostSignal
+from gossamer.core.media_type import extract_type
 from gossamer.core.record import Fingerprint, Record, Time
 from gossamer.core.requests import (
     Entry,
@@ -47,6 +48,8 @@ class StatusWish(IntEnum):
 
 TRUNCATED = "truncated"
 """The flag of a body whose Content-Encoding has no end: what could be decoded of it is there."""
+NOT_READ = "not_read"
+"""The flag of an answer that is neither HTML nor text, and at which the callback did not look."""
 DEFERRED = "deferred"
 """The flag of a page that was fetched, and whose callback another worker runs."""
 EXTRACTED = "extracted"
@@ -218,6 +221,14 @@ class FetchResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     def size_bytes(self) -> int:
         """The size of the whole body."""
         return len(self.body) if self.saved is None else self.saved.size_bytes
+
+    @property
+    def content_type(self) -> str:
+        """The Content-Type as sent; of several values the last valid one, as browsers take it."""
+        sent = [value for name, value in self.headers if name == "content-type"]
+        if len(sent) == 1 and "," not in sent[0]:
+            return sent[0]
+        return extract_type(tuple(sent))
 
     def header(self, name: str, default: str = "") -> str:
         """The first header of that (lower-case) name."""

@@ -42,7 +42,7 @@ class CrawlResult(Record, frozen=True, kw_only=True, omit_defaults=False):
     goals: tuple[ListingGoal, ...] = ()  # how many of something the site announces, and how many there are
     stats: dict[str, float] = {}  # the spider's own counters (``self.stats``), by name
     budgets: tuple[BudgetStatus, ...] = ()  # of URL patterns, and of hosts that are over theirs
-    cut_pages: dict[str, int]  # pages that are not whole, by the flag that says why
+    cut_pages: dict[str, int]  # pages that are not whole, or were not read, by the flag that says why
     redirects_to_known: int  # redirects to pages that were known already: their callbacks did not run
     peak_rss_mb: float  # most memory of this process, in MiB
     notes: tuple[str, ...] = ()  # what a person should know; not part of the JSON object

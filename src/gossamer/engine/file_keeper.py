@@ -135,7 +135,7 @@ class FileKeeper:
     async def _store(
         self, request: Request, fetched: FetchResult, saved: SavedFile, dropped: dict[str, int]
     ) -> StoredFile:
-        kind = read_type(fetched.header("content-type"), saved.head)
+        kind = read_type(fetched.content_type, saved.head)
         if not is_wanted(kind, self._options.types):
             raise FetchError(
                 Fault.UNWANTED, f"it is {kind}, and files.types has {', '.join(self._options.types)}"

@@ -1,6 +1,7 @@
 """What a body is to be read as: HTML, XML, or neither.
 
-The Content-Type decides. Where it is missing or says nothing, the first bytes do; and what begins with an XML
+The Content-Type decides. Where it is missing, says nothing or is not a media type (``html``, ``text/html
+charset=utf-8``), the first bytes do, by the WHATWG MIME Sniffing standard; and what begins with an XML
 declaration and has a root that HTML does not know is XML, whatever its header says: many feeds are sent as
 ``text/html`` or ``text/plain``. XHTML is read as HTML.
 """
@@ -8,10 +9,13 @@ declaration and has a root that HTML does not know is XML, whatever its header s
 from __future__ import annotations
 
 import re
-from functools import cache, lru_cache
+from functools import cache
+
+from gossamer.core.media_type import essence_of
 
 _HTML_TYPES = frozenset({"text/html", "application/xhtml+xml", "application/vnd.wap.xhtml+xml"})
-_UNSURE_TYPES = frozenset({"", "application/octet-stream", "application/x-unknown", "unknown/unknown", "*/*"})
+_UNKNOWN_TYPES = frozenset({"", "application/unknown", "unknown/unknown", "*/*"})
+_UNSURE_TYPES = _UNKNOWN_TYPES | {"application/octet-stream", "application/x-unknown"}
 _DECLARED_TYPES = _UNSURE_TYPES | {"text/html", "text/plain"}
 """Types of which an XML declaration knows better."""
 _HEAD = 4096
@@ -30,6 +34,16 @@ _ROOT = re.compile(
 """Nothing before the root is read twice: else a few dozen comments would take years."""
 
 
+_TEXT_TYPES = frozenset({"text/plain", "text/markdown"})
+_HTML_WITH_MORE = re.compile(r"\s*(?:text/html|application/xhtml\+xml)[\s(]", re.IGNORECASE)
+"""No media type by the standard; browsers read as far as they can: ``text/html charset=utf-8``."""
+_COMMENT = re.compile(rb"(?:\xef\xbb\xbf)?[\t\n\f\r ]*<!--")
+_BINARY = re.compile(rb"%PDF-|.{0,1444}?[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]", re.DOTALL)
+"""How a body begins that is not text."""
+_WIDE_MARKS = (b"\xfe\xff", b"\xff\xfe")
+"""Byte-order marks of UTF-16, in which text has such bytes, too."""
+
+
 @cache
 def _markup() -> re.Pattern[bytes]:
     """Compiled where it is needed: most pages say what they are."""
@@ -38,25 +52,35 @@ def _markup() -> re.Pattern[bytes]:
 
 def is_html(content_type: str, body: bytes) -> bool:
     """Whether a body is to be read as HTML."""
-    mime = _mime_type(content_type)
+    mime = essence_of(content_type)
     if mime in _HTML_TYPES:
         return not (mime == "text/html" and _is_declared_xml(body))
     if _is_xml_type(mime):
         return _is_xhtml(body)
-    return mime in _UNSURE_TYPES and _begins_as_html(body)
+    if mime or not _HTML_WITH_MORE.match(content_type):
+        return mime in _UNSURE_TYPES and _is_sniffed(body)
+    return not _is_declared_xml(body)
 
 
 def is_xml(content_type: str, body: bytes) -> bool:
     """Whether a body is to be read as XML."""
-    mime = _mime_type(content_type)
+    mime = essence_of(content_type)
     if _is_xml_type(mime):
         return mime not in _HTML_TYPES and not _is_xhtml(body)
     return mime in _DECLARED_TYPES and _is_declared_xml(body)
 
 
-@lru_cache(maxsize=256)
-def _mime_type(content_type: str) -> str:
-    return content_type.partition(";")[0].strip().lower()
+def is_text(content_type: str, body: bytes) -> bool:
+    """Whether a body is plain text: by its header or, without a valid one, by its first bytes."""
+    mime = essence_of(content_type)
+    if mime not in _UNKNOWN_TYPES:
+        return mime in _TEXT_TYPES
+    is_binary = not body.startswith(_WIDE_MARKS) and _BINARY.match(body) is not None
+    return bool(body) and not (is_binary or _is_sniffed(body) or _is_declared_xml(body))
+
+
+def _is_sniffed(body: bytes) -> bool:
+    return _begins_as_html(body) or _COMMENT.match(body) is not None
 
 
 def _begins_as_html(body: bytes) -> bool:

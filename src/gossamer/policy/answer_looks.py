@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from gossamer.core.media_type import essence_of
 from gossamer.core.record import Record
 from gossamer.core.results import FetchResult
 
@@ -30,7 +31,7 @@ def look_at_answer(fetched: FetchResult) -> AnswerLook:
     text = _ADDRESS.sub(b" ", fetched.body[:LOOKED_AT_BYTES].lower())
     return AnswerLook(
         status=fetched.status,
-        kind=fetched.header("content-type").partition(";")[0].strip().lower(),
+        kind=essence_of(fetched.content_type),
         place=fetched.header("location").partition("?")[0],
         words=frozenset(_WORD.findall(text)),
     )

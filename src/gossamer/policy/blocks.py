@@ -307,5 +307,4 @@ def _begins_tag(text: bytes, at: int, name: bytes) -> bool:
 
 
 def _is_html(fetched: FetchResult) -> bool:
-    kind = fetched.header("content-type", "text/html")
-    return "html" in kind
+    return "html" in (fetched.content_type or "text/html")

@@ -78,6 +78,7 @@ class CSVFeedSpider(FeedSpider):
     async def parse(self, response: Any) -> AsyncIterator[Any]:
         """The callback of feeds: every row."""
         response = self.adapt_response(response)
+        response.was_read = True
         rows = import_module("gossamer.parse.csv_rows").CsvReader(
             open_text(response.body, response.content_type),
             delimiter=self.delimiter or ",",
@@ -111,6 +112,7 @@ class XMLFeedSpider(FeedSpider):
     async def parse(self, response: Any) -> AsyncIterator[Any]:
         """The callback of feeds: every element of the name."""
         response = self.adapt_response(response)
+        response.was_read = True
         if self.iterator != "iternodes":
             nodes = self._select_nodes(response)
             async for result in self._take_parts(response, nodes, self.parse_node):

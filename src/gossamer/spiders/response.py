@@ -24,7 +24,7 @@ from gossamer.parse.isolation.limits import is_suspicious
 from gossamer.parse.json_engine import JSON
 from gossamer.parse.links import MAX_LINKS, PageLinks
 from gossamer.parse.meta import read_robots_headers
-from gossamer.parse.mime import is_html, is_xml
+from gossamer.parse.mime import is_html, is_text, is_xml
 from gossamer.parse.selectors import Selector, SelectorList
 from gossamer.parse.xml_text import decode_xml
 from gossamer.policy.goals import expectation_key, keep_largest
@@ -55,6 +55,8 @@ _ONE_OF = (
     "such as allow=..."
 )
 _NOTHING: dict[str, int] = {}  # what most pages announce
+_READING = frozenset({"_decoded_text", "selector", "page"})
+"""Attributes that are there when somebody has looked at the body."""
 _CUT_FLAGS = (TRUNCATED, PARSE_TRUNCATED)
 """Of pages that are not whole: they are counted."""
 
@@ -67,10 +69,10 @@ def is_media(content_type: str) -> bool:
 class Response(SavedPage, PageContent):
     """One fetched page.
 
-    ``url``, ``status``, ``headers``, ``content_type`` (that header as sent, ``""`` without one), ``body``
-    (decoded bytes), ``request``, ``meta`` and ``cb_kwargs`` of the request, ``flags``. Everything that needs
-    parsing is done when first asked for. ``address`` is the IP address that answered, as far as it is known;
-    ``header_pairs`` has the headers as they came, with names in lower case.
+    ``url``, ``status``, ``headers``, ``content_type`` (that header as sent, of several the last valid one,
+    ``""`` without any), ``body`` (decoded bytes), ``request``, ``meta`` and ``cb_kwargs`` of the request,
+    ``flags``. Everything that needs parsing is done when first asked for. ``address`` is the IP address that
+    answered, as far as it is known; ``header_pairs`` has the headers as they came, with names in lower case.
 
     Of a page that a browser opened: ``captured``, the responses that ``Browsing(capture=[...])`` names, and
     ``screenshot``, a PNG, where an action took one.
@@ -94,7 +96,7 @@ class Response(SavedPage, PageContent):
         self.request = request
         self.url = fetched.url
         self.status = fetched.status
-        self.content_type = fetched.header("content-type")
+        self.content_type = fetched.content_type
         self.body = fetched.body
         self.flags = fetched.flags
         self.elapsed_s = fetched.elapsed_s
@@ -103,6 +105,7 @@ class Response(SavedPage, PageContent):
         self.dropped: dict[str, int] = {}
         self.expected = _NOTHING
         self.stopped = ""  # why the callback ends the job
+        self.was_read = False  # set by who reads the body by other ways than the attributes here
         if self.flags:
             self.dropped.update({DropKind.PAGE.key_of(flag): 1 for flag in self.flags if flag in _CUT_FLAGS})
         self.header_pairs = fetched.headers
@@ -136,18 +139,25 @@ class Response(SavedPage, PageContent):
 
     @lazy_property
     def is_html(self) -> bool:
-        """Whether the body is HTML, by its header or, without one, by its first bytes."""
+        """Whether the body is HTML, by its header or, without a valid one, by its first bytes."""
         return is_html(self.content_type, self.body)
 
     @property
     def is_text(self) -> bool:
-        """Whether the body is plain text, by its header: a page, though without elements and links."""
-        return self.content_type.lower().lstrip().startswith(("text/plain", "text/markdown"))
+        """Whether the body is plain text: a page, though without elements and links."""
+        return is_text(self.content_type, self.body)
 
     @property
     def is_xml(self) -> bool:
         """Whether the body is XML and not HTML: a feed, a sitemap, a drawing."""
         return not self.is_html and is_xml(self.content_type, self.body)
+
+    @property
+    def is_unread(self) -> bool:
+        """Whether it has a body of no known form that the callback did not look at, as far as is known."""
+        is_known = self.was_read or not _READING.isdisjoint(self.__dict__)
+        is_empty = not self.body or bool(self.expected or self.stopped)
+        return not (is_known or is_empty or self.is_html or self.is_text)
 
     @lazy_property
     def page(self) -> HtmlPage:
@@ -187,6 +197,7 @@ class Response(SavedPage, PageContent):
 
     def json(self) -> Any:
         """The body as JSON. Raises ``ValueError`` when it is none."""
+        self.was_read = True
         try:
             return msgspec.json.decode(self.body)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:

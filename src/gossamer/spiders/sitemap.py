@@ -79,6 +79,7 @@ class SitemapSpider(Spider):
         self, response: Response, level: int, named_by: Sequence[str]
     ) -> AsyncIterator[Request]:
         """The callback of sitemaps: their pages, and the sitemaps that they list."""
+        response.was_read = True
         reader = SitemapReader(response.body, response.url, response.content_type)
         hosts = {_site_of(url) for url in (response.url, *response.request.redirects)} | set(named_by)
         left_out: dict[str, int] = {}

@@ -59,6 +59,9 @@ class Trouble(Spider):
     def junk(self, response: Response) -> Any:
         return 7
 
+    def read_json(self, response: Response) -> None:
+        response.json()
+
     def nothing(self, response: Response) -> Any:
         return None
 
@@ -244,12 +247,33 @@ async def test_what_is_no_page_is_cut_only_for_those_who_select_from_it(content_
     judge = Judge(TruncatedPage(b"<p>", "UTF-8", {"rest": 1}))
     body = fetched(LARGE, content_type)
     result = await extractor(judge).extract(Request(URL, callback="nothing"), body)
-    assert (judge.seen, result.flags, result.dropped) == (1, (), {})
+    flags = () if content_type == "text/plain" else ("not_read",)
+    assert (judge.seen, result.flags, result.dropped) == (1, flags, {f"page:{flag}": 1 for flag in flags})
     spider = type(
         "Selecting", (Spider,), {"name": "s", "parse": lambda self, response: response.css("p") and None}
     )()
     result = await SpiderExtractor(lambda _: spider, isolation=judge).extract(Request(URL), body)
     assert (result.flags, result.dropped) == (("parse_truncated", "cut_rest"), {"page:parse_truncated": 1})
+
+
+@pytest.mark.parametrize(
+    ("callback", "content_type", "body", "flags"),
+    [
+        ("nothing", "application/json", b"[]", ("not_read",)),
+        ("nothing", "image/png", b"\x89PNG", ("not_read",)),
+        ("nothing", "text/xml", b"<a/>", ("not_read",)),
+        ("nothing", "application/json", b"", ()),
+        ("nothing", "text/html", b"<p>", ()),
+        ("nothing", "text/plain", b"a", ()),
+        ("junk", "application/json", b"[]", ()),  # it has a fault
+        ("read_json", "application/json", b"[]", ()),  # it was read, and there was nothing in it
+    ],
+)
+async def test_an_answer_of_which_nothing_was_made_is_flagged(
+    callback: str, content_type: str, body: bytes, flags: tuple[str, ...]
+) -> None:
+    result = await extractor().extract(Request(URL, callback=callback), fetched(body, content_type))
+    assert (result.flags, result.dropped) == (flags, {f"page:{flag}": 1 for flag in flags})
 
 
 async def test_large_sitemaps_are_not_sent_anywhere_for_they_are_read_from_their_bytes() -> None:

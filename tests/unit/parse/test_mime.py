@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gossamer.parse.mime import is_html, is_xml
+from gossamer.parse.mime import is_html, is_text, is_xml
 
 DECLARED = b"<?xml version='1.0'?>"
 
@@ -27,6 +27,17 @@ DECLARED = b"<?xml version='1.0'?>"
         ("text/xml", b"<html xmlns='http://www.w3.org/1999/xhtml'>", True),
         ("application/xml", b"<?xml version='1.0'?><urlset>", False),
         ("application/octet-stream", b"\xef\xbb\xbf<html>", True),
+        ("html", b"<html>", True),
+        ("html", b"%PDF-1.4", False),
+        ("text", b"<a href=/x>x</a>", True),
+        ("*/*", b"<!-- " + b"-" * 500 + b" --><body>", True),
+        ("application/unknown; charset=x", b"<h1>", True),
+        ("text/html charset=utf-8", b"<center>", True),
+        ("text/html (fine)", b"", True),
+        ("text/html charset=utf-8", b"<?xml version='1.0'?><rss>", False),
+        ("text/htmlx", b"<html>", False),
+        ("charset=utf-8", b"<html>", True),
+        ("; charset=utf-8", b"<!DOCTYPE html >", True),
     ],
 )
 def test_what_is_html(content_type, body, expected):
@@ -61,6 +72,30 @@ def test_a_body_is_html_or_xml_or_neither(content_type: str, body: bytes, expect
         expected == "html",
         expected == "xml",
     )
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body", "expected"),
+    [
+        ("text/plain", b"\x00", True),
+        ("TEXT/Plain;charset=x", b"", True),
+        ("text/markdown", b"<p>", True),
+        ("text/html", b"a text", False),
+        ("application/json", b"{}", False),
+        ("", b"a text, caf\xe9\n", True),
+        ("text", b"\xff\xfea\x00", True),
+        ("", b"", False),
+        ("", b"%PDF-1.4", False),
+        ("", b"\x89PNG\r\n\x1a\n", False),
+        ("", b"a" * 1444 + b"\0", False),
+        ("", b"a" * 1445 + b"\0", True),  # browsers look no further
+        ("", b"<p>hi", False),
+        ("", DECLARED + b"<feed>", False),
+        ("application/octet-stream", b"a text", False),
+    ],
+)
+def test_what_is_plain_text(content_type: str, body: bytes, expected: bool) -> None:
+    assert is_text(content_type, body) is expected
 
 
 @pytest.mark.parametrize(

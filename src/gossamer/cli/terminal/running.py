@@ -23,6 +23,7 @@ from gossamer.core.errors import LedgerReason, OperatorError
 from gossamer.core.exits import ExitCode, exit_of
 from gossamer.core.logs import LogEvent
 from gossamer.core.record import Record
+from gossamer.core.results import NOT_READ
 from gossamer.core.text import format_count
 from gossamer.crawl.notes import by_reason
 from gossamer.crawl.result import CrawlResult
@@ -224,7 +225,7 @@ def print_summary(
     print_facts(facts, stream=sys.stderr)
 
 
-_PAGE_LABELS = {"near_duplicate": "alike"}
+_PAGE_LABELS = {"near_duplicate": "alike", NOT_READ: "not read"}
 """What is said of pages that were not taken as they are; others were cut."""
 
 

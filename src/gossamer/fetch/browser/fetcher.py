@@ -15,6 +15,7 @@ from random import SystemRandom
 from msgspec.structs import replace
 
 from gossamer.core.errors import Fault, FetchError
+from gossamer.core.media_type import essence_of
 from gossamer.core.requests import Request
 from gossamer.core.results import FetchResult
 from gossamer.core.routes import DIRECT, Route
@@ -309,7 +310,7 @@ async def _cookies_moved(origin: Origin) -> AsyncIterator[None]:
 def _as_utf8(headers: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
     """The headers of a page whose tree was written down anew, in UTF-8."""
     return tuple(
-        (name, f"{value.partition(';')[0].strip()}; charset=utf-8")
+        (name, f"{essence_of(value) or 'text/html'}; charset=utf-8")
         if name == "content-type"
         else (name, value)
         for name, value in headers

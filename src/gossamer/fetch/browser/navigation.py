@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from gossamer.core.errors import Fault, FetchError
+from gossamer.core.media_type import essence_of, extract_type
 from gossamer.core.requests import Request
 from gossamer.fetch.browser.faults import NO_PAGE, translate_code
 from gossamer.policy import redirects, urls
@@ -175,7 +176,8 @@ class Navigation:
         return next((value for key, value in self.headers if key == name), "")
 
     def _is_page(self) -> bool:
-        kind = self.header("content-type").partition(";")[0].strip().lower()
+        sent = extract_type(tuple(value for key, value in self.headers if key == "content-type"))
+        kind = essence_of(sent) or ("text/html" if "html" in sent.lower() else "")
         is_saved = self.header("content-disposition").lower().startswith("attachment")
         return (
             kind in _HTML
