@@ -7,7 +7,7 @@ import contextlib
 import logging
 import resource
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -326,20 +326,19 @@ async def prepare_crawl(
     sinks: Sequence[Sink] = (),
     start: Path | None = None,
     key: bytes = b"",
-    before: Callable[[Backends], Awaitable[None]] | None = None,
 ) -> CrawlRun:
     """Find the spider, settle the settings, open the files. Close the result when done with it.
 
     ``arguments`` go to the spider, ``overrides`` are settings of the strongest layer (a mapping, or the
     options of a command line), ``fresh`` starts over instead of resuming, with a ``key`` it is the one
-    job of that key. ``before`` is done before its job is chosen. Raises ``OperatorError``.
+    job of that key. Actions that are due are carried out before its job is chosen. Raises ``OperatorError``.
     """
     found = load_target(target, arguments or {}, overrides, env=env, start=start)
     launch = b""
     if isinstance(target, str):
         launch = launch_of(target, arguments or {}, found.loaded, version=version_of(found.target))
     wired = await wire_crawl(
-        *(found.settings, found.target), fresh=fresh, sinks=sinks, launch=launch, key=key, before=before
+        *(found.settings, found.target), fresh=fresh, sinks=sinks, launch=launch, key=key, before=_finish_due
     )
     try:
         failed_hooks: list[str] = []
@@ -348,6 +347,14 @@ async def prepare_crawl(
         await wired.close()
         raise
     return CrawlRun(found.target, wired.settings, wired, shift, failed_hooks)
+
+
+async def _finish_due(backends: Backends) -> None:
+    """Carry out the actions of people that are due. That they cannot be keeps no crawl from beginning."""
+    try:
+        await import_module("gossamer.jobs.delayed_actions").finish_due(backends)  # it knows all actions
+    except Exception as error:  # noqa: BLE001 - where its places are away, the crawl itself says so
+        log.warning("actions that are due wait: %s", error)
 
 
 async def crawl(

@@ -16,6 +16,8 @@ from gossamer.core.errors import StorageError, UsageError
 from gossamer.core.hosts import FrontierRules
 from gossamer.core.jobs import DeadLetterFilter
 from gossamer.core.lifecycle import JobState
+from gossamer.crawl.run import crawl
+from gossamer.crawl.running_crawl import start_crawl
 from gossamer.jobs.acting import ACTIONS
 from gossamer.jobs.delayed_actions import CLAIM_S, LOOK_S, finish_due, keep_finishing, open_timer
 from gossamer.jobs.duties import duties_of
@@ -43,7 +45,7 @@ def place(request, tmp_path):
 
 @pytest.fixture
 def clock():
-    return ManualClock(time.time() + 1.0)  # frontiers have their own, of which letters have their times
+    return ManualClock(time.time() + 60.0)  # frontiers have their own, of which letters have their times
 
 
 @asynccontextmanager
@@ -239,21 +241,41 @@ async def test_a_look_that_fails_is_followed_by_the_next(clock, monkeypatch, cap
     assert "actions that are due wait" in caplog.text
 
 
-async def test_a_crawl_begins_though_what_is_due_cannot_be_done(tmp_path, monkeypatch, capsys):
-    class Idle(Spider):
-        name = "idle"
+class Idle(Spider):
+    name = "idle"
 
-        async def start(self):
-            return
-            yield
+    async def start(self):
+        return
+        yield
 
+
+async def begin_crawl(data):
+    await crawl(Idle, data=data)
+
+
+async def begin_crawl_beside(data):
+    async with start_crawl(Idle, data=data) as crawling:
+        await crawling.wait()
+
+
+@pytest.mark.parametrize("begin", [begin_crawl, begin_crawl_beside])
+async def test_a_crawl_that_a_program_begins_sees_to_it(tmp_path, begin):
+    async with dashboard(tmp_path, ManualClock(time.time() - 2 * CANCEL_S)) as web:
+        job, _ = await make_job(web)
+        await do(web, f"/jobs/{job.id}/actions", do="cancel")
+        await end_at_once(web)
+        await begin(web.backends.settings.data)
+        assert (await web.backends.book.get(job.id)).state is JobState.CANCELLED
+
+
+async def test_a_crawl_begins_though_what_is_due_cannot_be_done(tmp_path, monkeypatch, caplog):
     async def fail(backends):
         raise StorageError("it is away")
 
-    monkeypatch.setattr("gossamer.cli.terminal.running.finish_due", fail)
+    monkeypatch.setattr("gossamer.jobs.delayed_actions.finish_due", fail)
     result = await run_crawl(CrawlCommand(Idle, overrides={"data": str(tmp_path)}, quiet=True))
     assert result.job == "idle-1"
-    assert "actions that are due wait: it is away" in capsys.readouterr().err
+    assert "actions that are due wait: it is away" in caplog.text
 
 
 @pytest.mark.parametrize("place", on_servers("redis and postgres"), indirect=True)

@@ -28,7 +28,6 @@ from gossamer.core.text import format_count
 from gossamer.crawl.notes import by_reason
 from gossamer.crawl.result import CrawlResult
 from gossamer.crawl.run import CrawlRun, prepare_crawl
-from gossamer.jobs.delayed_actions import finish_due
 from gossamer.observe.log import LogSink
 from gossamer.observe.log_lines import message_formatter_of
 from gossamer.observe.log_setup import attach_handlers, open_log_file
@@ -38,7 +37,6 @@ from gossamer.observe.units import format_costs, format_duration, format_rate, f
 from gossamer.queries.export_files import ExportFile, check_continuation, write_output
 from gossamer.runtime.log_context import line_details
 from gossamer.spiders.spider import Spider
-from gossamer.wiring.backends import Backends
 
 DEFAULT_DATA = ".gossamer"
 SWITCH_S = 0.0005
@@ -88,7 +86,6 @@ async def run_crawl(plan: CrawlCommand) -> CrawlResult:
         overrides=plan.overrides,
         fresh=plan.fresh,
         key=plan.key,
-        before=_finish_due,
         sinks=(tallies, LogSink(), ProgressSink(tallies, log_progress)),
     )
     settings = crawling.settings.log
@@ -115,14 +112,6 @@ async def run_crawl(plan: CrawlCommand) -> CrawlResult:
     finally:  # a file that cannot be written takes nothing from the crawl
         _report_result(plan, crawling, result, exported)
     return result
-
-
-async def _finish_due(backends: Backends) -> None:
-    """Carry out the actions that are due. That they cannot be keeps no crawl from beginning."""
-    try:
-        await finish_due(backends)
-    except Exception as error:  # noqa: BLE001 - where its places are away, the crawl itself says so
-        print_message(f"actions that are due wait: {error}", logging.WARNING)
 
 
 def _report_result(
