@@ -10,11 +10,11 @@ import pytest
 
 from gossamer.testing.shop import Shop
 from gossamer.testing.site import serve_in_thread
-from gossamer.testing.traps import TRAPS
+from gossamer.testing.traps import TRAPS, GoodSite
 from kit.programs import crawl, rows, run
-from kit.trap_sites import check_costs, serve_all, write_spider
+from kit.trap_sites import check_costs, join_traps, paths_of, serve_all, write_spider
 
-BUDGET = 150
+BUDGET, DEFAULT_BUDGET = 150, 500
 
 QUICK = ("--delay", "0", "--per-host", "8", "--no-robots", "-q", "-s", f"traps.max_worthless={BUDGET}")
 
@@ -94,6 +94,36 @@ def test_links_over_a_limit_are_counted_in_the_report_as_in_the_summary(
     (trap,) = [trap for trap in reported(data) if urls in trap["urls"]]
     assert (result["pages"], trap["pages"]) == (13 if limit == "max_per_pattern" else 10, 10)
     assert trap["refused"] == left_out > 0
+
+
+EVERY_PAGE = """
+from gossamer import Spider
+
+
+class EveryPage(Spider):
+    name = "every"
+    start_urls = ["{url}/"]
+    allowed_domains = ["127.0.0.1"]
+
+    def parse(self, response):
+        yield {{"url": response.url, "title": response.css("title::text").get()}}
+        yield from response.follow_all(response.links())
+"""
+
+
+@pytest.mark.slow
+def test_two_processes_that_are_stopped_between_find_all_products_beside_every_trap(tmp_path: Path) -> None:
+    """Default budgets; with every page an item that names it, all traps on the host of the shop."""
+    good, spider = GoodSite(400), tmp_path / "every.py"
+    with serve_in_thread(join_traps(good)) as site:
+        spider.write_text(EVERY_PAGE.format(url=site.url))
+        quick = ("--data", tmp_path / "data", "--delay", "0", "--per-host", "8", "--no-robots", "-q")
+        command = (spider, *quick, "--processes", "2")
+        stopped = crawl(*command, "--max-pages", "300")
+        result = crawl(*command, "--max-pages", "5000")
+    assert (stopped["finish_reason"], result["finish_reason"]) == ("max_pages", "finished")
+    assert paths_of(good) <= {hit.path for hit in site.hits}
+    assert len(site.hits) - good.pages < 4 * DEFAULT_BUDGET, "nine traps at once have less than a budget each"
 
 
 def test_a_trap_that_was_closed_is_said_everywhere(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
@@ -11,11 +10,10 @@ import pytest
 
 from gossamer import Request, Spider
 from gossamer.crawl.result import CrawlResult
-from gossamer.testing.answers import SiteResponse
 from gossamer.testing.site import serve
-from gossamer.testing.traps import TEXT, TRAPS
+from gossamer.testing.traps import TEXT, GoodSite
 from kit.hostile.inside import run
-from kit.trap_sites import FacetSite, paths_of
+from kit.trap_sites import JOINED_TRAPS, FacetSite, paths_of
 from kit.whole_sites import WHOLE_SITES, call_ports, page, take_url
 
 BUDGET = 500
@@ -63,12 +61,7 @@ async def test_pages_that_a_spider_names_are_fetched_whatever_is_on_them(tmp_pat
     assert (int(result.items), left_out(result)) == (400, {})
 
 
-def call_loop(path: str, headers: Mapping[str, str]) -> SiteResponse:
-    """Any address answers, with a title of its own and relative links that lead deeper each time."""
-    return page(f"At {path}", f"You are here: {path}. {TEXT}", ["products/list.php", "about/us.php"])
-
-
-@pytest.mark.parametrize("name", [*TRAPS, "loop"])
+@pytest.mark.parametrize("name", JOINED_TRAPS)
 async def test_a_trap_stays_bounded_with_items_that_name_their_pages(name: str, tmp_path: Path) -> None:
     """Each page gives an item with its URL, and its title: that alone is nothing new."""
 
@@ -76,7 +69,7 @@ async def test_a_trap_stays_bounded_with_items_that_name_their_pages(name: str, 
         yield {"url": response.url, "title": response.css("title::text").get(), "text": response.text}
         yield from response.follow_all(response.links())
 
-    async with serve(call_loop if name == "loop" else TRAPS[name]) as site:
+    async with serve(JOINED_TRAPS[name]) as site:
         result = await run(spider_of(parse, f"{site.url}/"), tmp_path, max_pages=3 * BUDGET)
     assert result.finish_reason == "finished"
     assert result.pages < BUDGET
@@ -90,9 +83,9 @@ async def test_a_search_whose_titles_name_its_filters_stays_bounded_beside_a_sho
         yield {"url": response.url, "title": response.css("title::text").get()}
         yield from response.follow_all(response.links())
 
-    shop = FacetSite(200)
-    async with serve(shop) as site:
+    shop = GoodSite(200)
+    async with serve(FacetSite(shop)) as site:
         result = await run(spider_of(parse, f"{site.url}/"), tmp_path, max_pages=5 * BUDGET)
-    assert paths_of(shop.shop) <= {hit.path for hit in site.hits}
+    assert paths_of(shop) <= {hit.path for hit in site.hits}
     assert (result.finish_reason, "link:trap_parameters" in result.left_out) == ("finished", True)
-    assert result.pages < 2 * BUDGET + shop.shop.pages
+    assert result.pages < 2 * BUDGET + shop.pages

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
-from gossamer.testing.answers import SiteResponse
+from gossamer.testing.answers import App, SiteResponse
 from gossamer.testing.site import Site, serve_in_thread
-from gossamer.testing.traps import TRAPS, WORDS, GoodSite
+from gossamer.testing.traps import TEXT, TRAPS, WORDS, GoodSite
 
 PRODUCTS = 300
 MIRRORED = 900
@@ -34,27 +35,61 @@ class Traps(Spider):
 """
 
 
+def call_loop(path: str, headers: Mapping[str, str]) -> SiteResponse:
+    """Any address answers, with a title of its own and relative links that lead deeper each time."""
+    title, links = f"At {path}", '<a href="products/list.php"></a><a href="about/us.php"></a>'
+    return _give_page(title, f"<p>You are here: {path}. {TEXT}</p>{links}")
+
+
 class FacetSite:
     """A shop beside a search for its products, whose six filters have five values each.
 
     The title names what is chosen; the URL has its ids.
     """
 
-    def __init__(self, products: int) -> None:
-        self.shop = GoodSite(products, links=["/search"])
+    def __init__(self, shop: GoodSite) -> None:
+        self.shop = shop
 
     def __call__(self, path: str, headers: Mapping[str, str]) -> SiteResponse:
         if not path.startswith("/search"):
-            return self.shop(path, headers)
+            answer = self.shop(path, headers)
+            more = b'<a href="/search">all</a>' if path == "/" else b""
+            return replace(answer, body=answer.body + more)
         query = path.partition("?")[2]
         chosen = dict(part.split("=") for part in query.split("&") if part)
-        more = ({**chosen, f"f{number // 5}": str(number)} for number in range(30))
-        links = ["&".join(f"{name}={value}" for name, value in sorted(one.items())) for one in more]
+        combined = ({**chosen, f"f{number // 5}": str(number)} for number in range(30))
+        pairs = ([f"{name}={value}" for name, value in sorted(one.items())] for one in combined)
         found = Random(query).sample(range(self.shop.products), 20)
-        anchors = (f"/product/{number}" for number in found), (f"/search?{one}" for one in links)
+        links = (
+            *(f"/product/{number}" for number in found),
+            *(f"/search?{'&amp;'.join(one)}" for one in pairs),
+        )
         title = f"Search {' '.join(WORDS[int(value)] for value in chosen.values())}"
-        text = "".join(f'<a href="{link.replace("&", "&amp;")}">on</a>' for part in anchors for link in part)
-        return SiteResponse(body=f"<title>{title}</title><h1>{title}</h1>{text}".encode())
+        return _give_page(title, "".join(f'<a href="{link}">on</a>' for link in links))
+
+
+JOINED_TRAPS = {**TRAPS, "loop": call_loop}
+
+
+def join_traps(good: GoodSite, *, has_items: bool = True) -> App:
+    """One host with a good site, a search for what it has, and each trap in a directory of its own."""
+    shop = FacetSite(good)
+
+    def call_site(path: str, headers: Mapping[str, str]) -> SiteResponse:
+        name, _, rest = path[1:].partition("/")
+        if name in JOINED_TRAPS:
+            answer = JOINED_TRAPS[name](f"/{rest}", headers)
+            return replace(answer, body=answer.body.replace(b'href="/', f'href="/{name}/'.encode()))
+        answer = shop(path, headers)
+        body = answer.body if has_items else answer.body.replace(b"<article", b"<div")
+        more = "".join(f'<a href="/{name}/">on</a>' for name in JOINED_TRAPS if path == "/")
+        return replace(answer, body=body + more.encode())
+
+    return call_site
+
+
+def _give_page(title: str, body: str) -> SiteResponse:
+    return SiteResponse(body=f"<!doctype html><title>{title}</title><h1>{title}</h1>{body}".encode())
 
 
 @contextmanager
