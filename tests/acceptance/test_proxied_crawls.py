@@ -128,7 +128,9 @@ async def test_errors_that_come_through_every_proxy_are_the_hosts(tmp_path, prox
     assert paths["/3"] == paths["/4"] == 1 + proxies, "each is tried through another one at no charge, if any"
 
 
-@pytest.mark.parametrize(("broken", "rotation"), [(4, "round_robin"), (1, "sticky")])
+@pytest.mark.parametrize(
+    ("broken", "rotation"), [(4, "round_robin"), (1, "sticky"), (9, "round_robin"), (9, "sticky")]
+)
 async def test_a_list_that_is_mostly_out_of_order_costs_no_page(tmp_path, broken, rotation):
     """A bug it would catch: proxies that are out of order agree on robots.txt, and nothing is fetched."""
     async with AsyncExitStack() as stack:

@@ -18,7 +18,10 @@ MOST_OTHERS = 2
 MOST_IN_A_ROW = 5
 """After so many errors of a host in a row, through whatever proxies, the next one is the host's."""
 MOST_UNPROVEN = 10
-"""The same two bounds for proxies through which nothing but errors ever came: most of a list may be such."""
+"""So many proxies through which nothing but errors ever came are asked before a host is blamed.
+
+Most of a list may be such. Proxies are counted, since pages that are asked for side by side meet the same.
+"""
 MAX_KEPT = 10_000
 """URLs, and hosts, of which errors are remembered."""
 PROVIDERS_FIELDS = (
@@ -85,7 +88,7 @@ class ErrorJudge:
             is_doubted &= is_signed or len(row) < MOST_IN_A_ROW
         else:  # a session may be bound to it: then it is asked again, until it rests
             is_doubted = others > 0 and len(former) < MOST_UNPROVEN
-            is_doubted &= is_signed or len(row) < MOST_UNPROVEN
+            is_doubted &= is_signed or len(set(row)) < MOST_UNPROVEN
         _keep_latest(self._asked, url, former if proxy in former else (*former, proxy)[:MOST_UNPROVEN])
         _keep_latest(self._rows, host, [*row, proxy][-MOST_UNPROVEN:])
         if is_doubted and (is_signed or not is_proven):

@@ -47,6 +47,12 @@ def test_a_list_that_is_mostly_out_of_order_does_not_close_a_host(judge):
     assert doubted == [True] * MOST_UNPROVEN + [False]
 
 
+def test_pages_that_meet_the_same_few_proxies_side_by_side_do_not_close_a_host(judge):
+    """A bug it would catch: nine of ten are out of order, and ten pages in a row meet some of them."""
+    doubted = [judge.doubt_error(f"p{n % 9}", HOST, f"{URL}/{n}", others=9) for n in range(2 * MOST_UNPROVEN)]
+    assert all(doubted)
+
+
 def test_a_proxy_that_never_worked_is_asked_again_until_it_rests(judge):
     """A bug it would catch: a session that is bound to it never gets another one."""
     assert [judge.doubt_error("a", HOST, URL, others=1) for _ in range(3)] == [True] * 3
