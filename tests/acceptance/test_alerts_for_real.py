@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from gossamer import Spider, crawl
+from gossamer.runtime.cancelling import end_tasks
 from gossamer.testing.site import SiteResponse, serve
 from kit.alert_services import AlertService, serve_webhook
 from kit.fake_proxy import FakeProxy, Forwarding, hang_up
@@ -26,6 +28,8 @@ QUICK = {
     "targets": {"ops": {"url_env": "OPS_URL"}},
 }
 PATIENCE_S = 60.0
+SLACK_S = 3.0
+"""For a machine that is busy."""
 
 
 async def until(holds: Callable[[], bool]) -> None:
@@ -86,6 +90,38 @@ async def run_crawl(url: str, folder: Path, **given: object) -> None:
         settings = {"alerts": QUICK, **given}
 
     await crawl(Here, data=str(folder / "data"))
+
+
+class RefusingSite:
+    """Answers 503 to everything from its first request on, and keeps when that was."""
+
+    def __init__(self) -> None:
+        self.since = 0.0
+
+    def __call__(self, path: str, headers: object) -> SiteResponse:
+        self.since = self.since or time.monotonic()
+        return SiteResponse(503, b"", "text/plain")
+
+
+async def test_a_host_that_answers_nothing_well(tmp_path, monkeypatch):
+    """The time to the alert: the limit, then the next request to the host, then the next look.
+
+    Only its start URL is asked for, which waits for its next try most of the time.
+    """
+    site, limit_s, between_looks_s = RefusingSite(), 6.0, 5.0
+    with serve_webhook() as service:
+        monkeypatch.setenv("OPS_URL", f"http://127.0.0.1:{service.port}/")
+        async with serve(site) as served:
+            alerts = {**QUICK, "no_success": limit_s}
+            crawling = asyncio.create_task(run_crawl(served.url, tmp_path, alerts=alerts, robots=False))
+            await until(lambda: bool(told(service, "no_success")))
+            took_s = time.monotonic() - site.since
+            await end_tasks(crawling)
+    # The pauses between two requests double, and such a pause is drawn around its length.
+    assert limit_s <= took_s <= 3 * limit_s + between_looks_s + SLACK_S
+    (notice,) = [document for document in service.received if document["alert"] == "no_success"]
+    assert "has answered nothing but 429 or 503 since" in notice["text"]
+    assert notice["severity"] == "needs_you"
 
 
 async def test_proxies_that_die(tmp_path, monkeypatch):

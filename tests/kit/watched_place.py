@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from gossamer.core.alerts import AlertNotice
 from gossamer.core.errors import StorageError
@@ -16,6 +17,7 @@ from gossamer.observe.sentences import formatter_at
 from gossamer.policy.alerts import AlertRules
 from gossamer.policy.job_memory import PlaceMemory
 from gossamer.policy.troubles import Severity
+from gossamer.ports.clock import Clock
 from gossamer.shared.memory import MemorySharedState
 from gossamer.store.memory.jobs import MemoryJobStore
 from gossamer.store.memory.store import MemoryStore
@@ -50,15 +52,17 @@ class WatchedPlace:
     """One job, a target, and what can go wrong."""
 
     @classmethod
-    async def open(cls, rules: FrontierRules | None = None) -> WatchedPlace:
+    async def open(cls, rules: FrontierRules | None = None, clock: Clock | None = None) -> WatchedPlace:
+        """By default on a clock that is moved by hand."""
         w = cls()
-        w.clock = ManualClock()
+        w.clock: Any = clock or ManualClock()
         w.shared, w.book, w.store = MemorySharedState(w.clock), MemoryJobStore(w.clock), MemoryStore()
         w.job = await w.book.create("shop", "shop.py:Shop")
         w.listed: list[Job] = [w.job]
         w.frontier = MemoryFrontier(rules or FrontierRules(delay_s=5.0), w.clock, seed=1)
         w.target = NoticedTarget("ops")
         w.roster_leader, w.trouble, w.count = "s1", "", 0
+        w.concurrency: int | None = None
         w.parts = WatchParts(
             name="place",
             title="a place",

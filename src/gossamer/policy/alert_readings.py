@@ -16,7 +16,7 @@ from gossamer.core.lifecycle import FinishReason
 from gossamer.core.record import Record
 from gossamer.core.shifts import JobSample
 from gossamer.core.text import format_count
-from gossamer.policy.alerts import AlertReading, AlertRules, ReadingState
+from gossamer.policy.alerts import STILL_S, AlertReading, AlertRules, ReadingState
 from gossamer.policy.drift import DriftFinding, FindingKind
 from gossamer.policy.job_samples import KEPT_S, covered_s, growth_of
 from gossamer.policy.sentences.jobs import describe_lane
@@ -47,7 +47,7 @@ class TroubledHost(Record, frozen=True, kw_only=True):
     host: str
     since: float
     until: float  # when it was last asked in vain
-    pending: int  # requests that wait for it
+    pending: int  # requests that wait for it; 0: each waits for its next try
     is_silent: bool  # it does not answer at all
     reason: str = ""  # the fault that most requests to it met lately; empty: not known
 
@@ -178,7 +178,7 @@ def _read_work(look: JobLook, rules: AlertRules, show: SentenceFormatter) -> Ite
     for lane in look.unserved:
         yield _reading(look, TroubleKind.NO_WORKER, describe_lane(look.id, lane), who=lane.lane)
     idle_s = look.at - look.attempted_at if look.attempted_at else 0.0
-    if rules.stalled_s and look.due and idle_s >= rules.stalled_s:
+    if rules.stalled_s and look.due and idle_s >= max(rules.stalled_s - STILL_S, rules.stalled_s / 2):
         text = f"{look.id} stands still: work is due, and nothing was tried for {show.span(idle_s)}."
         yield _reading(look, TroubleKind.STALLED, text)
     for host in look.troubled:
@@ -191,10 +191,14 @@ _ANSWERS = {Fault.THROTTLED.value: "429 or 503", Fault.GATEWAY.value: "502 or 50
 """What a refusal looks like, by its fault."""
 
 
+RETRIED = "its requests wait for their next tries"
+"""Of a host for which nothing else waits."""
+
+
 def describe_silence(host: TroubledHost, show: SentenceFormatter) -> str:
     """What a host in trouble does, without its name: "has answered nothing but 429 or 503 since 14:20"."""
     since, waits = show.time(host.since), format_count(host.pending, "request")
-    wait = f"{waits} {'waits' if host.pending == 1 else 'wait'} for it"
+    wait = f"{waits} {'waits' if host.pending == 1 else 'wait'} for it" if host.pending else RETRIED
     if host.reason == Fault.ROBOTS_UNREACHABLE:
         return f"has been closed since {since}, since its robots.txt cannot be fetched; {wait}"
     if host.is_silent:

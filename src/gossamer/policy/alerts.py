@@ -19,7 +19,8 @@ MOST_ALERTS = 200
 """States that are kept of one job, or of one place: of more, the latest are not taken up."""
 
 STILL_S = 30.0
-"""... and work was due at each look for so long: a host that is left alone is due for moments only."""
+"""For so long, the last of ``stalled_s``, work is due at each look before that is told: a host that is left
+alone is due for moments only."""
 
 AlertKey = tuple[TroubleKind, str, str]
 """What an alert is about: its kind, the job, and who else."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from gossamer.core.hosts import FrontierRules
+from gossamer.core.hosts import FrontierRules, HostState
 from gossamer.core.jobs import HostReport
 from gossamer.core.record import Record
 from gossamer.policy.alert_readings import TroubledHost
@@ -18,7 +18,14 @@ from gossamer.policy.pace_limit import (
     reason_of_delay,
     sum_allowed,
 )
-from gossamer.policy.politeness import delay_in_force, is_delay_set, is_silent, may_start, slots_for
+from gossamer.policy.politeness import (
+    LEAST_CAP_S,
+    delay_in_force,
+    is_delay_set,
+    is_silent,
+    may_start,
+    slots_for,
+)
 from gossamer.policy.sentences.jobs import SlowHost
 
 LATE_HOSTS = 6
@@ -122,11 +129,17 @@ def sum_hosts(
             for horizon_s in HORIZONS_S
         ),
         latest=_latest_hosts(paces),
-        troubled=_troubled_hosts(reports),
+        troubled=troubled_hosts(reports),
     )
 
 
-def _troubled_hosts(reports: Iterable[HostReport]) -> tuple[TroubledHost, ...]:
+def is_asked_still(state: HostState, rules: FrontierRules, now: float) -> bool:
+    """Whether a host in trouble was asked so lately that more requests for it are to come."""
+    last_at = max(state.hold_until, state.incident_at)
+    return state.troubled_since > 0 and now <= last_at + max(rules.backoff_cap_s, LEAST_CAP_S)
+
+
+def troubled_hosts(reports: Iterable[HostReport]) -> tuple[TroubledHost, ...]:
     """The hosts that were asked in vain more than once, those first for which most requests wait."""
     found = [
         TroubledHost(

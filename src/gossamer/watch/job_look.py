@@ -14,9 +14,8 @@ from gossamer.core.jobs import DueCounts, FrontierStats, ItemFilter, Job
 from gossamer.core.series import ALLOWED, ATTEMPTS, BUCKET_S, HOUR_S, HourlyKind
 from gossamer.core.shifts import JobSample, RosterView, ShiftState, WorkerState
 from gossamer.policy.alert_readings import FailingHost, JobLook, TroubledHost
-from gossamer.policy.alerts import AlertRules
 from gossamer.policy.goals import sum_goals
-from gossamer.policy.host_sums import HostSums, sum_hosts
+from gossamer.policy.host_sums import HostSums, is_asked_still, sum_hosts, troubled_hosts
 from gossamer.policy.job_memory import JobMemory, fill_look, remember_items, remember_sample, wants_items
 from gossamer.policy.job_samples import mean_latency_s, rate_of
 from gossamer.policy.pace_limit import PaceFacts, find_limit, settle_limit
@@ -69,16 +68,16 @@ async def look_at_job(
         with contextlib.suppress(StorageError):  # that the job itself cannot be read would be another matter
             newest = await parts.items.page_items(job, LATEST_ITEMS, ItemFilter())
             memory = remember_items(memory, newest.items, now)
-    budgets = await watched.read_budgets() if watched.read_budgets else ()
+    failing = await find_failing(parts.series, job, now, parts.rules.window_s)
     look = JobLook(
         id=job.id,
         at=now,
         due=hosts.due,
         has_workers=view is None or bool(takers_of(view, watched.lanes)),
         unserved=await find_unserved(watched.frontier, view, watched.lanes),
-        failing=await find_failing(parts.series, job, now, parts.rules.window_s),
-        troubled=await find_reasons(parts.series, job, now, _long_troubled(hosts, parts.rules)),
-        budgets=tuple(budgets),
+        failing=failing,
+        troubled=await find_troubled(parts, watched, hosts, rules=rules, failing=failing),
+        budgets=tuple(await watched.read_budgets() if watched.read_budgets else ()),
         left_out=count_left_out(totals.dropped),
     )
     return fill_look(look, memory), memory
@@ -147,9 +146,28 @@ async def find_unserved(
     return tuple(one for one in due if one.lane in without and one.requests)
 
 
-def _long_troubled(hosts: HostSums, rules: AlertRules) -> list[TroubledHost]:
-    """The hosts in trouble of which somebody is told."""
-    return [host for host in hosts.troubled if host.until - host.since >= rules.no_success_s > 0]
+async def find_troubled(
+    parts: WatchParts,
+    watched: WatchedJob,
+    hosts: HostSums,
+    *,
+    rules: FrontierRules,
+    failing: Sequence[FailingHost],
+) -> tuple[TroubledHost, ...]:
+    """The hosts in trouble of which somebody is told, also those all of whose requests wait for a next try.
+
+    Such hosts are not among the busiest.
+    """
+    now, least_s = parts.clock.now(), parts.rules.no_success_s
+    known = {host.host for host in hosts.troubled}
+    found = [await watched.frontier.find_host(one.host) for one in failing if one.host not in known]
+    retried = troubled_hosts(
+        report
+        for report in found
+        if report is not None and not report.pending and is_asked_still(report.state, rules, now)
+    )
+    long = [host for host in (*hosts.troubled, *retried) if host.until - host.since >= least_s > 0]
+    return await find_reasons(parts.series, watched.job, now, long)
 
 
 async def find_reasons(
