@@ -51,6 +51,12 @@ crash: $(READY)
 pairs: prepare
 	$(PY) -m pytest -n 2 tests/acceptance/test_pairs_of_features.py tests/acceptance/fleet/test_fleet_pairs.py
 
+# Sites of which 5 % of the URLs always fail, in six ways, by each way to fetch: in one process, through proxies, on a
+# fleet of two workers. It prints how long the good pages took, beside the same site without such URLs.
+.PHONY: failing
+failing: prepare
+	$(PY) -m pytest -s tests/acceptance/test_failing_urls.py tests/acceptance/fleet/test_fleet_failing_urls.py
+
 # Fleets on sites of their full size, whatever is killed meanwhile; `make test` does it on smaller ones.
 .PHONY: fleet
 fleet: prepare
