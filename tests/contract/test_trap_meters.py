@@ -61,11 +61,12 @@ def visit(
     *,
     via: str | None = None,
     leads_to: str | None = None,
+    is_probe: bool = False,
 ) -> None:
     """A page that was found on one of its own pattern, and leads to another such page; or as it is said."""
     children = map(Request, (url if leads_to is None else leads_to).split())
     entries = [Entry(request=child, fingerprint=0, host="") for child in children]
-    page = ReadPage(url, body, len(body), url if via is None else via, items, entries)
+    page = ReadPage(url, body, len(body), url if via is None else via, items, entries, is_probe=is_probe)
     meter.observe_page(page._replace(read_text=lambda: PageReading("", body.decode())))
 
 
@@ -206,6 +207,24 @@ async def test_a_closed_group_opens_again_for_all_workers_when_a_probe_is_worth_
             workers.clock.advance(1)
             await meter.save_if_due()
         assert other.refuse_url("http://h.test/a/5", VIA) is not None, "it can be closed again"
+
+
+async def test_a_probe_opens_a_group_of_which_its_worker_has_not_heard_that_it_is_closed(
+    open_workers: Any,
+) -> None:
+    async with open_workers() as workers:
+        one, idle = workers.start(0), workers.start(1)
+        for number in range(60):
+            visit(one, f"http://h.test/a/{number}", via="http://h.test/a/0", leads_to="http://h.test/a/x1")
+        workers.clock.advance(1)
+        await one.save_if_due()
+        assert (one.has_traps, idle.has_traps) == (True, False)
+        item = ItemRecord(type="item", key="1", data=b"{}", hash=0)
+        visit(idle, "http://h.test/a/114", b"new", (item,), via=VIA, is_probe=True)
+        for meter in (idle, idle, one):
+            workers.clock.advance(1)
+            await meter.save_if_due()
+        assert (one.has_traps, idle.has_traps) == (False, False)
 
 
 async def test_many_workers_that_probe_at_once_do_not_put_off_later_probes(open_workers: Any) -> None:

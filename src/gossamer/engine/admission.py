@@ -160,8 +160,9 @@ class Admission:
     ) -> None:
         """Learn from what a page gave which URLs are worth it."""
         if self.meter is not None and request.method == "GET":
-            body, size = fetched.body, fetched.wire_bytes
-            self.meter.observe_page(ReadPage(request.url, body, size, request.via, items, entries, read_text))
+            body, size, is_probe = fetched.body, fetched.wire_bytes, request.is_trap_probe
+            page = ReadPage(request.url, body, size, request.via, items, entries, read_text, is_probe)
+            self.meter.observe_page(page)
 
     def remember_entries(self, entries: Iterable[Entry]) -> None:
         """These entries are in the frontier now, durably."""

@@ -60,6 +60,7 @@ class ReadPage(NamedTuple):
     items: Sequence[ItemRecord] = ()
     entries: Sequence[Entry] = ()
     read_text: Callable[[], PageReading] | None = None  # ``None``: it has no text
+    is_probe: bool = False  # its group was closed, as far as the worker knew that found it
 
 
 class TrapGroup(NamedTuple):
@@ -95,6 +96,7 @@ class TrapMeter:
         self._closed: GroupCounts = {}
         self._announced: dict[str, tuple[int, str]] = {}
         self._probes: set[str] = set()
+        self._good_probes: list[tuple[str, str]] = []  # of groups that this worker does not know as closed
         self._memory = memory
         self._mirrors = MirrorMemory(store)
         self._saved_at = clock.now()
@@ -164,8 +166,8 @@ class TrapMeter:
         if worth.wasted:
             self._count_worthless(page, groups, worth)
         else:
-            if self._closed and worth.gained:
-                self._open_again(page)
+            if worth.gained and (self._closed or page.is_probe) and not self._open_again(page.url, page.via):
+                self._good_probes += [(page.url, page.via)] if page.is_probe else []
             mercy = PATTERN_MERCY
             for group in groups:
                 group.known.add_page(worth, wire_bytes, mercy=mercy)
@@ -209,13 +211,15 @@ class TrapMeter:
         for group in (*groups, *origin):
             self._note_spending(group)
 
-    def _open_again(self, page: ReadPage) -> None:
-        """Open the group that would refuse a page which has brought something new."""
-        name = find_closed(page.url, page.via, self._closed, self._find_counts) if page.via else None
-        if name is not None and self._closed[name].rule in PROBED_RULES:
-            group = self._urgent[name] = self._group_of(name)
-            group.known.rule, group.known.opened = "", group.known.opened + 1
-            self._forgive(name)
+    def _open_again(self, url: str, via: str) -> bool:
+        """Open the group that would refuse a page which has brought something new; whether there is one."""
+        name = find_closed(url, via, self._closed, self._find_counts) if via else None
+        if name is None or self._closed[name].rule not in PROBED_RULES:
+            return False
+        group = self._urgent[name] = self._group_of(name)
+        group.known.rule, group.known.opened = "", group.known.opened + 1
+        self._forgive(name)
+        return True
 
     def _forgive(self, name: str) -> None:
         """A group is open again; what was spent in it is not held against the groups around it, either."""
@@ -393,6 +397,9 @@ class TrapMeter:
             if is_news:
                 self._forgive(name)
             self._note_spending(group)
+        probes, self._good_probes = self._good_probes, []
+        for url, via in probes:
+            self._open_again(url, via)
 
 
 class TrapCommitter:
