@@ -14,6 +14,7 @@ from typing import Any, Literal, get_args
 import msgspec
 
 from gossamer.core.errors import Fault, UsageError
+from gossamer.core.json_text import decode_charset, read_json
 from gossamer.core.record import Record
 from gossamer.core.storable import as_base_type, callback_name, check_size, without_surrogates
 
@@ -154,15 +155,12 @@ class CapturedResponse(Record, frozen=True, kw_only=True):
 
     @property
     def text(self) -> str:
-        """The body as UTF-8 text."""
-        return self.body.decode("utf-8", "replace")
+        """The body as text: UTF-8 where it is, else in the charset that the header names."""
+        return decode_charset(self.body, self.content_type)
 
     def json(self) -> Any:
-        """The body as JSON. Raises ``ValueError`` when it is none."""
-        try:
-            return msgspec.json.decode(self.body)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise ValueError(f"{self.url} is not JSON: {error}") from None
+        """The body as JSON. Raises ``ValueError`` that says where it is not."""
+        return read_json(self.body, self.url, lambda: self.text)
 
 
 def check_browsing(value: Any, name: str) -> None:

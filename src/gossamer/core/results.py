@@ -225,10 +225,13 @@ class FetchResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     @property
     def content_type(self) -> str:
         """The Content-Type as sent; of several values the last valid one, as browsers take it."""
-        sent = [value for name, value in self.headers if name == "content-type"]
-        if len(sent) == 1 and "," not in sent[0]:
-            return sent[0]
-        return extract_type(tuple(sent))
+        found = None
+        for name, value in self.headers:
+            if name == "content-type":
+                if found is not None or "," in value:
+                    return extract_type(tuple(text for key, text in self.headers if key == name))
+                found = value
+        return found or ""
 
     def header(self, name: str, default: str = "") -> str:
         """The first header of that (lower-case) name."""

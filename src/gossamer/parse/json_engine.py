@@ -15,7 +15,7 @@ class JsonEngine:
     def parse_document(self, text: str) -> tuple[object, tuple[str, ...]]:
         """The value; ``None`` for text that is not JSON, or is nested too deeply."""
         try:
-            return json.loads(text), ()
+            return json.loads(text.removeprefix("\ufeff")), ()
         except (ValueError, RecursionError):
             return None, ()
 

@@ -8,11 +8,10 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Unpack
 
-import msgspec
-
 from gossamer.core.drops import DropKind
 from gossamer.core.errors import UsageError
 from gossamer.core.files import Saving
+from gossamer.core.json_text import read_json
 from gossamer.core.lazy import lazy_property
 from gossamer.core.requests import Request
 from gossamer.core.results import TRUNCATED, FetchResult
@@ -196,12 +195,9 @@ class Response(SavedPage, PageContent):
         return self._decoded_text[1]
 
     def json(self) -> Any:
-        """The body as JSON. Raises ``ValueError`` when it is none."""
+        """The body as JSON, read like Python's ``json``. Raises ``ValueError`` that says where it is not."""
         self.was_read = True
-        try:
-            return msgspec.json.decode(self.body)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise ValueError(f"{self.url} is not JSON: {error}") from None
+        return read_json(self.body, self.url, lambda: self.text)
 
     @lazy_property
     def _json_selector(self) -> Selector:
