@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from gossamer.core.errors import FetchError
 from gossamer.fetch.browser.limits import BrowserOptions
 from gossamer.fetch.browser.navigation import Navigation
+from gossamer.fetch.browser.shown_page import ShownPage, write_script
 
 if TYPE_CHECKING:
     from playwright.async_api import CDPSession, Page
@@ -25,11 +26,6 @@ _PAUSES: tuple[dict[str, str], ...] = (
     {"resourceType": "Document", "requestStage": "Request"},
     {"resourceType": "Document", "requestStage": "Response"},
 )
-_TREE = """(most => {
-    const kind = document.doctype ? new XMLSerializer().serializeToString(document.doctype) : "";
-    const tree = kind + (document.documentElement ? document.documentElement.outerHTML : "");
-    return tree.length > most ? null : tree;
-})(%d)"""
 _LOOK = """(async (selector, wait_ms) => {
     const end = performance.now() + wait_ms;
     while (performance.now() < end) {
@@ -82,13 +78,13 @@ class DevToolsGate:
     async def hear_answer(self) -> None:
         """It was heard before the browser made anything of it."""
 
-    async def write_tree(self, most: int) -> str | None:
+    async def write_tree(self, most: int) -> ShownPage | None:
         """The page's tree as text, from a world of its own, where the page's scripts have changed nothing.
 
         ``None``: it has more than ``most`` characters.
         """
-        tree: str | None = await self._evaluate(_TREE % most)
-        return tree
+        url, tree = await self._evaluate(write_script(most)) or ("", "")
+        return None if tree is None else ShownPage(url, tree)
 
     async def see(self, selector: str, wait_s: float) -> bool:
         """Whether an element of that CSS selector is seen within ``wait_s``. ``False`` proves nothing.

@@ -25,6 +25,7 @@ from gossamer.fetch.browser.faults import ABORTED, NO_PAGE, error_code, translat
 from gossamer.fetch.browser.limits import CLOSE_S, BrowserOptions
 from gossamer.fetch.browser.navigation import Navigation
 from gossamer.fetch.browser.pool import BrowserPool
+from gossamer.fetch.browser.shown_page import ShownPage
 from gossamer.fetch.browser.tab import BrowserTab, TabKey
 from gossamer.fetch.browser.task import PageTask, TaskOptions, TaskReport
 from gossamer.fetch.guard import AddressGuard, refusal_for
@@ -185,7 +186,7 @@ class BrowserFetcher:
         try:
             async with asyncio.timeout_at(deadline):
                 until = deadline - _RESERVE * timeout_s
-                body, report = await self._load_page(tab, navigation, origin, (task, until))
+                body, url, report = await self._load_page(tab, navigation, origin, (task, until))
         except TimeoutError:
             fault = Fault.TIMEOUT_BODY if navigation.status else Fault.TIMEOUT_HEADERS
             told = f"{origin.host}: the page took longer than {timeout_s:g} s"
@@ -197,7 +198,7 @@ class BrowserFetcher:
             task.stop()
         now = loop.time()
         return FetchResult(
-            url=tab.page.url if navigation.has_left else request.url,
+            url=url,
             status=navigation.status,
             headers=navigation.headers if navigation.body is not None else _as_utf8(navigation.headers),
             body=body,
@@ -220,18 +221,20 @@ class BrowserFetcher:
         navigation: Navigation,
         origin: Origin,
         work: tuple[PageTask, float],
-    ) -> tuple[bytes, TaskReport]:
-        """What the page is in the end, and what came of its task; ``work``: the task, and its end."""
+    ) -> tuple[bytes, str, TaskReport]:
+        """The page in the end, its URL, and what came of its task; ``work``: the task, and its end."""
         showing = asyncio.ensure_future(self._show_page(tab, navigation, origin, *work))
         try:
             await asyncio.wait((showing, navigation.end, tab.crash), return_when=asyncio.FIRST_COMPLETED)
             if navigation.end.done():  # said before the browser stops for it, so it goes before its words
                 navigation.end.result()
-                return navigation.body or b"", TaskReport()
+                shown = tab.page.url if navigation.has_left else ""
+                return navigation.body or b"", navigation.url_of(shown), TaskReport()
             if tab.crash.done():
                 tab.crash.result()
-            text, report = showing.result()
-            return _check_size(text, origin, navigation.max_body_bytes), report
+            tree, report = showing.result()
+            body = _check_size(tree.text, origin, navigation.max_body_bytes)
+            return body, navigation.url_of(tree.url), report
         except FetchError as error:
             detail = error.detail.removeprefix(f"{origin.host}: ")
             raise error.with_detail(f"{origin.host}: {detail}") from error
@@ -240,7 +243,7 @@ class BrowserFetcher:
 
     async def _show_page(
         self, tab: BrowserTab, navigation: Navigation, origin: Origin, task: PageTask, until: float
-    ) -> tuple[str, TaskReport]:
+    ) -> tuple[ShownPage, TaskReport]:
         """Load the page and do its task; what it looks like then. Raises ``FetchError``."""
         try:
             await tab.open_page(navigation)
@@ -251,7 +254,7 @@ class BrowserFetcher:
                 await tab.finish_loading(task.load_state)
             report = await task.finish(until, navigation.status)
             most = navigation.max_body_bytes
-            return "" if tab.page.is_closed() else await tab.read_content(most), report
+            return ShownPage() if tab.page.is_closed() else await tab.read_content(most), report
         except FetchError:
             raise
         except Exception as error:
@@ -260,7 +263,7 @@ class BrowserFetcher:
                 await tab.gate.hear_answer()
             await tab.gate.settle()  # what is saved and not shown is a failure to the browser
             if code == NO_PAGE:
-                return "", TaskReport()
+                return ShownPage(), TaskReport()
             raise self._explain(tab, str(error), origin) from error
 
     def _explain(self, tab: BrowserTab, said: str, origin: Origin) -> FetchError:

@@ -17,6 +17,7 @@ from gossamer.core.errors import Fault, FetchError
 from gossamer.fetch.browser.firefox_bodies import SavedFileReader, is_shown_kind, restore_bytes
 from gossamer.fetch.browser.limits import BrowserOptions
 from gossamer.fetch.browser.navigation import Headers, Navigation
+from gossamer.fetch.browser.shown_page import ShownPage
 from gossamer.policy import redirects
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ PREFERENCES: dict[str, str | float | bool] = {
     "dom.disable_beforeunload": True,  # else a page that asks whether to stay does
     "pdfjs.disabled": True,
 }
+_LOOK = "[location.href, document.documentElement?.outerHTML.length ?? 0]"
 _SAVE_S = 3.0
 """How long Firefox may take to say that it saves what it does not show."""
 _HEAR_S = 1.0
@@ -95,15 +97,16 @@ class FirefoxGate:
         """Nothing that the driver would not see as cheaply."""
         return False
 
-    async def write_tree(self, most: int) -> str | None:
+    async def write_tree(self, most: int) -> ShownPage | None:
         """The page's tree as text. ``None``: it has more than ``most`` characters.
 
         A large one is not fetched, unless scripts of the page say that it is small.
         """
-        if await self._page.evaluate("document.documentElement?.outerHTML.length ?? 0") > most:
+        url, length = await self._page.evaluate(_LOOK)
+        if length > most:
             return None
         tree = await self._page.content()
-        return tree if len(tree) <= most else None
+        return ShownPage(url, tree) if len(tree) <= most else None
 
     async def _handle_request(self, route: Route, request: Request) -> None:
         with contextlib.suppress(Exception):  # it was aborted meanwhile, or the tab is closed

@@ -94,6 +94,15 @@ class Navigation:
         here, own = url.partition("#")[0], self.request.url.partition("#")[0]
         return here == own or normalise_url(here) == normalise_url(own)
 
+    def url_of(self, shown: str) -> str:
+        """The page's URL, where the document says that it is ``shown``; without a fragment.
+
+        A script may change it (``pushState``), and an action may lead elsewhere. The one that was requested
+        stays as it was written.
+        """
+        is_page = shown.startswith(("http://", "https://"))
+        return shown.partition("#")[0] if is_page and not self.is_for(shown) else self.request.url
+
     def begin_load(self, url: str, method: str) -> bool:
         """Whether the main frame may load ``url`` now; where it may not, that is a redirect."""
         if self.is_begun and not self._is_own_affair(url, method):

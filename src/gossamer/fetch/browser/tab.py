@@ -23,6 +23,7 @@ from gossamer.fetch.browser.firefox import FirefoxGate
 from gossamer.fetch.browser.limits import CLOSE_S, PAGE_BODIES, BrowserOptions
 from gossamer.fetch.browser.navigation import Navigation
 from gossamer.fetch.browser.relay import TabRelay
+from gossamer.fetch.browser.shown_page import ShownPage
 from gossamer.policy import urls
 from gossamer.runtime.cancelling import end_soon
 
@@ -87,8 +88,8 @@ class BrowserTab:
             await self.page.wait_for_load_state(state, timeout=0)
         await self.gate.settle()
 
-    async def read_content(self, most: int) -> str:
-        """The page's tree, written down; when it stands still, where it is just going elsewhere.
+    async def read_content(self, most: int) -> ShownPage:
+        """The page, written down; when it stands still, where it is just going elsewhere.
 
         Raises ``FetchError`` for one of more than ``most`` characters, which stays in the browser.
         """
