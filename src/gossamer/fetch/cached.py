@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 from msgspec.structs import replace
 
 from gossamer.core.errors import ArchiveDamagedError, BlobMissingError
@@ -21,6 +23,9 @@ from gossamer.ports.fetcher import Fetcher
 CACHE_JOB = "pages"
 """What all jobs are called in the archive that is the cache."""
 
+DATED_S = 1.0
+"""Archives date what they hold by whole seconds."""
+
 
 class CachedFetcher:
     """A fetcher that gives the answer which another crawl got, if it is not too old, and keeps what it gets.
@@ -28,7 +33,8 @@ class CachedFetcher:
     Kept are answers to plain GET requests that would be the same again: pages, redirects, and that there is
     no page; no refusals and no failures, and nothing for a request with headers or a session of its own.
     What plain HTTP got is no answer for a browser. ``max_age_s``: how old they may be, in seconds; ``None``:
-    any age.
+    any age. ``began_at``: when this crawl began. An answer that it got itself, and that sets cookies, is not
+    taken: it is asked for again since its process was killed before it stored them.
     """
 
     def __init__(
@@ -39,6 +45,7 @@ class CachedFetcher:
         clock: Clock,
         *,
         max_age_s: float | None = None,
+        began_at: float = inf,
         blocks: BlockRules | None = None,
     ) -> None:
         self._fetcher = fetcher
@@ -46,6 +53,7 @@ class CachedFetcher:
         self._writer = writer
         self._clock = clock
         self._max_age_s = max_age_s
+        self._began_at = began_at
         self._blocks = blocks or BlockRules()
         self.touches_network = fetcher.touches_network
 
@@ -74,6 +82,8 @@ class CachedFetcher:
         try:
             page = await self._reader.read_page(entry.location.text)
         except (ArchiveDamagedError, BlobMissingError):  # somebody deleted it: it is fetched again
+            return None
+        if entry.at + DATED_S > self._began_at and page.fetched.header("set-cookie"):
             return None
         return replace(page.fetched, archived="")  # a job's own archive has another place for it
 

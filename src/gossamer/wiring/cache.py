@@ -10,6 +10,7 @@ from gossamer.archive.writer import WarcWriter
 from gossamer.blobs.folder import FolderBlobStore
 from gossamer.config.settings import Settings
 from gossamer.core.errors import UsageError
+from gossamer.core.jobs import Job
 from gossamer.fetch.cached import CACHE_JOB, CachedFetcher
 from gossamer.ports.clock import Clock
 from gossamer.ports.fetcher import Fetcher
@@ -21,7 +22,7 @@ FOLDER = "cache"
 
 
 async def open_cache(
-    settings: Settings, target: CrawlTarget, clock: Clock, fetcher: Fetcher
+    settings: Settings, target: CrawlTarget, job: Job, clock: Clock, fetcher: Fetcher
 ) -> CachedFetcher:
     """A fetcher with the cache before it. Raises ``UsageError`` for a re-crawl, or a spider that logs in."""
     if target.logs_in:
@@ -43,5 +44,6 @@ async def open_cache(
         WarcWriter(depot, CACHE_JOB),
         clock,
         max_age_s=settings.cache.max_age,
+        began_at=job.created_at,
         blocks=block_rules_of(settings),
     )

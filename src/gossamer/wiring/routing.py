@@ -96,7 +96,7 @@ async def open_ways(parts: RouteParts, opening: AsyncExitStack) -> tuple[Fetcher
         own = _domains_room().with_domains(own, parts.settings, parts.cookies, parts.clock)
     if parts.settings.cache.on and own.touches_network and not parts.job.is_fleet:
         room = import_module("gossamer.wiring.cache")  # with the archive, which most crawls do without
-        own = await room.open_cache(parts.settings, parts.target, parts.clock, own)
+        own = await room.open_cache(parts.settings, parts.target, parts.job, parts.clock, own)
     if parts.archive is not None:
         own = parts.archive.wrap_fetcher(own)
     if parts.spending is not None:

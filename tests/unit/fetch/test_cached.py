@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 import pytest
 
 from gossamer.core.browsing import Browsing
@@ -21,6 +23,7 @@ ANSWERS = {
     "/page": SiteResponse(body=b"<p>page</p>"),
     "/moved": SiteResponse(301, headers=(("location", "/page"),)),
     "/gone": SiteResponse(404),
+    "/tastes": SiteResponse(302, headers=(("location", "/page"), ("set-cookie", "taste=sweet"))),
     "/robots.txt": SiteResponse(body=b"User-agent: *", content_type="text/plain"),
     "/busy": SiteResponse(503),
     "/broken": SiteResponse(500),
@@ -38,11 +41,16 @@ class Crawls:
         self.site = SiteFetcher(lambda path, headers: ANSWERS[path], self.clock, latency_s=0.0)
 
     async def fetch(
-        self, *requests: Request, max_age_s: float | None = None, route: Route = DIRECT
+        self,
+        *requests: Request,
+        max_age_s: float | None = None,
+        began_at: float = inf,
+        route: Route = DIRECT,
     ) -> list[tuple[int, bytes, str]]:
         """Status, body and rung of each answer in a crawl of its own."""
         writer = self.archive.open_writer(CACHE_JOB)
-        cached = CachedFetcher(self.site, self.archive, writer, self.clock, max_age_s=max_age_s)
+        more = {"max_age_s": max_age_s, "began_at": began_at}
+        cached = CachedFetcher(self.site, self.archive, writer, self.clock, **more)
         found = [await cached.fetch(request, route) for request in requests]
         await cached.close()
         assert not any(each.archived for each in found), "its place in the cache is not one in an archive"
@@ -101,6 +109,19 @@ async def test_what_is_too_old_is_fetched_again_and_is_new_then() -> None:
     crawls.clock.advance(1.0)
     assert (await crawls.fetch(page, max_age_s=60.0))[0][2] == "http"
     assert (await crawls.fetch(page, max_age_s=60.0))[0][2] == "archive"
+
+
+async def test_an_answer_with_cookies_is_fetched_again_by_the_crawl_that_lost_them() -> None:
+    """Else the page behind it is refused: the process was killed before it stored them, and no cache does."""
+    crawls, page, moved = Crawls(), Request(f"{HOST}/page"), Request(f"{HOST}/tastes")
+    began_at = crawls.clock.now()
+    await crawls.fetch(page, moved, began_at=began_at)
+    crawls.clock.advance(5.0)
+    again = await crawls.fetch(page, moved, began_at=began_at)
+    assert [rung for _, _, rung in again] == ["archive", "http"]
+    crawls.clock.advance(5.0)
+    another = await crawls.fetch(page, moved, began_at=crawls.clock.now())
+    assert [rung for _, _, rung in another] == ["archive", "archive"]
 
 
 async def test_what_was_deleted_is_fetched_again(monkeypatch: pytest.MonkeyPatch) -> None:
