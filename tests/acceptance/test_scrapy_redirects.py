@@ -40,7 +40,7 @@ class Redirected(scrapy.Spider):
             yield scrapy.Request(self.url + path, self.parse_end, errback=self.fail, dont_filter=True)
 
     def parse_end(self, response):
-        names = ("redirect_urls", "redirect_reasons", "redirect_times")
+        names = ("redirect_urls", "redirect_reasons", "redirect_times", "redirect_ttl")
         yield {"url": response.url, **{name: response.meta.get(name) for name in names}}
 
     def fail(self, failure):
@@ -90,3 +90,41 @@ def test_a_page_that_redirects_to_itself_with_a_cookie_is_had(tmp_path: Path) ->
     with serve_in_thread(site_of) as site:
         ours = run_gossamer(spider, "-a", "listens=no", url=site.url)
         assert f"{site.url}/cookie" in [item.get("url") for item in ours]
+
+
+COOKIES = """
+import scrapy
+
+
+class Cookies(scrapy.Spider):
+    name = "cookies"
+    custom_settings = {"ROBOTSTXT_OBEY": False, "CONCURRENT_REQUESTS": 1}
+
+    def start_requests(self):
+        yield scrapy.Request(self.url + "/set/a", self.parse_set)
+
+    def parse_set(self, response):
+        meta = {"dont_merge_cookies": True}
+        yield scrapy.Request(self.url + "/set/b", self.parse_last, meta=meta)
+
+    def parse_last(self, response):
+        yield {"alone": response.text}
+        yield scrapy.Request(self.url + "/seen", self.parse_seen)
+
+    def parse_seen(self, response):
+        yield {"then": response.text}
+"""
+
+
+def test_what_does_not_merge_cookies_neither_sends_nor_keeps_them(tmp_path: Path) -> None:
+    def app(path, headers):
+        sets = (("Set-Cookie", f"{path[-1]}=1; Path=/"),) if path.startswith("/set") else ()
+        return SiteResponse(200, headers.get("cookie", "none").encode(), headers=sets)
+
+    spider = tmp_path / "spider.py"
+    spider.write_text(COOKIES)
+    with serve_in_thread(app) as site:
+        ours, scrapys = run_gossamer(spider, url=site.url), run_scrapy(spider, url=site.url)
+    assert ours == scrapys
+    assert {"alone": "none"} in ours
+    assert {"then": "a=1"} in ours

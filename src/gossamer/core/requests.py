@@ -85,9 +85,10 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True):
     ``json`` (any JSON) and ``form`` (a dict, or pairs) become the body, with its Content-Type and the method
     POST. ``cookies`` (values by name, or dicts as in Scrapy) go into the session's jar, for the host of the
     URL. ``auth`` is ``(user, password)`` or a token, for the origin of the URL. A header whose value is
-    ``None`` is not sent, even if the settings or the client have one (``omit_headers``). ``timeout`` (seconds
-    from connecting to the last byte), ``max_size`` (bytes of the body) and ``max_retries`` replace the
-    settings; ``delay`` is how many seconds it waits, at least, from when it is yielded.
+    ``None`` is not sent, even if the settings or the client have one (``omit_headers``); without ``Cookie``
+    the cookies that the answer sets are not kept, either. ``timeout`` (seconds from connecting to the last
+    byte), ``max_size`` (bytes of the body) and ``max_retries`` replace the settings; ``delay`` is how many
+    seconds it waits, at least, from when it is yielded.
     """
 
     url: str

@@ -35,5 +35,5 @@ class DownloadRunner:
             raise error_of(error.fault, error.detail) from None
         if TRUNCATED in fetched.flags:  # half a file is none
             raise error_of(Fault.INCOMPLETE, f"the compressed body of {request.url} was cut")
-        note_redirects(request.meta, asked)
+        note_redirects(request.meta, asked, self._mapper.most_redirects)
         return make_response(Response(asked, fetched), request)

@@ -17,6 +17,7 @@ from scrapy import Request as ScrapyRequest
 from scrapy import Spider
 from scrapy.http import Headers
 from scrapy.http.request import NO_CALLBACK
+from scrapy.settings import Settings
 from w3lib.url import canonicalize_url
 
 from gossamer.adapters.scrapy.local_files import REFUSED, is_allowed, is_local, place_of
@@ -109,6 +110,7 @@ class RequestMapper:
         self.references = ReferenceTable()
         self.is_shared = False
         """Whether other processes take requests, too, and would miss what is held here."""
+        self.most_redirects = getattr(spider, "settings", Settings()).getint("REDIRECT_MAX_TIMES")
 
     def to_request(self, given: ScrapyRequest, origin: RequestOrigin) -> Request:
         """What the frontier stores of a request; what it cannot store is kept here."""
@@ -228,7 +230,7 @@ class RequestMapper:
         held = self._find_held(extras, is_taken=is_taken) or HeldObjects()
         meta = {name: value for name, value in request.meta.items() if name != EXTRAS}
         meta |= held.meta or _read_values(extras.get("meta"))
-        note_redirects(meta, request)
+        note_redirects(meta, request, self.most_redirects)
         cb_kwargs = {**request.cb_kwargs, **(held.cb_kwargs or _read_values(extras.get("cb_kwargs")))}
         made: ScrapyRequest = _PlainRequest(
             spell_urls(request)[-1],
@@ -319,8 +321,8 @@ def spell_urls(request: Request) -> list[str]:
     return [given or first, *(f"{url}#{fragment}" if fragment else url for url in others)]
 
 
-def note_redirects(meta: dict[str, Any], request: Request) -> None:
-    """Put into ``meta`` what Scrapy says there of the redirects that led to a request."""
+def note_redirects(meta: dict[str, Any], request: Request, most: int) -> None:
+    """Put into ``meta`` what Scrapy says there of the redirects that led to a request, of ``most``."""
     if not request.redirects:
         return
     # Middlewares may have asked for it in the place of others, which are no redirects.
@@ -332,6 +334,7 @@ def note_redirects(meta: dict[str, Any], request: Request) -> None:
     meta["redirect_urls"] = [*meta.get("redirect_urls", ()), *hops]
     meta["redirect_reasons"] = [*meta.get("redirect_reasons", ()), *reasons]
     meta["redirect_times"] = len(meta["redirect_urls"])
+    meta["redirect_ttl"] = meta.get("redirect_ttl", most) - len(hops)
 
 
 def url_of(request: Request) -> str:

@@ -41,7 +41,7 @@ class ResultReader:
         """The result. ``began``: when, by the clock and by the loop; ``head``: the request's, to be kept."""
         started_at, start = began
         encoding, cookies = _encoding_and_cookies(answer.headers)
-        if cookies:
+        if cookies and "cookie" not in (request.omit_headers or ()):
             self._cookies.store_cookies(session, request.url, cookies, self._clock.now())
         flags: tuple[str, ...] = (TRUNCATED,) if answer.is_cut else ()
         body = answer.body
