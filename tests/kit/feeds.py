@@ -45,6 +45,6 @@ RDF = """<?xml version="1.0" encoding="ISO-8859-1"?>
 <rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns="http://purl.org/rss/1.0/">
 <item rdf:about="http://h/1"><title>Ä</title><link>http://h/1</link></item></rdf:RDF>"""
 
-BROKEN = "<rss><channel><item><title>a & b &nbsp;</title><link>http://h/1</item><item><title>c</title>"
+BROKEN = "<rss><channel><item><title>a b</title><link>http://h/1</item><item><title>c</title>"
 
 FEEDS = {"rss": RSS, "atom": ATOM, "rdf": RDF, "broken": BROKEN, "empty": "<r/>", "no xml": "plain text"}

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from gossamer.parse.encoding import declared_encoding, decode_as
+from gossamer.parse.references import resolve_references
 from gossamer.policy.urls import MAX_URL_LENGTH, UrlJoiner
 
 MAX_URLS = 50_000
@@ -38,8 +39,6 @@ _FEED = re.compile(r"<(?:rss|(?:[\w.-]{1,40}:)?(?:feed|rdf))[\s>]", re.IGNORECAS
 _DATES = frozenset({"lastmod", "pubdate", "updated"})
 _HREF = re.compile(r"\shref\s*=\s*(?:\"([^\"]*)\"|'([^']*)')", re.IGNORECASE)
 _OTHER_REL = re.compile(r"\srel\s*=\s*[\"'](?!alternate[\"'])", re.IGNORECASE)
-_REFERENCE = re.compile(r"&(amp|lt|gt|quot|apos|#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6});")
-_NAMED = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 _GZIP = b"\x1f\x8b"
 
 
@@ -280,7 +279,7 @@ class _XmlReader:
 
     def _end_record(self, name: str, content: str) -> Iterator[FoundEntry]:
         """A record is over. Without ``loc`` or ``link`` its text may be the URL, or a guid."""
-        bare = "" if "<" in content else _unescape_text(content).strip()
+        bare = "" if "<" in content else resolve_references(content).strip()
         href = self._href or self._guess or (bare if bare.startswith("http") else "")
         if name == self._record and href:
             yield href, self._date, name == "sitemap", self._priority
@@ -301,7 +300,7 @@ class _XmlReader:
         if name == "link" and self._record == "entry":
             href = _HREF.search(attributes)
             if href is not None and not self._href and not _OTHER_REL.search(attributes):
-                self._href = _unescape_text(href[1] or href[2] or "")
+                self._href = resolve_references(href[1] or href[2] or "")
             return mark.end()
         if name == "link" and self._record != "item":  # xhtml:link without its prefix
             return mark.end()
@@ -326,7 +325,7 @@ def _read_content(text: str, at: int) -> tuple[str, int]:
         end = text.find("<", at)
         if end < 0 or len(text) - end < 9:
             return "", -1
-        parts.append(_unescape_text(text[at:end]))
+        parts.append(resolve_references(text[at:end]))
         if text.startswith("<![CDATA[", end):
             at = text.find("]]>", end)
             if at < 0:
@@ -346,15 +345,3 @@ def _unfinished_tag(text: str, at: int) -> str:
     """The beginning of a tag at the end of a slice."""
     start = text.rfind("<", max(at, len(text) - MAX_TOKEN))
     return text[start:] if start >= 0 and ">" not in text[start:] else ""
-
-
-def _unescape_text(text: str) -> str:
-    return _REFERENCE.sub(_resolve_reference, text) if "&" in text else text
-
-
-def _resolve_reference(match: re.Match[str]) -> str:
-    name = match[1]
-    if name[0] != "#":
-        return _NAMED[name]
-    number = int(f"0{name[1:]}", 16) if name[1] in "xX" else int(name[1:])
-    return chr(number) if 0 < number < 0xD800 or 0xDFFF < number < 0x110000 else "\ufffd"

@@ -2,7 +2,9 @@
 
 An entity that a document declares stays a reference, a DTD is not looked at, no address is asked. What is
 nested deeper than 256 elements, or has a text of more than 10 MB, ends there (libxml2 would be open to
-attacks beyond), and the document says that it was cut. Broken documents are read as far as they make sense.
+attacks beyond), and the document says that it was cut. Slips such as a bare ``&`` are mended first
+(:mod:`gossamer.parse.xml_mending`); documents that are broken in another way are read as far as they make
+sense, and say that they are malformed.
 """
 
 from __future__ import annotations
@@ -15,8 +17,10 @@ from lxml import etree
 
 from gossamer.parse.links import PageLinks, join_links
 from gossamer.parse.queries import expand_xpath
+from gossamer.parse.xml_mending import mend_xml
 from gossamer.parse.xml_queries import css_to_xml_xpath
 from gossamer.policy.urls import QueryEncoder, UrlJoiner
+from gossamer.ports.page_examiner import MALFORMED
 
 _MAX_DEPTH = 256
 _REFUSALS = (
@@ -30,31 +34,60 @@ _REFUSALS = (
 """What libxml2 (2.12 to 2.15) says when a document exceeds its limits, and what is missing then."""
 PARSER_OPTIONS: Mapping[str, Any] = {
     "recover": True, "encoding": "utf-8", "resolve_entities": False, "no_network": True, "load_dtd": False,
-    "attribute_defaults": False, "dtd_validation": False, "huge_tree": False, "collect_ids": False,
+    "attribute_defaults": False, "dtd_validation": False, "huge_tree": False,
 }  # fmt: skip
-"""Nothing is expanded, loaded or validated."""
+"""Nothing is expanded, loaded or validated. Were ``collect_ids`` off, libxml2 would load a document's DTD."""
 _LOGGED = 100  # errors that libxml2's log keeps
+BLANKS = "\ufeff\x00 \t\r\n"
+"""Characters before a document that do not count."""
+_HARMLESS = frozenset({"ERR_HYPHEN_IN_COMMENT"})
+"""Errors that cost a document nothing."""
 _EXSLT = (("re", "http://exslt.org/regular-expressions"), ("set", "http://exslt.org/sets"))
 
 
 def parse_xml(text: str) -> tuple[etree._Element, tuple[str, ...]]:
     """The root element, and what was cut: ``depth``, ``entities``, ``rest``. Nothing raises.
 
-    What has no element at all is an empty ``html`` element, as in parsel.
+    ``malformed`` stands there alone: nothing was cut, but parts may be missing, or in the wrong place. What
+    has no element at all is an empty ``html`` element, as in parsel.
     """
+    text = text.lstrip(BLANKS)
+    root, log = _parse_text(text)
+    has_lost_entities = False
+    if log or "<!ENTITY" in text:  # most documents need no mending
+        text, has_lost_entities = mend_xml(text)
+        root, log = _parse_text(text)
+    cuts = find_cuts(log, root, has_lost_entities=has_lost_entities)
+    if not cuts and find_error(log):
+        cuts = (MALFORMED,)
+    return (etree.Element("html") if root is None else root), cuts
+
+
+def _parse_text(text: str) -> tuple[etree._Element | None, list[etree._LogEntry]]:
     parser = etree.XMLParser(**PARSER_OPTIONS)
-    source = text.lstrip().replace("\x00", "").encode("utf-8", "replace")
+    source = text.encode("utf-8", "replace")
     try:
         root = etree.fromstring(source, parser) if source else None
     except etree.XMLSyntaxError:  # not even recover makes something of it
         root = None
-    return (etree.Element("html") if root is None else root), find_cuts(parser.error_log, root)
+    return root, list(parser.error_log)
 
 
-def find_cuts(entries: Iterable[etree._LogEntry], root: etree._Element | None) -> tuple[str, ...]:
+def find_error(entries: Iterable[etree._LogEntry]) -> str:
+    """The first place where a document is not well-formed, and why; ``""``: it is."""
+    broken = (entry for entry in entries if entry.level == etree.ErrorLevels.FATAL)
+    harmful = (entry for entry in broken if entry.type_name not in _HARMLESS)
+    return next((f"line {entry.line}: {entry.message}" for entry in harmful), "")
+
+
+def find_cuts(
+    entries: Iterable[etree._LogEntry], root: etree._Element | None, *, has_lost_entities: bool
+) -> tuple[str, ...]:
     """What libxml2 refused to read on; its log is full after so many errors, then the tree tells."""
     log = list(entries)
     found = {cut for entry in log for words, cut in _REFUSALS if words in entry.message}
+    if has_lost_entities:
+        found.add("entities")
     if root is not None and len(log) >= _LOGGED and root.xpath(f"boolean({'/*' * _MAX_DEPTH})"):
         found.add("depth")
     return tuple(sorted(found))

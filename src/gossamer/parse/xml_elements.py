@@ -13,7 +13,8 @@ from lxml import etree
 
 from gossamer.parse.feed_text import SLICE
 from gossamer.parse.selectors import Selector
-from gossamer.parse.xml import PARSER_OPTIONS, XML, find_cuts
+from gossamer.parse.xml import BLANKS, PARSER_OPTIONS, XML, find_cuts, find_error
+from gossamer.parse.xml_mending import XmlSlipFilter
 
 
 class XmlElementReader:
@@ -34,23 +35,33 @@ class XmlElementReader:
         self._uri = (namespaces or {}).get(self._prefix)
         self.cuts: tuple[str, ...] = ()
         self.malformed = ""
+        self._slips = XmlSlipFilter()
 
     def read_elements(self) -> Iterator[Selector]:
         """Each element, as its end is seen."""
         parser = etree.XMLPullParser(("end",), tag=f"{{*}}{self._name}", **PARSER_OPTIONS)
         started = False
-        while slice_ := self._text.read(SLICE):
-            source = slice_ if started else slice_.lstrip("\ufeff \t\r\n")
-            if source:
-                started = True
-                parser.feed(source.replace("\x00", "").encode("utf-8", "replace"))
-                yield from self._take_elements(parser)
+        for source in self._mended_slices():
+            started = True
+            parser.feed(source)
+            yield from self._take_elements(parser)
         try:
             root = parser.close() if started else None
         except etree.XMLSyntaxError:  # there is no element at all
             root = None
         yield from self._take_elements(parser)
         self._look_at_log(parser, root)
+
+    def _mended_slices(self) -> Iterator[bytes]:
+        """The document without the blanks before it."""
+        started = is_over = False
+        while not is_over:
+            slice_ = self._text.read(SLICE)
+            is_over = not slice_
+            text = self._slips.mend(slice_ if started else slice_.lstrip(BLANKS), is_last=is_over)
+            if text:
+                started = True
+                yield text.encode("utf-8", "replace")
 
     def _take_elements(self, parser: etree.XMLPullParser) -> Iterator[Selector]:
         for _, element in parser.read_events():
@@ -76,7 +87,6 @@ class XmlElementReader:
             del parent[0]
 
     def _look_at_log(self, parser: etree.XMLPullParser, root: etree._Element | None) -> None:
-        self.cuts = find_cuts(parser.feed_error_log, root)
-        fatal = [entry for entry in parser.feed_error_log if entry.level == etree.ErrorLevels.FATAL]
-        if fatal and not self.cuts:
-            self.malformed = f"line {fatal[0].line}: {fatal[0].message}"
+        lost = self._slips.has_lost_entities
+        self.cuts = find_cuts(parser.feed_error_log, root, has_lost_entities=lost)
+        self.malformed = "" if self.cuts else find_error(parser.feed_error_log)

@@ -6,6 +6,8 @@ from typing import NamedTuple, Protocol
 
 PARSE_TRUNCATED = "parse_truncated"
 """The flag of a page that was cut."""
+MALFORMED = "malformed"
+"""The flag of XML that is not well-formed: it is read as far as it makes sense."""
 
 
 class ParseLimitError(Exception):

@@ -56,6 +56,7 @@ FLAGS = {
     "cut_end_tags": "end tags of elements that are not open",
     "cut_roots": "second `html` and `body` tags",
     "not_read": "it is neither HTML nor plain text, and its callback did not look at it",
+    "malformed": "its XML is not well-formed; it is read as far as it makes sense, and parts may be missing",
     "near_duplicate": "it says almost the same as another page of its host (`duplicates.near`)",
     "cut_entities": "what entities of XML would expand to",
     "unchanged": "it is as it was when it was checked before",

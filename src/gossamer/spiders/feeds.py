@@ -12,6 +12,7 @@ from gossamer.core.drops import DropKind
 from gossamer.core.errors import UsageError
 from gossamer.parse.feed_text import open_text
 from gossamer.parse.selectors import Selector
+from gossamer.ports.page_examiner import MALFORMED
 from gossamer.runtime.callback_results import results_of
 from gossamer.spiders.response import Response
 from gossamer.spiders.spider import Spider
@@ -125,13 +126,14 @@ class XMLFeedSpider(FeedSpider):
             yield result
         response.note_cuts(reader.cuts)
         if reader.malformed:
+            response.note_cuts((MALFORMED,))
             self._say_trouble(response, {"malformed": 1}, reader.malformed)
 
     def _select_nodes(self, response: Response) -> Iterable[Selector]:
         if self.iterator == "html":
             page = Selector(response.page.document)
         elif self.iterator == "xml":
-            page = response.selector if response.is_xml else Selector(text=response.text, type="xml")
+            page = response.xml_selector
         else:
             raise UsageError(
                 f"iterator of the spider {self.name!r} is {self.iterator!r}: iternodes, xml or html"

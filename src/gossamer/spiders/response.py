@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Unpack
@@ -29,7 +29,7 @@ from gossamer.parse.xml_text import decode_xml
 from gossamer.policy.goals import expectation_key, keep_largest
 from gossamer.policy.link_filter import Texts
 from gossamer.policy.urls import QueryEncoder, UrlJoiner
-from gossamer.ports.page_examiner import PARSE_TRUNCATED, TruncatedPage
+from gossamer.ports.page_examiner import MALFORMED, PARSE_TRUNCATED, TruncatedPage
 from gossamer.ports.selector_engine import SelectorEngine
 from gossamer.spiders import page_links
 from gossamer.spiders.headers import Headers
@@ -54,7 +54,7 @@ _ONE_OF = (
     "such as allow=..."
 )
 _NOTHING: dict[str, int] = {}  # what most pages announce
-_READING = frozenset({"_decoded_text", "selector", "page"})
+_READING = frozenset({"_decoded_text", "selector", "xml_selector", "page"})
 """Attributes that are there when somebody has looked at the body."""
 _CUT_FLAGS = (TRUNCATED, PARSE_TRUNCATED)
 """Of pages that are not whole: they are counted."""
@@ -209,20 +209,28 @@ class Response(SavedPage, PageContent):
     def selector(self) -> Selector:
         """The root of the document: of XML if :attr:`is_xml`, else of HTML (setting ``parse.engine``)."""
         if self.is_xml:
-            text = self._cut.body.decode() if self._cut is not None else self.text
-            return self._select_in(text, _xml_module().XML)
+            return self.xml_selector
         page = self.page
         return page.selector if self._engine is HTML else self._select_in(page.text, self._engine)
+
+    @lazy_property
+    def xml_selector(self) -> Selector:
+        """The root of the document as XML, whatever its type says."""
+        text = self._cut.body.decode() if self._cut is not None and self.is_xml else self.text
+        return self._select_in(text, _xml_module().XML)
 
     def _select_in(self, text: str, engine: SelectorEngine) -> Selector:
         root, cuts = engine.parse_document(text)
         self.note_cuts(cuts)
         return Selector(root, engine=engine)
 
-    def note_cuts(self, cuts: Iterable[str]) -> None:
-        """Flag the page as one that is not whole, if something was cut out of it: ``depth``, ``rest``, ..."""
-        flags = [f"cut_{cut}" for cut in cuts]
-        if flags:
+    def note_cuts(self, cuts: Collection[str]) -> None:
+        """Flag the page as malformed, or as one that was cut: in its ``depth``, of its ``rest``, ..."""
+        if MALFORMED in cuts:
+            if self._cut is None:  # else it is so because it was cut
+                self.flags = tuple(dict.fromkeys((*self.flags, MALFORMED)))
+                self.dropped[DropKind.FEED.key_of(MALFORMED)] = 1
+        elif flags := [f"cut_{cut}" for cut in cuts]:
             self._note_cuts((PARSE_TRUNCATED, *flags))
 
     def _note_cuts(self, flags: Iterable[str]) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import codecs
+import io
 import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 
@@ -16,6 +18,7 @@ from gossamer.parse.isolation.limits import ParseLimits, is_suspicious
 from gossamer.parse.isolation.process import IsolatedExaminer
 from gossamer.parse.selectors import Selector
 from gossamer.parse.xml import parse_xml
+from gossamer.parse.xml_elements import XmlElementReader
 from gossamer.parse.xml_text import cut_xml, decode_xml
 from gossamer.spiders.response import Response
 from kit.feeds import ATOM, RDF, RSS
@@ -108,7 +111,7 @@ REFUSED = {
     "an entity, often": (f'<!DOCTYPE r [<!ENTITY x "{"y" * 9999}">]><r>{"&x;" * 9999}</r>', "cut_entities"),
     "300 elements deep": ("<a>" * 300 + "x" + "</a>" * 300, "cut_depth"),
     "a million elements deep": ("<a>" * 1_000_000, "cut_depth"),
-    "deep after many errors": ("<r>" + "&x;" * 200 + "<a>" * 300, "cut_depth"),
+    "deep after many errors": ("<r>" + "<b/c>" * 200 + "<a>" * 300, "cut_depth"),
     "a text of 11 MB": ("<r>" + "x" * 11_000_000 + "</r>", "cut_rest"),
 }
 
@@ -124,6 +127,20 @@ def test_nothing_is_expanded_or_loaded_and_what_is_cut_is_flagged(name: str) -> 
     assert len(found) <= 10_000_000
     assert feed.flags == (("parse_truncated", flag) if flag else ())
     assert feed.dropped == ({"page:parse_truncated": 1} if flag else {})
+
+
+@pytest.mark.parametrize(
+    "place", ["file:///etc/passwd", "/etc/passwd", "test_xml.py", "http://127.0.0.1:9/x.dtd"]
+)
+@pytest.mark.parametrize("kind", ["SYSTEM", "PUBLIC 'a'"])
+def test_the_dtd_of_a_document_is_not_loaded(place: str, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(Path(__file__).parent)  # a place may be relative
+    text = f"<!DOCTYPE r {kind} '{place}'><r><item>x</item></r>"
+    root, cuts = parse_xml(text)
+    assert (root.findtext("item"), cuts) == ("x", ())
+    reader = XmlElementReader(io.StringIO(text), "item")
+    assert [item.xpath("string()").get() for item in reader.read_elements()] == ["x"]
+    assert (reader.cuts, reader.malformed) == ((), "")
 
 
 @pytest.mark.parametrize("text", ["", " ", "no xml", "<", "<?xml version='1.0'?>", "\x00", "<a", "</a>", "&"])
