@@ -18,6 +18,7 @@ import msgspec
 from msgspec.structs import replace
 
 from gossamer.config.layers import load_settings
+from gossamer.config.option import SettingOption
 from gossamer.config.section import to_document
 from gossamer.config.settings import Settings
 from gossamer.core.errors import StorageError, UsageError
@@ -32,6 +33,8 @@ from gossamer.targets.discovery import CrawlTarget, find_target
 
 OWN = ("broker", "redis", "cluster", "dashboard", "log", "metrics", "traces", "data", "outputs")
 """Settings that are each machine's own: what the supervisor or a single machine uses, or where it is."""
+_NOT_OF_A_JOB = ("outputs", "metrics", "traces", "dashboard")
+"""Those of them of which whoever submits a job uses none either."""
 OWN_PROXIES = ("urls", "file", "url", "pools", "only")
 """Settings of proxies that are each machine's own: they hold passwords, or say what this worker uses."""
 FROM_ENVIRONMENT = "SPIDER_ARG_"
@@ -249,8 +252,11 @@ def check_proxies(plan: JobPlan, own: Settings) -> None:
         raise UsageError(f"{_PROXIES_NOT_KEPT} for this worker")
 
 
-def fleet_notes(plan: JobPlan) -> list[str]:
-    """What differs on a fleet, for the person who submits: no plan holds the secrets that workers need."""
+def fleet_notes(plan: JobPlan, given: Iterable[SettingOption] = ()) -> list[str]:
+    """What differs on a fleet, for the person who submits: no plan holds the secrets that workers need.
+
+    ``given``: the options of the submission, of which some are each machine's own.
+    """
     said = []
     if plan.secrets:
         said.append(f"{_secrets_not_kept(plan.secrets)} for every worker")
@@ -266,6 +272,11 @@ def fleet_notes(plan: JobPlan) -> list[str]:
         said.append(
             f"processes = {processes} has no effect on a fleet, whose workers are its processes: "
             f"`gossamer up --workers {processes}` starts {processes} of them"
+        )
+    if own := [option.name for option in given if option.key.partition(".")[0] in _NOT_OF_A_JOB]:
+        said.append(
+            f"{', '.join(own)}: each machine has this setting of its own, and a job takes none along: set it "
+            "for the supervisors and the workers"
         )
     if plan.has_closed:
         said.append(

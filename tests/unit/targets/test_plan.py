@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gossamer.config.layers import load_settings
+from gossamer.config.option import SettingOption, read_option
 from gossamer.config.settings import Settings
 from gossamer.core.errors import StorageError, UsageError
 from gossamer.targets.discovery import find_target
@@ -90,6 +91,18 @@ def test_a_number_of_processes_has_no_effect_on_a_fleet_and_the_submission_says_
     (said,) = fleet_notes(plan)
     assert said.startswith("processes = 2 has no effect on a fleet, whose workers are its processes")
     assert "`gossamer up --workers 2` starts 2 of them" in said
+
+
+def test_an_option_that_each_machine_has_of_its_own_has_no_effect_and_the_submission_says_so(file):
+    given = [
+        read_option(f"outputs.wh.url=postgresql://me:{SECRET}@h/db"),
+        read_option("data=here"),
+        read_option("delay=2"),
+        SettingOption("max_pages", 5, "--max-pages"),
+    ]
+    (said,) = fleet_notes(plan_from(planned(file, {"pages": "3"})), given)
+    assert said.startswith("-s outputs.wh.url: each machine has this setting of its own")
+    assert SECRET not in said
 
 
 def test_headers_that_carry_secrets_come_from_the_worker():

@@ -113,7 +113,7 @@ def submit_crawl(
 
     with write_lines(settled):
         job, workers, sharing = run_with_backends(settled, work, create=True)
-    for warning in (*fleet_notes(plan_from(plan)), *(other.warning_for(job) for other in sharing)):
+    for warning in (*fleet_notes(plan_from(plan), given), *(other.warning_for(job) for other in sharing)):
         print_message(warning, logging.WARNING)
     if as_json:
         print_json({"job": job.id, "spider": job.name, "target": job.target, "workers": workers})
