@@ -19,6 +19,7 @@ from gossamer.core.jobs import EVERY_ITEM, ItemFilter, Job
 from gossamer.core.lazy import lazy_pattern
 from gossamer.core.record import Record
 from gossamer.export import check_appendable, write_items
+from gossamer.export.fields import EVERY_FIELD, FieldChoice
 from gossamer.export.formats import (
     check_compression,
     check_growth,
@@ -148,7 +149,7 @@ def check_continuation(output: ExportFile, job: Job, data: Path, *, is_new: bool
 
 
 async def write_output(
-    output: ExportFile, backends: Backends, job: Job, stdout: TextIO
+    output: ExportFile, backends: Backends, job: Job, stdout: TextIO, fields: FieldChoice = EVERY_FIELD
 ) -> list[tuple[str, int]]:
     """Write a job's items to a file that the options of a crawl name, or to one of each type.
 
@@ -158,7 +159,9 @@ async def write_output(
     if output.path is None:
         exports = import_module("gossamer.queries.exports")  # files of this machine do without
         target = stdout.buffer if output.is_stdout else output.name
-        plan = exports.ExportPlan(target=target, format=output.format, compression=output.compression)
+        plan = exports.ExportPlan(
+            target=target, format=output.format, compression=output.compression, fields=fields
+        )
         result = await exports.export_items(
             backends.keeping, backends.settings, job, plan, lambda _count: None
         )
@@ -170,7 +173,7 @@ async def write_output(
     for kind in await list_file_types(backends.items, job, target):
         file = structs.replace(output, path=Path(name_file(target, job, kind)))
         which, is_new = ItemFilter(type=kind), backends.settings.memory
-        count = await write_export(file, backends.store, job, data, which, is_new=is_new)
+        count = await write_export(file, backends.store, job, data, which, fields=fields, is_new=is_new)
         written.append((file.name, count))
     return written
 
@@ -182,6 +185,7 @@ async def write_export(
     data: Path,
     which: ItemFilter = EVERY_ITEM,
     *,
+    fields: FieldChoice = EVERY_FIELD,
     is_new: bool = False,
 ) -> int:
     """Write those of a job's items that fit; for ``append``, those that the file does not have already.
@@ -190,12 +194,19 @@ async def write_export(
     """
     for _ in range(MOST_TRIES):
         with suppress(FileChangedError):  # by another crawl: with its items, too
-            return await _write_once(output, store, job, data, which, is_new=is_new)
-    return await _write_once(output, store, job, data, which, is_new=is_new)
+            return await _write_once(output, store, job, data, which, fields=fields, is_new=is_new)
+    return await _write_once(output, store, job, data, which, fields=fields, is_new=is_new)
 
 
 async def _write_once(
-    output: ExportFile, store: Store, job: Job, data: Path, which: ItemFilter, *, is_new: bool
+    output: ExportFile,
+    store: Store,
+    job: Job,
+    data: Path,
+    which: ItemFilter,
+    *,
+    fields: FieldChoice,
+    is_new: bool,
 ) -> int:
     assert output.path is not None
     mark = ExportRecordFile(data, output.path, is_kept=not is_new)
@@ -210,6 +221,7 @@ async def _write_once(
         output.format,
         append=output.can_grow,
         compression=output.compression,
+        fields=fields,
         ready=lambda part: mark.note_replacement(part, job, reader.seen, is_grown=output.can_grow),
     )
     mark.note_items(job, reader.seen, is_grown=output.can_grow)

@@ -80,6 +80,9 @@ class Spider:
     (:class:`~gossamer.ports.sink.Sink`). One that raises gets no more events.
     """
 
+    export_fields: Sequence[str] = ()
+    """The fields that `gossamer crawl -o FILE` and ``-O FILE`` write, in their order; empty: all."""
+
     feeds: Sequence[Any] = ()
     """What writes the items of the job at the end of each run of `gossamer crawl`: objects with ``name``,
     ``path``, ``can_grow`` (new items come behind those that are there) and

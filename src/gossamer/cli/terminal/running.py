@@ -28,6 +28,7 @@ from gossamer.core.text import format_count
 from gossamer.crawl.notes import by_reason
 from gossamer.crawl.result import CrawlResult
 from gossamer.crawl.run import CrawlRun, prepare_crawl
+from gossamer.export.fields import FieldChoice
 from gossamer.observe.log import LogSink
 from gossamer.observe.log_lines import message_formatter_of
 from gossamer.observe.log_setup import attach_handlers, open_log_file
@@ -147,10 +148,11 @@ async def _write_exports(
         return
     backends = await crawling.open_backends()
     failed: list[OperatorError] = []
+    fields = FieldChoice(crawling.spider.export_fields)
     try:
         for output in plan.outputs:
             try:
-                exported += await write_output(output, backends, crawling.job, sys.stdout)
+                exported += await write_output(output, backends, crawling.job, sys.stdout, fields)
             except OperatorError as error:  # the other files are written nevertheless
                 failed.append(error)
     finally:
