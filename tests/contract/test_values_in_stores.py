@@ -34,6 +34,12 @@ def as_stored(value):
     return value
 
 
+NUMBERS = {
+    "whole": 1.0, "large": 1e16, "larger": -1.5e17, "largest": 1.7976931348623157e308, "tiny": 5e-324,
+    "exact": 2.0**53, "count": 10**16, "long": 10**20, "mixed": [1, 2.5, 1e300], "below": {"x": 1e22, "y": 3},
+}  # fmt: skip
+
+
 @asynccontextmanager
 async def open_store(kind, folder, request):
     if kind == "memory":
@@ -76,3 +82,14 @@ def test_any_item_is_stored_equal_beside_others(kind, tmp_path, request):
     finally:
         loop.run_until_complete(opened.__aexit__(None, None, None))
         loop.close()
+
+
+@pytest.mark.parametrize("kind", ["memory", "sqlite", *on_servers("postgres")])
+async def test_numbers_keep_their_types(kind, tmp_path, request):
+    """So that an export to Parquet has the same columns from each store."""
+    job = Job(id="numbers-1", name="numbers", target="t", created_at=0.0)
+    async with open_store(kind, tmp_path, request) as store:
+        await store.write(job, [make_visit_result(make_item("k", msgspec.json.encode(NUMBERS)), at=1.0)])
+        (item,) = [item async for item in store.read_items(job)]
+    assert item.data == NUMBERS
+    assert repr(item.data) == repr(NUMBERS)

@@ -6,8 +6,9 @@ what is stored. Only the tables that it names are written, and memory does not g
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import closing
+from functools import partial
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,8 @@ COLUMNS = {"items": ITEM_COLUMNS, "pages": PAGE_COLUMNS, "attempts": ATTEMPT_COL
 TIMES = {"items": ITEM_COLUMNS[4:], "pages": (WHEN,), "attempts": (WHEN,)}
 """Columns that are times, in UTC."""
 
+UNNAMED = "unnamed"
+"""The column of a field whose name is empty."""
 PART = 1000
 """Rows that are read at a time."""
 MEMORY = "1GB"
@@ -68,11 +71,38 @@ def read_query(text: str) -> TableQuery:
     return TableQuery(text, tuple(name for name in COLUMNS if name in named))
 
 
+class _FieldColumns(dict[str, str]):
+    """The column of each field. DuckDB does not tell capitals of ASCII from small letters in names."""
+
+    def __init__(self) -> None:
+        self._taken = {_folded(name) for name in ITEM_COLUMNS}
+
+    def __missing__(self, field: str) -> str:
+        free = name = field or UNNAMED
+        number = 1
+        while _folded(free) in self._taken:
+            number += 1
+            free = f"{name}_{number}"
+        self._taken.add(_folded(free))
+        self[field] = free
+        return free
+
+
+def _folded(name: str) -> bytes:
+    return name.encode("utf-8", "surrogatepass").lower()
+
+
 async def write_tables(
     keeping: StoreBackend, jobs: Sequence[Job], tables: Sequence[str], folder: Path
-) -> None:
-    """Write the rows of some jobs as files, one of each table."""
-    rows = {"items": _read_items, "pages": _read_pages, "attempts": _read_attempts}
+) -> dict[str, str]:
+    """Write the rows of some jobs as files, one of each table.
+
+    Gives the fields of items whose columns have other names, because theirs were taken: by a column of the
+    store, or by a field that differs in capitals only.
+    """
+    columns = _FieldColumns()
+    rows: dict[str, Callable[[StoreBackend, Job], AsyncIterator[dict[str, Any]]]]
+    rows = {"items": partial(_read_items, columns=columns), "pages": _read_pages, "attempts": _read_attempts}
     for table in tables:
         with (folder / f"{table}.parquet").open("wb") as out:
             writer = load_writer("parquet")(out, None, table, fields=COLUMNS[table])
@@ -81,6 +111,7 @@ async def write_tables(
                     async for row in rows[table](keeping, job):
                         writer.write_item(row)
                 writer.write_end()
+    return {field: column for field, column in columns.items() if field != column}
 
 
 def run_query(query: TableQuery, folder: Path) -> Iterator[dict[str, Any]]:
@@ -154,10 +185,13 @@ def _distinct_names(names: Sequence[str]) -> list[str]:
     return list(found)
 
 
-async def _read_items(keeping: StoreBackend, job: Job) -> AsyncIterator[dict[str, Any]]:
+async def _read_items(
+    keeping: StoreBackend, job: Job, columns: dict[str, str]
+) -> AsyncIterator[dict[str, Any]]:
     async for item in keeping.store.read_items(job):
         own = (job.id, item.type, item.key, item.url, item.first_seen, item.last_seen, item.changed_at)
-        yield {**item.data, **dict(zip(ITEM_COLUMNS, own, strict=True))}
+        fields = {columns[field]: value for field, value in item.data.items()}
+        yield {**dict(zip(ITEM_COLUMNS, own, strict=True)), **fields}
 
 
 async def _read_pages(keeping: StoreBackend, job: Job) -> AsyncIterator[dict[str, Any]]:

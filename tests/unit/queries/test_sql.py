@@ -2,6 +2,7 @@
 
 from contextlib import closing
 
+import msgspec
 import pytest
 
 from gossamer.core.errors import UsageError
@@ -80,6 +81,32 @@ async def test_columns_of_one_name_are_told_apart(tmp_path):
     assert list(run_query(read_query("SELECT 1 AS a, 2 AS a, 3 AS b"), tmp_path)) == [
         {"a": 1, "a_2": 2, "b": 3}
     ]
+
+
+TAKEN = {
+    "capitals": ({"Price": 1, "price": 2, "PRICE": 3}, {"price": "price_2", "PRICE": "PRICE_3"}),
+    "columns of the store": ({"_url": 1, "_Job": 2, "url": 3}, {"_url": "_url_2", "_Job": "_Job_2"}),
+    "a number that is taken, too": ({"a": 1, "a_2": 2, "A": 3}, {"A": "A_3"}),
+    "a number that is taken afterwards": ({"a": 1, "A": 2, "a_2": 3}, {"A": "A_2", "a_2": "a_2_2"}),
+    "letters outside ASCII": ({"É": 1, "é": 2}, {}),
+    "words of SQL, spaces, quotation marks": ({"select": 1, "a b": 2, 'a"b': 3, "A B": 4}, {"A B": "A B_2"}),
+    "no name at all": ({"": 1, "unnamed": 2}, {"": "unnamed", "unnamed": "unnamed_2"}),
+    "names of Parquet's reader": ({"filename": 1, "file_row_number": 2, "rowid": 3}, {}),
+}
+
+
+@pytest.mark.parametrize(("fields", "renamed"), TAKEN.values(), ids=TAKEN)
+async def test_each_field_can_be_asked_for(tmp_path, fields, renamed):
+    with closing(Database(tmp_path / "x.db")) as db:
+        keeping = Keeping(db)
+        job = await keeping.book.create("a", "a")
+        made = make_visit_result(make_item("k", msgspec.json.encode(fields)), number=1, at=1.0)
+        await keeping.store.write(job, [made])
+        assert await write_tables(keeping, [job], ["items"], tmp_path) == renamed
+    for field, value in fields.items():
+        column = renamed.get(field, field).replace('"', '""')
+        query = read_query(f'SELECT "{column}" AS found, _key AS own FROM items')
+        assert list(run_query(query, tmp_path)) == [{"found": value, "own": "k"}]
 
 
 def test_what_is_no_number_is_nothing(tmp_path):

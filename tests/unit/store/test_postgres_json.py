@@ -57,3 +57,21 @@ def test_any_text_can_be_carried(text):
     assert "\0" not in found
     found.encode()
     assert clean_text(found) == found
+
+
+@pytest.mark.parametrize(
+    ("written", "stored"),
+    [
+        ("1e16", "10000000000000000.0"),
+        ("-1.5e17", "-150000000000000000.0"),
+        ("1E+22", "10000000000000000000000.0"),
+        ("1.25e1", "12.5"),
+        ("5e-324", "5e-324"),
+        ("10000000000000000", "10000000000000000"),
+        ('"1e16"', '"1e16"'),
+        (r'"\"1e16\\"', r'"\"1e16\\"'),
+    ],
+)
+def test_large_floats_stay_floats(written, stored):
+    text, _, is_altered = to_jsonb(f'{{"1e16":[{written},"x1e9"]}}'.encode())
+    assert (text, is_altered) == (f'{{"1e16":[{stored},"x1e9"]}}', False)

@@ -26,6 +26,8 @@ from gossamer.queries.jobs import find_job
 
 SHOWN = 1000
 """Rows of a table for people."""
+NAMED = 20
+"""Fields under another name that are listed."""
 EXAMPLES = """
   gossamer sql "SELECT _type, count(*) AS items FROM items GROUP BY ALL"
   gossamer sql "SELECT sku, price::DECIMAL(18, 2) FROM items ORDER BY 2 LIMIT 10" --job shop
@@ -59,6 +61,7 @@ def ask_tables(
     Tables: items (a column for each field, and _job _type _key _url _first_seen _last_seen _changed_at),
     pages and attempts (job host fetched_at url status ...). Times are UTC. The query reads copies: it cannot
     change what is stored, and sees no files. Objects and values of several kinds are JSON: o->>'$.name'.
+    A field whose name is taken, in any capitals, has a column with a number, which is printed first.
     """
     if as_json and (format_ or output):
         raise UsageError("--json prints one array; --format and -o write other formats: choose one")
@@ -68,13 +71,14 @@ def ask_tables(
     sql = _load_sql()
     asked = sql.read_query(query)
 
-    async def write(keeping: StoreBackend) -> None:
+    async def write(keeping: StoreBackend) -> dict[str, str]:
         jobs = [await find_job(keeping, name) for name in job] if job else await keeping.book.list_jobs()
-        await sql.write_tables(keeping, jobs, asked.tables, folder)
+        renamed: dict[str, str] = await sql.write_tables(keeping, jobs, asked.tables, folder)
+        return renamed
 
     with tempfile.TemporaryDirectory(prefix="gossamer-sql-") as name:
         folder = Path(name)
-        run_with_store(settings_of(data, settings), write)
+        _print_renamed(run_with_store(settings_of(data, settings), write))
         rows = sql.run_query(asked, folder)
         if as_json:
             print_json(list(rows))
@@ -96,6 +100,14 @@ def _load_sql() -> Any:
         raise MissingServiceError(
             f"SQL needs another package ({error.name} is missing): pip install 'gossamer[sql]'"
         ) from error
+
+
+def _print_renamed(renamed: dict[str, str]) -> None:
+    if renamed:
+        said = [f'{field!r} is "{column}"' for field, column in islice(renamed.items(), NAMED)]
+        if len(renamed) > NAMED:
+            said.append(f"and {len(renamed) - NAMED:,} more")
+        print_message(f"columns of fields whose name was taken: {', '.join(said)}")
 
 
 def _print_rows(rows: Iterator[dict[str, Any]]) -> None:

@@ -1,8 +1,9 @@
 """Items between JSON and JSONB, which sorts the fields of objects and refuses some text that JSON may hold.
 
 Guarantee: ``restored(data, layout)`` has the fields in the order in which ``stored(json)`` found them, at
-every depth, and equal values. (Two things do not come back as they were written, though they are equal: a
-whole number from 1e16 on that was written as a float is written out, and ``-0.0`` is ``0.0``.)
+every depth, and equal values of the same types: ``1e16``, which JSONB would write as a whole number, is
+written out with its fraction. (One thing does not come back as it was written, though it is equal: ``-0.0``
+is ``0.0``.)
 
 Why so: JSONB is what people query and index. Beside it, the order takes one byte per field, and nothing for
 items whose fields are in JSONB's order anyway; the text itself, stored beside it, would double every item.
@@ -11,9 +12,11 @@ items whose fields are in JSONB's order anyway; the text itself, stored beside i
 from __future__ import annotations
 
 import json
+import re
 import sys
 from array import array
 from collections.abc import Callable, Iterator
+from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
@@ -24,6 +27,8 @@ from gossamer.core.storable import REPLACEMENT, without_surrogates
 _decode: Callable[[bytes], Any] = msgspec.json.Decoder().decode
 _from_text: Callable[[str], dict[str, Any]] = msgspec.json.Decoder(dict[str, Any]).decode
 _encode = msgspec.json.Encoder().encode
+_EXPONENT = re.compile(r"[0-9][eE]\+?[0-9]")
+_LARGE = re.compile(r'"(?:[^"\\]|\\.)*+"|(?P<number>-?[0-9.]+[eE]\+?[0-9]+)')
 
 
 def to_jsonb(data: bytes) -> tuple[str, bytes | None, bool]:
@@ -34,11 +39,23 @@ def to_jsonb(data: bytes) -> tuple[str, bytes | None, bool]:
     except UnicodeDecodeError:
         is_suspect = True
     if not is_suspect:
-        return text, _layout_of(_decode(data)), False
+        return _write_out_floats(text), _layout_of(_decode(data)), False
     # The standard library reads halves of surrogate pairs, which msgspec refuses.
     value = json.loads(data.decode("utf-8", "replace"))
     mended = _clean_value(value)
-    return _encode(mended).decode(), _layout_of(mended), mended != value
+    return _write_out_floats(_encode(mended).decode()), _layout_of(mended), mended != value
+
+
+def _write_out_floats(text: str) -> str:
+    """JSON without large numbers in exponents: of those JSONB forgets that they were floats."""
+    return _LARGE.sub(_write_out, text) if _EXPONENT.search(text) else text
+
+
+def _write_out(match: re.Match[str]) -> str:
+    if match["number"] is None:
+        return match[0]
+    digits = format(Decimal(match["number"]), "f")
+    return digits if "." in digits else f"{digits}.0"
 
 
 def from_jsonb(data: str, layout: bytes | None) -> dict[str, Any]:
