@@ -56,6 +56,11 @@ class BrowserSettings(BaseSettings):
         description="Kinds of resources that pages do not get: `image`, `media`, `font`, `stylesheet`, "
         "`script`, `xhr`, `fetch`.",
     )
+    flatten: bool = Field(
+        default=True,
+        description="Whether open shadow roots, and frames of the page's own origin, are written into the "
+        "page's tree, so that selectors and links find what is in them.",
+    )
     locale: str = Field(default="en-US", description="The language of the browser, also in Accept-Language.")
     timezone: str | None = Field(
         default=None,

@@ -61,6 +61,8 @@ FLAGS = {
     "cut_entities": "what entities of XML would expand to",
     "unchanged": "it is as it was when it was checked before",
     "deferred": "it was fetched and archived; its callback runs elsewhere (`extract.deferred`)",
+    "unread_frame": "it shows a frame of another origin, whose content is not in its tree",
+    "unread_shadow": "an element shows something that is not in its tree, as with a closed shadow root",
     "extracted": "the callback of a page that was deferred, run on the archive: nothing was fetched",
 }
 """What is said of a page, by flag."""

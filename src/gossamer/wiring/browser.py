@@ -36,6 +36,7 @@ def browser_options_of(settings: Settings) -> BrowserOptions:
         max_body_bytes=http.max_size_bytes,
         max_memory_bytes=browser.max_memory_mb * 1024 * 1024,
         blocked=frozenset(browser.block),
+        is_flattened=browser.flatten,
         locale=browser.locale,
         timezone=browser.timezone or "",
         viewport=(int(width), int(height)),

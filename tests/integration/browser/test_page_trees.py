@@ -58,3 +58,142 @@ async def test_the_url_of_a_page_is_that_of_its_document_when_it_is_read(
         clicks = Browsing(actions=[Click("button")]) if "button" in body else None
         response = await show(fetcher, site.url + path, clicks)
         assert (response.url, response.links()) == (site.url + shown, [site.url + link])
+
+
+ATTACH = (
+    "<div id=h></div><script>const at = (e, html) => { const r = e.attachShadow({mode: 'open'});"
+    "r.innerHTML = html; return r };%s</script>"
+)
+TREES: dict[str, tuple[str, str, list[str], set[str]]] = {
+    "open root": (
+        "<div id=h></div><script>h.attachShadow({mode:'open'}).innerHTML='<b class=price>9</b>'</script>",
+        ".price::text",
+        ["9"],
+        set(),
+    ),
+    "declarative root": (
+        "<div><template shadowrootmode=open><b class=price>9</b></template></div>",
+        ".price::text",
+        ["9"],
+        set(),
+    ),
+    "nested roots": (
+        ATTACH % "at(at(at(h, '<p><i></i>').querySelector('i').parentNode, '<section></section>')"
+        ".querySelector('section'), '<b class=price>9</b>')",
+        "#h section .price::text",
+        ["9"],
+        set(),
+    ),
+    "a link in a root": (
+        ATTACH % "at(h, '<a href=more?a=1>more</a>')",
+        "#h a::attr(href)",
+        ["more?a=1"],
+        set(),
+    ),
+    "slots in their order": (
+        "<x-card><b slot=price>9</b><h2>lamp</h2>text<u slot=none>left</u></x-card><script>"
+        "customElements.define('x-card', class extends HTMLElement { constructor() { super();"
+        "this.attachShadow({mode:'open'}).innerHTML = '<h1>Offer</h1><p><slot>empty</slot></p><em>"
+        "<slot name=price>none</slot></em><slot name=old>was 10</slot>' } })</script>",
+        "x-card ::text",
+        ["Offer", "lamp", "text", "9", "was 10", "left"],
+        set(),
+    ),
+    "a slot that is passed on": (
+        "<div id=h><b>9</b></div><script>"
+        "const r = h.attachShadow({mode:'open'}); r.innerHTML = '<section><slot></slot></section>';"
+        "r.firstChild.attachShadow({mode:'open'}).innerHTML = '<i>costs</i><slot>nothing</slot>'</script>",
+        "#h ::text",
+        ["costs", "9"],
+        set(),
+    ),
+    "a direct child that is shown": (
+        "<div id=h><h2>lamp</h2></div>"
+        "<script>h.attachShadow({mode:'open'}).innerHTML = '<slot></slot>'</script>",
+        "#h > h2::text",
+        ["lamp"],
+        set(),
+    ),
+    "a custom element whose root is closed": (
+        "<x-shut></x-shut><script>customElements.define('x-shut', class extends HTMLElement { constructor() {"
+        "super(); this.attachShadow({mode:'closed'}).innerHTML = '<p>secret</p>' } })</script>",
+        "x-shut ::text",
+        [],
+        {"unread_shadow"},
+    ),
+    "custom elements without a root": (
+        "<x-plain>text</x-plain><x-empty></x-empty><x-unknown></x-unknown><script>"
+        "for (const name of ['x-plain', 'x-empty']) customElements.define(name, class extends HTMLElement {})"
+        "</script>",
+        "x-plain::text",
+        ["text"],
+        set(),
+    ),
+    "a frame of the same origin": (
+        "<p><iframe src=/framed></iframe> after</p>",
+        "p .price::text, p object a::attr(href)",
+        ["9", "SITE/framed/rel"],
+        {"frame"},
+    ),
+    "a frame of its own text": (
+        "<iframe srcdoc='<div id=f></div><script>f.attachShadow({mode:`open`}).innerHTML = "
+        "`<b class=price>9</b>`</script>'></iframe>",
+        ".price::text",
+        ["9"],
+        set(),
+    ),
+    "a set of frames": (
+        "<frameset cols='*,*'><frame src=/framed><frame src=/nothing></frameset>",
+        "body .price::text",
+        ["9"],
+        {"frame"},
+    ),
+    "a frame that may not be read": ("<iframe sandbox src=/framed></iframe>", ".price", [], {"unread_frame"}),
+    "a frame that is not seen": ("<iframe hidden sandbox src=/framed></iframe>", ".price", [], set()),
+    "what is in noscript": (
+        ATTACH % "at(h, '<b>9</b>')" + "<noscript><img src=x.png></noscript>",
+        "noscript img::attr(src), #h b::text",
+        ["9", "x.png"],
+        set(),
+    ),
+}
+"""A page; a selector, what it finds in the order of the page, and the flags."""
+
+
+@pytest.mark.parametrize("tree", TREES)
+async def test_selectors_find_all_that_a_visitor_sees(fetcher: BrowserFetcher, tree: str) -> None:
+    body, selector, found, flags = TREES[tree]
+    framed = answer("<base href=/framed/><b class=price>9</b><a href=rel>on</a>")
+    async with Raw({"/": answer(body), "/framed": framed, "/nothing": answer("")}) as site:
+        response = await show(fetcher, f"{site.url}/")
+        assert response.css(selector).getall() == [text.replace("SITE", site.url) for text in found]
+        assert set(response.flags) == flags - {"frame"}
+        if "frame" in flags:
+            assert f"{site.url}/framed/rel" in response.links()
+
+
+async def test_a_link_is_written_in_the_charset_of_its_page(fetcher: BrowserFetcher) -> None:
+    body = '<a href="/s?q=中文">1</a><a href="/中?q=a#文">2</a>'.encode("gbk")
+    async with Raw({"/": answer(body, kind="text/html; charset=gbk")}) as site:
+        response = await show(fetcher, f"{site.url}/")
+        paths = [url.removeprefix(site.url) for url in response.links()]
+        assert paths == ["/s?q=%D6%D0%CE%C4", "/%E4%B8%AD?q=a"]
+
+
+async def test_an_element_that_is_waited_for_is_found(fetcher: BrowserFetcher) -> None:
+    late = (
+        "<div id=h></div><script>setTimeout(() => { const r = h.attachShadow({mode: 'open'});"
+        "r.innerHTML = '<ul><li class=price>9</li></ul>' }, 300)</script>"
+    )
+    async with Raw({"/": answer(late)}) as site:
+        for selector in (".price", "#h ul > li", "#h .price"):
+            response = await show(fetcher, f"{site.url}/", Browsing(wait_for=selector))
+            assert response.css(selector).css("::text").getall() == ["9"]
+
+
+async def test_a_setting_leaves_the_tree_as_it_is() -> None:
+    pages = {name: answer(TREES[name][0]) for name in ("open root", "a frame of its own text")}
+    async with open_fetcher(is_flattened=False) as plain, Raw({}) as site:
+        for site.answers["/"] in pages.values():
+            response = await show(plain, f"{site.url}/")
+            assert (response.css(".price").getall(), response.flags) == ([], ())

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from gossamer.core.errors import FetchError
 from gossamer.fetch.browser.limits import BrowserOptions
 from gossamer.fetch.browser.navigation import Navigation
-from gossamer.fetch.browser.shown_page import ShownPage, write_script
+from gossamer.fetch.browser.shown_page import ShownPage, reading_script
 
 if TYPE_CHECKING:
     from playwright.async_api import CDPSession, Page
@@ -28,8 +28,16 @@ _PAUSES: tuple[dict[str, str], ...] = (
 )
 _LOOK = """(async (selector, wait_ms) => {
     const end = performance.now() + wait_ms;
-    while (performance.now() < end) {
-        const found = document.querySelector(selector);
+    const look = scope => {  // in open shadow roots, too, as the driver does
+        for (const node of scope.querySelectorAll("*")) {
+            const root = node.shadowRoot;
+            const found = root && (root.querySelector(selector) || look(root));
+            if (found) return found;
+        }
+        return null;
+    };
+    for (let turn = 1; performance.now() < end; turn++) {
+        const found = document.querySelector(selector) || (turn % 5 ? null : look(document));
         const box = found && found.getBoundingClientRect();
         if (box && box.width && box.height && found.checkVisibility({visibilityProperty: true})) return true;
         await new Promise(resolve => setTimeout(resolve, 20));
@@ -62,10 +70,12 @@ class DevToolsGate:
         self._find_navigation = find_navigation
         self._start = start
         self._main_frame = ""
+        self._flat = True
         self._cdp: CDPSession
 
     async def open(self, options: BrowserOptions) -> None:
         """Stop from now on at what is to be decided here."""
+        self._flat = options.is_flattened
         self._cdp = await self._page.context.new_cdp_session(self._page)
         self._main_frame = (await self._cdp.send("Page.getFrameTree"))["frameTree"]["frame"]["id"]
         self._cdp.on("Fetch.requestPaused", lambda event: self._start(self._handle_pause(event)))
@@ -83,8 +93,7 @@ class DevToolsGate:
 
         ``None``: it has more than ``most`` characters.
         """
-        url, tree = await self._evaluate(write_script(most)) or ("", "")
-        return None if tree is None else ShownPage(url, tree)
+        return ShownPage.from_script(await self._evaluate(reading_script(most, flat=self._flat)))
 
     async def see(self, selector: str, wait_s: float) -> bool:
         """Whether an element of that CSS selector is seen within ``wait_s``. ``False`` proves nothing.

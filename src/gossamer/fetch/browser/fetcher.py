@@ -186,7 +186,7 @@ class BrowserFetcher:
         try:
             async with asyncio.timeout_at(deadline):
                 until = deadline - _RESERVE * timeout_s
-                body, url, report = await self._load_page(tab, navigation, origin, (task, until))
+                body, shown, report = await self._load_page(tab, navigation, origin, (task, until))
         except TimeoutError:
             fault = Fault.TIMEOUT_BODY if navigation.status else Fault.TIMEOUT_HEADERS
             told = f"{origin.host}: the page took longer than {timeout_s:g} s"
@@ -198,7 +198,7 @@ class BrowserFetcher:
             task.stop()
         now = loop.time()
         return FetchResult(
-            url=url,
+            url=navigation.url_of(shown.url),
             status=navigation.status,
             headers=navigation.headers if navigation.body is not None else _as_utf8(navigation.headers),
             body=body,
@@ -207,7 +207,7 @@ class BrowserFetcher:
             elapsed_s=now - start,
             rung=self.rung,
             wire_bytes=tab.relay.received_bytes,
-            flags=(*navigation.flags, *report.flags),
+            flags=(*navigation.flags, *report.flags, *shown.flags),
             address=tab.relay.addresses.get((origin.host, origin.port), ""),
             proxy=tab.key.proxy.name if tab.key.proxy is not None else "",
             captured=report.captured,
@@ -221,20 +221,22 @@ class BrowserFetcher:
         navigation: Navigation,
         origin: Origin,
         work: tuple[PageTask, float],
-    ) -> tuple[bytes, str, TaskReport]:
-        """The page in the end, its URL, and what came of its task; ``work``: the task, and its end."""
+    ) -> tuple[bytes, ShownPage, TaskReport]:
+        """The page in the end, as it came and as it is shown, and what came of its task.
+
+        ``work``: the task, and its end.
+        """
         showing = asyncio.ensure_future(self._show_page(tab, navigation, origin, *work))
         try:
             await asyncio.wait((showing, navigation.end, tab.crash), return_when=asyncio.FIRST_COMPLETED)
             if navigation.end.done():  # said before the browser stops for it, so it goes before its words
                 navigation.end.result()
-                shown = tab.page.url if navigation.has_left else ""
-                return navigation.body or b"", navigation.url_of(shown), TaskReport()
+                url = tab.page.url if navigation.has_left else ""
+                return navigation.body or b"", ShownPage(url), TaskReport()
             if tab.crash.done():
                 tab.crash.result()
-            tree, report = showing.result()
-            body = _check_size(tree.text, origin, navigation.max_body_bytes)
-            return body, navigation.url_of(tree.url), report
+            shown, report = showing.result()
+            return _check_size(shown.text, origin, navigation.max_body_bytes), shown, report
         except FetchError as error:
             detail = error.detail.removeprefix(f"{origin.host}: ")
             raise error.with_detail(f"{origin.host}: {detail}") from error

@@ -17,7 +17,7 @@ from gossamer.core.errors import Fault, FetchError
 from gossamer.fetch.browser.firefox_bodies import SavedFileReader, is_shown_kind, restore_bytes
 from gossamer.fetch.browser.limits import BrowserOptions
 from gossamer.fetch.browser.navigation import Headers, Navigation
-from gossamer.fetch.browser.shown_page import ShownPage
+from gossamer.fetch.browser.shown_page import ShownPage, reading_script
 from gossamer.policy import redirects
 
 if TYPE_CHECKING:
@@ -42,7 +42,6 @@ PREFERENCES: dict[str, str | float | bool] = {
     "dom.disable_beforeunload": True,  # else a page that asks whether to stay does
     "pdfjs.disabled": True,
 }
-_LOOK = "[location.href, document.documentElement?.outerHTML.length ?? 0]"
 _SAVE_S = 3.0
 """How long Firefox may take to say that it saves what it does not show."""
 _HEAR_S = 1.0
@@ -71,13 +70,14 @@ class FirefoxGate:
         self._find_navigation = find_navigation
         self._start = start
         self._blocked: frozenset[str] = frozenset()
+        self._flat = True
         self._saved = SavedFileReader(start)
         self._reading = asyncio.Event()
         self._reading.set()
 
     async def open(self, options: BrowserOptions) -> None:
         """Stop from now on at what is to be decided here."""
-        self._blocked = options.blocked
+        self._blocked, self._flat = options.blocked, options.is_flattened
         self._page.on("response", self._take_answer)
         self._page.on("download", self._saved.note)
         self._page.on("framenavigated", self._notice_crash)
@@ -102,11 +102,9 @@ class FirefoxGate:
 
         A large one is not fetched, unless scripts of the page say that it is small.
         """
-        url, length = await self._page.evaluate(_LOOK)
-        if length > most:
-            return None
-        tree = await self._page.content()
-        return ShownPage(url, tree) if len(tree) <= most else None
+        said = await self._page.evaluate(reading_script(most, flat=self._flat, writes_plain=False))
+        text = await self._page.content() if said["isLeft"] else said["tree"]
+        return ShownPage.from_script(said, text) if len(text or "") <= most else None
 
     async def _handle_request(self, route: Route, request: Request) -> None:
         with contextlib.suppress(Exception):  # it was aborted meanwhile, or the tab is closed

@@ -42,6 +42,7 @@ class BrowserOptions(Record, frozen=True, kw_only=True):
     max_body_bytes: int = 32 * 1024 * 1024
     max_memory_bytes: int = 2048 * 1024 * 1024  # of one process that shows pages
     blocked: frozenset[str] = frozenset({"image", "media", "font"})  # kinds of resources
+    is_flattened: bool = True  # open shadow roots and frames of the same origin are part of the tree
     locale: str = "en-US"
     timezone: str = ""  # empty: the machine's
     viewport: tuple[int, int] = (1366, 768)

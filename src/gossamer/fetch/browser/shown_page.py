@@ -1,8 +1,19 @@
-"""The page that a tab shows, written down: its address and its tree, at one moment."""
+"""The page that a tab shows, written down: its address and its tree, at one moment.
+
+With ``flat``, open shadow roots are written where they are shown, with what is in their slots, and frames of
+the same origin behind their own elements, in ``object``, which no element of the page around it closes. Links
+with raw letters in their query are written as the page's charset has them, since the tree is read as UTF-8.
+The page itself stays as it is: what is written is a copy, in a document where nothing is loaded or run.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
+
+UNREAD_FRAME = "unread_frame"
+"""The flag of a page with a frame of another origin that a visitor sees."""
+UNREAD_SHADOW = "unread_shadow"
+"""The flag of a page with an element that shows something which is in no tree: its shadow root is closed."""
 
 
 class ShownPage(NamedTuple):
@@ -10,15 +21,140 @@ class ShownPage(NamedTuple):
 
     url: str = ""  # of the document, which its scripts may have changed; empty: there is no document
     text: str = ""
+    flags: tuple[str, ...] = ()
+
+    @classmethod
+    def from_script(cls, said: Any, text: str | None = None) -> Self | None:
+        """By what :func:`reading_script` says; ``text`` is the tree where the script did not write it.
+
+        ``None``: the tree is too large.
+        """
+        if said is None:
+            return cls()
+        written = said["tree"] if text is None else text
+        return None if written is None else cls(said["url"], written, tuple(said["flags"]))
 
 
-def write_script(most: int) -> str:
-    """The expression whose value is the document's URL and its tree; ``null`` for a tree beyond ``most``."""
-    return _WRITE % most
+def reading_script(most: int, *, flat: bool, writes_plain: bool = True) -> str:
+    """The expression whose value describes the page, with a tree of at most ``most`` characters.
+
+    Without ``writes_plain`` it writes a page without shadow roots and frames only if it is too large.
+    """
+    return f"({_READ})({most}, {str(flat).lower()}, {str(writes_plain).lower()})"
 
 
-_WRITE = """(most => {
+_READ = r"""(most, flat, writesPlain) => {
+    const open = new Set();  // elements that are not copied as they are, with all around them
+    const frames = new Map();
+    const flags = new Set();
+    const placed = new Set();
+    const resolved = new Set();
+    const open_up = node => {
+        for (; node && !open.has(node); node = node.parentNode || node.host) open.add(node);
+    };
+    const isSeen = node => {
+        const box = node.getBoundingClientRect();
+        return box.width > 1 && box.height > 1;
+    };
+    const look = scope => {
+        if ((scope.ownerDocument || scope).characterSet !== "UTF-8") {
+            for (const link of scope.querySelectorAll("a[href],area[href]")) {
+                if (!/\?.*[^\0-\x7f]/.test(link.getAttribute("href"))) continue;
+                resolved.add(link);
+                open_up(link);
+            }
+        }
+        if (flat) lookInside(scope);
+    };
+    const lookInside = scope => {
+        for (const node of scope.querySelectorAll("*")) if (node.shadowRoot) {
+            open_up(node);
+            for (const slot of node.shadowRoot.querySelectorAll("slot")) open_up(slot);
+            look(node.shadowRoot);
+        }
+        for (const frame of scope.querySelectorAll("iframe,frame")) {
+            let inner = null;
+            try { inner = frame.contentDocument; } catch {}
+            if (inner && inner.body && inner.body.childNodes.length) {
+                frames.set(frame, inner);
+                open_up(frame);
+                look(inner);
+            } else if (!inner && isSeen(frame)) flags.add("unread_frame");
+        }
+    };
+    const lookForClosed = () => {
+        const named = document.evaluate(
+            "//*[contains(local-name(), '-')]", document, null, XPathResult.ORDERED_NODE_SNAPSHOT_TYPE);
+        for (let at = 0; at < named.snapshotLength; at++) {
+            const node = named.snapshotItem(at);
+            if (node.shadowRoot || !(node instanceof HTMLElement) || !node.matches(":defined")) continue;
+            const range = document.createRange();
+            range.selectNodeContents(node);
+            if (!range.getClientRects().length && isSeen(node)) flags.add("unread_shadow");
+        }
+    };
+    const inert = document.implementation.createHTMLDocument("");
+    const make = node => {
+        const name = {frameset: node === document.body ? "body" : "div", frame: "iframe"}[node.localName];
+        if (!name) return inert.importNode(node, false);
+        const made = inert.createElement(name);
+        for (const {name, value} of node.attributes) made.setAttribute(name, value);
+        return made;
+    };
+    const copy = node => {
+        if (!open.has(node)) return inert.importNode(node, true);
+        const made = make(node);
+        if (resolved.has(node)) made.setAttribute("href", node.href);
+        for (const child of (node.shadowRoot || node).childNodes) add(made, child);
+        if (node.shadowRoot) for (const child of node.childNodes) if (!placed.has(child)) add(made, child);
+        return made;
+    };
+    const add = (made, node) => {
+        const assigned = node.localName === "slot" && open.has(node) ? node.assignedNodes() : [];
+        if (assigned.length) {
+            made.append(inert.importNode(node, false));
+            for (const other of assigned) {
+                placed.add(other);
+                add(made, other);
+            }
+            return;
+        }
+        made.append(copy(node));
+        if (frames.has(node)) made.append(copyFrame(frames.get(node)));
+    };
+    const copyFrame = inner => {
+        const made = inert.createElement("object");
+        made.setAttribute("data-frame", inner.URL);
+        for (const node of inner.body.childNodes) add(made, node);
+        for (const name of ["href", "src", "action", "poster", "data"]) {
+            for (const node of made.querySelectorAll(`[${name}]`)) try {
+                node.setAttribute(name, new URL(node.getAttribute(name), inner.baseURI).href);
+            } catch {}
+        }
+        return made;
+    };
+    const writeFlat = root => {
+        const made = copy(root);
+        // Where scripts run, what is in it is text; in a document where they do not, it would be escaped.
+        for (const node of made.querySelectorAll("noscript")) {
+            const parsed = new DOMParser().parseFromString(`<body>${node.textContent}`, "text/html");
+            node.replaceChildren(...parsed.body.childNodes);
+        }
+        return made.outerHTML;
+    };
+    const root = document.documentElement;
+    let tree = null;
+    if (root) try {
+        look(document);
+        if (flat) lookForClosed();
+        if (open.size) tree = writeFlat(root);
+    } catch {
+        flags.add("unread_shadow");
+    }
+    const isPlain = tree === null;
+    if (isPlain) tree = root ? root.outerHTML : "";
     const kind = document.doctype ? new XMLSerializer().serializeToString(document.doctype) : "";
-    const tree = kind + (document.documentElement ? document.documentElement.outerHTML : "");
-    return [location.href, tree.length > most ? null : tree];
-})(%d)"""
+    const isSmall = kind.length + tree.length <= most;
+    const isLeft = isSmall && isPlain && !writesPlain;
+    return {url: location.href, flags: [...flags], tree: isSmall && !isLeft ? kind + tree : null, isLeft};
+}"""
