@@ -62,10 +62,12 @@ class Case:
 
 SHORT = {"http.connect_timeout": 0.5, "http.headers_timeout": 0.5, "http.total_timeout": 0.6}
 """For URLs that hang: such a URL holds its host's turn for as long as the time limits say."""
+TOGETHER = {**SHORT, "http.connect_timeout": 0.25, "http.headers_timeout": 0.25}
+"""The same for a way to fetch with one limit for connecting and the header together."""
 EVERY = tuple(REASONS)
 CASES = {
     "http": Case("http", EVERY, 57, 3, {"min_delay": 0.2, **SHORT}),
-    "impersonate": Case("impersonate", EVERY, 57, 3, {"min_delay": 0.2, **SHORT}),
+    "impersonate": Case("impersonate", EVERY, 57, 3, {"min_delay": 0.2, **TOGETHER}),
     "browser-answers": Case("browser", EVERY[:3], 38, 2, {"min_delay": 0.7}),
     "browser-silence": Case("browser", EVERY[3:], 38, 2, {"min_delay": 0.7, "browser.timeout": 2.5}),
 }
