@@ -25,7 +25,7 @@ from gossamer.core.routes import Block, BlockKind
 from gossamer.parse.html_engine import HTML
 from gossamer.parse.isolation.limits import MAX_INLINE_BYTES, is_suspicious
 from gossamer.parse.links import MAX_LINKS
-from gossamer.parse.mime import is_html
+from gossamer.parse.mime import is_html, is_media
 from gossamer.policy.log_in import is_behind_log_in
 from gossamer.policy.urls import canonicalise_url
 from gossamer.ports.page_examiner import PageExaminer, ParseInterruptError, ParseLimitError
@@ -33,7 +33,7 @@ from gossamer.ports.selector_engine import SelectorEngine
 from gossamer.runtime.callback_results import as_results
 from gossamer.runtime.user_code import await_endable, ends_task, traceback_text
 from gossamer.spiders.failure import Failure
-from gossamer.spiders.response import Response, is_media
+from gossamer.spiders.response import Response
 from gossamer.spiders.rules import follows_rules
 from gossamer.spiders.spider import Spider
 
@@ -56,6 +56,7 @@ class ExtractorOptions(Record, frozen=True, kw_only=True):
     max_links: int = MAX_LINKS  # of a page; also the requests, and the items, that a callback may give
     max_inline_bytes: int = MAX_INLINE_BYTES
     callback_timeout_s: float = 60.0
+    guesses_charset: bool = True  # of pages that name none
 
 
 class SpiderExtractor:
@@ -139,6 +140,7 @@ class SpiderExtractor:
             follow_nofollow=options.follow_nofollow,
             cut=cut,
             max_links=options.max_links,
+            guesses_charset=options.guesses_charset,
             engine=self._engine,
         )
         if is_examined and response.is_html:

@@ -16,6 +16,11 @@ class ParseSettings(BaseSettings):
         "tree of the HTML standard, as browsers build it; or `lxml`, the tree of libxml2, as in Scrapy and "
         "parsel, for spiders that rely on it. Links, texts and structured data are those of `turbohtml`.",
     )
+    guess_charset: bool = Field(
+        default=True,
+        description="Guess the charset of a page that names none and is not UTF-8 from its characters and "
+        "the country of its host, as browsers do; otherwise it is read as windows-1252.",
+    )
     timeout: Annotated[float, Field(gt=0, allow_inf_nan=False)] = Field(
         default=5.0,
         description="Maximum CPU seconds that a separate process may spend on checking one suspicious page; "

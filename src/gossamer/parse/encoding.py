@@ -2,7 +2,8 @@
 
 Decided as the HTML standard says (section 13.2.3): a byte-order mark, then the charset of the HTTP
 header, then what the document declares in its first 1,024 bytes, then what it declares later on; and
-where nobody says anything, UTF-8 if the bytes are valid UTF-8, else windows-1252. Labels and decoders are
+where nobody says anything, UTF-8 if the bytes are valid UTF-8, else what a detector like those of browsers
+takes them for, windows-1252 if it does not know. Labels and decoders are
 those of the WHATWG Encoding standard, so UTF-7 is never spoken, and nothing here ever raises: bytes that
 mean nothing become U+FFFD.
 """
@@ -18,10 +19,16 @@ from importlib import import_module
 import turbohtml
 
 from gossamer.core.lazy import lazy_pattern
+from gossamer.policy.urls import hostname_of
 
 _PRESCAN = 1024
 _CHARSET = re.compile(r"charset\s*=[\s\"']*([^\s\"';,]+)", re.IGNORECASE)
 _XML_ENCODING = lazy_pattern(rb"<\?xml[^>]{0,200}?\sencoding\s*=\s*[\"']([A-Za-z0-9._:-]{1,40})[\"']")
+_NOT_ASCII = lazy_pattern(rb"[\x80-\xff]|\x1b\$")
+"""The first letter of another alphabet; ISO-2022-JP has escape sequences in their place."""
+_GUESSED = 64 * 1024
+"""Bytes at which the detector looks: some 20 ms."""
+_TLD = lazy_pattern(r"xn--[a-z0-9-]+|[a-z]+")
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "UTF-8"),
     (codecs.BOM_UTF16_LE, "UTF-16LE"),
@@ -59,18 +66,39 @@ def declared_encoding(body: bytes, content_type: str = "") -> str | None:
     return "UTF-8" if by_xml in ("UTF-16LE", "UTF-16BE") else by_xml
 
 
-def encoding_of(body: bytes, content_type: str = "") -> str:
+def encoding_of(body: bytes, content_type: str = "", guess_at: str | None = None) -> str:
     """The name of the encoding of a body, as the WHATWG Encoding standard writes it.
 
-    May parse the document once, where only a late ``<meta>`` can tell.
+    May parse the document once, where only a late ``<meta>`` can tell. Where nobody says anything, it is
+    guessed for the URL ``guess_at`` (:func:`guess_encoding`); ``None``: it is not.
     """
     declared = declared_encoding(body, content_type)
     if declared is not None:
         return declared
     head = turbohtml.parse(body[:_PRESCAN])
-    if head.encoding_confidence == "certain" or len(body) <= _PRESCAN:
-        return head.encoding or "windows-1252"
-    return turbohtml.parse(body).encoding or "windows-1252"
+    if head.encoding_confidence != "certain" and len(body) > _PRESCAN:
+        head = turbohtml.parse(body)
+    encoding = head.encoding or "windows-1252"
+    is_guess = encoding == "windows-1252" and head.encoding_confidence != "certain"
+    return encoding if guess_at is None or not is_guess else guess_encoding(body, guess_at)
+
+
+def guess_encoding(body: bytes, url: str = "") -> str:
+    """The encoding of bytes of which nobody says it, and which are not UTF-8, as Firefox guesses it.
+
+    The characters decide, and the country that the host of ``url`` names. ASCII is windows-1252.
+    """
+    start = _NOT_ASCII.search(body)
+    if start is None:
+        return "windows-1252"
+    detect = import_module("turbohtml.detect")
+    sample = body[max(0, start.start() - _PRESCAN) :][:_GUESSED]
+    if len(sample) == _GUESSED:  # it ends at a byte that is no part of a longer character
+        sample = sample[: sample.rfind(b"<") + 1] or sample
+    ending = hostname_of(url).rpartition(".")[2]
+    tld = ending if _TLD.fullmatch(ending) else None
+    found: str | None = detect.detect(sample, detect.Detection(tld=tld)).encoding
+    return found or "windows-1252"
 
 
 @lru_cache(maxsize=64)
@@ -97,7 +125,7 @@ def decode_as(body: bytes, encoding: str) -> str:
     return body.decode(f"whatwg-{encoding.lower()}", "replace")
 
 
-def decode_body(body: bytes, content_type: str = "") -> tuple[str, str]:
+def decode_body(body: bytes, content_type: str = "", guess_at: str | None = None) -> tuple[str, str]:
     """The text of a body and the name of its encoding."""
-    encoding = encoding_of(body, content_type)
+    encoding = encoding_of(body, content_type, guess_at)
     return decode_as(body, encoding), encoding

@@ -14,25 +14,34 @@ from turbohtml import Document, Element, Namespace
 
 from gossamer.core.lazy import lazy_property
 from gossamer.parse.article_facts import read_article_facts
-from gossamer.parse.encoding import declared_encoding, decode_as, query_encoder
+from gossamer.parse.encoding import declared_encoding, decode_as, guess_encoding, query_encoder
 from gossamer.parse.json_ld import read_blocks
 from gossamer.parse.links import MAX_LINKS, PageLinks, extract_links
 from gossamer.parse.meta import RobotsDirectives, read_refresh, read_robots
 from gossamer.parse.selectors import Selector
 from gossamer.policy.urls import UrlJoiner
 
+_TREE = {"positions": False, "allow_declarative_shadow_roots": False}
+"""How trees are built: without what nothing here asks for."""
 _MIN_ARTICLE = 250
 """Characters; shorter "main content" than this is more likely a misjudged teaser than an article."""
 
 
 def parse_html(
-    body: bytes, url: str, content_type: str = "", *, max_links: int = MAX_LINKS, link_encoding: str = ""
+    body: bytes,
+    url: str,
+    content_type: str = "",
+    *,
+    max_links: int = MAX_LINKS,
+    link_encoding: str = "",
+    guesses: bool = True,
 ) -> HtmlPage:
     """The page that ``url`` answered with; ``content_type`` is the HTTP header.
 
-    ``link_encoding`` is the charset of the queries of its links, if it is not that of the body.
+    ``link_encoding`` is the charset of the queries of its links, if it is not that of the body. ``guesses``
+    says whether the charset of a page that names none is guessed.
     """
-    return HtmlPage(body, url, content_type, max_links, link_encoding)
+    return HtmlPage(body, url, content_type, max_links, link_encoding, guesses=guesses)
 
 
 class Article(NamedTuple):
@@ -61,8 +70,11 @@ class HtmlPage:
         content_type: str = "",
         max_links: int = MAX_LINKS,
         link_encoding: str = "",
+        *,
+        guesses: bool = True,
     ) -> None:
         self._max_links = max_links
+        self._guesses = guesses
         self._link_encoding = link_encoding
         self._encoding = ""  # known when the body was parsed
         self.body = body
@@ -76,24 +88,28 @@ class HtmlPage:
     def document(self) -> Document:
         """The tree."""
         declared = declared_encoding(self.body, self.content_type)
+        self._encoding = declared or ""
         source: bytes | str = self.body
         if declared == "UTF-8":  # the common case, and Python decodes it faster
-            source = decode_as(self.body, declared)
-        document = turbohtml.parse(
-            source,
-            encoding=None if declared == "UTF-8" else declared,
-            positions=False,
-            allow_declarative_shadow_roots=False,
-        )
-        self._encoding = declared or document.encoding or "windows-1252"
+            source, declared = decode_as(self.body, declared), None
+        document = turbohtml.parse(source, encoding=declared, **_TREE)
+        if self._encoding:
+            return document
+        self._encoding = document.encoding or "windows-1252"
+        is_open = self._encoding == "windows-1252" and document.encoding_confidence != "certain"
+        if is_open and self._guesses:  # nobody says what the bytes stand for
+            self._encoding = guess_encoding(self.body, self.url)
+            if self._encoding != document.encoding:
+                return turbohtml.parse(self.body, encoding=self._encoding, **_TREE)
         return document
 
     @lazy_property
     def encoding(self) -> str:
         """The encoding of the body, by its name in the WHATWG Encoding standard."""
+        self._encoding = self._encoding or declared_encoding(self.body, self.content_type) or ""
         if not self._encoding:
-            self._encoding = declared_encoding(self.body, self.content_type) or ""
-        return self._encoding or (self.document.encoding or "windows-1252")
+            _ = self.document
+        return self._encoding
 
     @lazy_property
     def text(self) -> str:

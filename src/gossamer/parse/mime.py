@@ -79,6 +79,11 @@ def is_text(content_type: str, body: bytes) -> bool:
     return bool(body) and not (is_binary or _is_sniffed(body) or _is_declared_xml(body))
 
 
+def is_media(content_type: str) -> bool:
+    """Whether a body is a picture, a sound, a film or a font: nothing that is read as a page."""
+    return content_type.lower().lstrip().startswith(("image/", "audio/", "video/", "font/"))
+
+
 def _is_sniffed(body: bytes) -> bool:
     return _begins_as_html(body) or _COMMENT.match(body) is not None
 

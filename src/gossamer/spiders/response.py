@@ -23,7 +23,7 @@ from gossamer.parse.isolation.limits import is_suspicious
 from gossamer.parse.json_engine import JSON
 from gossamer.parse.links import MAX_LINKS, PageLinks
 from gossamer.parse.meta import read_robots_headers
-from gossamer.parse.mime import is_html, is_text, is_xml
+from gossamer.parse.mime import is_html, is_media, is_text, is_xml
 from gossamer.parse.selectors import Selector, SelectorList
 from gossamer.parse.xml_text import decode_xml
 from gossamer.policy.goals import expectation_key, keep_largest
@@ -60,11 +60,6 @@ _CUT_FLAGS = (TRUNCATED, PARSE_TRUNCATED)
 """Of pages that are not whole: they are counted."""
 
 
-def is_media(content_type: str) -> bool:
-    """Whether a body is a picture, a sound, a film or a font: nothing that is read as a page."""
-    return content_type.lower().lstrip().startswith(("image/", "audio/", "video/", "font/"))
-
-
 class Response(SavedPage, PageContent):
     """One fetched page.
 
@@ -90,6 +85,7 @@ class Response(SavedPage, PageContent):
         follow_nofollow: bool = False,
         cut: TruncatedPage | None = None,
         max_links: int = MAX_LINKS,
+        guesses_charset: bool = True,
         engine: SelectorEngine = HTML,
     ) -> None:
         self.request = request
@@ -112,6 +108,7 @@ class Response(SavedPage, PageContent):
         self._follow_nofollow = follow_nofollow
         self._cut = cut
         self._max_links = max_links
+        self._guesses_charset = guesses_charset
         self._engine = engine
         if cut is not None and (self.is_html or self.is_xml):
             self._note_cuts(cut.flags)
@@ -165,16 +162,18 @@ class Response(SavedPage, PageContent):
             raise ValueError(
                 f"{self.url} is {self.content_type}: not a page, and too large to be read as one"
             )
+        body, content_type, link_encoding = self.body, self.content_type, ""
         if self._cut is not None:
             self._note_cuts(self._cut.flags)  # of what is neither HTML nor XML, nobody may ever ask for this
-            return parse_html(
-                self._cut.body,
-                self.url,
-                _CUT_TYPE,
-                max_links=self._max_links,
-                link_encoding=self._cut.encoding,
-            )
-        return parse_html(self.body, self.url, self.content_type, max_links=self._max_links)
+            body, content_type, link_encoding = self._cut.body, _CUT_TYPE, self._cut.encoding
+        return parse_html(
+            body,
+            self.url,
+            content_type,
+            max_links=self._max_links,
+            link_encoding=link_encoding,
+            guesses=self._guesses_charset,
+        )
 
     @lazy_property
     def _decoded_text(self) -> tuple[str, str]:
@@ -182,11 +181,14 @@ class Response(SavedPage, PageContent):
             return decode_xml(self.body, self.content_type)
         if self._cut is not None:
             return decode_as(self.body, self._cut.encoding), self._cut.encoding
-        return decode_body(self.body, self.content_type)
+        return decode_body(self.body, self.content_type, self.url if self._guesses_charset else None)
 
     @property
     def text(self) -> str:
-        """The body as text, in the charset that the HTML standard finds, or that XML declares."""
+        """The body as text, in the charset that the HTML standard finds, or that XML declares.
+
+        Where a page names none, it is guessed as browsers guess it (``parse.guess_charset``).
+        """
         return self._decoded_text[0]
 
     @property

@@ -11,7 +11,8 @@ from mimetypes import guess_extension
 from pathlib import Path
 
 from gossamer.core.errors import UsageError
-from gossamer.spiders.response import Response, is_media
+from gossamer.parse.mime import is_media
+from gossamer.spiders.response import Response
 
 _DOCTYPE = re.compile(r"\s*(<!doctype[^>]*>)?", re.IGNORECASE)
 NO_SCRIPTS = "script-src 'none'; object-src 'none'; frame-src 'none'; form-action 'none'"

@@ -31,6 +31,7 @@ def extractor_of(
             memory_bytes=parse.max_memory_mb * 1024 * 1024,
             max_depth=parse.max_depth,
             max_tags=parse.max_tags,
+            guesses_charset=parse.guess_charset,
         )
     )
     closing.callback(isolation.close)
@@ -40,6 +41,7 @@ def extractor_of(
         max_links=parse.max_links,
         max_inline_bytes=parse.max_inline_bytes,
         callback_timeout_s=parse.callback_timeout,
+        guesses_charset=parse.guess_charset,
     )
     passage = None if hooks is None else hooks.pass_output
     engine = engine_named(parse.engine)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.parse.encoding import decode_body, encoding_named, encoding_of
+from gossamer.parse.charset_codecs import codec_for
+from gossamer.parse.encoding import decode_body, encoding_named, encoding_of, guess_encoding
 from gossamer.parse.html import parse_html
+from gossamer.parse.isolation.frames import ExamineTask
+from gossamer.parse.isolation.worker import examine_body
 from kit.corpora import corpus, from_corpus
 
 KOI, GBK, NOBODY = "KOI8-R", "GBK", "windows-1252"
@@ -137,8 +141,110 @@ def test_labels():
     st.sampled_from(["", "text/html; charset=", "text/html; charset=big5", "charset=\t'"]),
 )
 def test_nothing_raises_and_page_agrees(body, content_type):
-    text, encoding = decode_body(body, content_type)
+    text, encoding = decode_body(body, content_type, "http://h/")
     page = parse_html(body, "http://h/", content_type)
     assert page.encoding == encoding
     assert page.text == text
     assert not text.startswith("\ufeff") or body.count(b"\xef\xbb\xbf") > 1 or encoding != "UTF-8"
+
+
+# --------------------------------------------------------------------------- pages that name no charset
+
+LETTERS = {
+    "ru": "Добро пожаловать на наш сайт. Здесь вы найдёте расписание поездов и цены на билеты.",
+    "zh": "欢迎访问我们的网站。在这里您可以找到火车时刻表和票价,以及有关车站的信息。",
+    "tw": "歡迎光臨我們的網站。在這裡您可以找到火車時刻表和票價,以及有關車站的資訊。",
+    "ja": "ようこそ。このサイトでは列車の時刻表と切符の値段、駅についての案内をご覧になれます。",
+    "ko": "저희 웹사이트에 오신 것을 환영합니다. 여기에서 열차 시간표와 요금을 볼 수 있습니다.",
+    "el": "Καλώς ήρθατε στον ιστότοπό μας. Εδώ θα βρείτε τα δρομολόγια των τρένων και τις τιμές.",
+    "he": "ברוכים הבאים לאתר שלנו. כאן תמצאו את לוח הזמנים של הרכבות ואת מחירי הכרטיסים.",
+    "ar": "مرحبا بكم في موقعنا. ستجدون هنا مواعيد القطارات وأسعار التذاكر ومعلومات عن المحطات.",
+    "th": "ยินดีต้อนรับสู่เว็บไซต์ของเรา ที่นี่คุณจะพบตารางเวลารถไฟและราคาตั๋ว",
+    "tr": "Hoş geldiniz. Şehirler, değişik ücretler ve güzergahlar için doğru yerdesiniz: İstanbul, Muğla.",
+    "pl": "Witamy. Znajdą tu Państwo rozkład jazdy pociągów, ceny biletów i więcej: żółć, źdźbło.",
+    "de": "Willkommen auf unserer Seite. Hier finden Sie Fahrpläne, Preise für Züge und größere Bahnhöfe.",
+    "fr": "Bienvenue. Vous y trouverez les horaires des trains, les prix élevés à côté, déjà reçus.",
+    "es": "Bienvenido a nuestra página. Aquí encontrará los horarios, el año y el número de cada estación.",
+    "en": "The \u201cfinest\u201d page \u2014 you\u2019ll find times, prices \u2026 and stations here.",
+}
+"""A sentence of a page in each language."""
+GUESSED = [
+    ("ru", "windows-1251", ""),
+    ("ru", "KOI8-R", ""),
+    ("ru", "IBM866", ""),
+    ("zh", "GBK", ""),
+    ("tw", "Big5", ""),
+    ("ja", "Shift_JIS", ""),
+    ("ja", "EUC-JP", ""),
+    ("ja", "ISO-2022-JP", ""),
+    ("ko", "EUC-KR", ""),
+    ("el", "windows-1253", ""),
+    ("he", "windows-1255", ""),
+    ("ar", "windows-1256", ""),
+    ("th", "windows-874", ""),
+    ("tr", "windows-1254", "tr"),
+    ("pl", "ISO-8859-2", "pl"),
+    ("pl", "windows-1250", "pl"),
+    ("de", "windows-1252", "de"),
+    ("de", "windows-1252", ""),
+    ("fr", "windows-1252", "com"),
+    ("es", "windows-1252", "es"),
+    ("en", "windows-1252", "uk"),
+]
+
+
+@pytest.mark.parametrize(("language", "encoding", "tld"), GUESSED)
+def test_the_charset_of_a_page_that_names_none_is_guessed(language: str, encoding: str, tld: str) -> None:
+    text = f"<title>x</title><p>{LETTERS[language]}"
+    body = text.encode(codec_for(encoding))
+    url = f"http://h.{tld}/" if tld else "http://127.0.0.1:8000/"
+    page = parse_html(body, url, "text/html")
+    assert page.document.select_one("p").text == LETTERS[language]
+    assert page.text == text
+    assert decode_body(body, "text/html", url) == (text, page.encoding)
+    # Two charsets that have the same letters in the same places are one to a reader.
+    assert page.encoding == encoding or body.decode(f"whatwg-{page.encoding}") == text
+
+
+def test_a_guess_can_be_turned_off() -> None:
+    body = LETTERS["ru"].encode("cp1251")
+    page = parse_html(body, "http://h.ru/", guesses=False)
+    assert page.encoding == encoding_of(body) == "windows-1252"
+    assert page.document.encoding == "windows-1252"
+
+
+@pytest.mark.parametrize("rest", [b"", b"<p>" + b"x" * 200_000])
+def test_a_page_that_names_its_charset_is_believed(rest: bytes) -> None:
+    body = LETTERS["ru"].encode("cp1251")
+    assert parse_html(body, "http://h.ru/", "text/html; charset=koi8-r").encoding == "KOI8-R"
+    assert parse_html(b"<meta charset=koi8-r>" + body, "http://h.ru/").encoding == "KOI8-R"
+    assert (
+        parse_html(body + b" " * 2000 + rest + b"<meta charset=koi8-r>", "http://h.ru/").encoding == "KOI8-R"
+    )
+
+
+def test_letters_are_found_however_late_they_come() -> None:
+    body = b"<p>plain words</p>" * 10_000 + LETTERS["ja"].encode("shift_jis")
+    assert parse_html(body, "http://h/").encoding == "Shift_JIS"
+
+
+@pytest.mark.parametrize(("guesses", "encoding"), [(True, "windows-1251"), (False, "windows-1252")])
+def test_a_page_that_is_examined_elsewhere_is_guessed_there(guesses: bool, encoding: str) -> None:
+    task = ExamineTask(cpu_s=1, content_type="", max_depth=256, max_tags=400_000, guesses_charset=guesses)
+    assert examine_body(task, LETTERS["ru"].encode("cp1251"))[0].encoding == encoding
+
+
+META = re.compile(rb"<meta[^>]*charset[^>]*>", re.IGNORECASE)
+
+
+@from_corpus("pages", cases=59)
+def test_western_pages_are_seldom_taken_for_others() -> None:
+    """Pages of the web without what they say of their charset: 1 of 59 is guessed wrong."""
+    pages = []
+    for path in sorted(corpus("pages").glob("*.gz")):
+        text = META.sub(b"", gzip.decompress(path.read_bytes())).decode("utf-8", "replace")
+        body = text.encode(codec_for("windows-1252"), "xmlcharrefreplace")[:100_000]
+        if not body.isascii():
+            pages.append(guess_encoding(body, "http://h.com/"))
+    assert len(pages) >= 50
+    assert len([encoding for encoding in pages if encoding != "windows-1252"]) <= 1

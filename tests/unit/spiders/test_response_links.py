@@ -10,6 +10,7 @@ from gossamer.core.errors import UsageError
 from gossamer.core.requests import Request
 from gossamer.core.results import FetchResult
 from gossamer.policy import urls
+from gossamer.spiders.page_links import drop_reason_of
 from gossamer.spiders.response import Response
 from gossamer.spiders.rules import Rule, requests_by_rules
 
@@ -73,15 +74,15 @@ def test_follow_all_follows_what_follow_does(
         for href, rel in links
     ]
     page = response(f"<title>t</title>{''.join(tags)}", follow_nofollow=follow_nofollow)
-    expected, dropped = [], {"link:nofollow": 0, "link:bad_url": 0}
+    expected, dropped = [], {"link:nofollow": 0, "link:bad_url": 0, "link:credentials": 0}
     for element, (_, rel) in zip(page.css("a"), links, strict=True):
         if not follow_nofollow and "nofollow" in rel.lower().split():
             dropped["link:nofollow"] += 1
             continue
         try:
             expected.append(page.follow(element, "parse"))
-        except ValueError:
-            dropped["link:bad_url"] += 1
+        except ValueError as error:
+            dropped[drop_reason_of(error)] += 1
     assert list(page.follow_all(css="a", callback="parse")) == expected
     assert page.dropped == {reason: count for reason, count in dropped.items() if count}
 

@@ -20,6 +20,7 @@ class ExamineTask(msgspec.Struct, frozen=True, kw_only=True):
     content_type: str
     max_depth: int
     max_tags: int
+    guesses_charset: bool = True
 
 
 class ExamineResult(msgspec.Struct, frozen=True, kw_only=True):

@@ -21,6 +21,7 @@ class ParseLimits(Record, frozen=True, kw_only=True):
     memory_bytes: int = 512 * 1024 * 1024  # of that process: its address space
     max_depth: int = 256  # elements within one another in a page that is cut
     max_tags: int = 400_000  # elements of a page; what comes after them is left out
+    guesses_charset: bool = True  # of pages that name none
 
 
 _HARMLESS_BYTES = 16 * 1024

@@ -58,6 +58,7 @@ class IsolatedExaminer:
             content_type=content_type,
             max_depth=self._limits.max_depth,
             max_tags=self._limits.max_tags,
+            guesses_charset=self._limits.guesses_charset,
         )
         with self._turn:
             if self._is_closed:

@@ -18,7 +18,7 @@ from typing import BinaryIO
 
 import turbohtml
 
-from gossamer.parse.encoding import declared_encoding, decode_as
+from gossamer.parse.encoding import declared_encoding, decode_as, guess_encoding
 from gossamer.parse.isolation.frames import OUT_OF_MEMORY, ExamineResult, ExamineTask, read_frame, write_frame
 from gossamer.parse.isolation.reduce import is_harmless, reduce_html
 from gossamer.parse.mime import is_xml
@@ -39,7 +39,7 @@ def examine_body(question: ExamineTask, body: bytes) -> tuple[ExamineResult, byt
     """What becomes of one page; equal bytes get equal answers."""
     if is_xml(question.content_type, body):
         return _answer_xml(question, body)
-    encoding = _guess_encoding(body, question.content_type)
+    encoding = _find_encoding(body, question)
     text = decode_as(body[:_MAX_BYTES], encoding)
     reduced = reduce_html(
         text, max_depth=question.max_depth, max_tags=question.max_tags, max_chars=_MAX_CHARS
@@ -80,9 +80,9 @@ def _is_small(text: str) -> bool:
         return False
 
 
-def _guess_encoding(body: bytes, content_type: str) -> str:
+def _find_encoding(body: bytes, question: ExamineTask) -> str:
     """As for any page, but what the page declares after its first 1,024 bytes is not looked for."""
-    declared = declared_encoding(body, content_type)
+    declared = declared_encoding(body, question.content_type)
     if declared is not None:
         return declared
     head = turbohtml.parse(body[:_SNIFFED])
@@ -91,7 +91,7 @@ def _guess_encoding(body: bytes, content_type: str) -> str:
     try:
         body.decode("utf-8")
     except UnicodeDecodeError:
-        return "windows-1252"
+        return guess_encoding(body) if question.guesses_charset else "windows-1252"
     return "UTF-8"
 
 
