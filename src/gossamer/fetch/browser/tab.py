@@ -23,6 +23,7 @@ from gossamer.fetch.browser.firefox import FirefoxGate
 from gossamer.fetch.browser.limits import CLOSE_S, PAGE_BODIES, BrowserOptions
 from gossamer.fetch.browser.navigation import Navigation
 from gossamer.fetch.browser.relay import TabRelay
+from gossamer.fetch.browser.service_workers import blocking_script
 from gossamer.fetch.browser.shown_page import ShownPage
 from gossamer.policy import urls
 from gossamer.runtime.cancelling import end_soon
@@ -65,6 +66,7 @@ class BrowserTab:
 
     async def prepare(self, options: BrowserOptions) -> None:
         """Open its page, and stop at what is to be decided here."""
+        await self.context.add_init_script(blocking_script(options.kind))
         self.page = await self.context.new_page()
         self.context.on("page", lambda page: self._start(self._close_popup(page)))
         self.page.on("crash", self._report_crash)
@@ -240,7 +242,6 @@ async def open_tab(
             timezone_id=options.timezone or None,
             viewport={"width": width, "height": height},
             proxy={"server": await relay.open()},
-            service_workers="block",
             accept_downloads=options.kind == "firefox",
             permissions=[],
             ignore_https_errors=key.is_insecure,
