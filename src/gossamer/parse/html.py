@@ -19,6 +19,7 @@ from gossamer.parse.json_ld import read_blocks
 from gossamer.parse.links import MAX_LINKS, PageLinks, extract_links
 from gossamer.parse.meta import RobotsDirectives, read_refresh, read_robots
 from gossamer.parse.selectors import Selector
+from gossamer.parse.visible import visible_tree
 from gossamer.policy.urls import UrlJoiner
 
 _TREE = {"positions": False, "allow_declarative_shadow_roots": False}
@@ -226,18 +227,22 @@ class HtmlPage:
         )
         return list(dict.fromkeys(url for url in joined if url and url.startswith(("http://", "https://"))))
 
+    @lazy_property
+    def _visible(self) -> Document:
+        return visible_tree(self.document)
+
     def visible_text(self) -> str:
-        """All text of the page, laid out in lines and paragraphs; no scripts, no styles."""
-        return self.document.to_text().strip()
+        """All text of the page that HTML does not hide, laid out in lines and paragraphs; no scripts."""
+        return self._visible.to_text().strip()
 
     def main_text(self) -> str:
         """The article of the page without its navigation; all visible text when there is no article."""
-        text = self.document.main_text().strip()
+        text = self._visible.main_text().strip()
         return text if len(text) >= _MIN_ARTICLE else self.visible_text()
 
     def markdown(self) -> str:
         """The article (or the page, when there is none) as Markdown with absolute links."""
-        return self._render_markdown(self.document.main_content() or self.document)
+        return self._render_markdown(self._visible.main_content() or self._visible)
 
     def article(self) -> Article | None:
         """The article of the page; ``None`` when nothing on it reads like one.
