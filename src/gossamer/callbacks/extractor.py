@@ -53,6 +53,7 @@ class ExtractorOptions(Record, frozen=True, kw_only=True):
     """What one page may cost."""
 
     follow_nofollow: bool = False
+    keeps_fragment: Callable[[str], bool] | None = None  # of a link; None: none does
     max_links: int = MAX_LINKS  # of a page; also the requests, and the items, that a callback may give
     max_inline_bytes: int = MAX_INLINE_BYTES
     callback_timeout_s: float = 60.0
@@ -138,6 +139,7 @@ class SpiderExtractor:
             request,
             fetched,
             follow_nofollow=options.follow_nofollow,
+            keeps_fragment=options.keeps_fragment,
             cut=cut,
             max_links=options.max_links,
             guesses_charset=options.guesses_charset,

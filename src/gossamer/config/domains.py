@@ -67,6 +67,10 @@ class DomainSettings(BaseSettings):
     max_size: Count | None = Field(
         default=None, description="Maximum size of a body after decoding, in bytes."
     )
+    keep_fragments: bool | None = Field(
+        default=None,
+        description="Whether its URLs keep their fragments, as `keep_fragments` says it for all.",
+    )
     max_retries: int | None = Field(
         default=None, ge=0, description="Maximum number of retries before a request becomes a dead letter."
     )

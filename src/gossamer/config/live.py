@@ -36,7 +36,7 @@ LIVE_SETTINGS: Mapping[str, FollowingKind] = {
 
 START_SETTINGS = frozenset({
     *LIVE_SETTINGS, "include", "exclude", "deny_extensions", "follow_nofollow", "sort_query", "unescape",
-    "drop_session_ids", "tracking_params", "contact",
+    "keep_fragments", "drop_session_ids", "tracking_params", "contact",
 })  # fmt: skip
 """The settings that may be given to a crawl that is started from afar: none names code, files or secrets."""
 

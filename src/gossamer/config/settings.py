@@ -158,6 +158,12 @@ class Settings(BaseSettings):
         default=False,
         description="Whether URLs that differ only in needless escapes (`%7e`, `~`) are one page.",
     )
+    keep_fragments: bool = Field(
+        default=False,
+        description="Whether URLs that differ only in their fragments are different pages, as in "
+        "applications with routes such as `#/items/5`, which a browser has to show. No server gets the "
+        "fragment.",
+    )
     drop_session_ids: bool = Field(
         default=False,
         description="Whether parameters that usually identify a visit (`PHPSESSID`) are removed too.",

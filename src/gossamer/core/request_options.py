@@ -24,7 +24,10 @@ MAX_COOKIES = 180
 Cookies = dict[str, str] | list[dict[str, Any]]
 """Values by name, or a dict for each cookie: ``name``, ``value``, and ``domain``, ``path``, ``secure``."""
 
-OWN_OPTIONS = ("cookies", "auth", "omit_headers", "timeout", "max_size", "max_retries", "delay")
+OWN_OPTIONS = (
+    *("cookies", "auth", "omit_headers", "timeout", "max_size", "max_retries", "delay"),
+    "keep_fragment",
+)
 """The fields of a request that this is about: ``None`` where it says nothing."""
 
 _COOKIE_KEYS = frozenset({"name", "value", "domain", "path", "secure"})
@@ -45,6 +48,7 @@ def has_own_options(request: Any) -> bool:
         is request.max_size
         is request.max_retries
         is request.delay
+        is request.keep_fragment
         is None
     )
 
@@ -64,6 +68,10 @@ def own_options_of(given: Mapping[str, Any]) -> dict[str, Any]:
     for name, least in (("max_size", 1), ("max_retries", 0)):
         if given.get(name) is not None:
             checked[name] = _count(name, given[name], least)
+    if given.get("keep_fragment") is not None:
+        if type(given["keep_fragment"]) is not bool:
+            raise UsageError(f"keep_fragment must be True or False, not {given['keep_fragment']!r}")
+        checked["keep_fragment"] = given["keep_fragment"]
     return checked
 
 

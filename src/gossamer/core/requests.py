@@ -88,7 +88,8 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True):
     ``None`` is not sent, even if the settings or the client have one (``omit_headers``); without ``Cookie``
     the cookies that the answer sets are not kept, either. ``timeout`` (seconds from connecting to the last
     byte), ``max_size`` (bytes of the body) and ``max_retries`` replace the settings; ``delay`` is how many
-    seconds it waits, at least, from when it is yielded.
+    seconds it waits, at least, from when it is yielded. With ``keep_fragment`` the fragment of the URL is
+    part of what tells requests apart, and a browser gets it; no server does.
     """
 
     url: str
@@ -126,6 +127,7 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True):
     max_size: int | None = None
     max_retries: int | None = None
     delay: float | None = None
+    keep_fragment: bool | None = None  # None: as the settings say, and where a browser gets a route (#/...)
 
     def __post_init__(self) -> None:
         if self.callback is not None and type(self.callback) is not str:

@@ -37,6 +37,7 @@ from gossamer.targets.discovery import CrawlTarget, refuse_file
 from gossamer.targets.loading import load_target
 from gossamer.targets.start_url import absolute_url, find_start_url
 from gossamer.wiring.preview import PreviewParts, wire_preview
+from gossamer.wiring.rules import fragment_rule_of
 
 TOLD_S = 1.0
 """A wait that is longer is told, in seconds."""
@@ -261,8 +262,13 @@ class PageFetcher:
     def fetch(self, page: str | Request) -> Response:
         """A page, redirects followed. Raises ``FetchError``; ``UsageError`` where robots.txt says no."""
         visit = self.visit_page(page)
-        follows = self._command.settings.follow_nofollow
-        return Response(visit.request, visit.fetched, follow_nofollow=follows)
+        settings = self._command.settings
+        return Response(
+            visit.request,
+            visit.fetched,
+            follow_nofollow=settings.follow_nofollow,
+            keeps_fragment=fragment_rule_of(settings),
+        )
 
     def visit_page(self, page: str | Request, rung: str = "") -> PageVisit:
         """The same with everything that is known of the fetch; by a certain rung, if one is named."""

@@ -25,6 +25,9 @@ from gossamer.runtime.clock import SystemClock
 REMEMBERED = 100_000
 """URLs and fingerprints kept in memory (about 25 MB of each at most); beyond it, memory starts anew."""
 
+_ROUTES = ("/", "!")
+"""How a fragment begins that is the route of an application: ``#/items/5``, ``#!items``."""
+
 Place = tuple[str, int, str]
 """Canonical URL, fingerprint and politeness key."""
 
@@ -186,16 +189,19 @@ class Admission:
             return self._check_request(request)
         place = self._places.get(request.url)
         if place is None:
+            place = self._check_request(request)
+            if "#" in request.url:  # whether it counts is the request's to say
+                return place
             if len(self._places) > REMEMBERED:
                 self._places.clear()
-            place = self._places[request.url] = self._check_request(request)
+            self._places[request.url] = place
         return place
 
     def _place_file(self, request: Request) -> Place | str:
         """A file belongs to the page that names it, wherever it is; its page, if it is one, is another."""
         if not self._takes_files:
             return "file"
-        canonical = urls.canonicalise_url(request.url, self._options)
+        canonical = urls.canonicalise_url(request.url, self._options, keep_fragment=False)
         if canonical is None:
             return "bad_url"
         fingerprint = urls.fingerprint_of(request.method, canonical, request.body, self._key, request.session)
@@ -214,7 +220,8 @@ class Admission:
         )
 
     def _check_request(self, request: Request) -> Place | str:
-        canonical = urls.canonicalise_url(request.url, self._options)
+        keeps_fragment = _keeps_fragment(request) if "#" in request.url else None
+        canonical = urls.canonicalise_url(request.url, self._options, keeps_fragment)
         if canonical is None:
             return "bad_url"
         refused = self._scope.check_url(canonical)
@@ -222,7 +229,8 @@ class Admission:
             return refused
         known_as = request.unique_key or canonical
         fingerprint = urls.fingerprint_of(request.method, known_as, request.body, self._key)
-        trap = self.traps.check_url(canonical, fingerprint)
+        place = canonical.partition("#")[0] if "#" in canonical else canonical
+        trap = self.traps.check_url(place, fingerprint)
         if trap is not None:
             return trap
         if request.session and not request.unique_key:  # who gives a key says all about what is the same
@@ -230,6 +238,17 @@ class Admission:
                 request.method, canonical, request.body, self._key, request.session
             )
         return canonical, fingerprint, urls.host_key(canonical)
+
+
+def _keeps_fragment(request: Request) -> bool | None:
+    """Whether the fragment of a request's URL is a part of it; ``None``: as the settings say.
+
+    Links come here without theirs. One that a spider writes down for a browser, and that begins as routes of
+    applications do, was meant.
+    """
+    if request.keep_fragment is not None or request.fetch != "browser":
+        return request.keep_fragment
+    return True if request.url.partition("#")[2].startswith(_ROUTES) else None
 
 
 def _leave_out_pages(requests: Iterable[Request], dropped: dict[str, int]) -> list[Request]:

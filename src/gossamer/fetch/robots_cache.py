@@ -140,7 +140,7 @@ class RobotsCache:
         """Whether the request may be fetched; robots.txt is fetched by ``route``."""
         if not (self._obey(request.url) if callable(self._obey) else self._obey):
             return ALLOWED
-        url = request.url
+        url = request.url.partition("#")[0]
         site = origin_of(url)
         known = self._origins.get(site)
         if known is None or self._clock.now() >= known.expires_at:

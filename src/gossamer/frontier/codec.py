@@ -114,6 +114,7 @@ def _is_usual(request: Request) -> bool:
         or request.max_size is not None
         or request.max_retries is not None
         or request.delay is not None
+        or request.keep_fragment is not None
     )
 
 

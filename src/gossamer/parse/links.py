@@ -54,7 +54,9 @@ def join_links(
     if len(hrefs) > limit:
         dropped["too_many"] = len(hrefs) - limit
         del hrefs[limit:]
-    references = [href.partition("#")[0] for href in hrefs]  # pages link to many fragments of few pages
+    references = hrefs
+    if joiner.keeps_fragment is None:
+        references = [href.partition("#")[0] for href in hrefs]  # pages link to many fragments of few pages
     distinct = dict.fromkeys(references)
     if [reference for reference in distinct if reference and reference[-1] <= " "]:
         # A blank before "#" belongs to the URL, one at the end does not; the parser knows.

@@ -51,6 +51,8 @@ def follow_redirect(
             Fault.REDIRECT_LIMIT, f"{format_count(limit, 'redirect')}, the last from {url[:200]}"
         )
     target = _target_of(url, status, location)
+    if "#" in request.url:  # it counts; the target's own goes before it (RFC 9110, 10.2.2)
+        target = f"{target}#{location.partition('#')[2] or request.url.partition('#')[2]}"
     method, body = _method_and_body(request, status)
     headers, auth = request.headers, request.auth
     if request.body and not body:

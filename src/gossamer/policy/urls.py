@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import force_setattr
 
 from gossamer.core.record import Record
+from gossamer.policy.domains import find_domain
 from gossamer.policy.url_parser import BaseUrl, head_of, normalise_url, parse_url
 
 if TYPE_CHECKING:
@@ -84,13 +85,16 @@ class UrlOptions(Record, frozen=True, kw_only=True):
     ``drop_parameters`` has the form of :data:`TRACKING_PARAMETERS`. ``sort_query`` orders parameters by
     name (equal names keep their order): some sites depend on the order, so it is off. ``unescape``
     applies RFC 3986, section 6.2.2: ``%7e`` becomes ``~`` and ``%c3`` becomes ``%C3``, while ``%2F`` stays.
-    ``max_length`` is in characters; what is longer has no canonical form.
+    ``max_length`` is in characters; what is longer has no canonical form. With ``keep_fragments`` the
+    fragment stays, as the routes of some applications need it; ``fragment_domains`` say it for their hosts.
     """
 
     drop_parameters: tuple[str, ...] = TRACKING_PARAMETERS
     sort_query: bool = False
     unescape: bool = False
     max_length: int = MAX_URL_LENGTH
+    keep_fragments: bool = False
+    fragment_domains: tuple[tuple[str, bool | None], ...] = ()
     _names: frozenset[str] = frozenset()  # of ``drop_parameters``, those without a `*`
     _prefixes: tuple[str, ...] = ()  # of the others, what comes before it
 
@@ -98,6 +102,11 @@ class UrlOptions(Record, frozen=True, kw_only=True):
         words = [word.lower() for word in self.drop_parameters]
         force_setattr(self, "_names", frozenset(word for word in words if not word.endswith("*")))
         force_setattr(self, "_prefixes", tuple(word[:-1] for word in words if word.endswith("*")))
+
+    def keeps_fragment(self, url: str) -> bool:
+        """Whether a URL keeps its fragment."""
+        own = find_domain(dict(self.fragment_domains), host_key(url))
+        return self.keep_fragments if own is None else own
 
 
 DEFAULT_OPTIONS = UrlOptions()
@@ -118,16 +127,23 @@ class UrlJoiner(dict[str, str | None]):
     """Resolves the references of one page: ``joiner[href]`` is ``join(base, href)``, remembered.
 
     The base is parsed once, and a reference that a page repeats is resolved once. ``encode_query`` makes a
-    query ASCII in the charset of the page; without it, that is UTF-8.
+    query ASCII in the charset of the page; without it, that is UTF-8. ``keeps_fragment`` says of an absolute
+    URL whether its fragment stays; without it, none does.
     """
 
-    __slots__ = ("_base", "_encode_query", "_fast")
+    __slots__ = ("_base", "_encode_query", "_fast", "keeps_fragment")
 
-    def __init__(self, base: str, encode_query: QueryEncoder | None = None) -> None:
+    def __init__(
+        self,
+        base: str,
+        encode_query: QueryEncoder | None = None,
+        keeps_fragment: Callable[[str], bool] | None = None,
+    ) -> None:
         super().__init__()
         self._base = BaseUrl(base)
         self._fast = self._base.fast
         self._encode_query = encode_query
+        self.keeps_fragment = keeps_fragment
 
     @property
     def base(self) -> str | None:
@@ -143,7 +159,9 @@ class UrlJoiner(dict[str, str | None]):
         except (ValueError, TypeError):  # nearly always a failure
             joined = self._join_exactly(href)
         if joined is not None and "#" in joined:
-            joined = joined.partition("#")[0]
+            url, _, fragment = joined.partition("#")
+            if not fragment or self.keeps_fragment is None or not self.keeps_fragment(url):
+                joined = url
         self[href] = joined
         return joined
 
@@ -160,13 +178,15 @@ class UrlJoiner(dict[str, str | None]):
 # --------------------------------------------------------------------------- canonical form
 
 
-def canonicalise_url(url: str, options: UrlOptions = DEFAULT_OPTIONS) -> str | None:
+def canonicalise_url(
+    url: str, options: UrlOptions = DEFAULT_OPTIONS, keep_fragment: bool | None = None
+) -> str | None:
     """The form under which a URL is fetched and known.
 
-    WHATWG serialisation (lower-case IDNA host, no default port, no dot segments), without fragment,
-    user name and password (a request that needs them carries an ``Authorization`` header, so that they
-    reach no log), the trailing dot of the host, and the parameters that ``options`` drop. Case, order and
-    escapes of path and query stay as they are.
+    WHATWG serialisation (lower-case IDNA host, no default port, no dot segments), without fragment (unless
+    ``keep_fragment``, or else the options, keep it), user name and password (a request that needs them
+    carries an ``Authorization`` header, so that they reach no log), the trailing dot of the host, and the
+    parameters that ``options`` drop. Case, order and escapes of path and query stay as they are.
 
     ``None``: no URL, neither http nor https, longer than ``max_length``, or a host DNS cannot carry.
     """
@@ -175,8 +195,9 @@ def canonicalise_url(url: str, options: UrlOptions = DEFAULT_OPTIONS) -> str | N
     href = normalise_url(url)
     if href is None or not href.startswith(("https://", "http://")):
         return None
+    fragment = ""
     if "#" in href:
-        href = href.partition("#")[0]
+        href, _, fragment = href.partition("#")
     if "@" in href or "./" in href or ".:" in href or len(href) > MAX_HOST_LENGTH:
         plain = _plain_host(href)
         if plain is None:
@@ -186,6 +207,8 @@ def canonicalise_url(url: str, options: UrlOptions = DEFAULT_OPTIONS) -> str | N
         href = _clean_query(href, options)
     if options.unescape and "%" in href:
         href = _ESCAPE.sub(_unescape_match, href)
+    if fragment and (options.keeps_fragment(href) if keep_fragment is None else keep_fragment):
+        href = f"{href}#{fragment}"
     return href if len(href) <= options.max_length else None
 
 

@@ -137,14 +137,18 @@ class LinkCredentialsError(ValueError):
     """A link has a user or a password in its URL."""
 
 
-def check_link(url: str) -> str:
-    """The absolute URL of a link. Raises :class:`LinkCredentialsError`: a page has no say in who asks."""
+def check_link(url: str, href: str = "") -> str:
+    """The absolute URL of a link, with the fragment of ``href``, if it has one.
+
+    Raises :class:`LinkCredentialsError`: a page has no say in who asks.
+    """
     if "@" in url and has_credentials(url):
         raise LinkCredentialsError(
             f"the link {hide_userinfo(url)} has a user or a password in it: links of pages are not followed "
             "so; if it is yours to send, write Request(url, auth=(user, password))"
         )
-    return url
+    fragment = href.partition("#")[2].strip()
+    return f"{url.partition('#')[0]}#{fragment}" if fragment else url
 
 
 def drop_reason_of(error: ValueError) -> str:

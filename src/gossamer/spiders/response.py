@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Unpack
@@ -83,6 +83,7 @@ class Response(SavedPage, PageContent):
         fetched: FetchResult,
         *,
         follow_nofollow: bool = False,
+        keeps_fragment: Callable[[str], bool] | None = None,
         cut: TruncatedPage | None = None,
         max_links: int = MAX_LINKS,
         guesses_charset: bool = True,
@@ -106,6 +107,7 @@ class Response(SavedPage, PageContent):
         self.header_pairs = fetched.headers
         self.address = fetched.address
         self._follow_nofollow = follow_nofollow
+        self._keeps_fragment = keeps_fragment
         self._cut = cut
         self._max_links = max_links
         self._guesses_charset = guesses_charset
@@ -279,9 +281,9 @@ class Response(SavedPage, PageContent):
 
     @lazy_property
     def _url_joiner(self) -> UrlJoiner:
-        if self.is_html:
-            return self.page.url_joiner
-        return UrlJoiner(self.url, self._query_encoder)
+        joiner = self.page.url_joiner if self.is_html else UrlJoiner(self.url, self._query_encoder)
+        joiner.keeps_fragment = self._keeps_fragment
+        return joiner
 
     @property
     def _query_encoder(self) -> QueryEncoder | None:
@@ -322,6 +324,8 @@ class Response(SavedPage, PageContent):
     @property
     def _found_links(self) -> PageLinks:
         if self.is_html:
+            if self._keeps_fragment is not None:
+                self.page.url_joiner.keeps_fragment = self._keeps_fragment
             return self.page.links
         if self.is_xml:
             links: PageLinks = _xml_module().feed_links(
@@ -342,7 +346,8 @@ class Response(SavedPage, PageContent):
         href = None if url is None else page_links.read_link(url)[0]
         if href is None:
             raise ValueError(f"{url!r} on {self.url} has no href to follow")
-        return Request(page_links.check_link(self.urljoin(href)), callback, **self.in_session(options))
+        joined = page_links.check_link(self.urljoin(href), href if options.get("keep_fragment") else "")
+        return Request(joined, callback, **self.in_session(options))
 
     def in_session(self, options: dict[str, Any]) -> dict[str, Any]:
         """The options of a request that this page leads to: in the page's session, unless they name one."""

@@ -15,6 +15,7 @@ from gossamer.parse.isolation.limits import ParseLimits
 from gossamer.parse.isolation.process import IsolatedExaminer
 from gossamer.ports.extractor import Extractor
 from gossamer.targets.discovery import CrawlTarget
+from gossamer.wiring.rules import fragment_rule_of
 
 if TYPE_CHECKING:
     from gossamer.callbacks.hooks import SpiderHooks
@@ -38,6 +39,7 @@ def extractor_of(
     watchdog = closing.enter_context(Watchdog(asyncio.get_running_loop()))
     options = ExtractorOptions(
         follow_nofollow=settings.follow_nofollow,
+        keeps_fragment=fragment_rule_of(settings),
         max_links=parse.max_links,
         max_inline_bytes=parse.max_inline_bytes,
         callback_timeout_s=parse.callback_timeout,

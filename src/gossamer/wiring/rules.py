@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -190,7 +190,15 @@ def url_options_of(settings: Settings) -> UrlOptions:
         drop_parameters=(*settings.tracking_params, *sessions),
         sort_query=settings.sort_query,
         unescape=settings.unescape,
+        keep_fragments=settings.keep_fragments,
+        fragment_domains=tuple((name.lower(), own.keep_fragments) for name, own in settings.domain.items()),
     )
+
+
+def fragment_rule_of(settings: Settings) -> Callable[[str], bool] | None:
+    """Which URLs keep their fragments; ``None``: none does."""
+    keeps_any = settings.keep_fragments or any(own.keep_fragments for own in settings.domain.values())
+    return url_options_of(settings).keeps_fragment if keeps_any else None
 
 
 def trusted_hosts(spider: Spider) -> frozenset[str]:

@@ -197,3 +197,14 @@ async def test_a_setting_leaves_the_tree_as_it_is() -> None:
         for site.answers["/"] in pages.values():
             response = await show(plain, f"{site.url}/")
             assert (response.css(".price").getall(), response.flags) == ([], ())
+
+
+async def test_each_route_of_an_application_is_a_page_of_its_own(fetcher: BrowserFetcher) -> None:
+    app = "<p></p><script>document.querySelector('p').textContent = location.hash</script>"
+    tidy = "<p></p><script>location.hash = location.hash.replace('x', 'y')</script>"
+    async with Raw({"/app": answer(app), "/tidy": answer(tidy)}) as site:
+        for rest, shown in (("/app#/p1", "/app#/p1"), ("/app#/p2", "/app#/p2"), ("/tidy#/x", "/tidy#/y")):
+            response = await show(fetcher, site.url + rest)
+            assert response.url == site.url + shown
+            assert response.css("p::text").get() in (None, shown[4:])
+        assert not [head for head in site.heads if b"#" in head or b"p1" in head]

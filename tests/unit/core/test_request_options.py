@@ -155,6 +155,7 @@ OPTIONS = st.fixed_dictionaries(
         "max_size": st.integers(1, 2**40),
         "max_retries": st.integers(0, 99),
         "delay": st.floats(0, 1e6),
+        "keep_fragment": st.booleans(),
     },
 )
 
@@ -171,6 +172,7 @@ def test_what_is_stored_is_read_as_it_was(options):
         "max_size",
         "max_retries",
         "delay",
+        "keep_fragment",
     }
     stored = msgspec.to_builtins(request)
     assert stored.keys() == {"url", *options}

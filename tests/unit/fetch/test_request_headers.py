@@ -26,6 +26,7 @@ def said(request: Request, *, says_referer: bool = True) -> dict[str, str]:
         ("https://a.example/list", "https://b.example/", "https://a.example/list"),
         ("http://a.example/list", "https://a.example/", "http://a.example/list"),
         ("https://a.example/list", "http://a.example/", None),
+        ("https://a.example/app#/p1", "https://a.example/", "https://a.example/app"),
         ("", "http://a.example/", None),
     ],
 )

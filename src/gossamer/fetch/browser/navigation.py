@@ -95,13 +95,20 @@ class Navigation:
         return here == own or normalise_url(here) == normalise_url(own)
 
     def url_of(self, shown: str) -> str:
-        """The page's URL, where the document says that it is ``shown``; without a fragment.
+        """The page's URL, where the document says that it is ``shown``; with a fragment if it was to be kept.
 
         A script may change it (``pushState``), and an action may lead elsewhere. The one that was requested
         stays as it was written.
         """
-        is_page = shown.startswith(("http://", "https://"))
-        return shown.partition("#")[0] if is_page and not self.is_for(shown) else self.request.url
+        own = self.request.url
+        if not shown.startswith(("http://", "https://")):
+            return own
+        if "#" not in own:
+            return own if self.is_for(shown) else shown.partition("#")[0]
+        is_same = (
+            self.is_for(shown) and (normalise_url(own) or own).partition("#")[2] == shown.partition("#")[2]
+        )
+        return own if is_same else shown
 
     def begin_load(self, url: str, method: str) -> bool:
         """Whether the main frame may load ``url`` now; where it may not, that is a redirect."""

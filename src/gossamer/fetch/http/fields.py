@@ -99,5 +99,5 @@ class RequestHeaders:
             if cookies:
                 fields.append(("Cookie", cookies))
         if self._says_referer and "referer" not in taken and is_told_from(request.via, request.url):
-            fields.append(("Referer", request.via))
+            fields.append(("Referer", request.via.partition("#")[0]))
         return fields
