@@ -12,7 +12,7 @@ from gossamer.core.errors import Fault
 from gossamer.core.events import PageDoneEvent
 from gossamer.core.results import Verdict
 from gossamer.testing.site import SiteResponse, serve
-from kit.fake_proxy import FakeProxy, Forwarding, hang_up, say
+from kit.fake_proxy import FakeProxy, Forwarding, hang, hang_up, say
 from kit.recording_sink import RecordingSink
 
 PAGES = 40
@@ -140,5 +140,18 @@ async def test_a_list_that_is_mostly_out_of_order_costs_no_page(tmp_path, broken
         urls = [f"http://127.0.0.1:{one.port}" for one in every]
         options = {"delay": 0, "per_host": 4, "proxies.urls": urls, "proxies.rotation": rotation}
         async with asyncio.timeout(20):
+            result = await crawl(linked_spider(served.url), data=str(tmp_path), **options)
+    assert (result.dead, result.pages) == (0, PAGES + 1)
+
+
+async def test_a_list_of_which_most_hang_costs_no_page(tmp_path):
+    """A bug it would catch: each page finds out anew which proxies never answer, one after the other."""
+    async with AsyncExitStack() as stack:
+        served = await stack.enter_async_context(serve(site))
+        every = [FakeProxy(hang) for _ in range(5)] + [FakeProxy(Forwarding())]
+        urls = [f"http://127.0.0.1:{(await stack.enter_async_context(one)).port}" for one in every]
+        options = {"delay": 0, "per_host": 1, "proxies.urls": urls}
+        options |= {"http.headers_timeout": 0.4, "proxies.failure_quarantine": {"other": 0.4}}
+        async with asyncio.timeout(8):
             result = await crawl(linked_spider(served.url), data=str(tmp_path), **options)
     assert (result.dead, result.pages) == (0, PAGES + 1)

@@ -68,6 +68,10 @@ class ErrorJudge:
         self._proven &= kept
         self._marks = {name: hosts for name, hosts in self._marks.items() if name in kept}
 
+    def is_proven(self, proxy: str) -> bool:
+        """Whether something else than an error came through a proxy."""
+        return proxy in self._proven
+
     def note_answer(self, proxy: str, host: str, url: str) -> None:
         """A host has answered through a proxy, and it is no error."""
         self._proven.add(proxy)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from enum import StrEnum
@@ -98,19 +99,23 @@ def choose_candidate(
     host: str,
     now: float,
     avoid: Collection[str] = (),
+    *,
+    doubt_of: Callable[[str], int] | None = None,
 ) -> ProxyChoice:
     """The first of the candidates, the preferred first, that may be used for a host now.
 
     ``avoid`` are names of proxies that have failed this request: proxies of other providers go before them,
-    then others of theirs; they themselves are the last resort.
+    then others of theirs; they themselves are the last resort. ``doubt_of`` says of a proxy how much speaks
+    against it (0 to 2): of those that have not failed the request, the least doubted go first.
     """
     candidates = list(candidates) if avoid else candidates
     providers = {proxy.provider for proxy in candidates if proxy.name in avoid} if avoid else set()
     best: Proxy | None = None
-    best_rank, waits = len(("another provider", "another proxy", "the same")), []
+    best_rank, waits = math.inf, []
     for proxy in candidates:
         wait_s = wait_s_of(health_of(proxy.name), host, now)
-        rank = 0 if not avoid else 2 if proxy.name in avoid else int(proxy.provider in providers)
+        rank = 0 if not avoid else 6 if proxy.name in avoid else int(proxy.provider in providers)
+        rank += 0 if doubt_of is None else 2 * doubt_of(proxy.name)
         if wait_s:
             waits.append(wait_s)
         elif rank < best_rank:

@@ -418,3 +418,57 @@ async def test_an_error_does_not_end_the_trial_of_a_proxy(clock):
     await pool.learn_from(replace(error, fetched=replace(error.fetched, status=503)))
     assert (await health_of(shared, one)).whole.ended_at == 0.0
     assert await pool.choose_proxy("shop") == one, "the next request tries it out"
+
+
+async def _crawl_by_one_slot(pool, clock, hanging, pages):
+    """When each page of a crawl came that sends one request after the other, the first for robots.txt."""
+    came_at = []
+    for _ in range(pages):
+        failed = ()
+        for attempt in range(1, 100):
+            proxy = await pool.choose_proxy("shop", avoid=failed[-3:])
+            if isinstance(proxy, Detour):
+                clock.advance(proxy.wait_s)
+            elif proxy.host in hanging:
+                failed, told = (*failed, proxy.name), report(proxy, clock, Fault.PROXY, attempt=attempt)
+                clock.advance(30.0)
+                await pool.learn_from(told)
+            else:
+                told = report(proxy, clock, attempt=attempt)
+                clock.advance(0.1)
+                pool.note_answer(proxy, "shop", told.request.url)
+                await pool.learn_from(told)
+                break
+        came_at.append(clock.now())
+    return came_at
+
+
+@pytest.mark.parametrize("order", RotationOrder)
+async def test_proxies_that_hang_take_a_fifth_of_the_time_once_another_works(shared, clock, order):
+    """A bug it would catch: each rests shorter than the others hang, so every page tries them all out."""
+    pool, began_at = ProxyPool(proxies(10), shared, clock, order=order), clock.now()
+    hanging = {f"p{n}" for n in range(9)}
+    first, *others = await _crawl_by_one_slot(pool, clock, hanging, pages=3000)
+    assert first - began_at <= 9 * 30 + 1, "each was tried once"
+    assert others[39] - first <= 5 + 30, "with one trial among forty pages"
+    waits = [after - before for before, after in zip([first, *others], others, strict=False)]
+    assert max(waits) <= 31, "no page meets two that hang"
+    assert others[-1] - first <= 300 * 1.25 + 31
+
+
+async def test_proxies_that_hang_are_used_again_when_they_answer(shared, clock):
+    pool = ProxyPool(proxies(4), shared, clock)
+    await _crawl_by_one_slot(pool, clock, {"p0", "p1", "p2"}, pages=1000)
+    await _crawl_by_one_slot(pool, clock, set(), pages=20_000)
+    taken = Counter([(await pool.choose_proxy("shop")).host for _ in range(400)])
+    assert set(taken.values()) == {100}
+
+
+async def test_proxies_that_work_are_used_in_turn_from_the_first_request(shared, clock):
+    pool = ProxyPool(proxies(5), shared, clock)
+    taken = [(await pool.choose_proxy("shop")).host for _ in range(10)]
+    for proxy in proxies(5):
+        pool.note_answer(proxy, "shop", "https://shop/")
+        await record(pool, proxy, ANSWERED, clock)
+    taken += [(await pool.choose_proxy("shop")).host for _ in range(10)]
+    assert taken == [f"p{n}" for n in range(5)] * 4

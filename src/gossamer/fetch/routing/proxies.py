@@ -41,6 +41,7 @@ from gossamer.policy.proxies import (
 )
 from gossamer.policy.proxy_answers import MOST_OTHERS, ErrorJudge
 from gossamer.policy.proxy_rotation import ProxyRotation, RotationOrder, choose_candidate
+from gossamer.policy.proxy_trials import TrialMemory
 from gossamer.policy.urls import registrable_domain
 from gossamer.ports.clock import Clock
 from gossamer.ports.shared_state import SharedState
@@ -104,6 +105,7 @@ class ProxyPool:
         self._uses: Counter[str] = Counter()
         self._silences: dict[str, list[str]] = {}  # hosts that did not answer since a proxy's last answer
         self._errors = ErrorJudge()
+        self._pauses = TrialMemory()
         self._suspects: OrderedDict[str, set[str]] = OrderedDict()  # proxies that failed at a host in a row
         self._claimant, self._claims = uuid.uuid4().hex[:12], itertools.count()
         self._canaries: dict[tuple[str, str], _Canary] = {}  # of this worker, by proxy and host
@@ -160,12 +162,14 @@ class ProxyPool:
             )
         sticky_key = f"{session} {registrable_domain(host.partition(':')[0])}"
         while True:
+            now = self._clock.now()
             choice = choose_candidate(
                 rotation.list_candidates(sticky_key, self._uses, preferred),
                 self._health.find_health,
                 host,
-                self._clock.now(),
+                now,
                 avoid,
+                doubt_of=partial(self._doubt_of, host) if self._pauses.is_paused(host, now) else None,
             )
             if choice.proxy is None:
                 return await self._wait_for_proxy(rotation, kind, host, choice.wait_s)
@@ -173,9 +177,20 @@ class ProxyPool:
                 break  # else somebody else has claimed it meanwhile
         rotation.note_use(choice.proxy.name)
         self._uses[choice.proxy.name] += 1
+        self._note_trial(choice.proxy, host, is_canary=choice.is_canary)
         if not choice.is_canary:
             await self._alarm.end(kind, host)
         return choice.proxy
+
+    def _note_trial(self, proxy: Proxy, host: str, *, is_canary: bool) -> None:
+        if is_canary or not self._errors.is_proven(proxy.name):
+            self._pauses.begin_trial(host, self._clock.now())
+
+    def _doubt_of(self, host: str, name: str) -> int:
+        """How much speaks against a proxy: 0: it works; 1: that is not known; 2: it must be tried out."""
+        if is_on_trial(self._health.find_health(name), host):
+            return 2
+        return 0 if self._errors.is_proven(name) else 1
 
     def _find_rotation(self, kind: str) -> ProxyRotation:
         if kind not in self._rotations:
@@ -247,6 +262,9 @@ class ProxyPool:
         ``most_s``: no quarantine that follows is longer.
         """
         canary = self._end_canary(proxy, host, started_at)
+        if canary or not self._errors.is_proven(proxy.name):
+            is_failed = outcome in (ProxyOutcome.FAILED, ProxyOutcome.SILENT)
+            self._pauses.end_trial(host, self._clock.now(), started_at if is_failed else None)
         known = self._health.find_health(proxy.name)
         counted, outcome = outcome, self._judge(proxy.name, host, outcome, is_canary=bool(canary))
         if not changes_quarantine(known, host, outcome):
@@ -307,6 +325,8 @@ class ProxyPool:
     def note_answer(self, proxy: Proxy, host: str, url: str) -> None:
         """A host has answered through a proxy, and it is no error."""
         if proxy.name in self._by_name:
+            if not self._errors.is_proven(proxy.name):
+                self._pauses.end_trial(host, self._clock.now())
             self._errors.note_answer(proxy.name, host, url)
 
     def doubt_error(self, route: Route, host: str, url: str, *, is_signed: bool) -> bool:
