@@ -17,3 +17,12 @@ class Cookie(msgspec.Struct, frozen=True, array_like=True, gc=False):
     expires_at: float  # Unix seconds; infinite without an end. Not after now: it deletes its namesake
     set_at: float = 0.0  # Unix seconds: of namesakes from two workers the newer one counts
     is_http_only: bool = False  # not for scripts of pages
+
+    @property
+    def is_entry(self) -> bool:
+        """Whether it is no cookie, but an entry of a page's web storage, which is kept beside cookies.
+
+        Its path says where: ``localStorage https://shop.example``. Paths of URLs begin with a slash, so it
+        is never sent.
+        """
+        return not self.path.startswith("/")

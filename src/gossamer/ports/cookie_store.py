@@ -23,8 +23,13 @@ class CookieStore(Protocol):
         """All cookies that are kept of the registrable domain of ``url``, for a browser."""
         ...
 
+    def list_entries(self, session: str, url: str, now: float) -> Sequence[Cookie]:
+        """The entries of web storage (``Cookie.is_entry``) that are kept of the origin of ``url``."""
+        ...
+
     def keep_cookies(self, session: str, url: str, cookies: Iterable[Cookie], now: float) -> object:
-        """Keep or delete (``expires_at`` not after now) cookies of that domain, as a browser has them.
+        """Keep or delete (``expires_at`` not after now) cookies and entries of that domain, as a browser
+        has them.
 
         Those of other domains are not taken. Of two namesakes the newer one counts.
         """

@@ -63,6 +63,7 @@ FLAGS = {
     "deferred": "it was fetched and archived; its callback runs elsewhere (`extract.deferred`)",
     "unread_frame": "it shows a frame of another origin, whose content is not in its tree",
     "unread_shadow": "an element shows something that is not in its tree, as with a closed shadow root",
+    "storage_limit": "it has stored more (`localStorage`) than a session keeps; long entries are missing",
     "extracted": "the callback of a page that was deferred, run on the archive: nothing was fetched",
 }
 """What is said of a page, by flag."""

@@ -10,7 +10,7 @@ from publicsuffixlist import PublicSuffixList
 
 from gossamer.core.cookies import Cookie
 from gossamer.fetch.sessions import cookies
-from gossamer.fetch.sessions.cookies import MAX_COOKIES, MAX_JAR_BYTES, CookieJar
+from gossamer.fetch.sessions.cookies import MAX_COOKIES, MAX_ENTRY_BYTES, MAX_JAR_BYTES, CookieJar
 
 NOW = 1_800_000_000.0
 SHOP = "https://www.shop.co.uk/a/b"
@@ -251,6 +251,17 @@ def test_a_record_cannot_bring_cookies_of_another_site_or_without_number() -> No
     assert len(names(sent(made))) == MAX_COOKIES
     made.load_jar("", "shop.co.uk", msgspec.msgpack.encode([there]))
     assert len(made) == 0
+
+
+def test_entries_of_web_storage_keep_no_cookie_out_and_the_short_ones_stay() -> None:
+    place = ("www.shop.co.uk", "localStorage https://www.shop.co.uk", True, False, float("inf"))
+    long = [Cookie(f"e{n}", "x" * 30_000, *place) for n in range(20)]
+    made = book("a=1")
+    made.keep_cookies("", SHOP, [*long, Cookie("token", "5", *place)], NOW)
+    assert sent(made) == "a=1"
+    kept = made.list_entries("", SHOP, NOW)
+    assert "token" in {one.name for one in kept}
+    assert 200_000 < sum(len(one.name) + len(one.value) for one in kept) <= MAX_ENTRY_BYTES
 
 
 @settings(deadline=None)  # the first example may read the list of suffixes

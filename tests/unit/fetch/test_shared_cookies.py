@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from math import inf
 from typing import NamedTuple
 
 import pytest
 
+from gossamer.core.cookies import Cookie
 from gossamer.core.errors import StorageError
 from gossamer.fetch.sessions.shared_cookies import SPACE, SharedCookieStore
 from gossamer.shared.memory import MemorySharedState
@@ -303,3 +305,15 @@ async def test_names_of_sessions_are_not_shown_in_places(world: World) -> None:
     assert len(places) == 2
     assert not any("bob" in place for place in places)
     assert await world.sent(world.worker(), session="bob@example.com \ud800") == "a=1"
+
+
+async def test_another_worker_has_what_pages_have_stored() -> None:
+    clock = ManualClock()
+    shared = Shared(clock)
+    here, there = (SharedCookieStore(shared, clock, "j", max_jars=10) for _ in range(2))
+    entry = Cookie("token", "5", "www.shop.co.uk", "localStorage https://www.shop.co.uk", True, False, inf)
+    here.keep_cookies("s", SHOP, [entry], clock.now())
+    await here.save_cookies()
+    await there.prepare_cookies("s", SHOP.replace("www", "blog"))
+    assert there.list_entries("s", SHOP, clock.now()) == [entry]
+    assert there.cookie_header("s", SHOP, clock.now()) == ""

@@ -70,6 +70,7 @@ class DevToolsGate:
         self._find_navigation = find_navigation
         self._start = start
         self._main_frame = ""
+        self.empty_url = ""  # without a visit, the page that is shown as an empty one, unasked
         self._flat = True
         self._cdp: CDPSession
 
@@ -93,7 +94,7 @@ class DevToolsGate:
 
         ``None``: it has more than ``most`` characters.
         """
-        return ShownPage.from_script(await self._evaluate(reading_script(most, flat=self._flat)))
+        return ShownPage.from_script(await self.run(reading_script(most, flat=self._flat)))
 
     async def see(self, selector: str, wait_s: float) -> bool:
         """Whether an element of that CSS selector is seen within ``wait_s``. ``False`` proves nothing.
@@ -101,11 +102,11 @@ class DevToolsGate:
         It spares the page the program that the driver would have to put into it first.
         """
         try:
-            return bool(await self._evaluate(_LOOK % (json.dumps(selector), wait_s * 1000)))
+            return bool(await self.run(_LOOK % (json.dumps(selector), wait_s * 1000)))
         except Exception:  # noqa: BLE001 - it went elsewhere, or is gone: the driver will say
             return False
 
-    async def _evaluate(self, script: str) -> Any:
+    async def run(self, script: str) -> Any:
         """What a script says in a world of its own; ``None`` for a mistake in it."""
         order = {"frameId": self._main_frame, "worldName": _WORLD}
         world = await self._cdp.send("Page.createIsolatedWorld", order)
@@ -120,6 +121,9 @@ class DevToolsGate:
             try:
                 if navigation is not None:
                     await self._decide(navigation, event)
+                    return
+                if self.empty_url == event["request"]["url"]:
+                    await self._show_nothing(event)
                     return
             except (ValueError, TypeError, LookupError):  # not the driver's: nobody would ever decide on it
                 if navigation is not None:
@@ -188,6 +192,11 @@ class DevToolsGate:
                 await self._cdp.send("IO.close", {"handle": stream})
                 navigation.check_length(len(body))
                 return bytes(body)
+
+    async def _show_nothing(self, event: Mapping[str, Any]) -> None:
+        kind = [{"name": "Content-Type", "value": "text/html"}]
+        order = {"requestId": event["requestId"], "responseCode": 200, "responseHeaders": kind}
+        await self._cdp.send("Fetch.fulfillRequest", order)
 
     async def _fail(self, event: Mapping[str, Any]) -> None:
         order = {"requestId": event["requestId"], "errorReason": "Aborted"}

@@ -23,11 +23,12 @@ from gossamer.fetch.browser.cookies import TabCookies
 from gossamer.fetch.browser.dialers import GuardedDialer
 from gossamer.fetch.browser.faults import ABORTED, NO_PAGE, error_code, translate_code
 from gossamer.fetch.browser.limits import CLOSE_S, BrowserOptions
-from gossamer.fetch.browser.navigation import Navigation
+from gossamer.fetch.browser.navigation import SCRIPT_REDIRECT, Navigation
 from gossamer.fetch.browser.pool import BrowserPool
 from gossamer.fetch.browser.shown_page import ShownPage
 from gossamer.fetch.browser.tab import BrowserTab, TabKey
 from gossamer.fetch.browser.task import PageTask, TaskOptions, TaskReport
+from gossamer.fetch.browser.web_storage import StorageRecord, TabStore
 from gossamer.fetch.guard import AddressGuard, refusal_for
 from gossamer.fetch.http.faults import RAISED, translate_error
 from gossamer.fetch.http.fields import own_headers_of
@@ -123,9 +124,11 @@ class BrowserFetcher:
         try:
             if tab.cookies is None:
                 tab.cookies = TabCookies(tab.context, self._cookies, tab.key.session)
+                tab.storage = TabStore(self._cookies, tab.key.session)
             put_cookies(self._cookies, tab.key.session, request, self._clock.now())
             async with _cookies_moved(origin):
                 await tab.cookies.bring(request.url, self._clock.now())
+                await self._bring_storage(tab, request.url)
             result = await self._visit_page(tab, request, origin, task)
             async with _cookies_moved(origin):
                 for url in dict.fromkeys((request.url, tab.page.url)):
@@ -232,16 +235,28 @@ class BrowserFetcher:
             if navigation.end.done():  # said before the browser stops for it, so it goes before its words
                 navigation.end.result()
                 url = tab.page.url if navigation.has_left else ""
+                if SCRIPT_REDIRECT in navigation.flags:  # the page that wants to go is still there
+                    self._take_storage(tab, await tab.read_storage())
                 return navigation.body or b"", ShownPage(url), TaskReport()
             if tab.crash.done():
                 tab.crash.result()
             shown, report = showing.result()
+            self._take_storage(tab, shown.stored)
             return _check_size(shown.text, origin, navigation.max_body_bytes), shown, report
         except FetchError as error:
             detail = error.detail.removeprefix(f"{origin.host}: ")
             raise error.with_detail(f"{origin.host}: {detail}") from error
         finally:
             await end_tasks(showing)
+
+    async def _bring_storage(self, tab: BrowserTab, url: str) -> None:
+        assert tab.storage is not None
+        if script := tab.storage.missing(url, self._clock.now()):
+            await tab.change_storage(url, script)
+
+    def _take_storage(self, tab: BrowserTab, stored: StorageRecord | None) -> None:
+        if stored is not None and tab.storage is not None:
+            tab.storage.take(stored, self._clock.now())
 
     async def _show_page(
         self, tab: BrowserTab, navigation: Navigation, origin: Origin, task: PageTask, until: float

@@ -71,6 +71,7 @@ class FirefoxGate:
         self._start = start
         self._blocked: frozenset[str] = frozenset()
         self._flat = True
+        self.empty_url = ""  # without a visit, the page that is shown as an empty one, unasked
         self._saved = SavedFileReader(start)
         self._reading = asyncio.Event()
         self._reading.set()
@@ -97,12 +98,16 @@ class FirefoxGate:
         """Nothing that the driver would not see as cheaply."""
         return False
 
+    async def run(self, script: str) -> Any:
+        """What a script says."""
+        return await self._page.evaluate(script)
+
     async def write_tree(self, most: int) -> ShownPage | None:
         """The page's tree as text. ``None``: it has more than ``most`` characters.
 
         A large one is not fetched, unless scripts of the page say that it is small.
         """
-        said = await self._page.evaluate(reading_script(most, flat=self._flat, writes_plain=False))
+        said = await self.run(reading_script(most, flat=self._flat, writes_plain=False))
         text = await self._page.content() if said["isLeft"] else said["tree"]
         return ShownPage.from_script(said, text) if len(text or "") <= most else None
 
@@ -110,7 +115,9 @@ class FirefoxGate:
         with contextlib.suppress(Exception):  # it was aborted meanwhile, or the tab is closed
             navigation = self._find_navigation()
             is_popup = request.is_navigation_request() and request.frame.page != self._page
-            if navigation is None or is_popup:
+            if navigation is None and request.url == self.empty_url and self._is_page(request):
+                await route.fulfill(status=200, content_type="text/html", body="")
+            elif navigation is None or is_popup:
                 await route.abort()
             elif request.resource_type in self._blocked:
                 await route.abort("blockedbyclient")

@@ -22,6 +22,7 @@ from gossamer.policy import redirects, urls
 from gossamer.policy.url_parser import normalise_url
 
 MAX_RELOADS = 5
+SCRIPT_REDIRECT = "script_redirect"
 _MAX_DIGITS = 18
 _HTML = ("text/html", "application/xhtml+xml")
 
@@ -208,7 +209,7 @@ class Navigation:
         """The page goes elsewhere by itself."""
         kept = tuple(field for field in self.headers if field[0] == "x-robots-tag")
         self.status, self.headers = 302, (("location", url), *kept)
-        self.flags = ("script_redirect",)
+        self.flags = (SCRIPT_REDIRECT,)
         self.conclude(body=b"")
 
     def break_off(self, code: str) -> None:

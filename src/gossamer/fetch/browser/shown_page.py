@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, Self
 
+from gossamer.fetch.browser.web_storage import READ_STORAGE, STORAGE_LIMIT, StorageRecord
+
 UNREAD_FRAME = "unread_frame"
 """The flag of a page with a frame of another origin that a visitor sees."""
 UNREAD_SHADOW = "unread_shadow"
@@ -22,6 +24,7 @@ class ShownPage(NamedTuple):
     url: str = ""  # of the document, which its scripts may have changed; empty: there is no document
     text: str = ""
     flags: tuple[str, ...] = ()
+    stored: StorageRecord | None = None  # by the page, in its web storage; None: it was not read
 
     @classmethod
     def from_script(cls, said: Any, text: str | None = None) -> Self | None:
@@ -32,7 +35,9 @@ class ShownPage(NamedTuple):
         if said is None:
             return cls()
         written = said["tree"] if text is None else text
-        return None if written is None else cls(said["url"], written, tuple(said["flags"]))
+        stored = StorageRecord.from_script(said["stored"])
+        flags = (*said["flags"], STORAGE_LIMIT) if stored and stored.is_cut else tuple(said["flags"])
+        return None if written is None else cls(said["url"], written, flags, stored)
 
 
 def reading_script(most: int, *, flat: bool, writes_plain: bool = True) -> str:
@@ -156,5 +161,8 @@ _READ = r"""(most, flat, writesPlain) => {
     const kind = document.doctype ? new XMLSerializer().serializeToString(document.doctype) : "";
     const isSmall = kind.length + tree.length <= most;
     const isLeft = isSmall && isPlain && !writesPlain;
-    return {url: location.href, flags: [...flags], tree: isSmall && !isLeft ? kind + tree : null, isLeft};
-}"""
+    return {
+        url: location.href, flags: [...flags], tree: isSmall && !isLeft ? kind + tree : null, isLeft,
+        stored: STORED,
+    };
+}""".replace("STORED", READ_STORAGE)

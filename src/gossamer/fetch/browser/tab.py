@@ -25,6 +25,7 @@ from gossamer.fetch.browser.navigation import Navigation
 from gossamer.fetch.browser.relay import TabRelay
 from gossamer.fetch.browser.service_workers import blocking_script
 from gossamer.fetch.browser.shown_page import ShownPage
+from gossamer.fetch.browser.web_storage import READ_STORAGE, StorageRecord, TabStore
 from gossamer.policy import urls
 from gossamer.runtime.cancelling import end_soon
 
@@ -55,6 +56,7 @@ class BrowserTab:
         self.context = context
         self.navigation: Navigation | None = None
         self.cookies: TabCookies | None = None
+        self.storage: TabStore | None = None
         self.crash: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._last_url = ""  # of the page that was left in it; empty: there is none
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -106,6 +108,24 @@ class BrowserTab:
                     raise FetchError(Fault.TOO_LARGE, f"the page grew beyond {most} bytes")
                 return tree
             await asyncio.sleep(_MOVING_S)
+
+    async def change_storage(self, url: str, script: str) -> None:
+        """Run ``script`` in an empty page of the origin of ``url``. Raises what the driver raises."""
+        self._last_url = ""
+        self.gate.empty_url = f"{urls.origin_of(url)}/"
+        try:
+            await self.page.goto(self.gate.empty_url, wait_until="commit")
+            await self.gate.run(script)
+        finally:
+            self.gate.empty_url = ""
+
+    async def read_storage(self) -> StorageRecord | None:
+        """What the page has stored that is in the tab, where it can still say."""
+        try:
+            async with asyncio.timeout(_EMPTY_S):
+                return StorageRecord.from_script(await self.gate.run(READ_STORAGE))
+        except Exception:  # noqa: BLE001 - it is busy, or gone
+            return None
 
     def begin_visit(self, navigation: Navigation) -> None:
         """From now on, what goes on in it belongs to this visit."""

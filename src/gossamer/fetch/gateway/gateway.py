@@ -208,6 +208,10 @@ class NoCookieStore:
         """See :class:`~gossamer.ports.cookie_store.CookieStore`."""
         return ()
 
+    def list_entries(self, session: str, url: str, now: float) -> Sequence[Cookie]:
+        """See :class:`~gossamer.ports.cookie_store.CookieStore`."""
+        return ()
+
     def keep_cookies(self, session: str, url: str, cookies: Iterable[Cookie], now: float) -> object:
         """See :class:`~gossamer.ports.cookie_store.CookieStore`."""
         return None

@@ -22,13 +22,19 @@ from gossamer.fetch.sessions.set_cookie import (
     read_cookie,
     sent_as,
 )
-from gossamer.policy.urls import hostname_of, registrable_domain
+from gossamer.policy.urls import hostname_of, origin_of, registrable_domain
 
 MAX_COOKIES = 180
 """Of one jar, and of one response: as many as Chromium keeps for a registrable domain."""
 
 MAX_JAR_BYTES = 65_536
 """Names and values of one jar; common servers refuse requests whose header is longer than half of this."""
+
+MAX_ENTRY_BYTES = 262_144
+"""Keys and values of all web storage that is kept in one jar; the longest entries are dropped first."""
+
+MAX_KEPT = 1000
+"""Cookies or entries that are taken from a browser at once."""
 
 MAX_LINE_LENGTH = 8192
 """Characters of a ``Set-Cookie`` line; one with more is not looked at."""
@@ -87,12 +93,18 @@ class CookieJar:
     def list_cookies(self, session: str, url: str, now: float) -> list[Cookie]:
         """All cookies of the registrable domain of ``url``, whatever their path and host."""
         jar = self._jars.get((session, cookie_origin_of(url).site), {})
-        return [cookie for cookie in jar.values() if cookie.expires_at > now]
+        return [cookie for cookie in jar.values() if cookie.expires_at > now and not cookie.is_entry]
+
+    def list_entries(self, session: str, url: str, now: float) -> list[Cookie]:
+        """The entries of web storage of the origin of ``url``."""
+        jar = self._jars.get((session, cookie_origin_of(url).site), {})
+        place = f" {origin_of(url)}"
+        return [one for one in jar.values() if one.is_entry and one.path.endswith(place)]
 
     def keep_cookies(self, session: str, url: str, cookies: Iterable[Cookie], now: float) -> list[Cookie]:
         """Keep what a browser has of that domain; the cookies that were kept or deleted."""
         site = cookie_origin_of(url).site
-        taken = [cookie for cookie in islice(cookies, MAX_COOKIES) if is_below(cookie.domain, site)]
+        taken = [cookie for cookie in islice(cookies, MAX_KEPT) if is_below(cookie.domain, site)]
         if site and taken:
             self.apply_changes(session, site, taken, now)
         return taken if site else []
@@ -237,11 +249,25 @@ def _trim_jar(jar: _Jar) -> None:
     size = sum([len(cookie.name) + len(cookie.value) for cookie in jar.values()])
     if len(jar) <= MAX_COOKIES and size <= MAX_JAR_BYTES:
         return
-    for cookie in sorted(jar.values(), key=_is_secure):
-        if len(jar) <= MAX_COOKIES and size <= MAX_JAR_BYTES:
+    cookies = [cookie for cookie in jar.values() if not cookie.is_entry]
+    entries = [cookie for cookie in jar.values() if cookie.is_entry]
+    _drop(jar, sorted(cookies, key=_is_secure), MAX_COOKIES, MAX_JAR_BYTES)
+    _drop(jar, sorted(entries, key=_length_of, reverse=True), MAX_KEPT, MAX_ENTRY_BYTES)
+
+
+def _drop(jar: _Jar, ordered: list[Cookie], most: int, most_bytes: int) -> None:
+    """Drop from the front of ``ordered`` what is over these limits."""
+    count, size = len(ordered), sum(map(_length_of, ordered))
+    for cookie in ordered:
+        if count <= most and size <= most_bytes:
             return
         del jar[_cookie_key(cookie)]
-        size -= len(cookie.name) + len(cookie.value)
+        count -= 1
+        size -= _length_of(cookie)
+
+
+def _length_of(cookie: Cookie) -> int:
+    return len(cookie.name) + len(cookie.value)
 
 
 def _is_secure(cookie: Cookie) -> bool:

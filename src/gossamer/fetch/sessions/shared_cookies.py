@@ -88,6 +88,10 @@ class SharedCookieStore:
         """See :class:`~gossamer.ports.cookie_store.CookieStore`."""
         return self._book.list_cookies(session, url, now)
 
+    def list_entries(self, session: str, url: str, now: float) -> list[Cookie]:
+        """See :class:`~gossamer.ports.cookie_store.CookieStore`."""
+        return self._book.list_entries(session, url, now)
+
     def keep_cookies(self, session: str, url: str, cookies: Iterable[Cookie], now: float) -> None:
         """See :class:`~gossamer.ports.cookie_store.CookieStore`."""
         changes = self._book.keep_cookies(session, url, cookies, now)

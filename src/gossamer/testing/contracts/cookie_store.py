@@ -7,6 +7,7 @@ async context manager that gives a :class:`CookieSubject` without cookies.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 
 from gossamer.core.cookies import Cookie
 from gossamer.ports.cookie_store import CookieStore
@@ -147,3 +148,23 @@ async def what_a_browser_has_is_kept(s: CookieSubject) -> None:
     s.cookies.keep_cookies("", SHOP, changed, now)
     assert_equal(s.sent(), "b=5; c=6", "as the browser has them")
     assert_equal(s.sent("https://elsewhere.example/"), "", "no other site's")
+
+
+@COOKIE_STORE_CHECKS.register
+async def entries_of_web_storage_are_kept_beside_cookies(s: CookieSubject) -> None:
+    """For their origin and session; they are neither sent nor listed among cookies."""
+    now = s.clock.now()
+    place = ("www.shop.example", "localStorage https://www.shop.example", True, False, inf)
+    s.answer("a=1; Path=/")
+    s.cookies.keep_cookies("", SHOP, [Cookie("token", "5", *place, now), Cookie("b", "6", *place, now)], now)
+    assert_equal(s.sent(), "a=1", "only cookies are sent")
+    assert_equal([one.name for one in s.cookies.list_cookies("", SHOP, now)], ["a"], "or listed")
+
+    def entries(url: str = SHOP, session: str = "") -> list[tuple[str, str]]:
+        return [(one.name, one.value) for one in s.cookies.list_entries(session, url, now)]
+
+    assert_equal(entries(), [("token", "5"), ("b", "6")], "as they were stored")
+    assert_equal(entries("https://www.shop.example:8443/"), [], "another origin has its own")
+    assert_equal(entries(session="other"), [], "another session, too")
+    s.cookies.keep_cookies("", SHOP, [Cookie("b", "", *place[:-1], -inf, now)], now)
+    assert_equal(entries(), [("token", "5")], "what a page has removed is gone")
