@@ -10,6 +10,7 @@ import csv
 import gzip
 import io
 import os
+import re
 import sys
 import zlib
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
@@ -37,6 +38,8 @@ FIELDS = ("url", "callback", "priority", "meta", "cb_kwargs")
 STDIN = "-"
 _BY_SUFFIX = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl"}
 _PACKED = (".gz", ".zst")
+_LINE_END = re.compile(rb"\r\n|\r|\n")
+_WRAPPED = re.compile(r""""([^"]*)",?|'([^']*)',?|<(?:URL:)?([^<>]*)>|\u201c([^\u201d]*)\u201d,?""")
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 
@@ -151,24 +154,34 @@ def _open_stdin() -> BinaryIO:
 
 def _lines_of(plain: BinaryIO) -> Iterator[Line]:
     """The lines of a file; one that is no text is empty, and says so."""
-    number = 0
-    while line := plain.readline(LONGEST):
-        number += 1
+    for number, line in enumerate(_split_lines(plain), 1):
+        if line is None:
+            yield number, "", f"longer than {LONGEST:,} bytes"
+            continue
         if number == 1 and line.startswith(_UTF16) and b"\0" in line:
             raise UsageError("the list is in UTF-16: save it as UTF-8, or pipe it through `iconv -f utf-16`")
         if number == 1:
-            line = line.removeprefix(b"\xef\xbb\xbf")
-        if len(line) >= LONGEST and not line.endswith(b"\n"):
-            while len(rest := plain.readline(LONGEST)) >= LONGEST and not rest.endswith(b"\n"):
-                pass
-            yield number, "", f"longer than {LONGEST:,} bytes"
-            continue
+            line = line.removeprefix(b"\xef\xbb\xbf")  # noqa: PLW2901
         try:
-            text = line.decode().rstrip("\r\n")
+            text = line.decode()
         except UnicodeDecodeError:
             yield number, "", "not UTF-8"
             continue
         yield (number, "", "not text") if "\0" in text else (number, text, "")
+
+
+def _split_lines(plain: BinaryIO) -> Iterator[bytes | None]:
+    """Lines without their ends, which are LF, CR LF or CR; ``None`` for one that is too long."""
+    rest, is_long = b"", False
+    while piece := plain.readline(LONGEST):
+        *whole, rest = _LINE_END.split(rest + piece)
+        if is_long and whole:
+            whole, is_long = [None, *whole[1:]], False
+        yield from whole
+        if is_long or len(rest) >= LONGEST:
+            rest, is_long = b"", True
+    if is_long or rest:
+        yield None if is_long else rest
 
 
 def _without_comments(lines: Iterator[Line]) -> Iterator[Line]:
@@ -177,7 +190,13 @@ def _without_comments(lines: Iterator[Line]) -> Iterator[Line]:
 
 def _read_lines(lines: Iterator[Line], _column: str) -> Iterator[SeedRow]:
     for number, text, problem in _without_comments(lines):
-        yield SeedRow(number, {"url": text.strip()}, problem)
+        yield SeedRow(number, {"url": _unwrap_url(text)}, problem)
+
+
+def _unwrap_url(text: str) -> str:
+    """A URL without what lists put around it: quotation marks, a comma, angle brackets (RFC 3986, C)."""
+    found = _WRAPPED.fullmatch(text.strip())
+    return text.strip() if found is None else found[found.lastindex or 0].strip()
 
 
 def _read_json(lines: Iterator[Line], column: str) -> Iterator[SeedRow]:

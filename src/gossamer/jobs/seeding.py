@@ -42,6 +42,7 @@ SHOWN = 20
 REOPEN_EVERY = 25
 """Chunks after which a job of a fleet that has ended meanwhile is opened again."""
 REMEMBERED_HOSTS = 10_000
+_QUOTES = "\"'`<\u201c"
 _NO_TRAPS = TrapRules(max_segments=None, max_repeats=None, max_same_body=None)
 
 
@@ -249,7 +250,7 @@ def request_of(fields: Mapping[str, Any]) -> Request:
     if not isinstance(url, str) or not url.strip():
         raise UsageError("there is no URL")
     url = url.strip()
-    if not is_url(url):
+    if not is_url(url) or url.startswith(tuple(_QUOTES)):
         raise UsageError("not a URL")
     url = absolute_url(url)
     if len(fields) == 1:

@@ -17,7 +17,7 @@ from gossamer.parse.article_facts import read_article_facts
 from gossamer.parse.encoding import declared_encoding, decode_as, guess_encoding, query_encoder
 from gossamer.parse.json_ld import read_blocks
 from gossamer.parse.links import MAX_LINKS, PageLinks, extract_links
-from gossamer.parse.meta import RobotsDirectives, read_refresh, read_robots
+from gossamer.parse.meta import RobotsDirectives, is_in_document, read_refresh, read_robots
 from gossamer.parse.selectors import Selector
 from gossamer.parse.visible import visible_tree
 from gossamer.policy.urls import UrlJoiner
@@ -135,21 +135,38 @@ class HtmlPage:
     @lazy_property
     def url_joiner(self) -> UrlJoiner:
         """Resolves references: against :attr:`base_url`, with queries in the page's charset."""
-        document, encoding = self.document, self._link_encoding or self._encoding
+        bases = self.document.select("base")
+        href = self._find_base(bases) if bases else None
+        encoding = self._link_encoding or self._encoding
         encode_query = None if encoding == "UTF-8" else query_encoder(encoding)
         own = UrlJoiner(self.url, encode_query)
-        base = document.select_one("base[href]")
-        target = own[base.attr("href") or ""] if base is not None else None
+        target = own[href] if href is not None else None
         if target is None or target.startswith(("data:", "javascript:")) or target == own[""]:
             return own
         return UrlJoiner(target, encode_query)
+
+    def _find_base(self, bases: list[Element]) -> str | None:
+        """The ``href`` of the first ``base`` that is a part of the document."""
+        for base in bases:
+            href = base.attr("href")
+            if href is None or not is_in_document(base):
+                continue
+            if not any(
+                isinstance(node, Element) and node.tag == "noscript" for node in base.previous_siblings
+            ):
+                return href
+            # It may stand within the noscript before it: the tree of who runs no scripts does not tell.
+            scripted = turbohtml.parse(self.text, scripting=True, positions=False)
+            found = filter(is_in_document, scripted.select("base[href]"))
+            return next((one.attr("href") for one in found), None)
+        return None
 
     @lazy_property
     def base_url(self) -> str:
         """What relative references are resolved against (HTML standard, "document base URL").
 
-        The first ``<base>`` with an ``href`` counts, wherever it stands, unless it is not a URL, or is a
-        ``data:`` or ``javascript:`` one.
+        The first ``<base>`` of the document with an ``href`` counts, wherever it stands (not in a template, a
+        drawing or ``noscript``), unless it is not a URL, or is a ``data:`` or ``javascript:`` one.
         """
         return self.url_joiner.base or self.url
 
@@ -161,7 +178,10 @@ class HtmlPage:
     def meta_tags(self) -> list[tuple[str, str, Element]]:
         """``(name or property, content, element)`` of every ``meta`` that has a name and a content."""
         found = []
-        for element in self.document.select("meta[content]"):
+        elements = self.document.select("meta[content]")
+        if self.document.select("template"):
+            elements = [element for element in elements if element.closest("template") is None]
+        for element in elements:
             name = element.attr("name") or element.attr("property")
             if name:
                 found.append((name.strip().lower(), element.attr("content") or "", element))
@@ -183,7 +203,8 @@ class HtmlPage:
     @lazy_property
     def canonical_url(self) -> str | None:
         """The http(s) URL of ``<link rel=canonical>``: what the site prefers this page to be known by."""
-        link = self.document.select_one("link[rel~=canonical i][href]")
+        links = self.document.select("link[rel~=canonical i][href]")
+        link = next(filter(is_in_document, links), None)
         target = self.join_url(link.attr("href") or "") if link is not None else None
         return target if target is not None and target.startswith(("http://", "https://")) else None
 
@@ -195,7 +216,7 @@ class HtmlPage:
         """
         for element in self.document.select("meta[http-equiv=refresh i][content]"):
             refresh = read_refresh(element.attr("content") or "")
-            if refresh is None or element.closest("noscript") is not None:
+            if refresh is None or element.closest("noscript,template") is not None:
                 continue
             target = self.join_url(refresh[1]) if refresh[1] else self.url
             if target is not None and target.startswith(("http://", "https://")):

@@ -5,6 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from turbohtml import Element, Namespace
+
+
+def is_in_document(element: Element) -> bool:
+    """Whether an element counts for its page: it is in no template, drawing or ``noscript``."""
+    return element.namespace is Namespace.HTML and element.closest("template,noscript") is None
+
 
 class RobotsDirectives(NamedTuple):
     """What a page asks of crawlers."""

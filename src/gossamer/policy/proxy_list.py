@@ -23,8 +23,14 @@ MAX_PROBLEMS = 5
 """So many bad lines are told at once."""
 
 _SCHEMES = {"http": "http", "https": "https", "socks5": "socks5", "socks5h": "socks5"}
+_OTHER_SCHEMES = frozenset({"ftp", "socks", "socks4", "socks4a", "ss", "ssh", "trojan", "vless", "vmess"})
+"""What errors name; any other word may be a part of a password."""
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*")
 _HOST = re.compile(r"\[[0-9A-Fa-f:.]+\]|[^\s:/?#@\[\]]+")
+_PROVIDERS_FORM = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\s:/?#@\[\]]+):(\d{1,5}):([^:]+):(.+)", re.DOTALL)
+_USUAL_HOST = re.compile(r"\[.*\]|.*\..*|localhost", re.DOTALL)
 _VARIABLE = re.compile(r"\$\{([^}]*)\}")
+_VARIABLE_NAME = re.compile(r"[A-Z_][A-Z0-9_]*")
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
 
 
@@ -108,7 +114,8 @@ def fill_in(text: str, env: Mapping[str, str]) -> str:
     def value_of(match: re.Match[str]) -> str:
         value = env.get(match[1])
         if not value:
-            raise ValueError(f"the environment variable {match[1]!r} is not set")
+            named = f" {match[1]!r}" if _VARIABLE_NAME.fullmatch(match[1]) else ""
+            raise ValueError(f"the environment variable{named} is not set")
         return value
 
     return _VARIABLE.sub(value_of, text)
@@ -116,15 +123,18 @@ def fill_in(text: str, env: Mapping[str, str]) -> str:
 
 def _parse_address(text: str) -> _Address:
     scheme, slashes, rest = text.partition("://")
-    if not slashes:
+    if not slashes or (not _SCHEME.fullmatch(scheme) and _PROVIDERS_FORM.fullmatch(text)):
         return _parse_bare(text)
     known = _SCHEMES.get(scheme.lower())
     if known is None:
         raise ValueError(
             "a proxy is spoken to by http, https or socks5, and by no other protocol"
-            + (f" (not by {scheme})" if _NAME.fullmatch(scheme) else "")
+            + (f" (not by {scheme})" if scheme.lower() in _OTHER_SCHEMES else "")
         )
     user_info, _, place = rest.rpartition("@")
+    given = None if _is_place(place) else _parse_providers_form(rest)
+    if given is not None:
+        return given._replace(scheme=known)
     user, _, password = user_info.partition(":")
     host, port = _parse_place(place.removesuffix("/"))
     return _Address(known, host, port, unquote(user), unquote(password))
@@ -132,15 +142,38 @@ def _parse_address(text: str) -> _Address:
 
 def _parse_bare(text: str) -> _Address:
     """``HOST:PORT``, ``HOST:PORT:USER:PASSWORD`` or ``USER:PASSWORD@HOST:PORT``, spoken to by HTTP."""
+    if given := _parse_providers_form(text):
+        return given
     user_info, at, place = text.rpartition("@")
     if at:
         user, _, password = user_info.partition(":")
         return _Address("http", *_parse_place(place), user, password)
     host = _HOST.match(text)
-    parts = text[host.end() :].split(":", 3) if host else []
-    if host is None or len(parts) not in (2, 4) or parts[0]:
+    if host is None or text[host.end() :].count(":") != 1 or text[host.end()] != ":":
         raise ValueError("that is not a proxy")
-    return _Address("http", *_parse_place(f"{host[0]}:{parts[1]}"), *parts[2:])
+    return _Address("http", *_parse_place(text))
+
+
+def _parse_providers_form(text: str) -> _Address | None:
+    """``HOST:PORT:USER:PASSWORD``, where user and password may have ``@``; ``None`` for another form.
+
+    Where ``USER:PASSWORD@HOST:PORT`` fits, too, it is this one if it begins like a host.
+    """
+    found = _PROVIDERS_FORM.fullmatch(text)
+    if found is None:
+        return None
+    is_other = "@" in text and _is_place(text.rpartition("@")[2])
+    if is_other and not _USUAL_HOST.fullmatch(found[1]):
+        return None
+    return _Address("http", *_parse_place(f"{found[1]}:{found[2]}"), found[3], found[4])
+
+
+def _is_place(text: str) -> bool:
+    try:
+        _parse_place(text.removesuffix("/"))
+    except ValueError:
+        return False
+    return True
 
 
 def _parse_place(text: str) -> tuple[str, int]:

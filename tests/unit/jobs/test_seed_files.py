@@ -50,6 +50,48 @@ async def test_lines_that_are_no_text_are_rows_that_say_so(tmp_path):
     ]
 
 
+@pytest.mark.parametrize(
+    ("written", "urls"),
+    [
+        (b"http://h/m1\rhttp://h/m2", ["http://h/m1", "http://h/m2"]),
+        (b"http://h/m1\r\rhttp://h/m2\r\nhttp://h/m3\n", ["http://h/m1", "http://h/m2", "http://h/m3"]),
+        (b'"http://h/m1"\n"http://h/m2",\n', ["http://h/m1", "http://h/m2"]),
+        (b"'http://h/m1'\n 'http://h/m2', \n", ["http://h/m1", "http://h/m2"]),
+        (b"<http://h/m1>\n<URL:http://h/m2>\n", ["http://h/m1", "http://h/m2"]),
+        ("\u201chttp://h/m1\u201d\n".encode(), ["http://h/m1"]),
+        (b'http://h/it\'s\nhttp://h/?q="a"', ["http://h/it's", 'http://h/?q="a"']),
+    ],
+)
+async def test_lists_are_read_however_their_lines_end_and_are_quoted(tmp_path, written, urls):
+    path = tmp_path / "urls.txt"
+    path.write_bytes(written)
+    rows = await rows_of(path)
+    assert [row.fields["url"] for row in rows] == urls
+    assert [request_of(row.fields).url for row in rows] == urls
+
+
+async def test_two_urls_in_quotation_marks_on_a_line_are_refused_by_its_number(tmp_path):
+    path = tmp_path / "urls.txt"
+    path.write_bytes(b'http://h/m1\r"http://h/m2", "http://h/m3"\r<http://h/m4\r')
+    rows = await rows_of(path)
+    assert [row.number for row in rows] == [1, 2, 3]
+    assert request_of(rows[0].fields).url == "http://h/m1"
+    for row in rows[1:]:
+        with pytest.raises(UsageError, match="not a URL"):
+            request_of(row.fields)
+
+
+async def test_long_lines_that_end_with_cr_are_told_from_long_lists(tmp_path):
+    path = tmp_path / "urls.txt"
+    line = b"http://h/" + b"x" * 991
+    path.write_bytes(b"\r".join([line] * 3000 + [b"y" * (2 * LONGEST), b"http://h/z"]))
+    rows = await rows_of(path)
+    assert [row.fields["url"] for row in rows if not row.problem] == [line.decode()] * 3000 + ["http://h/z"]
+    assert [(row.number, row.problem) for row in rows if row.problem] == [
+        (3001, f"longer than {LONGEST:,} bytes")
+    ]
+
+
 async def test_a_table_names_its_column_and_the_rest_of_the_request(tmp_path):
     path = tmp_path / "urls.csv"
     path.write_text(

@@ -146,6 +146,20 @@ def test_nofollow_needs_every_link_to_say_so():
         ("<base href='javascript:alert(1)'><base href='/2'>", URL),
         ("<base href='data:,x'>", URL),
         ("<base href='http://[bad'>", URL),
+        ("<template><base href=/wrong/></template>", URL),
+        ("<template><base href=/wrong/></template><base href=/2>", "https://example.com/2"),
+        ("<div><template shadowrootmode=open><base href=/wrong/></template></div>", URL),
+        ("<svg><base href=/wrong/></svg>", URL),
+        ("<svg><foreignObject><base href=/in/></foreignObject></svg>", "https://example.com/in/"),
+        ("<math><base href=/wrong/></math>", URL),
+        ("<noscript><base href=/wrong/></noscript>", URL),
+        ("<head><noscript><link rel=x><base target=_top><base href=/wrong/></noscript>", URL),
+        ("<noscript><base href=/wrong/></noscript><base href=/2>", "https://example.com/2"),
+        ("<noscript><p></noscript><base href=/2>", "https://example.com/2"),
+        ("<body><noscript><base href=/wrong/></noscript>", URL),
+        ("<iframe><base href=/wrong/></iframe>", URL),
+        ("<!-- <base href=/wrong/> --><title><base href=/wrong/></title>", URL),
+        ("<script>'<base href=/wrong/>'</script><textarea><base href=/wrong/></textarea>", URL),
     ],
 )
 def test_base(markup, base):
@@ -153,6 +167,16 @@ def test_base(markup, base):
     assert page.base_url == base
     assert page.links.urls[-1] == UrlJoiner(base)["?l"]
     assert page.join_url("#f") == base
+
+
+def test_a_template_says_nothing_of_its_page():
+    page = page_of(
+        "<template><meta name=robots content=nofollow><meta http-equiv=refresh content='0;/x'>"
+        "<link rel=canonical href=/x><meta name=description content=x></template>"
+        "<link rel=canonical href=/y><meta name=description content=y>"
+    )
+    assert (page.canonical_url, page.description) == ("https://example.com/y", "y")
+    assert (page.robots_directives.nofollow, page.meta_refresh) == (False, None)
 
 
 def test_head():

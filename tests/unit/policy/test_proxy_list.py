@@ -22,6 +22,18 @@ SECRET = "hunter2secret"
         ("http://me-session-1:p%40ss%2F@p.example:80", {"user": "me-session-1", "password": "p@ss/"}),
         ("http://me:p/a?s#s@p.example:80", {"user": "me", "password": "p/a?s#s"}),
         ("http://me@p.example:80", {"user": "me", "password": ""}),
+        ("127.0.0.1:8080:user:p@ss", {"host": "127.0.0.1", "port": 8080, "user": "user", "password": "p@ss"}),
+        ("p.example:80:us@er:pw", {"host": "p.example", "user": "us@er", "password": "pw"}),
+        ("p.example:80:us@er.example:p@w@d", {"user": "us@er.example", "password": "p@w@d"}),
+        ("localhost:80:me:a@b:9", {"host": "localhost", "user": "me", "password": "a@b:9"}),
+        ("proxy:80:me:a@b", {"host": "proxy", "port": 80, "user": "me", "password": "a@b"}),
+        ("[::1]:80:me:a@b", {"host": "::1", "port": 80, "user": "me", "password": "a@b"}),
+        ("me:80:a:b@p.example:81", {"host": "p.example", "port": 81, "user": "me", "password": "80:a:b"}),
+        ("us@er:pw@p.example:80", {"host": "p.example", "user": "us@er", "password": "pw"}),
+        ("http://us@er:p@ss@p.example:80", {"host": "p.example", "user": "us@er", "password": "p@ss"}),
+        ("socks5://p.example:80:me:p@ss", {"scheme": "socks5", "user": "me", "password": "p@ss"}),
+        ("http://a.b:12:c:d@p.example:80", {"host": "p.example", "user": "a.b", "password": "12:c:d"}),
+        ("p.example:80:me:a://b@c", {"scheme": "http", "user": "me", "password": "a://b@c"}),
         ("http://${USER}:${PASS}@p.example:80", {"user": "${USER}", "password": "${PASS}"}),
         (
             "http://p.example:80 provider=acme kind=Residential country=DE",
@@ -46,6 +58,11 @@ def test_every_form_that_providers_hand_out(text, fields):
         ("http//p.example:80", "not a proxy"),
         (f"socks4://me:{SECRET}@p.example:80", r"no other protocol \(not by socks4\)"),
         (f"{SECRET}@x!://p.example:80", "no other protocol$"),
+        (f"{SECRET}://p.example:80", "no other protocol$"),
+        (f"p.example:80:me@{SECRET}", "not a proxy|no port"),
+        (f"p.example:{SECRET}:me:a@b", "not a proxy|no port"),
+        (f"p.example:99999:me:{SECRET}@{SECRET}", "from 1 to 65535"),
+        (f"p.example 80 me {SECRET}", "no port|not a proxy|provider=NAME"),
         (f"http://p.example:80 password={SECRET}", "provider=NAME, kind=KIND"),
         ("http://p.example:80 kind=house", "one of datacenter, residential, mobile"),
         ("http://p.example:80 country=deu", "two letters"),
@@ -90,3 +107,10 @@ def test_no_line_does_more_than_be_refused(text):
     assert proxy.scheme in ("http", "https", "socks5")
     assert proxy.host
     assert 0 < proxy.port < 65536
+
+
+def test_what_looks_like_a_variable_may_be_a_password():
+    for text, told in (("${PASS}", "'PASS' is not set"), (f"a${{{SECRET}}}b", "variable is not set")):
+        with pytest.raises(ValueError, match=told) as error:
+            read_proxies([f"p.example:80:me:{text}"], "list.txt", {})
+        assert SECRET not in str(error.value)
