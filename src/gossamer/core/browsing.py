@@ -77,7 +77,8 @@ class Scroll(Action, frozen=True, tag="scroll"):
     until_still: bool = False
     max_scrolls: int = 50  # with ``until_still``: a page that grows for ever ends here, with a flag
     still_s: float = 1.0  # with ``until_still``: so long nothing new came, and no request was under way
-    selector: str = ""  # the element that scrolls; empty: the window
+    selector: str = ""  # the element that scrolls; empty: the window, or the largest box that can
+    collect: str = ""  # CSS; what it finds stays in the page, though the page takes it out when it has passed
     human: bool | None = None  # by strokes of a wheel; None: as the page's ``human``
 
 

@@ -61,6 +61,8 @@ FLAGS = {
     "cut_entities": "what entities of XML would expand to",
     "unchanged": "it is as it was when it was checked before",
     "deferred": "it was fetched and archived; its callback runs elsewhere (`extract.deferred`)",
+    "nothing_scrolled": "it was to be scrolled, but nothing on it could be, and nothing new came",
+    "recycled_list": "it lost text while it was scrolled; `Scroll(collect=...)` keeps what passes",
     "unread_frame": "it shows a frame of another origin, whose content is not in its tree",
     "unread_shadow": "an element shows something that is not in its tree, as with a closed shadow root",
     "storage_limit": "it has stored more (`localStorage`) than a session keeps; long entries are missing",

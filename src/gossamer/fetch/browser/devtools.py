@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from gossamer.core.errors import FetchError
 from gossamer.fetch.browser.limits import BrowserOptions
 from gossamer.fetch.browser.navigation import Navigation
-from gossamer.fetch.browser.shown_page import ShownPage, reading_script
+from gossamer.fetch.browser.shown_page import Collected, ShownPage, reading_script
 
 if TYPE_CHECKING:
     from playwright.async_api import CDPSession, Page
@@ -89,12 +89,13 @@ class DevToolsGate:
     async def hear_answer(self) -> None:
         """It was heard before the browser made anything of it."""
 
-    async def write_tree(self, most: int) -> ShownPage | None:
+    async def write_tree(self, most: int, collected: Collected) -> ShownPage | None:
         """The page's tree as text, from a world of its own, where the page's scripts have changed nothing.
 
         ``None``: it has more than ``most`` characters.
         """
-        return ShownPage.from_script(await self.run(reading_script(most, flat=self._flat)))
+        script = reading_script(most, flat=self._flat, collected=collected)
+        return ShownPage.from_script(await self.run(script))
 
     async def see(self, selector: str, wait_s: float) -> bool:
         """Whether an element of that CSS selector is seen within ``wait_s``. ``False`` proves nothing.

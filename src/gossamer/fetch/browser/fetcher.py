@@ -271,7 +271,9 @@ class BrowserFetcher:
                 await tab.finish_loading(task.load_state)
             report = await task.finish(until, navigation.status)
             most = navigation.max_body_bytes
-            return ShownPage() if tab.page.is_closed() else await tab.read_content(most), report
+            if tab.page.is_closed():
+                return ShownPage(), report
+            return await tab.read_content(most, task.collected), report
         except FetchError:
             raise
         except Exception as error:

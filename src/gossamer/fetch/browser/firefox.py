@@ -17,7 +17,7 @@ from gossamer.core.errors import Fault, FetchError
 from gossamer.fetch.browser.firefox_bodies import SavedFileReader, is_shown_kind, restore_bytes
 from gossamer.fetch.browser.limits import BrowserOptions
 from gossamer.fetch.browser.navigation import Headers, Navigation
-from gossamer.fetch.browser.shown_page import ShownPage, reading_script
+from gossamer.fetch.browser.shown_page import Collected, ShownPage, reading_script
 from gossamer.policy import redirects
 
 if TYPE_CHECKING:
@@ -102,12 +102,13 @@ class FirefoxGate:
         """What a script says."""
         return await self._page.evaluate(script)
 
-    async def write_tree(self, most: int) -> ShownPage | None:
+    async def write_tree(self, most: int, collected: Collected) -> ShownPage | None:
         """The page's tree as text. ``None``: it has more than ``most`` characters.
 
         A large one is not fetched, unless scripts of the page say that it is small.
         """
-        said = await self.run(reading_script(most, flat=self._flat, writes_plain=False))
+        script = reading_script(most, flat=self._flat, collected=collected, writes_plain=False)
+        said = await self.run(script)
         text = await self._page.content() if said["isLeft"] else said["tree"]
         return ShownPage.from_script(said, text) if len(text or "") <= most else None
 

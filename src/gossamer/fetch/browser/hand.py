@@ -68,6 +68,9 @@ class Hand:
         if target is not None and (box := await target.bounding_box()) is not None:
             middle = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
             await self._move_to(middle)
+        way, turned = 0.0, 0
         for step in plan_scroll(distance, self._random):
-            await self._page.mouse.wheel(0, step.distance)
+            way += step.distance
+            await self._page.mouse.wheel(0, round(way) - turned)  # Firefox takes whole pixels only
+            turned = round(way)
             await asyncio.sleep(step.pause_s)

@@ -8,9 +8,14 @@ The page itself stays as it is: what is written is a copy, in a document where n
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from typing import Any, NamedTuple, Self
 
 from gossamer.fetch.browser.web_storage import READ_STORAGE, STORAGE_LIMIT, StorageRecord
+
+Collected = Mapping[str, Mapping[str, str]]
+"""Elements that were in the page's tree, as HTML, by the selector that found them and by a key."""
 
 UNREAD_FRAME = "unread_frame"
 """The flag of a page with a frame of another origin that a visitor sees."""
@@ -40,15 +45,22 @@ class ShownPage(NamedTuple):
         return None if written is None else cls(said["url"], written, flags, stored)
 
 
-def reading_script(most: int, *, flat: bool, writes_plain: bool = True) -> str:
+def reading_script(most: int, *, flat: bool, collected: Collected, writes_plain: bool = True) -> str:
     """The expression whose value describes the page, with a tree of at most ``most`` characters.
 
-    Without ``writes_plain`` it writes a page without shadow roots and frames only if it is too large.
+    ``collected`` takes the place of what the same selectors find now. Without ``writes_plain`` it writes a
+    page only if that is not the tree as it is.
     """
-    return f"({_READ})({most}, {str(flat).lower()}, {str(writes_plain).lower()})"
+    lists = {selector: [*found.values()] for selector, found in collected.items()}
+    return f"({_READ})({json.dumps([most, flat, writes_plain, lists])})"
 
 
-_READ = r"""(most, flat, writesPlain) => {
+def collecting_script(selector: str) -> str:
+    """The expression whose value has the elements that a selector finds, as pairs of a key and HTML."""
+    return f"({_READ})({json.dumps([0, True, True, {}, selector])})"
+
+
+_READ = r"""([most, flat, writesPlain, collected, selector]) => {
     const open = new Set();  // elements that are not copied as they are, with all around them
     const frames = new Map();
     const flags = new Set();
@@ -138,8 +150,35 @@ _READ = r"""(most, flat, writesPlain) => {
         }
         return made;
     };
+    const names = ["id", "data-id", "data-key", "data-index", "data-item-index", "data-row-index", "row-id",
+        "row-index", "aria-rowindex", "aria-posinset"];
+    const collect = scope => {  // the key of an element is what a list calls it, or all that it is
+        const found = [...scope.querySelectorAll(selector)].filter(
+            node => !(node.parentElement && node.parentElement.closest(selector)));
+        const pairs = found.map(node => {
+            const html = copy(node).outerHTML;
+            const name = names.find(name => node.hasAttribute(name));
+            if (name) return [`${name}=${node.getAttribute(name)}`, html];
+            const bare = inert.importNode(node, true);
+            bare.removeAttribute("style");  // where it stands
+            return [bare.outerHTML, html];
+        });
+        for (const node of scope.querySelectorAll("*")) {
+            if (node.shadowRoot) pairs.push(...collect(node.shadowRoot));
+        }
+        return pairs;
+    };
+    const putBack = (made, selector, items) => {
+        const found = [...made.querySelectorAll(selector)];
+        const holder = inert.createElement("template");
+        holder.innerHTML = items.join("");
+        if (found.length) found[0].before(holder.content);
+        else made.querySelector("body").append(holder.content);
+        for (const node of found) node.remove();
+    };
     const writeFlat = root => {
         const made = copy(root);
+        for (const [selector, items] of Object.entries(collected)) putBack(made, selector, items);
         // Where scripts run, what is in it is text; in a document where they do not, it would be escaped.
         for (const node of made.querySelectorAll("noscript")) {
             const parsed = new DOMParser().parseFromString(`<body>${node.textContent}`, "text/html");
@@ -152,8 +191,10 @@ _READ = r"""(most, flat, writesPlain) => {
     if (root) try {
         look(document);
         if (flat) lookForClosed();
-        if (open.size) tree = writeFlat(root);
-    } catch {
+        if (selector) return collect(document);
+        if (open.size || Object.keys(collected).length) tree = writeFlat(root);
+    } catch (error) {
+        if (selector) throw error;
         flags.add("unread_shadow");
     }
     const isPlain = tree === null;

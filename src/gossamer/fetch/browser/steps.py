@@ -24,7 +24,7 @@ from gossamer.core.browsing import (
 from gossamer.core.errors import Fault
 from gossamer.fetch.browser.hand import Hand
 from gossamer.fetch.browser.screenshots import take_screenshot
-from gossamer.fetch.browser.scrolling import SCROLL_LIMIT, PageScroller
+from gossamer.fetch.browser.scrolling import PageScroller
 
 if TYPE_CHECKING:
     from playwright.async_api import Locator, Page
@@ -54,6 +54,7 @@ class StepPerformer:
         self._human = human if browsing.human is None else browsing.human
         self._deadline = 0.0
         self.screenshot = b""
+        self.collected: dict[str, dict[str, str]] = {}
         self.flags: tuple[str, ...] = ()
 
     async def perform(self, deadline: float, run_script: RunScript) -> PageFailure | None:
@@ -174,7 +175,7 @@ class StepPerformer:
         await self._settle()
 
     async def _scroll(self, action: Scroll) -> None:
-        scroller = PageScroller(self._page, self._hand)
+        scroller = PageScroller(self._page, self._hand, self.collected)
         human = self._human if action.human is None else action.human
         timeout = self._limit_s() * 1000
         if action.selector:
@@ -182,8 +183,8 @@ class StepPerformer:
                 self._page.locator(action.selector).first,
                 lambda timeout: self._page.wait_for_selector(action.selector, timeout=timeout),
             )
-        if not await scroller.scroll(action, human=human, timeout=timeout):
-            self.flags = tuple(dict.fromkeys((*self.flags, SCROLL_LIMIT)))
+        flags = await scroller.scroll(action, human=human, timeout=timeout)
+        self.flags = tuple(dict.fromkeys((*self.flags, *sorted(flags))))
 
     async def _settle(self) -> None:
         """Where a click or a key led to another page, that page is there."""

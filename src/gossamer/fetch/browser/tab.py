@@ -24,7 +24,7 @@ from gossamer.fetch.browser.limits import CLOSE_S, PAGE_BODIES, BrowserOptions
 from gossamer.fetch.browser.navigation import Navigation
 from gossamer.fetch.browser.relay import TabRelay
 from gossamer.fetch.browser.service_workers import blocking_script
-from gossamer.fetch.browser.shown_page import ShownPage
+from gossamer.fetch.browser.shown_page import Collected, ShownPage
 from gossamer.fetch.browser.web_storage import READ_STORAGE, StorageRecord, TabStore
 from gossamer.policy import urls
 from gossamer.runtime.cancelling import end_soon
@@ -92,14 +92,14 @@ class BrowserTab:
             await self.page.wait_for_load_state(state, timeout=0)
         await self.gate.settle()
 
-    async def read_content(self, most: int) -> ShownPage:
+    async def read_content(self, most: int, collected: Collected) -> ShownPage:
         """The page, written down; when it stands still, where it is just going elsewhere.
 
         Raises ``FetchError`` for one of more than ``most`` characters, which stays in the browser.
         """
         while True:
             try:
-                tree = await self.gate.write_tree(most)
+                tree = await self.gate.write_tree(most, collected)
             except Exception as error:
                 if self.page.is_closed() or not any(words in str(error) for words in _MOVING):
                     raise

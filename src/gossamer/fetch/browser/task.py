@@ -57,6 +57,7 @@ class PageTask:
         self._failure: PageFailure | None = None
         self._picture = b""
         self._flags: tuple[str, ...] = ()
+        self.collected: dict[str, dict[str, str]] = {}  # elements that were scrolled past, by selector
         self._capture: ResponseCapture | None = None
         self._is_robots = urlsplit(request.url).path == "/robots.txt"  # a page for nobody's spider
         self._browsing = request.browser or Browsing()
@@ -108,6 +109,7 @@ class PageTask:
             self._failure = await steps.perform(deadline, self._run_script)
         finally:
             self._picture, self._flags = steps.screenshot, steps.flags
+            self.collected = steps.collected
 
     async def finish(self, deadline: float, status: int) -> TaskReport:
         """What came of it, with the picture that the settings want.
