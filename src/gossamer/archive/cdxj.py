@@ -1,7 +1,7 @@
 """The index of an archive: CDXJ, one line for each answer, sorted by the key of its URL. Pure.
 
-``KEY TIMESTAMP {JSON}``. The key is a SURT, the host's names turned round, as other tools make it of ordinary
-URLs (``com,example)/page?a=1``). What only this reader needs is below ``gossamer``.
+``KEY TIMESTAMP {JSON}``. The key is a SURT, the host's names turned round (``com,example)/page?a=1``). What
+only this reader needs is below ``gossamer``.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from functools import lru_cache
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from gossamer.archive.surt import key_of
 from gossamer.core.archive import ArchiveEntry, ArchiveLocation
 from gossamer.core.record import Record
 from gossamer.policy.url_parser import head_of
-from gossamer.policy.urls import UrlOrigin, parse_origin
+from gossamer.policy.urls import parse_origin
 
 _encode = msgspec.json.Encoder().encode
 _NO_SIGNS = str.maketrans("", "", "-:T")
-DEFAULT_PORTS = {"http": "80", "https": "443"}
 
 
 class _OwnFields(Record, frozen=True, kw_only=True, gc=False):
@@ -47,30 +47,24 @@ class _Fields(Record, frozen=True, kw_only=True, gc=False):
     gossamer: _OwnFields
 
 
-def key_of(url: str) -> str:
-    """The key under which a URL is found."""
-    host, cut = _host_of(head_of(url)) or _turn_host(parse_origin(url))
-    path, _, query = url[cut:].partition("?")
-    path = path.lower().rstrip("/") or "/"
-    if query:
-        path += "?" + "&".join(sorted(query.lower().split("&")))
-    return f"{host}){path}"
+def keys_of(url: str) -> set[str]:
+    """The keys under which a URL may be found: an older index may have another one than we write today."""
+    return {key_of(url), _former_key_of(url)}
 
 
-@lru_cache(1000)
-def _host_of(head: str) -> tuple[str, int] | None:
-    """A host with its names turned round, and how long it is in the URL; ``None``: this is not all of it."""
-    origin = parse_origin(head)
-    return _turn_host(origin) if origin.hostname else None
-
-
-def _turn_host(origin: UrlOrigin) -> tuple[str, int]:
+def _former_key_of(url: str) -> str:
+    origin = parse_origin(head_of(url))
+    origin = origin if origin.hostname else parse_origin(url)
     host = origin.hostname.removeprefix("www.")
     is_address = host.startswith("[") or host.replace(".", "").isdigit()
     turned = host if is_address else ",".join(reversed(host.split(".")))
-    if origin.port != DEFAULT_PORTS.get(origin.scheme):
+    if origin.port != {"http": "80", "https": "443"}.get(origin.scheme):
         turned += f":{origin.port}"
-    return turned, len(origin.origin)
+    path, _, query = url[len(origin.origin) :].partition("?")
+    path = path.lower().rstrip("/") or "/"
+    if query:
+        path += "?" + "&".join(sorted(query.lower().split("&")))
+    return f"{turned}){path}"
 
 
 def line_of(entry: ArchiveEntry) -> str:

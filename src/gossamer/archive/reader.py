@@ -90,10 +90,10 @@ class WarcReader:
     ) -> ArchiveEntry | None:
         """See :class:`~gossamer.ports.archive_reader.ArchiveReader`."""
         digest = request_digest_of(body)
-        prefix = f"{cdxj.key_of(url)} ".encode()
         found = [
             entry
-            for entry in await self._find_entries(job, prefix)
+            for key in cdxj.keys_of(url)
+            for entry in await self._find_entries(job, f"{key} ".encode())
             if (entry.url, entry.method, entry.request_digest) == (url, method, digest)
         ]
         return max(found, key=lambda entry: (entry.variant == variant, entry.at), default=None)

@@ -72,9 +72,12 @@ _LOWER_10, _UPPER_10 = _lower_half(10, 32), _lower_half(10, 32) << 10
 _LOWER_5, _UPPER_5 = _lower_half(5, 16), _lower_half(5, 16) << 5
 
 
-def digest_of(data: bytes) -> str:
+def digest_of(*parts: bytes) -> str:
     """``sha1:BASE32``, as archives write it; in a third of the time of the library's encoder."""
-    n = int.from_bytes(sha1(data, usedforsecurity=False).digest())
+    digest = sha1(parts[0], usedforsecurity=False)
+    for part in parts[1:]:
+        digest.update(part)
+    n = int.from_bytes(digest.digest())
     # 160 bits become 32 bytes of five bits each, without a loop over them: of what is in a lane, the upper
     # half goes to the upper half of the lane; of 256 bits first, then of 128 and so on.
     n = n & _LOWER_80 | (n & _UPPER_80) << 48
@@ -123,6 +126,7 @@ def info_record(name: str, software: str, job: str, record_id: str) -> bytes:
     head = (
         f"WARC/1.1\r\nWARC-Type: warcinfo\r\nWARC-Record-ID: {record_id}\r\nWARC-Date: {date}\r\n"
         f"WARC-Filename: {name.rpartition('/')[2]}\r\nContent-Type: application/warc-fields\r\n"
+        f"WARC-Block-Digest: {digest_of(said)}\r\n"
         f"Content-Length: {len(said)}\r\n\r\n"
     )
     return b"".join((head.encode(), said, _END))
@@ -142,7 +146,7 @@ def exchange_records(
     sent = (
         f"WARC/1.1\r\nWARC-Type: request\r\nWARC-Record-ID: {ids.make_id()}\r\n{about}"
         f"WARC-Concurrent-To: {response_id}\r\nContent-Type: application/http;msgtype=request\r\n{cut}"
-        f"Content-Length: {len(asked)}\r\n\r\n"
+        f"WARC-Block-Digest: {digest_of(asked)}\r\nContent-Length: {len(asked)}\r\n\r\n"
     )
     if former is None:
         kind, body = "response", block.body
@@ -156,6 +160,7 @@ def exchange_records(
     said = (
         f"WARC/1.1\r\nWARC-Type: {kind}\r\nWARC-Record-ID: {response_id}\r\n{about}"
         f"Content-Type: application/http;msgtype=response\r\nWARC-Payload-Digest: {parts.digest}\r\n"
+        f"WARC-Block-Digest: {digest_of(block.header, body)}\r\n"
         f"{_own_fields(parts)}{more}Content-Length: {len(block.header) + len(body)}\r\n\r\n"
     )
     return (
