@@ -30,11 +30,13 @@ from gossamer.fleet.shift import ShiftRun
 from gossamer.fleet.shift_watch import WatchedShift
 from gossamer.observe.log import LogSink
 from gossamer.observe.text import shown_url
+from gossamer.ports.clock import Clock
 from gossamer.ports.sink import Sink
-from gossamer.runtime.cancelling import end_soon
+from gossamer.runtime.cancelling import end_soon, end_tasks
 from gossamer.runtime.known_secrets import hide_secrets
 from gossamer.runtime.log_context import describe_lines, line_details
 from gossamer.runtime.user_code import await_endable
+from gossamer.spiders.spider import Spider
 from gossamer.targets.discovery import CrawlTarget
 from gossamer.targets.plan import (
     check_domains,
@@ -49,6 +51,8 @@ from gossamer.wiring.assemble import CrawlParts, assemble_worker
 from gossamer.wiring.backends import Backends
 from gossamer.wiring.fleet import named_seeds
 
+ASK_EVERY_S = 0.5
+"""A spider is asked so often whether it wants its job to end."""
 MUCH = 32
 """So many new requests are worth another shift: the supervisor hears of them at once."""
 
@@ -172,11 +176,11 @@ class ShiftTask:
         try:
             if self._shift.lane == SEED_LANE:
                 return await self._seed_job(wired, target, job)
-            return await self._crawl_lane(wired, settings), ""
+            return await self._crawl_lane(wired, settings, target.spider), ""
         finally:
             await wired.close()
 
-    async def _crawl_lane(self, wired: CrawlParts, settings: Settings) -> EndReason:
+    async def _crawl_lane(self, wired: CrawlParts, settings: Settings, spider: Spider) -> EndReason:
         self._worker = Worker(
             wired.parts, replace(wired.shift, lane=self._shift.lane, worker=self._shift.worker)
         )
@@ -191,7 +195,26 @@ class ShiftTask:
         )
         if self._why is not None:  # told to end while it was being put together
             self._run.stop(self._why)
-        return await self._run.run()
+        if type(spider).find_end is Spider.find_end:
+            return await self._run.run()
+        asking = asyncio.create_task(self._ask_spider(spider, wired.parts.job, wired.parts.clock))
+        try:
+            return await self._run.run()
+        finally:
+            await end_tasks(asking)
+            if not asking.cancelled():
+                asking.result()
+
+    async def _ask_spider(self, spider: Spider, job: Job, clock: Clock) -> None:
+        """Until the spider wants its job to end, by code outside of callbacks; the supervisor ends it."""
+        try:
+            while not (why := ask_for_end(spider)):
+                await clock.sleep(ASK_EVERY_S)
+            await note_stop(self._backends.requests.shared, tag_of(job), why)
+        except (UsageError, StorageError):
+            self.stop(EndReason.FAILED)
+            raise
+        self._notify_supervisor()
 
     def _notify_supervisor(self) -> None:
         """Ring the bell: the job may be over, or there is work for more shifts."""

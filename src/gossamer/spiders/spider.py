@@ -127,8 +127,8 @@ class Spider:
     def find_end(self) -> str:
         """Why the spider wants the crawl to end, looked at every half second; empty: it does not.
 
-        For code outside of callbacks, which have ``response.stop()``. On a fleet it is called once: when the
-        spider has given its first requests.
+        For code outside of callbacks, which have ``response.stop()``. On a fleet each process that works on
+        the job calls it for its own spider, and once when the spider has given its first requests.
         """
         return ""
 

@@ -1,15 +1,18 @@
-"""A fleet's job whose spider ends the crawl while it gives its first requests ends with that reason."""
+"""A fleet's job whose spider ends the crawl outside of callbacks ends with that reason."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+
+from msgspec.structs import replace
 
 from gossamer.cluster.running import make_supervisor
 from gossamer.cluster.shift_task import ShiftTask
 from gossamer.config.layers import load_settings
 from gossamer.core.jobs import tag_of
 from gossamer.core.lifecycle import FinishReason, JobCommand, JobState
-from gossamer.core.shifts import SEED_LANE, EndReason, Shift
+from gossamer.core.shifts import PAGE_LANE, SEED_LANE, EndReason, Shift
 from gossamer.engine.job_stop import read_stop
 from gossamer.jobs.control import change_job, prepare_submission, submit_job
 from gossamer.wiring.backends import open_backends
@@ -30,6 +33,25 @@ class Closing(scrapy.Spider):
 """
 
 
+CLOSED_LATER = """
+from pathlib import Path
+
+import scrapy
+
+
+class ClosedLater(scrapy.Spider):
+    name = "closed_later"
+    custom_settings = {"ROBOTSTXT_OBEY": False}
+    start_urls = ["http://127.0.0.1:1/"]
+
+    @classmethod
+    def from_crawler(cls, crawler):
+        if Path("{mark}").exists():  # a timer or a signal handler would do it later
+            crawler.engine.close_spider(reason="enough")
+        return super().from_crawler(crawler)
+"""
+
+
 class Messages:
     """Port of the broker: what was asked for."""
 
@@ -41,15 +63,26 @@ async def quiet():
     pass
 
 
-async def test_a_start_that_closes_a_job_of_a_fleet_ends_it_with_its_reason(redis_url, tmp_path):
-    """With nothing to fetch and with a request that waits; resumed, it begins with its start again."""
-    given = {"data": str(tmp_path), "frontier.url": redis_url}
-    settings = load_settings(env={}, overrides=given).settings
+@contextlib.asynccontextmanager
+async def open_fleet(settings):
+    """Its back ends, and a supervisor that leads."""
     backends = await open_backends(settings, create=True)
     fleet = make_supervisor(settings, backends, Messages(), "me")
     leading = asyncio.create_task(fleet._renew_leadership())
     try:
         await fleet._leading.wait()
+        yield backends, fleet
+    finally:
+        leading.cancel()
+        await asyncio.gather(leading, return_exceptions=True)
+        await backends.close()
+
+
+async def test_a_start_that_closes_a_job_of_a_fleet_ends_it_with_its_reason(redis_url, tmp_path):
+    """With nothing to fetch and with a request that waits; resumed, it begins with its start again."""
+    given = {"data": str(tmp_path), "frontier.url": redis_url}
+    settings = load_settings(env={}, overrides=given).settings
+    async with open_fleet(settings) as (backends, fleet):
         for asks in (False, True):
             spider = tmp_path / f"closing_{asks}.py"
             spider.write_text(SPIDER.replace("{asks}", str(asks)))
@@ -64,7 +97,25 @@ async def test_a_start_that_closes_a_job_of_a_fleet_ends_it_with_its_reason(redi
                 assert await read_stop(backends.requests.shared, tag_of(job)) == "", "the next run goes on"
                 job = await change_job(backends, job, JobCommand.RESUME)
                 assert (job.state, job.finished_at) == (JobState.RUNNING, None)
-    finally:
-        leading.cancel()
-        await asyncio.gather(leading, return_exceptions=True)
-        await backends.close()
+
+
+async def test_an_engine_that_is_closed_while_nothing_comes_to_its_worker_ends_the_job(redis_url, tmp_path):
+    """A bug it would catch: it is heard with the worker's next callback, which may never come."""
+    given = {"data": str(tmp_path), "frontier.url": redis_url}
+    settings = load_settings(env={}, overrides=given).settings
+    mark, spider = tmp_path / "mark", tmp_path / "closed_later.py"
+    spider.write_text(CLOSED_LATER.replace("{mark}", str(mark)))
+    async with open_fleet(settings) as (backends, fleet):
+        job = await submit_job(backends, *prepare_submission(str(spider), {}, given))
+        seeding = Shift(id="s", job=job.id, lane=SEED_LANE, worker="w", expires_at=0.0)
+        await ShiftTask(seeding, settings, backends, quiet).run()
+        mark.touch()
+
+        async def hear_bell():
+            working.stop(EndReason.STOPPED)
+
+        working = ShiftTask(replace(seeding, lane=PAGE_LANE), settings, backends, hear_bell)
+        await working.run()
+        await fleet.check_jobs()
+        job = await backends.book.get(job.id)
+        assert (job.end_reason, job.end_error) == (FinishReason.STOPPED, "enough")
