@@ -11,7 +11,9 @@ from gossamer.fetch.browser.human import (
     MAX_KEY_S,
     MAX_PATH_S,
     MIN_KEY_S,
+    WHEEL_NOTCH,
     choose_point,
+    plan_keys,
     plan_path,
     plan_scroll,
     plan_typing,
@@ -72,8 +74,19 @@ def test_typing_is_as_fast_as_people_are():
 @given(distance=st.floats(0, 50_000), seed=seeds)
 def test_strokes_add_up(distance, seed):
     steps = plan_scroll(distance, Random(seed))
-    assert math.isclose(sum(step.distance for step in steps), distance, abs_tol=1e-6)
-    assert all(0 < step.distance < 200 and 0.03 <= step.pause_s <= 0.7 for step in steps)
+    assert distance <= sum(step.distance for step in steps) <= distance + WHEEL_NOTCH
+    assert all(step.distance == WHEEL_NOTCH and 0.03 <= step.pause_s <= 0.7 for step in steps)
+
+
+@given(seed=seeds)
+def test_keys_of_a_combination_go_down_in_their_order_and_up_in_the_other(seed):
+    def order(keys):
+        return [(step.key, step.is_down) for step in plan_keys(keys, Random(seed))]
+
+    assert order("Control+a") == [("Control", True), ("a", True), ("a", False), ("Control", False)]
+    for key in ("Enter", "+", "a"):
+        assert order(key) == [(key, True), (key, False)]
+    assert all(step.pause_s > 0 for step in plan_keys("Control+Shift+a", Random(seed)))
 
 
 @given(

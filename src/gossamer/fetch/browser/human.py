@@ -18,8 +18,10 @@ MAX_PATH_S = 1.6
 MIN_KEY_S, MAX_KEY_S = 0.03, 1.2
 OVERSHOT_FROM = 200.0
 """Pixels: shorter ways end at once where they are meant to."""
-WHEEL_NOTCH = 110.0
-"""Pixels that one notch of a wheel scrolls, about."""
+WHEEL_NOTCH = 120
+"""Pixels that one notch of a wheel scrolls: each the same, as a wheel has no others."""
+SHIFTED = frozenset('ABCDEFGHIJKLMNOPQRSTUVWXYZ~!@#$%^&*()_+{}|:"<>?')
+"""Characters for which Shift is held."""
 
 
 class PointerStep(NamedTuple):
@@ -38,10 +40,18 @@ class KeyStep(NamedTuple):
     pause_s: float  # after it
 
 
+class HoldStep(NamedTuple):
+    """A key of a combination that goes down or up."""
+
+    key: str
+    is_down: bool
+    pause_s: float  # after it
+
+
 class WheelStep(NamedTuple):
     """One stroke of the wheel."""
 
-    distance: float
+    distance: int
     pause_s: float  # after it
 
 
@@ -114,19 +124,24 @@ def plan_typing(text: str, random: Random) -> list[KeyStep]:
     return steps
 
 
+def plan_keys(keys: str, random: Random) -> list[HoldStep]:
+    """A key or a combination (``Control+a``): down in its order, and up in the other."""
+    names = keys.split("+") if len(keys) > 1 and not keys.endswith("+") else [keys]
+    down = [HoldStep(name, True, random.uniform(0.04, 0.11)) for name in names]
+    return down + [HoldStep(name, False, random.uniform(0.03, 0.08)) for name in reversed(names)]
+
+
 def _clip_key(seconds: float) -> float:
     return min(max(seconds, MIN_KEY_S), MAX_KEY_S)
 
 
 def plan_scroll(distance: float, random: Random) -> list[WheelStep]:
-    """Strokes of a wheel that scroll exactly so far, with pauses as of somebody who looks meanwhile."""
-    steps, left, until_pause = [], distance, random.randint(3, 7)
-    while left > 0:
-        stroke = min(WHEEL_NOTCH * random.uniform(0.7, 1.3), left)
-        left -= stroke
+    """Strokes of a wheel that scroll as far, with pauses as of somebody who looks meanwhile."""
+    steps, until_pause = [], random.randint(3, 7)
+    for _ in range(math.ceil(distance / WHEEL_NOTCH)):
         until_pause -= 1
         pause_s = random.uniform(0.03, 0.14)
         if until_pause == 0:
             pause_s, until_pause = random.uniform(0.25, 0.7), random.randint(3, 7)
-        steps.append(WheelStep(stroke, pause_s))
+        steps.append(WheelStep(WHEEL_NOTCH, pause_s))
     return steps

@@ -22,7 +22,7 @@ from gossamer.core.browsing import (
     Wait,
 )
 from gossamer.core.errors import Fault
-from gossamer.fetch.browser.hand import Hand
+from gossamer.fetch.browser.hand import Hand, HandError
 from gossamer.fetch.browser.screenshots import take_screenshot
 from gossamer.fetch.browser.scrolling import PageScroller
 
@@ -149,11 +149,12 @@ class StepPerformer:
                     field, lambda timeout: self._hand.type_text(field, text, human=is_human, timeout=timeout)
                 )
             case Press(key=key, selector=""):
-                await self._page.keyboard.press(key)
+                await (self._hand.press(key) if self._human else self._page.keyboard.press(key))
                 await self._settle()
             case Press(key=key, selector=selector):
                 target = self._page.locator(selector).first
-                await self._bounded(target, lambda timeout: target.press(key, timeout=timeout))
+                press = self._hand.press_on if self._human else type(target).press
+                await self._bounded(target, lambda timeout: press(target, key, timeout=timeout))
                 await self._settle()
             case Scroll():
                 await self._scroll(action)
@@ -207,6 +208,8 @@ class StepPerformer:
         limit_s = self._limit_s()
         try:
             await work(max(limit_s - spent_s, 0.001) * 1000)
+        except HandError as error:
+            raise StepError(f"{error} after {limit_s:.3g} s") from error
         except Exception as error:
             if not _is_timeout(error):
                 raise
