@@ -39,6 +39,24 @@ def test_the_host_climbs_every_page_arrives_and_the_next_crawl_knows_it(tmp_path
         assert (again["pages"], again["retries"]) == (21, 0), "nothing is learnt twice"
 
 
+@pytest.mark.parametrize("status", [421, 426, 505])
+def test_a_host_that_wants_another_version_of_http_climbs_at_once(tmp_path, status):
+    def app(path, headers):
+        if path == "/robots.txt":
+            return SiteResponse(404)
+        if "Mozilla" not in headers.get("user-agent", ""):
+            return SiteResponse(status, b"<title>No</title>", headers=(("upgrade", "h2c"),) * (status == 426))
+        return SiteResponse(body=b"<title>Page</title>")
+
+    with serve_in_thread(app) as site:
+        ran = asked("crawl", f"{site.url}/", *RUNGS, *FAST, cwd=tmp_path)
+        assert (ran["pages"], ran["dead"], ran["retries"]) == (1, 0, 1)
+        rows = {row["status"]: row for row in asked("attempts", ran["job"], cwd=tmp_path)}
+    step = f"climbs from http to impersonate: status {status} asks for another version of HTTP"
+    assert rows.keys() == {status, 200}
+    assert (rows[status]["detail"].split(";")[0], rows[200]["rung"]) == (step, "impersonate")
+
+
 def refusal_of(how):
     """How a site of three rungs refuses; the log-in is a page like any other."""
     if how == "status":

@@ -30,6 +30,7 @@ class TlsAnswer:
     status: int = 200
     headers: Headers = field(default_factory=lambda: [("content-type", "text/html")])
     body: bytes = b"<title>ok</title>"
+    reset_code: int | None = None  # with which a stream of HTTP/2 is reset; an answer that has a body begins
 
 
 @dataclass
@@ -187,6 +188,9 @@ class TlsServer:
                     hit = open_hits.pop(event.stream_id)
                     answer = self._answer_hit(hit)
                     head = [(":status", str(answer.status)), *answer.headers]
+                    if answer.reset_code is not None:
+                        _reset_stream(connection, event.stream_id, head, answer)
+                        continue
                     connection.send_headers(event.stream_id, head)
                     unsent[event.stream_id] = b"" if hit.method == "HEAD" else answer.body
                 elif isinstance(event, StreamReset):
@@ -201,6 +205,13 @@ def _hit_of(event: RequestReceived, hello: ClientHello, number: int, opening: Ht
     opening.pseudo_headers = opening.pseudo_headers or list(pseudo)
     plain = [(name, value) for name, value in fields if not name.startswith(":")]
     return TlsHit(hello, "h2", pseudo[":method"], pseudo[":path"], plain, number, opening)
+
+
+def _reset_stream(connection: H2Connection, stream: int, head: Headers, answer: TlsAnswer) -> None:
+    if answer.body:
+        connection.send_headers(stream, head)
+        connection.send_data(stream, answer.body)
+    connection.reset_stream(stream, answer.reset_code)
 
 
 def _send_bodies(connection: H2Connection, unsent: dict[int, bytes]) -> None:

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from gossamer.core.errors import Fault
 from gossamer.core.record import Record
 from gossamer.core.results import Verdict
-from gossamer.core.routes import BlockKind, RouteReport
+from gossamer.core.routes import Block, BlockKind, RouteReport
 from gossamer.policy.faults import NOBODY_ASKED
 
 WINS_TO_COME_DOWN = 2
@@ -41,6 +41,8 @@ SECOND_LOOK_S = 5.0
 """After so long a request that looked refused is tried again: by then others have said what the host does."""
 LONGEST_LOOK_S = 300.0
 """After so long at the latest, on a host so slow that the others need more time for that."""
+_OTHER_VERSION = frozenset({421, 426, 505})
+"""Statuses of hosts that want another version of HTTP, or another connection."""
 
 
 class RungSignal(StrEnum):
@@ -120,27 +122,43 @@ def read_report(report: RouteReport) -> RungReport:
         fingerprint=row.fingerprint,
         why=why,
         attempt=row.attempt,
-        guise=report.route.proxy.name if report.route.proxy else "",
+        guise=report.route.proxy.name if report.route.proxy and not _wants_other_version(report) else "",
         is_unheard=report.result.outcome.lease.host_unheard,
     )
 
 
+def _wants_other_version(report: RouteReport) -> bool:
+    """Whether a host refuses this version of HTTP, or this connection (RFC 9110, 15.5.20, 15.5.22, 15.6.6).
+
+    A host that asks for a protocol other than HTTP, such as WebSocket, has no page there.
+    """
+    if report.fetched is None or report.fetched.status not in _OTHER_VERSION:
+        return False
+    upgrade = report.fetched.header("upgrade").lower()
+    return not upgrade or any(part.strip().startswith(("http", "h2")) for part in upgrade.split(","))
+
+
 def _read_signal(report: RouteReport) -> tuple[RungSignal, str]:
-    (row,), block = report.result.attempts, report.block
+    (row,) = report.result.attempts
     if report.fetched is None and row.reason in NOBODY_ASKED:
         return RungSignal.UNASKED, ""
     if report.fetched is None or row.reason == Fault.THROTTLED or report.fetched.header("retry-after"):
         return RungSignal.SILENT, ""
-    if block is not None:
-        kind = "" if block.kind is BlockKind.STATUS else block.kind.value.replace("_", " ")
-        why = ": ".join(filter(None, (kind, block.detail)))
-        return RungSignal.REFUSED if block.is_certain else RungSignal.DOUBTFUL, why
+    if report.block is not None:
+        return _read_block(report.block)
+    if _wants_other_version(report):
+        return RungSignal.REFUSED, f"status {report.fetched.status} asks for another version of HTTP"
     if row.reason == Fault.MISSING:
         return RungSignal.DOUBTFUL, "an element that the spider requires is not on the page"
     is_page = 200 <= report.fetched.status < 300 and row.verdict is not Verdict.REDIRECT
-    if not is_page or row.reason == Fault.LOGGED_OUT:
-        return RungSignal.NOTHING, ""
-    return RungSignal.SUCCESS, ""
+    is_success = is_page and row.reason != Fault.LOGGED_OUT
+    return RungSignal.SUCCESS if is_success else RungSignal.NOTHING, ""
+
+
+def _read_block(block: Block) -> tuple[RungSignal, str]:
+    kind = "" if block.kind is BlockKind.STATUS else block.kind.value.replace("_", " ")
+    why = ": ".join(filter(None, (kind, block.detail)))
+    return RungSignal.REFUSED if block.is_certain else RungSignal.DOUBTFUL, why
 
 
 def present_rung(state: LadderState, rules: LadderRules) -> str:

@@ -451,3 +451,54 @@ async def test_without_its_package_the_way_says_what_to_install(monkeypatch):
         MissingServiceError, match=r"wreq is missing\): pip install 'gossamer\[impersonate\]'"
     ):
         await open_way()
+
+
+RESETS = {
+    "PROTOCOL_ERROR": 1, "INTERNAL_ERROR": 2, "REFUSED_STREAM": 7, "CANCEL": 8, "ENHANCE_YOUR_CALM": 11,
+    "INADEQUATE_SECURITY": 12,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", RESETS)
+async def test_a_stream_that_is_reset_is_an_error_with_its_code(close_later, name):
+    def answer(hit: TlsHit) -> TlsAnswer:
+        body = b"<p>half" if hit.path == "/half" else b""
+        return TlsAnswer(body=body, reset_code=RESETS[name])
+
+    async with TlsServer(answer, names=NAMES) as server:
+        fetcher = close_later(fetcher_for(server))
+        whole = await fault_of(fetcher, server.url("x", host="shop.test"))
+        half = await fault_of(fetcher, server.url("half", host="shop.test"))
+    assert (whole.fault, half.fault) == (Fault.PROTOCOL, Fault.INCOMPLETE)
+    assert whole.detail == f"shop.test: the server reset the stream (HTTP/2 {name})"
+    assert half.detail == f"shop.test: the server reset the stream of the body (HTTP/2 {name})"
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+async def test_an_origin_that_wants_http1_gets_it_from_then_on(close_later, method):
+    """Also by POST: a server that says so has not looked at the request. Another port is another origin."""
+
+    def answer(hit: TlsHit) -> TlsAnswer:
+        return TlsAnswer(body=b"", reset_code=13) if hit.protocol == "h2" else TlsAnswer()
+
+    async with TlsServer(answer, names=NAMES) as server, TlsServer(names=NAMES) as other:
+        fetcher = close_later(fetcher_for(server, authorities=server.authority_pem + other.authority_pem))
+        for _ in range(2):
+            request = Request(
+                server.url("x", host="shop.test"), method=method, body=b"a=1" * (method == "POST")
+            )
+            assert (await fetcher.fetch(request)).status == 200
+        await fetcher.fetch(Request(other.url("x", host="shop.test")))
+        assert [hit.protocol for hit in server.hits] == ["h2", "http/1.1", "http/1.1"]
+        assert [hit.protocol for hit in other.hits] == ["h2"]
+
+
+async def test_http1_that_is_wanted_in_the_middle_of_a_body_is_used_by_the_next_try(close_later):
+    def answer(hit: TlsHit) -> TlsAnswer:
+        return TlsAnswer(body=b"<p>half", reset_code=13) if hit.protocol == "h2" else TlsAnswer()
+
+    async with TlsServer(answer, names=NAMES) as server:
+        fetcher = close_later(fetcher_for(server))
+        url = server.url("x", host="shop.test")
+        assert (await fault_of(fetcher, url)).fault is Fault.INCOMPLETE
+        assert (await fetcher.fetch(Request(url))).status == 200

@@ -293,6 +293,31 @@ class TestReports:
         certain = Block(kind=BlockKind.CLOUDFLARE)
         assert self.told(status=503, verdict=Verdict.RETRY, block=certain, **more).signal is SILENT
 
+    @pytest.mark.parametrize("status", [421, 426, 505])
+    @pytest.mark.parametrize("upgrade", ["", "HTTP/2.0", "h2c", "TLS/1.0, HTTP/1.1", "websocket, h2"])
+    def test_a_host_that_wants_another_version_of_http_refuses_the_rung(self, status, upgrade):
+        """And no proxy: through another one it would say the same."""
+        proxy = Proxy(scheme="http", host="p.test", port=80)
+        route = Route(rung="http", proxy=proxy)
+        headers = (("upgrade", upgrade),) if upgrade else ()
+        report = self.told(
+            status=status, verdict=Verdict.DEAD, reason=Fault.CLIENT, headers=headers, route=route
+        )
+        assert (report.signal, report.guise) == (REFUSED, "")
+        assert report.why == f"status {status} asks for another version of HTTP"
+        assert learn_from_report(LadderState(), RULES, report, 5.0).state.rung == RULES.rungs[1]
+
+    @pytest.mark.parametrize("upgrade", ["websocket", "IRC/6.9", "WebSocket, x-own"])
+    def test_a_place_for_another_protocol_says_nothing_of_the_rung(self, upgrade):
+        report = self.told(
+            status=426, verdict=Verdict.DEAD, reason=Fault.CLIENT, headers=(("upgrade", upgrade),)
+        )
+        assert report.signal is NOTHING
+
+    @pytest.mark.parametrize("status", [400, 406, 418, 431, 500, 501, 506])
+    def test_neighbouring_statuses_say_nothing_of_the_version(self, status):
+        assert self.told(status=status, verdict=Verdict.DEAD, reason=Fault.CLIENT).signal is NOTHING
+
     def test_blocks(self):
         certain = self.told(status=403, block=Block(kind=BlockKind.AWS_WAF, detail="x-amzn-waf-action"))
         assert (certain.signal, certain.why) == (REFUSED, "aws waf: x-amzn-waf-action")

@@ -37,6 +37,7 @@ class ClientKey(NamedTuple):
     proxy: Proxy | None
     profile: BrowserProfile
     is_forwarded: bool = False  # by an HTTP proxy, which reads each request: it may have one for a connection
+    is_http1_only: bool = False  # the origin has refused HTTP/2
 
 
 class HostClient:
@@ -44,10 +45,10 @@ class HostClient:
 
     __slots__ = ("addresses", "client", "is_http1", "last_heard_at")
 
-    def __init__(self, client: wreq.Client, addresses: frozenset[str]) -> None:
+    def __init__(self, client: wreq.Client, addresses: frozenset[str], *, is_http1: bool = False) -> None:
         self.client = client
         self.addresses = addresses
-        self.is_http1 = False  # it has answered, and not by HTTP/2
+        self.is_http1 = is_http1  # it has answered, and not by HTTP/2; or it may not be asked by that
         self.last_heard_at = float("-inf")  # the loop's time of the latest answer
 
 
@@ -74,7 +75,7 @@ class ClientPool:
         if found is not None and found.addresses <= allowed:
             self._clients.move_to_end(key)
             return found
-        made = HostClient(self._make_client(key, addresses), allowed)
+        made = HostClient(self._make_client(key, addresses), allowed, is_http1=key.is_http1_only)
         self._clients[key] = made
         self._clients.move_to_end(key)
         while len(self._clients) > self._max_clients:
@@ -106,6 +107,7 @@ class ClientPool:
             dns_options=names,
             tls_verify=self._shared["authorities"] if is_checked else False,
             tls_verify_hostname=is_checked,
+            http1_only=key.is_http1_only,
             pool_max_idle_per_host=0 if key.is_forwarded else MAX_IDLE_PER_HOST,
             **_proxy_parts(key.proxy),
         )

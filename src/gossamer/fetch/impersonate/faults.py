@@ -40,6 +40,8 @@ _TLS_REASON = re.compile(r'library: "SSL routines".*?reason: "([A-Z0-9_]+)"', re
 _STALE = re.compile(
     r"IncompleteMessage|ChannelClosed|Canceled|GoAway|BrokenPipe|ConnectionReset|code: (?:32|104),"
 )
+HTTP1_WANTED = "HTTP_1_1_REQUIRED"
+_RESET = re.compile(r'(?:Reset\(StreamId\(\d+\)|GoAway\(b"[^"]*"), ([^,]+), Remote\)')
 _REFUSED_HEADER = re.compile(r"Parse\((\w+)")
 
 
@@ -52,6 +54,17 @@ def cause_of(error: Exception) -> str:
 def is_stale(error: Exception) -> bool:
     """Whether a connection ended before a byte of the answer: one that was idle may have been closed."""
     return _STALE.search(cause_of(error)) is not None
+
+
+def reset_code_of(error: Exception) -> str:
+    """The code with which a server of HTTP/2 ended the stream or the connection, by its name; else empty."""
+    found = _RESET.search(cause_of(error))
+    return found[1] if found else ""
+
+
+def wants_http1(error: Exception) -> bool:
+    """Whether a server of HTTP/2 wants the request by HTTP/1.1 (RFC 9113, 7): it has not looked at it."""
+    return reset_code_of(error) == HTTP1_WANTED
 
 
 def os_code_of(error: Exception) -> int:
@@ -82,6 +95,8 @@ def translate_head_error(error: Exception, host: str, proxy: Proxy | None) -> Fe
             fault, detail = Fault.CONNECT, os.strerror(code) if code else "no address answers"
         case exceptions.BuilderError() | RuntimeError():
             fault, detail = Fault.BAD_URL, "a request that cannot be sent"
+        case _ if (ended := reset_code_of(error)) and "GoAway" not in cause:
+            fault, detail = Fault.PROTOCOL, f"the server reset the stream (HTTP/2 {ended})"
         case _ if is_stale(error):
             return ConnectionClosedError(Fault.CONNECT, "the connection was lost before an answer")
         case _ if (refused := _REFUSED_HEADER.search(cause)) is not None and refused[1] == "TooLarge":
@@ -96,6 +111,8 @@ def translate_body_error(error: Exception) -> FetchError:
     if isinstance(error, exceptions.TimeoutError):
         return FetchError(Fault.TIMEOUT_BODY, "the body did not arrive in time")
     detail = "the body's chunks are broken" if "chunk" in cause_of(error) else "the body ended early"
+    if ended := reset_code_of(error):
+        detail = f"the server reset the stream of the body (HTTP/2 {ended})"
     return FetchError(Fault.INCOMPLETE, detail)
 
 

@@ -29,10 +29,12 @@ from gossamer.fetch.http.wire import WireResponse, request_head
 from gossamer.fetch.impersonate.answer import AnswerReader
 from gossamer.fetch.impersonate.clients import ClientKey, ClientPool, HostClient
 from gossamer.fetch.impersonate.faults import (
+    HTTP1_WANTED,
     RAISED,
     is_stale,
     os_code_of,
     translate_head_error,
+    wants_http1,
 )
 from gossamer.fetch.impersonate.profiles import BrowserProfile, find_profile, learn_headers, wire_name
 from gossamer.fetch.machine import LocalErrorThrottle
@@ -45,6 +47,8 @@ _METHODS = {
     name: getattr(wreq.Method, name)
     for name in ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "TRACE", "PATCH")
 }
+_MOST_ORIGINS = 10_000
+"""Origins that want HTTP/1.1 which are remembered."""
 
 
 class ImpersonatingFetcher:
@@ -87,6 +91,7 @@ class ImpersonatingFetcher:
         self._cookies = CookieJar(options.max_cookie_jars) if cookies is None else cookies
         self._headers: dict[BrowserProfile, RequestHeaders] = {}
         self._learning = asyncio.Lock()
+        self._http1_origins: set[tuple[str, int]] = set()  # that want HTTP/1.1 where HTTP/2 is offered
         self._results = ResultReader(options, self._cookies, clock, self.rung)
 
     def __repr__(self) -> str:
@@ -131,7 +136,15 @@ class ImpersonatingFetcher:
     def _key_for(self, origin: Origin, route: Route) -> ClientKey:
         profile = find_profile(route.profile, self._platform) if route.profile else self._profile
         is_forwarded = route.proxy is not None and place_of(origin, route.proxy).origin is None
-        return ClientKey(origin.host, route.proxy, profile, is_forwarded)
+        is_http1_only = (origin.host, origin.port) in self._http1_origins
+        return ClientKey(origin.host, route.proxy, profile, is_forwarded, is_http1_only)
+
+    def _note_http1(self, origin: Origin, key: ClientKey) -> ClientKey:
+        """From now on an origin is asked by HTTP/1.1; the key of a client for that."""
+        if len(self._http1_origins) >= _MOST_ORIGINS:
+            self._http1_origins.clear()
+        self._http1_origins.add((origin.host, origin.port))
+        return key._replace(is_http1_only=True)
 
     async def _list_fields(
         self, request: Request, target: RequestTarget, session: str, profile: BrowserProfile
@@ -202,7 +215,7 @@ class ImpersonatingFetcher:
         """The answer and the address that gave it.
 
         A connection that closes before a byte came back was closed while it was idle, if there was one: then
-        the request is sent once more.
+        the request is sent once more. So it is, by HTTP/1.1, if the server wants that instead of HTTP/2.
         """
         loop, origin, is_repeated = asyncio.get_running_loop(), target.origin, False
         while True:
@@ -213,6 +226,9 @@ class ImpersonatingFetcher:
                     client, request, target, fields, key, bounds=bounds
                 )
             except RAISED as error:
+                if wants_http1(error) and not key.is_http1_only:
+                    key = self._note_http1(origin, key)
+                    continue
                 if is_stale(error) and had_idle and not is_repeated and request.method in IDEMPOTENT:
                     is_repeated = True
                     self._clients.forget_client(key)  # its other connections may have gone, too
@@ -222,7 +238,12 @@ class ImpersonatingFetcher:
         client.last_heard_at = loop.time()
         client.is_http1 = response.version != wreq.Version.HTTP_2
         reader = AnswerReader(self._options, bounds, self._room, latency_s)
-        answer = await reader.read_answer(response, is_head=request.method == "HEAD")
+        try:
+            answer = await reader.read_answer(response, is_head=request.method == "HEAD")
+        except FetchError as error:
+            if HTTP1_WANTED in error.detail:  # the next try goes by that
+                self._note_http1(origin, key)
+            raise
         if key.proxy is not None:
             self._judge.note_answer(key.proxy)
             check_answer(answer, place_of(origin, key.proxy))
