@@ -80,9 +80,14 @@ class LimitState(Record, frozen=True, kw_only=True):
     is_begun: bool = False  # something was found at least once
 
 
-def settle_limit(state: LimitState, found: PaceLimit | None, now: float) -> LimitState:
-    """The state after a look: another answer replaces the one that is shown when it has held long enough."""
-    if not state.is_begun:
+def settle_limit(
+    state: LimitState, found: PaceLimit | None, now: float, *, is_ordered: bool = False
+) -> LimitState:
+    """The state after a look: another answer replaces the one that is shown when it has held long enough.
+
+    ``is_ordered``: a person has brought it about, so that it is shown at once.
+    """
+    if not state.is_begun or (is_ordered and found != state.limit):
         return LimitState(limit=found, since=now, is_begun=found is not None)
     if found == state.limit:
         return replace(state, other=None, other_since=0.0)

@@ -18,7 +18,7 @@ from gossamer.policy.goals import sum_goals
 from gossamer.policy.host_sums import HostSums, is_asked_still, sum_hosts, troubled_hosts
 from gossamer.policy.job_memory import JobMemory, fill_look, remember_items, remember_sample, wants_items
 from gossamer.policy.job_samples import mean_latency_s, rate_of
-from gossamer.policy.pace_limit import PaceFacts, find_limit, settle_limit
+from gossamer.policy.pace_limit import DelayReason, LimitState, PaceFacts, find_limit, settle_limit
 from gossamer.policy.trap_closing import count_left_out
 from gossamer.ports.job_frontier import JobFrontier
 from gossamer.ports.series import Series
@@ -63,7 +63,7 @@ async def look_at_job(
     if not is_noted:
         await parts.series.set_gauges(job, now, gauges_of_hosts(hosts))
     facts = pace_facts(memory, stats, hosts, store_lag_s, is_slot_free=is_slot_free(watched, stats, view))
-    memory = replace(memory, hosts=hosts, pace=settle_limit(memory.pace, find_limit(facts), now))
+    memory = replace(memory, hosts=hosts, pace=_settle_pace(memory, facts, hosts, now))
     if wants_items(memory, now):
         with contextlib.suppress(StorageError):  # that the job itself cannot be read would be another matter
             newest = await parts.items.page_items(job, LATEST_ITEMS, ItemFilter())
@@ -81,6 +81,11 @@ async def look_at_job(
         left_out=count_left_out(totals.dropped),
     )
     return fill_look(look, memory), memory
+
+
+def _settle_pace(memory: JobMemory, facts: PaceFacts, hosts: HostSums, now: float) -> LimitState:
+    is_skipped = 0 < hosts.hosts <= hosts.held.get(DelayReason.SKIPPED, 0)
+    return settle_limit(memory.pace, find_limit(facts), now, is_ordered=is_skipped)
 
 
 async def observe_hosts(

@@ -9,10 +9,12 @@ from msgspec.structs import replace
 
 from gossamer.core.alerts import AlertChange
 from gossamer.core.errors import MissingServiceError
-from gossamer.core.hosts import FrontierRules
+from gossamer.core.hosts import FrontierRules, HostCommand, HostOrder
 from gossamer.core.lifecycle import FinishReason, JobState
 from gossamer.core.results import Verdict
-from gossamer.policy.pace_limit import PaceLimit
+from gossamer.observe.sentences import formatter_at
+from gossamer.policy.pace_limit import DelayReason, PaceLimit
+from gossamer.policy.sentences.jobs import ObservedJobFacts, describe_job
 from gossamer.watch.memories import load_job_memory, load_notices, load_place_memory
 from kit.watched_place import EVERY_S, WatchedPlace
 
@@ -42,6 +44,36 @@ async def test_a_look_remembers_counts_hosts_and_what_decides_the_pace() -> None
     noted = [(step.values["now:due"] >= 0, step.values.get("now:allowed_m")) for step in steps[1:]]
     assert noted == [(True, 400)] * len(noted), "kept over time, once in each bucket"
     assert len(noted) >= 1
+
+
+async def test_the_skip_of_the_only_host_is_shown_by_the_next_look() -> None:
+    """A bug it would catch: for half a minute the job is said to go as fast as its hosts allow."""
+    w = await WatchedPlace.open()
+    await w.add_requests(40, hosts=1)
+    watch = w.make_watch()
+    for _ in range(8):
+        await w.fetch(1)
+        await w.let_pass(watch, EVERY_S)
+    assert (await load_job_memory(w.shared, w.job)).pace.limit is PaceLimit.POLITENESS
+    (host,) = await w.frontier.busiest_hosts(5)
+    await w.frontier.steer_host(host.host, HostOrder(command=HostCommand.SKIP))
+    await w.let_pass(watch, EVERY_S)
+    memory = await load_job_memory(w.shared, w.job)
+    assert memory.pace.limit is PaceLimit.HELD
+    facts = ObservedJobFacts(
+        id=w.job.id,
+        state=JobState.RUNNING,
+        now=w.clock.now(),
+        created_at=0.0,
+        limit=memory.pace.limit,
+        waiting=32,
+        is_growing=True,
+        held_hosts=memory.hosts.held_hosts,
+        skipped_hosts=memory.hosts.held[DelayReason.SKIPPED],
+    )
+    said = describe_job(facts, formatter_at(facts.now))
+    assert said.answer == f"{w.job.id} waits: its one host is skipped."
+    assert f"`gossamer host {w.job.id} HOST --take` takes a host back" in said.reason
 
 
 @pytest.mark.parametrize(
