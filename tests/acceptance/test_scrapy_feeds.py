@@ -6,6 +6,8 @@ import gzip
 import json
 from pathlib import Path
 
+import pytest
+
 from gossamer.testing.site import serve_in_thread
 from kit.programs import run
 from kit.quotes_site import QuotesSite
@@ -238,13 +240,16 @@ def test_a_replay_writes_neither_feeds_nor_state(tmp_path: Path) -> None:
     }
 
 
-def test_a_file_of_the_command_line_has_the_fields_that_the_settings_choose(tmp_path: Path) -> None:
-    """As Scrapy's ``-O`` has; without any that are chosen it has all."""
-    (tmp_path / "old.py").write_text(OLD_NAMES)
+@pytest.mark.parametrize(("chosen", "b", "a"), [('["b", "a"]', "b", "a"), ('{"b": "B", "a": "a"}', "B", "a")])
+def test_a_file_of_the_command_line_has_the_fields_that_the_settings_choose(
+    tmp_path: Path, chosen: str, b: str, a: str
+) -> None:
+    """As Scrapy's ``-O`` has, by their new names; without any that are chosen it has all."""
+    (tmp_path / "old.py").write_text(OLD_NAMES.replace('["b", "a"]', chosen))
     with serve_in_thread(QuotesSite(1)) as site:
         for name in ("given.csv", "given.jsonl"):
             done = run("crawl", "old.py", "-a", f"url={site.url}", "-O", name, cwd=tmp_path)
             assert done.returncode == 0, done.stderr
-    assert (tmp_path / "given.csv").read_text().splitlines() == ["b,a", '"[1,2]",1', ",x"]
+    assert (tmp_path / "given.csv").read_text().splitlines() == [f"{b},{a}", '"[1,2]",1', ",x"]
     lines = [json.loads(line) for line in (tmp_path / "given.jsonl").read_text().splitlines()]
-    assert [list(line.items()) for line in lines] == [[("b", [1, 2]), ("a", 1)], [("a", "x")]]
+    assert [list(line.items()) for line in lines] == [[(b, [1, 2]), (a, 1)], [(a, "x")]]

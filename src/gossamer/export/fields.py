@@ -26,13 +26,15 @@ class FieldChoice:
     """Fields to write, in their order, and fields to leave out; without names, all others as they come.
 
     ``offer.price`` is a field of a field, ``images.0`` an element of a list; a field that has such a name as
-    a whole comes first. What the store knows of an item (``OWN``) is written only if it is named.
+    a whole comes first. What the store knows of an item (``OWN``) is written only if it is named. Names may
+    come with others, under which the fields are written.
     """
 
-    def __init__(self, names: Sequence[str] = (), without: Sequence[str] = ()) -> None:
-        self.names = tuple(dict.fromkeys(names))
+    def __init__(self, names: Sequence[str] | Mapping[str, str] = (), without: Sequence[str] = ()) -> None:
+        written = names if isinstance(names, Mapping) else dict(zip(names, names, strict=True))
+        self.names = tuple(dict.fromkeys(written.values()))
         self._without = [(name, name.split(".")) for name in without]
-        self._paths = [(name, name.split(".")) for name in self.names]
+        self._paths = [(new, name, name.split(".")) for name, new in written.items()]
         self._found: set[str] = set()
         self._looked = False
 
@@ -61,7 +63,7 @@ class FieldChoice:
         data = item.data
         if self.names:
             self._looked = True
-            found = {name: _find_value(item, name, path) for name, path in self._paths}
+            found = {new: _find_value(item, name, path) for new, name, path in self._paths}
             data = {name: value for name, value in found.items() if value is not _ABSENT}
             self._found.update(data)
         for name, path in self._without:

@@ -80,8 +80,11 @@ class Spider:
     (:class:`~gossamer.ports.sink.Sink`). One that raises gets no more events.
     """
 
-    export_fields: Sequence[str] = ()
-    """The fields that `gossamer crawl -o FILE` and ``-O FILE`` write, in their order; empty: all."""
+    export_fields: Sequence[str] | Mapping[str, str] = ()
+    """The fields that `gossamer crawl -o FILE` and ``-O FILE`` write, in their order; empty: all.
+
+    A dict says by which name each is written.
+    """
 
     feeds: Sequence[Any] = ()
     """What writes the items of the job at the end of each run of `gossamer crawl`: objects with ``name``,

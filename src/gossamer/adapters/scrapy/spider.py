@@ -75,7 +75,7 @@ class AdaptedSpider(Spider):
         self.start_urls = list(getattr(spider, "start_urls", None) or ())
         self.allowed_domains = _named_domains(spider)
         self.settings = make_settings(self.crawler.settings, self.name)
-        self.export_fields = tuple(self.crawler.settings.getdictorlist("FEED_EXPORT_FIELDS"))
+        self.export_fields = self.crawler.settings.getdictorlist("FEED_EXPORT_FIELDS")
         open_extensions(self.crawler)
         options = RequestOptions(spider, self.crawler.settings)
         mapper = RequestMapper(
