@@ -38,7 +38,7 @@ class HttpSettings(BaseSettings):
     private_hosts: Literal["named", "none"] = Field(
         default="named",
         description="Which hosts may have private addresses (loopback, a local network): those that the "
-        "operator names in start URLs and `allowed_domains`, or none at all.",
+        "operator names in start URLs (on their ports) and `allowed_domains`, or none at all.",
     )
     headers: dict[HeaderName, HeaderText] = Field(
         default={}, description="Headers sent with every request, by name."

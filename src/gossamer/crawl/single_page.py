@@ -26,7 +26,7 @@ from gossamer.engine.attempt import OpenAttempt
 from gossamer.engine.recorder import without_secrets
 from gossamer.engine.visit import Visitor
 from gossamer.observe.text import one_line, shown_url
-from gossamer.policy import redirects, urls
+from gossamer.policy import redirects
 from gossamer.policy.answer_secrets import shown_answer_headers
 from gossamer.policy.credentials import authorizations_for, passwords_in
 from gossamer.ports.extractor import Extractor
@@ -222,8 +222,9 @@ class PageCommand:
 
     async def wire(self, extractor: Extractor | None = None) -> PreviewParts:
         """What visits its pages. What was typed is named by the operator, and may be a private address."""
-        host = urls.hostname_of(self.url)
-        return await wire_preview(self.settings, self.target, host, self.authorizations, extractor=extractor)
+        return await wire_preview(
+            self.settings, self.target, self.url, self.authorizations, extractor=extractor
+        )
 
 
 def canonical_page(url: str) -> str:

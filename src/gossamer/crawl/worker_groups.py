@@ -36,7 +36,7 @@ def make_worker_group(
         target=target if isinstance(target, str) else _class_target(target),
         arguments=dict(arguments),
         settings=settings.model_dump_json(),
-        trusted=sorted(wired.guard.trusted_hosts),
+        trusted=sorted(wired.guard.trusted_places),
     )
     processes = pool.ProcessPool(
         worker,

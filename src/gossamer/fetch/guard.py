@@ -2,8 +2,9 @@
 
 The check sits where a connection is made, so the address that is judged is the address that is connected: for
 names, for literal addresses, for every hop of a redirect, and for a name that resolves differently the
-second time (DNS rebinding). Hosts that the operator named are exempt, by exact host name. A proxy looks names
-up itself: through one, only addresses that are written out can be judged.
+second time (DNS rebinding). Places that the operator named are exempt, by exact host name and port; the web's
+own two ports are one place, and a host that is named without a port is exempt on all of them. A proxy looks
+names up itself: through one, only addresses that are written out can be judged.
 
 An IPv4 address is public unless the IANA special-purpose registry (RFC 6890) lists it; an IPv6 address is
 public only within the global unicast space 2000::/3. Addresses that carry an IPv4 address inside
@@ -19,8 +20,10 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from ipaddress import AddressValueError, IPv4Address, IPv4Network, IPv6Address, IPv6Network
+from typing import NamedTuple
 
 from gossamer.fetch.resolver import AddressInfo
+from gossamer.policy.urls import parse_origin
 
 _V4: tuple[tuple[IPv4Network, str], ...] = tuple(
     (IPv4Network(network), word)
@@ -77,7 +80,9 @@ class GuardError(OSError):
     """A place that the operator did not name, and that only the operator may name; ``what`` says why."""
 
     def __init__(self, what: str) -> None:
-        super().__init__(errno.EPERM, f"{what}; to allow the host, name it in start_urls or allowed_domains")
+        super().__init__(
+            errno.EPERM, f"{what}; to allow the host and port, name it in start_urls or allowed_domains"
+        )
 
 
 NO_ADDRESS = "no address"
@@ -119,6 +124,36 @@ def is_private_name(host: str) -> bool:
     return "." not in bare or bare.endswith(LOCAL_ENDINGS)
 
 
+class TrustedPlace(NamedTuple):
+    """A host that the operator named, on a port; 0: on all ports."""
+
+    host: str
+    port: int = 0
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{host}:{self.port}" if self.port else host
+
+
+def read_place(text: str) -> TrustedPlace:
+    """The place that ``host``, ``host:port`` or ``[address]:port`` names; a bare IPv6 address has no port."""
+    host, colon, port = text.rpartition(":")
+    if not (colon and port.isascii() and port.isdigit()) or (":" in host and not host.endswith("]")):
+        return TrustedPlace(_normalise_host(text))
+    return TrustedPlace(_normalise_host(host), _one_for_web(int(port)))
+
+
+def place_of(url: str) -> str:
+    """The place that naming a URL names."""
+    origin = parse_origin(url)
+    return str(TrustedPlace(_normalise_host(origin.hostname), _one_for_web(int(origin.port or 80))))
+
+
+def _one_for_web(port: int) -> int:
+    """A site answers at both ports of the web, and leads from one to the other."""
+    return 80 if port == 443 else port
+
+
 def _normalise_host(host: str) -> str:
     return host.strip("[]").rstrip(".").lower()
 
@@ -131,32 +166,41 @@ class AddressGuard:
 
     def __init__(self, trusted_hosts: Iterable[str] = (), *, is_strict: bool = False) -> None:
         self._is_strict = is_strict
-        self._trusted = set[str]() if is_strict else set(map(_normalise_host, trusted_hosts))
+        self._trusted = set[TrustedPlace]() if is_strict else set(map(read_place, trusted_hosts))
+        self._hosts = {place.host for place in self._trusted}
         self.told: Callable[[str], None] | None = None  # who else is to hear of a host that is trusted
 
     def __repr__(self) -> str:
         return f"Guard({sorted(self._trusted)})"
 
-    def trust_host(self, host: str) -> None:
-        """The operator named this host too (a spider's start found it)."""
-        bare = _normalise_host(host)
-        if bare not in self._trusted and not self._is_strict:
-            self._trusted.add(bare)
+    def trust_place(self, text: str) -> None:
+        """The operator named this place too (a spider's start found it): see :func:`read_place`."""
+        place = read_place(text)
+        if place not in self._trusted and not self._is_strict:
+            self._trusted.add(place)
+            self._hosts.add(place.host)
             if self.told is not None:
-                self.told(bare)
+                self.told(str(place))
 
     @property
-    def trusted_hosts(self) -> frozenset[str]:
-        """The hosts that may be private."""
-        return frozenset(self._trusted)
+    def trusted_places(self) -> frozenset[str]:
+        """The hosts that may be private, with their ports."""
+        return frozenset(map(str, self._trusted))
 
-    def is_trusted(self, host: str) -> bool:
-        """Whether the operator named exactly this host (no port, no sub-domains)."""
-        return bool(self._trusted) and _normalise_host(host) in self._trusted
+    def is_named(self, host: str) -> bool:
+        """Whether the operator named exactly this host (no sub-domains), on whatever port."""
+        return bool(self._hosts) and _normalise_host(host) in self._hosts
+
+    def is_trusted(self, host: str, port: int) -> bool:
+        """Whether the operator named this host on this port, or on all."""
+        if not self.is_named(host):
+            return False
+        bare = _normalise_host(host)
+        return (bare, _one_for_web(port)) in self._trusted or (bare, 0) in self._trusted
 
     def check_port(self, host: str, port: int) -> None:
         """Raises :class:`GuardError` for a port of another service, unless the operator named the host."""
-        if port in BAD_PORTS and not self.is_trusted(host):
+        if port in BAD_PORTS and not self.is_trusted(host, port):
             raise GuardError(f"port {port} belongs to a service other than the web")
 
     def check_target(self, host: str, port: int) -> None:
@@ -170,12 +214,12 @@ class AddressGuard:
         refusal = "loopback" if bare == "localhost" or bare.endswith(".localhost") else ""
         with suppress(OSError):  # not an address
             refusal = refusal_for(bare if ":" in bare else socket.inet_ntoa(socket.inet_aton(bare)))
-        if refusal and not self.is_trusted(host):
+        if refusal and not self.is_trusted(host, port):
             raise GuardError(f"not a public address ({refusal})")
 
-    def open_to(self, host: str, rows: Sequence[AddressInfo]) -> Sequence[AddressInfo]:
-        """Those addresses of a host that may be connected; raises :class:`GuardError` when none may."""
-        if self.is_trusted(host):
+    def open_to(self, host: str, port: int, rows: Sequence[AddressInfo]) -> Sequence[AddressInfo]:
+        """Those addresses of a host that may be connected on a port; :class:`GuardError` when none may."""
+        if self.is_trusted(host, port):
             return rows
         public = [row for row in rows if not refusal_for(row[4][0])]
         if rows and not public:

@@ -11,8 +11,7 @@ from gossamer.core.jobs import Job, tag_of
 from gossamer.core.requests import Request
 from gossamer.core.results import FetchResult
 from gossamer.core.routes import DIRECT, Route
-from gossamer.fetch.guard import AddressGuard
-from gossamer.policy import urls
+from gossamer.fetch.guard import AddressGuard, place_of
 from gossamer.ports.fetcher import Fetcher
 from gossamer.ports.shared_state import SharedState
 
@@ -27,13 +26,13 @@ class TrustedHosts:
         self._shared = shared
         self._job = tag_of(job)
 
-    async def trust_host(self, host: str) -> None:
-        """The operator named this host."""
-        await self._shared.put(SPACE, f"{self._job} {host}", b"1", FOR_S)
+    async def trust_place(self, place: str) -> None:
+        """The operator named this host on this port."""
+        await self._shared.put(SPACE, f"{self._job} {place}", b"1", FOR_S)
 
-    async def is_named(self, host: str) -> bool:
-        """Whether the operator named exactly this host."""
-        return await self._shared.get(SPACE, f"{self._job} {host}") is not None
+    async def is_named(self, place: str) -> bool:
+        """Whether the operator named exactly this host on this port."""
+        return await self._shared.get(SPACE, f"{self._job} {place}") is not None
 
 
 class TrustingFetcher:
@@ -50,10 +49,10 @@ class TrustingFetcher:
         try:
             return await self._fetcher.fetch(request, route)
         except FetchError as error:
-            host = urls.hostname_of(request.url)
-            if error.fault is not Fault.GUARD or not await self._trust.is_named(host):
+            place = place_of(request.url)
+            if error.fault is not Fault.GUARD or not await self._trust.is_named(place):
                 raise
-            self._guard.trust_host(host)
+            self._guard.trust_place(place)
         return await self._fetcher.fetch(request, route)
 
     async def close(self) -> None:

@@ -27,12 +27,11 @@ from gossamer.engine.admission import Admission
 from gossamer.engine.parts import EngineParts, ShiftOptions
 from gossamer.engine.store_then_settle import SplitCommitter
 from gossamer.engine.trap_meter import TrapMeter
-from gossamer.fetch.guard import AddressGuard
+from gossamer.fetch.guard import AddressGuard, place_of
 from gossamer.fetch.http.limits import HttpOptions
 from gossamer.fetch.sessions.shared_cookies import SharedCookieStore
 from gossamer.fetch.trusted_hosts import TrustedHosts
 from gossamer.observe.multi_sink import MultiSink
-from gossamer.policy import urls
 from gossamer.ports.committer import Committer
 from gossamer.ports.fetcher import Fetcher
 from gossamer.ports.job_frontier import AdminFrontier
@@ -63,7 +62,7 @@ from gossamer.wiring.rules import (
     is_deferred,
     page_lanes_of,
     rules_of,
-    trusted_hosts,
+    trusted_places,
 )
 from gossamer.wiring.sessions import login_gate_of
 from gossamer.wiring.sinks import open_sinks, sinks_of
@@ -119,7 +118,7 @@ class CrawlParts(Record, frozen=True):
                     raise UsageError(
                         f"{method}() of the spider {spider.name!r} gave {request!r}, which is not a Request"
                     )
-                self.guard.trust_host(urls.hostname_of(request.url))
+                self.guard.trust_place(place_of(request.url))
                 yield request
         except (OperatorError, GeneratorExit):
             raise
@@ -277,7 +276,7 @@ async def _open_archive(settings: Settings, job: Job, opening: AsyncExitStack) -
 def _make_guard(settings: Settings, target: CrawlTarget, trusted: Iterable[str]) -> AddressGuard:
     """What keeps the crawl out of private networks, but for hosts that the operator named."""
     is_strict = settings.http.private_hosts == "none"
-    return AddressGuard((*trusted_hosts(target.spider), *trusted), is_strict=is_strict)
+    return AddressGuard((*trusted_places(target.spider), *trusted), is_strict=is_strict)
 
 
 def _route_parts(

@@ -17,7 +17,7 @@ from gossamer.core.record import Record
 from gossamer.core.requests import Entry, Request
 from gossamer.engine.admission import Admission
 from gossamer.engine.parts import ShiftOptions, VisitParts
-from gossamer.fetch.guard import AddressGuard
+from gossamer.fetch.guard import AddressGuard, place_of
 from gossamer.fetch.http.limits import HttpOptions
 from gossamer.fetch.sessions.shared_cookies import SharedCookieStore
 from gossamer.frontier.memory.frontier import MemoryFrontier
@@ -36,7 +36,7 @@ from gossamer.wiring.hooks import open_hooks
 from gossamer.wiring.page_tasks import give_fetcher
 from gossamer.wiring.pipelines import pipeline_of
 from gossamer.wiring.routing import RouteParts, open_ways, robots_gate_of
-from gossamer.wiring.rules import block_rules_of, rules_of, scope_of, trusted_hosts, url_options_of
+from gossamer.wiring.rules import block_rules_of, rules_of, scope_of, trusted_places, url_options_of
 from gossamer.wiring.sessions import login_gate_of
 from gossamer.wiring.trap_rules import trap_rules_of
 
@@ -82,18 +82,18 @@ class PreviewParts(Record, frozen=True):
 async def wire_preview(
     settings: Settings,
     target: CrawlTarget,
-    host: str,
+    url: str,
     authorizations: Mapping[str, str],
     *,
     extractor: Extractor | None = None,
 ) -> PreviewParts:
-    """The parts for pages of a host that the operator named, with values of Authorization by origin.
+    """The parts for pages of a URL that the operator named, with values of Authorization by origin.
 
     ``extractor`` takes the pages in the place of the target's spiders, whose scope does not matter then.
     """
     async with AsyncExitStack() as opening:
         clock = SystemClock()
-        guard = AddressGuard((*trusted_hosts(target.spider), host))
+        guard = AddressGuard((*trusted_places(target.spider), place_of(url)))
         shared = MemorySharedState(clock)
         ways = _route_parts(settings, target, shared, clock, guard=guard, authorizations=authorizations)
         ways = replace(ways, hooks=await open_hooks(settings, target, clock, opening))

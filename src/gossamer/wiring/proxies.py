@@ -16,14 +16,14 @@ from gossamer.core.errors import FetchError, MissingServiceError, SettingError
 from gossamer.core.redaction import shown_server
 from gossamer.core.requests import Request
 from gossamer.core.routes import Proxy
-from gossamer.fetch.guard import AddressGuard
+from gossamer.fetch.guard import AddressGuard, place_of
 from gossamer.fetch.routing.proxies import ProxyPool
 from gossamer.fetch.routing.proxy_health import SharedProxyHealth, read_records
 from gossamer.policy.credentials import authorizations_for
 from gossamer.policy.proxies import ProxyHealth, QuarantineRules
 from gossamer.policy.proxy_list import ProxyAttributes, fill_in, read_proxies
 from gossamer.policy.proxy_rotation import RotationOrder
-from gossamer.policy.urls import canonicalise_url, hostname_of
+from gossamer.policy.urls import canonicalise_url
 from gossamer.ports.clock import Clock
 from gossamer.ports.fetcher import Fetcher
 from gossamer.ports.shared_state import SharedState
@@ -136,7 +136,7 @@ class ProxyReader:
         canonical = canonicalise_url(url)
         if canonical is None:
             raise SettingError(f"{setting} is not a URL ({shown_server(url)})")
-        guard = AddressGuard((hostname_of(canonical),))
+        guard = AddressGuard((place_of(canonical),))
         fetcher = fetcher_of(self._settings, guard, self._clock, authorizations=authorizations_for([url]))
         try:
             fetched = await fetcher.fetch(Request(canonical))

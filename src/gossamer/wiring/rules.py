@@ -16,6 +16,7 @@ from gossamer.core.jobs import Job
 from gossamer.core.shifts import BROWSER_LANE, EXTRACT_LANE, PAGE_LANE
 from gossamer.engine.admission import Admission
 from gossamer.engine.trap_meter import TrapMeter
+from gossamer.fetch.guard import place_of
 from gossamer.fetch.routing.spending import SpendingMeter
 from gossamer.policy import urls
 from gossamer.policy.blocks import BlockRules
@@ -24,6 +25,7 @@ from gossamer.policy.traps import TrapCounter
 from gossamer.policy.urls import UrlOptions
 from gossamer.ports.clock import Clock
 from gossamer.ports.router import Router
+from gossamer.spiders.generic import GenericSpider
 from gossamer.spiders.spider import Spider
 from gossamer.wiring.trap_rules import trap_rules_of
 
@@ -201,8 +203,14 @@ def fragment_rule_of(settings: Settings) -> Callable[[str], bool] | None:
     return url_options_of(settings).keeps_fragment if keeps_any else None
 
 
-def trusted_hosts(spider: Spider) -> frozenset[str]:
-    """The hosts that the operator named: they may have private addresses."""
-    domains = {domain_of(entry)[0] for entry in spider.allowed_domains}
+def trusted_places(spider: Spider) -> frozenset[str]:
+    """The hosts that the operator named, with their ports: they may have private addresses.
+
+    A domain without a port is named on all ports, except by the built-in spider, which has it from a URL.
+    """
+    port = "80" if isinstance(spider, GenericSpider) else ""
+    domains = (domain_of(entry) for entry in spider.allowed_domains)
     named = (*spider.start_urls, *([spider.login_url] if spider.login_url else ()))
-    return frozenset(domains | {urls.hostname_of(url) for url in named})
+    return frozenset(
+        {":".join(filter(None, (host, said or port))) for host, said in domains} | set(map(place_of, named))
+    )

@@ -10,7 +10,7 @@ from gossamer.config.option import SettingOption
 from gossamer.core.errors import UsageError
 from gossamer.core.jobs import Job
 from gossamer.engine.admission import Admission
-from gossamer.fetch.guard import is_private_name
+from gossamer.fetch.guard import is_private_name, place_of
 from gossamer.fetch.trusted_hosts import TrustedHosts
 from gossamer.policy import urls
 from gossamer.spiders.spider import Spider
@@ -23,9 +23,9 @@ from gossamer.wiring.rules import admission_of, page_lanes_of
 
 async def trust_private_host(backends: Backends, job: Job, host: str) -> None:
     """Let the workers of a job ask a host (a politeness key) that is private by its name."""
-    name = urls.hostname_of(f"http://{host}/")
-    if is_private_name(name):
-        await TrustedHosts(backends.requests.shared, job).trust_host(name)
+    url = f"http://{host}/"
+    if is_private_name(urls.hostname_of(url)):
+        await TrustedHosts(backends.requests.shared, job).trust_place(place_of(url))
 
 
 async def open_admission(backends: Backends, job: Job) -> tuple[Spider, Admission]:

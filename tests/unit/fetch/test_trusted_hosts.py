@@ -28,7 +28,7 @@ class Guarded:
 
     async def fetch(self, request, route=None):
         self.tries += 1
-        if not self.guard.is_trusted("10.0.0.1"):
+        if not self.guard.is_trusted("10.0.0.1", 80):
             raise FetchError(self.fault, "a private address")
         return "fetched"
 
@@ -47,15 +47,23 @@ async def test_a_host_that_was_named_elsewhere_is_fetched(shared):
     fetcher = TrustingFetcher(inner, guard, TrustedHosts(shared, SHOP))
     with pytest.raises(FetchError):
         await fetcher.fetch(Request("http://10.0.0.1/"))
-    await TrustedHosts(shared, SHOP).trust_host("10.0.0.1")
+    await TrustedHosts(shared, SHOP).trust_place("10.0.0.1:80")
     assert await fetcher.fetch(Request("http://10.0.0.1/")) == "fetched"
     assert inner.tries == 3
     await fetcher.close()
     assert inner.closed
 
 
+async def test_a_neighbouring_port_was_not_named(shared):
+    guard = AddressGuard(())
+    fetcher = TrustingFetcher(Guarded(guard), guard, TrustedHosts(shared, SHOP))
+    await TrustedHosts(shared, SHOP).trust_place("10.0.0.1:80")
+    with pytest.raises(FetchError):
+        await fetcher.fetch(Request("http://10.0.0.1:8080/"))
+
+
 async def test_only_for_the_job_that_named_it_and_only_what_the_guard_refused(shared):
-    await TrustedHosts(shared, SHOP).trust_host("10.0.0.1")
+    await TrustedHosts(shared, SHOP).trust_place("10.0.0.1:80")
     for job, fault in (
         (replace(SHOP, id="shop-2"), Fault.GUARD),
         (replace(SHOP, key=b"of another store"), Fault.GUARD),
@@ -65,4 +73,4 @@ async def test_only_for_the_job_that_named_it_and_only_what_the_guard_refused(sh
         inner = Guarded(guard, fault)
         with pytest.raises(FetchError):
             await TrustingFetcher(inner, guard, TrustedHosts(shared, job)).fetch(Request("http://10.0.0.1/"))
-        assert (inner.tries, guard.is_trusted("10.0.0.1")) == (1, False)
+        assert (inner.tries, guard.is_trusted("10.0.0.1", 80)) == (1, False)

@@ -78,7 +78,7 @@ async def test_what_ended_long_ago_is_deleted_and_nothing_else(backends, setting
     paused = await submitted(backends, settings, "paused")
     for job in (old, young, paused):
         await backends.open_frontier(job).finish_seeding()
-        await TrustedHosts(backends.requests.shared, job).trust_host("10.0.0.1")
+        await TrustedHosts(backends.requests.shared, job).trust_place("10.0.0.1:80")
         await keep_sessions(settings, backends, job)
     await ended(backends, young, 29)
     paused = replace(paused, state=JobState.PAUSED, finished_at=backends.clock.now() - 99 * DAY_S)

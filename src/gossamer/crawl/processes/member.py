@@ -145,7 +145,7 @@ async def obey_messages(
     while (frame := await next_frame(reader)) is not None:
         message = decode(frame)
         if isinstance(message, TrustMessage):
-            wired.guard.trust_host(message.host)
+            wired.guard.trust_place(message.host)
             continue
         if isinstance(message, LimitsMessage):
             worker.follow_limits(message.limits)

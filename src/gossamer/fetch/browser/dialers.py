@@ -57,7 +57,7 @@ class GuardedDialer:
         """A connection to the host itself."""
         async with asyncio.timeout(self._connect_s):
             self._guard.check_port(host, port)
-            rows = self._guard.open_to(host, await self._names.resolve(host, port))
+            rows = self._guard.open_to(host, port, await self._names.resolve(host, port))
             try:
                 sock = await connect_socket(rows)
             except BaseException:  # out of time, too: the host may have moved

@@ -106,7 +106,7 @@ class BrowserFetcher:
         """Refuse an address in disguise (``0x7f.1``): a browser reads it as the one that may be named."""
         read = urls.hostname_of(normalise_url(url) or url).strip("[]")
         refusal = refusal_for(read) if read != origin.host else ""
-        if refusal not in ("", "no address") and not self._guard.is_trusted(origin.host):
+        if refusal not in ("", "no address") and not self._guard.is_trusted(origin.host, origin.port):
             raise FetchError(Fault.GUARD, f"{origin.host}: not a public address ({refusal})")
 
     async def _fetch_in_tab(
@@ -157,7 +157,7 @@ class BrowserFetcher:
 
     def _fields_for(self, request: Request, origin: Origin) -> dict[str, str]:
         """The headers of the page's own request, beside the browser's."""
-        is_named = self._guard.is_trusted(origin.host)
+        is_named = self._guard.is_named(origin.host)
         fields = {
             name: value
             for name, value in self._options.headers.items()

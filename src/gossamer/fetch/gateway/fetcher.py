@@ -103,9 +103,9 @@ class GatewayFetcher:
 
     def _check_page(self, gateway: Gateway, request: Request) -> None:
         """Raise ``FetchError`` for a page that this gateway is not to be asked for."""
-        host = parse_target(request.url).origin.host
+        origin = parse_target(request.url).origin
         meant = parse_target(normalise_url(request.url) or request.url).origin.host
-        if not self._guard.is_trusted(host) and is_private_name(meant):
-            raise FetchError(Fault.GUARD, f"{host}: a private address is not told to {gateway.rung}")
+        if not self._guard.is_trusted(origin.host, origin.port) and is_private_name(meant):
+            raise FetchError(Fault.GUARD, f"{origin.host}: a private address is not told to {gateway.rung}")
         if request.method not in gateway.account.template.methods:
             raise FetchError(Fault.BAD_URL, f"{gateway.rung} cannot send the method {request.method}")

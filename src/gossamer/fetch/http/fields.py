@@ -75,7 +75,7 @@ class RequestHeaders:
 
         Raises :class:`FetchError` (``BAD_URL``) for a method or a name that cannot be sent.
         """
-        fields = self._fields if self._guard.is_trusted(origin.host) else self._guarded_fields
+        fields = self._fields if self._guard.is_named(origin.host) else self._guarded_fields
         if self._origin_fields:
             fields = self._origin_fields.get(urls.origin_of(request.url), fields)
         own = own_headers_of(request)

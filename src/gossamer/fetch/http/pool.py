@@ -145,7 +145,7 @@ class ConnectionPool:
     async def _connect_to(self, origin: Origin, names: CachingResolver) -> HttpConnection:
         self._guard.check_port(origin.host, origin.port)
         rows = await names.resolve(origin.host, origin.port)
-        rows = self._guard.open_to(origin.host, rows)
+        rows = self._guard.open_to(origin.host, origin.port, rows)
         try:
             return await self._connect_address(origin, rows)
         except BaseException:  # out of time, too: the host may have moved

@@ -188,7 +188,9 @@ class ImpersonatingFetcher:
             rows = await self._names.resolve(proxy.host, proxy.port)
             return {proxy.host: [row[4][0] for row in rows]}
         self._guard.check_port(origin.host, origin.port)
-        rows = self._guard.open_to(origin.host, await self._names.resolve(origin.host, origin.port))
+        rows = self._guard.open_to(
+            origin.host, origin.port, await self._names.resolve(origin.host, origin.port)
+        )
         return {origin.host: [row[4][0] for row in rows]}
 
     async def _open_client(self, origin: Origin, key: ClientKey, until: float) -> HostClient:
