@@ -105,10 +105,15 @@ class Cookies(scrapy.Spider):
 
     def parse_set(self, response):
         meta = {"dont_merge_cookies": True}
-        yield scrapy.Request(self.url + "/set/b", self.parse_last, meta=meta)
+        yield scrapy.Request(self.url + "/set/b", self.parse_own, meta=meta)
+
+    def parse_own(self, response):
+        yield {"alone": response.text}
+        given = {"meta": {"dont_merge_cookies": True}, "headers": {"Cookie": "own=1"}}
+        yield scrapy.Request(self.url + "/set/c", self.parse_last, **given)
 
     def parse_last(self, response):
-        yield {"alone": response.text}
+        yield {"own": response.text}
         yield scrapy.Request(self.url + "/seen", self.parse_seen)
 
     def parse_seen(self, response):
@@ -127,4 +132,5 @@ def test_what_does_not_merge_cookies_neither_sends_nor_keeps_them(tmp_path: Path
         ours, scrapys = run_gossamer(spider, url=site.url), run_scrapy(spider, url=site.url)
     assert ours == scrapys
     assert {"alone": "none"} in ours
+    assert {"own": "own=1"} in ours
     assert {"then": "a=1"} in ours

@@ -39,8 +39,7 @@ class RequestOptions:
         fields: dict[str, Any] = {}
         meta = given.meta
         if not self._has_cookies or meta.get("dont_merge_cookies"):
-            if b"Cookie" not in given.headers:
-                fields["omit_headers"] = ("cookie",)
+            fields["omit_headers"] = ("cookie",)  # a Cookie of its own is sent nevertheless
         elif given.cookies:
             fields["cookies"] = _read_cookies(given.cookies, _default_path(urlparse_cached(given).path))
         if meta:

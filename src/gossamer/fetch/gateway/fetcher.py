@@ -78,14 +78,15 @@ class GatewayFetcher:
         started_at, start = self._clock.now(), asyncio.get_running_loop().time()
         cookies = request.headers.get("Cookie") or request.headers.get("cookie")
         put_cookies(self._cookies, session, request, started_at)
-        if cookies is None:
+        keeps = "cookie" not in (request.omit_headers or ())
+        if cookies is None and keeps:
             cookies = self._cookies.cookie_header(session, request.url, started_at)
-        answer, fetched, cost = await gateway.call(request, session=session, cookies=cookies)
+        answer, fetched, cost = await gateway.call(request, session=session, cookies=cookies or "")
         most = request.max_size or self._max_body_bytes
         if len(answer.body) > most:
             limit = f"the body is larger than {most:,} bytes"
             raise FetchError(Fault.TOO_LARGE, limit, cost=cost)
-        if answer.cookie_lines:
+        if answer.cookie_lines and keeps:
             self._cookies.store_cookies(session, request.url, answer.cookie_lines, self._clock.now())
         return replace(
             fetched,

@@ -78,6 +78,8 @@ class RequestHeaders:
         fields = self._fields if self._guard.is_named(origin.host) else self._guarded_fields
         if self._origin_fields:
             fields = self._origin_fields.get(urls.origin_of(request.url), fields)
+        if request.omit_headers:
+            fields = [field for field in fields if field[0].lower() not in request.omit_headers]
         own = own_headers_of(request)
         if not all(map(_TOKEN, (request.method, *own))):
             raise FetchError(Fault.BAD_URL, f"{origin.host}: a method or header that cannot be sent")
@@ -90,7 +92,6 @@ class RequestHeaders:
             fields = list(fields)
         if request.omit_headers:
             taken.update(request.omit_headers)
-            fields = [field for field in fields if field[0].lower() not in request.omit_headers]
         put_cookies(self._cookies, session, request, now)
         if origin.credentials and "authorization" not in taken:
             fields.append(("Authorization", origin.credentials))
