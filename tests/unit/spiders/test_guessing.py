@@ -1,6 +1,7 @@
 """What ``gossamer guess`` proposes runs as it is on its page, and takes what repeats there."""
 
 import gzip
+import re
 import tomllib
 from html import escape
 from typing import Any
@@ -19,6 +20,8 @@ from gossamer.spiders.declarative.spider import DeclarativeSpider, make_spider
 from gossamer.spiders.response import Response
 from gossamer.testing.shop import Shop
 from kit.corpora import corpus, from_corpus
+from kit.guess_pages import PAGES as GUESS_PAGES
+from kit.guess_pages import GuessPage
 from kit.quotes_site import QuotesSite
 
 URL = "http://site.test/list"
@@ -244,6 +247,51 @@ def test_a_hostile_page_gives_a_file_that_can_be_written() -> None:
 def test_where_nothing_repeats_that_is_said(body: str) -> None:
     with pytest.raises(UsageError, match=r"nothing on .* repeats"):
         guess_on(page(body))
+
+
+def is_right(made: GuessPage) -> bool:
+    """Whether the proposal for a page takes what a person would, and shows another reading."""
+    response = page(made.body)
+    try:
+        guess = guess_on(response)
+    except UsageError:
+        return False
+    items = items_of(guess, response)
+    held = [[str(value) for value in item.values()] for item in items]
+    return (
+        len(items) == made.size
+        and set(made.values) <= set(held[0])
+        and not any(word in value for values in held for value in values for word in made.without)
+        and (not made.other or ("# items = [{ type = " in guess.text and made.other in guess.text))
+        and any(line.startswith("another reading") for line in guess.found) >= bool(made.other)
+    )
+
+
+@pytest.mark.parametrize("name", GUESS_PAGES)
+def test_a_page_of_each_kind_is_read_as_a_person_would(name: str) -> None:
+    assert is_right(GUESS_PAGES[name])
+
+
+def test_the_score_over_all_kinds_of_page(capsys: pytest.CaptureFixture[str]) -> None:
+    wrong = [name for name, made in GUESS_PAGES.items() if not is_right(made)]
+    kinds = len(GUESS_PAGES)
+    with capsys.disabled():
+        print(f"\ngossamer guess is right on {kinds - len(wrong)} of {kinds} kinds of page")
+    assert not wrong
+
+
+def test_the_other_reading_runs_when_it_is_taken() -> None:
+    """Whoever prefers it removes the marks of comments, and the line of the first reading."""
+    made = GUESS_PAGES["a product with what others bought"]
+    response = page(made.body)
+    text = guess_on(response).text
+    head, mark, other = text.partition("# The page may be read in another way")
+    lines = [line.removeprefix("# ").removeprefix("#") for line in other.splitlines()[1:]]
+    assert mark
+    taken = re.sub(r"(?m)^items = .*$", lines[0], head, count=1) + "\n".join(lines[1:])
+    spider = make_spider(parse_document(taken, tomllib.loads(taken), "guess"))()
+    found = [one for one in spider.parse(response) if not isinstance(one, Request)]
+    assert [item.title for item in found] == [f"Lamp {n}" for n in range(6)]
 
 
 TAGS = ("div", "p", "ul", "li", "a", "h2", "span", "table", "tr", "td", "img", "article")

@@ -42,8 +42,9 @@ def print_guess(
     """Propose a declarative spider for a page.
 
     Looks for what repeats on the page, and proposes a type of items with fields, the way to the next page and
-    to the pages of what is listed. Of a page about one thing it proposes the fields of that: by JSON-LD,
-    microdata or OpenGraph, else by its heading, price, picture and description. The spider runs as it is.
+    to the pages of what is listed. For a page about one thing it proposes the fields of that: by JSON-LD,
+    microdata or OpenGraph, else by its heading, text, price, picture, properties and description. If the page
+    can be read in another way, that is in the file, too, commented out. The spider runs as it is.
     """
     if out is not None and out.suffix != ".toml":
         raise UsageError(f"{out} is not named like a spider in TOML: its name has to end in .toml")

@@ -11,9 +11,12 @@ from datetime import datetime
 from itertools import islice
 from typing import Any, NamedTuple
 
+from turbohtml import Element
+
 from gossamer.items.helpers import squeeze
 from gossamer.items.item import Item
 from gossamer.parse.block_values import is_plain_name, is_price
+from gossamer.spiders.declarative.fact_guessing import NamedValue, are_properties, read_facts, read_prose
 from gossamer.spiders.query import text_of
 from gossamer.spiders.response import Response
 
@@ -59,14 +62,19 @@ class ThingProposal(NamedTuple):
     fields: tuple[FieldProposal, ...]  # the first one is the page's own URL, by which it is known
 
 
-def find_thing(response: Response, *, has_list: bool) -> ThingProposal | None:
-    """What a page is about; ``None`` where it does not say so.
+def find_thing(response: Response) -> ThingProposal | None:
+    """What a page tells machines that it is about; ``None`` where it does not say so."""
+    return _proposal_of(
+        response, _find_json_ld(response) or _find_microdata(response) or _find_opengraph(response)
+    )
 
-    A page that has a list is about one thing only if it tells machines so.
-    """
-    found = _find_json_ld(response) or _find_microdata(response) or _find_opengraph(response)
-    if found is None and not has_list:
-        found = _find_heading(response)
+
+def find_shown_thing(response: Response) -> ThingProposal | None:
+    """What a page seems to be about to people: a product, an article, or a page with a heading."""
+    return _proposal_of(response, _find_heading(response))
+
+
+def _proposal_of(response: Response, found: _Found | None) -> ThingProposal | None:
     if found is None:
         return None
     source, kind, fields = found
@@ -237,17 +245,35 @@ def _opengraph_fields(response: Response) -> Iterator[FieldProposal]:
 
 
 def _find_heading(response: Response) -> _Found | None:
-    """A page with one heading, and something more than text that belongs to it."""
+    """A page with one heading, and something more than a little text that belongs to it."""
     headings = [text for one in response.css("h1") if (text := squeeze(text_of(one)))]
     if len(headings) != 1:
         return None
+    title = FieldProposal("title", {"select": "h1"}, headings[0])
     price = [*_price_field(response)]
     image = [field for field in _opengraph_fields(response) if field.name == "image"]
-    more = [*price, *(image or _picture_field(response)), *_description_field(response)]
-    if not more:
+    more = [*(image or _picture_field(response)), *_description_field(response)]
+    if not price and (text := read_prose(response)):
+        own = FieldProposal("text", {"page": "text"}, text)
+        return "a heading with prose", "Article", (title, *_date_field(response), own, *more)
+    if not (price or more):
         return None
-    title = FieldProposal("title", {"select": "h1"}, headings[0])
-    return "a heading", "Product" if price else "Page", (title, *more)
+    facts = read_facts(response)
+    if not price and not (are_properties(facts) and any(field.name == "image" for field in more)):
+        return "a heading", "Page", (title, *more)
+    named = (FieldProposal(make_identifier(one.name), _said_of(one), one.value) for one in facts)
+    return "a heading", "Product", (title, *price, *more, *named)
+
+
+def _said_of(fact: NamedValue) -> dict[str, Any]:
+    return {"select": fact.xpath, "optional": True}
+
+
+def _date_field(response: Response) -> Iterator[FieldProposal]:
+    selector = "time[datetime]::attr(datetime)"
+    value = squeeze(response.css(selector).get())
+    if value and is_iso_time(value):
+        yield FieldProposal("published", {"select": selector, "type": "datetime", "optional": True}, value)
 
 
 def _description_field(response: Response) -> Iterator[FieldProposal]:
@@ -268,6 +294,13 @@ def _price_field(response: Response) -> Iterator[FieldProposal]:
         if text and is_price([text]):
             yield FieldProposal("price", {"select": f".{name}", "type": "decimal", "optional": True}, text)
             return
+
+
+def find_price(response: Response) -> Element | None:
+    """The element of the price that a proposal has."""
+    field = next(_price_field(response), None)
+    element = response.css(str(field.said["select"]))[0].root if field is not None else None
+    return element if isinstance(element, Element) else None
 
 
 def _picture_field(response: Response) -> Iterator[FieldProposal]:

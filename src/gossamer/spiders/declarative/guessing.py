@@ -15,10 +15,19 @@ from gossamer.policy.pagination import read_count
 from gossamer.spiders.declarative.detail_guessing import (
     MOST_FIELDS,
     FieldProposal,
+    ThingProposal,
+    find_price,
+    find_shown_thing,
     find_thing,
     free_name,
     is_iso_time,
     make_identifier,
+)
+from gossamer.spiders.declarative.fact_guessing import (
+    find_definitions,
+    is_table_of_facts,
+    read_facts,
+    stands_beside,
 )
 from gossamer.spiders.response import Response
 
@@ -73,11 +82,9 @@ def propose_spider(response: Response, domain: str, name: str = "") -> SpiderPro
 
     ``None`` where nothing repeats, and the page is not about one thing.
     """
-    lists = find_blocks(response.page.document) if response.is_html else []
-    blocks = lists[0] if lists else None
-    thing = find_thing(response, has_list=blocks is not None) if response.is_html else None
-    if blocks is not None and thing is not None and _is_aside(blocks):
-        blocks = None
+    if not response.is_html:
+        return None
+    blocks, thing, other = _choose_reading(response)
     if blocks is None and thing is None:
         return None
     found: list[str] = []
@@ -91,29 +98,92 @@ def propose_spider(response: Response, domain: str, name: str = "") -> SpiderPro
     ]
     uses: list[str] = []
     types: set[str] = set()
-    if blocks is not None:
-        fields = [*_name_fields(blocks)]
-        kind = _type_name(blocks, types)
-        lines += _item_lines(kind, fields, _find_key(blocks, fields))
-        uses.append(f"{{ type = {_quote(kind)}, each = {_quote(blocks.selector)} }}")
-        found.append(f"{format_count(blocks.size, 'block')} {blocks.selector}: {_list_names(fields)}")
-    if thing is not None:
-        kind = free_name(thing.kind, types)
-        lines += _item_lines(kind, thing.fields, thing.fields[0].name)
-        uses.append(f"{{ type = {_quote(kind)} }}")
-        found.append(f"{thing.source}: {_list_names(thing.fields)}")
+    for taken in (blocks, thing):
+        if taken is not None:
+            told = _tell_reading(taken, types)
+            lines += told.lines
+            uses.append(told.use)
+            found.append(told.found)
     lines += ["", "[pages.page]", f"items = [{', '.join(uses)}]"]
     paging = _find_paging(response)
     if paging:
         lines.append(f"paginate = {_table(paging)}")
         found.append(f"pages: {', '.join(f'{key} = {value}' for key, value in paging.items())}")
     lines += _detail_lines(blocks)
+    if other is not None:
+        told = _tell_reading(other, types)
+        lines += _other_lines(told)
+        found.append(f"another reading, commented out in the spider: {told.found}")
     return SpiderProposal("\n".join(lines) + "\n", tuple(found))
+
+
+_Reading = BlockList | ThingProposal
+
+
+class _ToldReading(NamedTuple):
+    """A reading as parts of the spider."""
+
+    lines: tuple[str, ...]  # of its type of items
+    use: str  # in the list of items of the page
+    found: str  # for people
+
+
+def _choose_reading(response: Response) -> tuple[BlockList | None, ThingProposal | None, _Reading | None]:
+    """The list and the thing that are taken, and another reading that a person may prefer."""
+    lists, sure = find_blocks(response.page.document), find_thing(response)
+    shown = find_shown_thing(response) if sure is None else None
+    is_product = shown is not None and shown.kind == "Product"
+    if is_product:
+        facts = read_facts(response)
+        lists = [one for one in lists if not is_table_of_facts(one, facts)]
+    elif sure is None:
+        lists = [*lists, *find_definitions(response)]
+    blocks = lists[0] if lists else None
+    if blocks is None:
+        return None, sure or shown, None
+    if sure is not None:
+        return (None, sure, blocks) if _is_aside(blocks) else (blocks, sure, None)
+    if shown is None or shown.kind == "Page":
+        return blocks, None, None
+    price = find_price(response) if is_product else None
+    if stands_beside(response, blocks, price, is_aside=_is_named_aside(blocks)):
+        return None, shown, blocks
+    return blocks, None, None if is_product else shown
+
+
+def _tell_reading(reading: _Reading, types: set[str]) -> _ToldReading:
+    if isinstance(reading, ThingProposal):
+        kind = free_name(reading.kind, types)
+        return _ToldReading(
+            lines=(*_item_lines(kind, reading.fields, reading.fields[0].name),),
+            use=f"{{ type = {_quote(kind)} }}",
+            found=f"{reading.source}: {_list_names(reading.fields)}",
+        )
+    fields = [*_name_fields(reading)]
+    kind = _type_name(reading, types)
+    return _ToldReading(
+        lines=(*_item_lines(kind, fields, _find_key(reading, fields)),),
+        use=f"{{ type = {_quote(kind)}, each = {_quote(reading.selector)} }}",
+        found=f"{format_count(reading.size, 'block')} {reading.selector}: {_list_names(fields)}",
+    )
+
+
+def _other_lines(told: _ToldReading) -> Iterator[str]:
+    yield from (
+        "",
+        "# The page may be read in another way. To take that, say in [pages.page]:",
+        f"# items = [{told.use}]",
+    )
+    yield from (f"# {line}".rstrip() for line in told.lines)
 
 
 def _is_aside(blocks: BlockList) -> bool:
     """Whether a list stands beside the thing that a page is about: what is like it, what others bought."""
-    return blocks.size < LEAST_BLOCKS or _ASIDE.search(f"{blocks.selector} {blocks.type_name}") is not None
+    return blocks.size < LEAST_BLOCKS or _is_named_aside(blocks)
+
+
+def _is_named_aside(blocks: BlockList) -> bool:
+    return _ASIDE.search(f"{blocks.selector} {blocks.type_name}") is not None
 
 
 # --------------------------------------------------------------------------- text
