@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from gossamer.core.browsing import Browsing, PageFailure, PageStepError
@@ -26,6 +26,10 @@ class SpiderGuide:
         if request.browser is not None:
             return request.browser
         return self._choose(request).browsing_for(request.callback or "parse") or Browsing()
+
+    def required_for(self, request: Request) -> Sequence[str]:
+        """See :class:`~gossamer.ports.page_guide.PageGuide`."""
+        return self._choose(request).required(request.callback or "parse")
 
     async def run_script(self, request: Request, script: str, page: Any) -> PageFailure | None:
         """See :class:`~gossamer.ports.page_guide.PageGuide`."""

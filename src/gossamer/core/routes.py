@@ -92,6 +92,7 @@ class BlockKind(StrEnum):
     MISSING = "missing"  # an element that the spider requires is not there
     LOG_IN = "log_in"  # a redirect to a page where one logs in
     CHALLENGE = "challenge"  # a redirect to a page that tests visitors
+    SHELL = "shell"  # a page that is empty until its scripts have run
     SPIDER = "spider"  # the spider's own ``is_blocked``
 
 

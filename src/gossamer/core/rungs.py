@@ -9,6 +9,8 @@ from gossamer.core.errors import UsageError
 
 WAYS = ("http", "impersonate", "browser", "gateway")
 """The ways to fetch that a rung may name, from the cheapest to the most expensive."""
+SCRIPTLESS_WAYS = ("http", "impersonate")
+"""The ways that never run the scripts of a page."""
 BROWSER_WAY = "browser"
 """The way that has a lane of its own on fleets that want it."""
 PROXY_KINDS = ("datacenter", "residential", "mobile")

@@ -51,6 +51,10 @@ class FixedRouter:
         """See :class:`~gossamer.ports.router.Router`."""
         return False
 
+    def may_render(self, request: Request, host: str) -> bool:
+        """See :class:`~gossamer.ports.router.Router`."""
+        return False
+
     def skip_rung(self, request: Request, host: str, route: Route, error: MissingServiceError) -> bool:
         """See :class:`~gossamer.ports.router.Router`."""
         return False

@@ -52,6 +52,7 @@ from gossamer.engine.visit_ends import (
     find_way_out,
     follow_advice,
     keep_file,
+    note_shell,
     put_off,
     settle_errback,
     settle_unchanged,
@@ -414,7 +415,7 @@ class Visitor:
     ) -> VisitResult:
         parts = self._parts
         await self._gate.wait_for_turn()
-        result = await parts.extractor.extract(request, fetched)
+        result = note_shell(parts, attempt, fetched, await parts.extractor.extract(request, fetched))
         attempt.flags = result.flags
         if result.refresh_to:
             attempt.block = find_way_out(parts, request, result.refresh_to) or attempt.block

@@ -8,12 +8,22 @@ from gossamer.core.drops import DropKind
 from gossamer.core.errors import Fault, FetchError
 from gossamer.core.hosts import HostSignal
 from gossamer.core.requests import LAST, Entry, Request
-from gossamer.core.results import DEFERRED, ExtractResult, FetchResult, ItemRecord, Verdict, VisitResult
-from gossamer.core.routes import Advice, Block, Detour
+from gossamer.core.results import (
+    DEFERRED,
+    JAVASCRIPT_SHELL,
+    ExtractResult,
+    FetchResult,
+    ItemRecord,
+    Verdict,
+    VisitResult,
+)
+from gossamer.core.routes import Advice, Block, BlockKind, Detour
+from gossamer.core.rungs import SCRIPTLESS_WAYS, way_of
 from gossamer.engine.attempt import MAX_DETAIL, OpenAttempt
 from gossamer.engine.parts import VisitParts
 from gossamer.policy.blocks import find_block, find_redirect_block
 from gossamer.policy.deferral import defer_entry
+from gossamer.policy.shells import find_shell
 from gossamer.policy.trap_closing import describe_trap
 from gossamer.policy.validators import NOT_MODIFIED, is_question
 
@@ -91,6 +101,25 @@ async def find_any_block(
     if is_redirect:
         return find_way_out(parts, request, fetched.header("location"))
     return await parts.extractor.find_block(request, fetched) or find_block(fetched, parts.blocks)
+
+
+def note_shell(
+    parts: VisitParts, attempt: OpenAttempt, fetched: FetchResult, result: ExtractResult
+) -> ExtractResult:
+    """What was read of a page, flagged where its scripts would have made more of it.
+
+    Where the request may climb to a rung that runs them, that is a doubtful refusal. A page that leads on is
+    no shell, and is not looked at.
+    """
+    if result.requests or attempt.block is not None or way_of(fetched.rung) not in SCRIPTLESS_WAYS:
+        return result
+    sign = find_shell(fetched, is_heard=not attempt.lease.host_unheard)
+    if not sign:
+        return result
+    if parts.blocks.is_detected and parts.router.may_render(attempt.entry.request, attempt.lease.entry.host):
+        attempt.block = Block(kind=BlockKind.SHELL, detail=sign, is_certain=False)
+    dropped = {**result.dropped, DropKind.PAGE.key_of(JAVASCRIPT_SHELL): 1}
+    return replace(result, flags=(*result.flags, JAVASCRIPT_SHELL), dropped=dropped)
 
 
 def find_way_out(parts: VisitParts, request: Request, location: str) -> Block | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 from gossamer.core.browsing import Browsing, PageFailure
@@ -17,6 +18,10 @@ class PageGuide(Protocol):
 
     def browsing_for(self, request: Request) -> Browsing:
         """What is to happen on the request's page: its own word, else the spider's, else nothing."""
+        ...
+
+    def required_for(self, request: Request) -> Sequence[str]:
+        """CSS selectors that the request's page has to have; the browser waits for them, for a time."""
         ...
 
     async def run_script(self, request: Request, script: str, page: Any) -> PageFailure | None:

@@ -45,6 +45,10 @@ class Router(Protocol):
         """Whether a request of ``host`` that is refused may be fetched in another way."""
         ...
 
+    def may_render(self, request: Request, host: str) -> bool:
+        """Whether a request of ``host`` may climb to a rung that runs the scripts of pages."""
+        ...
+
     def skip_rung(self, request: Request, host: str, route: Route, error: MissingServiceError) -> bool:
         """The rung of a route cannot be used here; whether the request has another, which it takes next."""
         ...

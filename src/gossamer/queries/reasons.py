@@ -55,6 +55,7 @@ FLAGS = {
     "cut_formatting": "formatting elements that are never closed; their text stays",
     "cut_end_tags": "end tags of elements that are not open",
     "cut_roots": "second `html` and `body` tags",
+    "javascript_shell": "it is empty until its scripts have run, and was fetched without running them",
     "not_read": "it is neither HTML nor plain text, and its callback did not look at it",
     "malformed": "its XML is not well-formed; it is read as far as it makes sense, and parts may be missing",
     "near_duplicate": "it says almost the same as another page of its host (`duplicates.near`)",

@@ -45,7 +45,9 @@ def test_a_refusal_is_recognised_by_its_kind(name: str) -> None:
 
 
 def test_every_kind_of_refusal_has_a_page() -> None:
-    elsewhere = {BlockKind.MISSING, BlockKind.LOG_IN, BlockKind.CHALLENGE, BlockKind.SPIDER}
+    elsewhere = {
+        *(BlockKind.MISSING, BlockKind.LOG_IN, BlockKind.CHALLENGE, BlockKind.SHELL, BlockKind.SPIDER),
+    }
     assert {refusal.kind for refusal in REFUSALS.values()} == set(BlockKind) - elsewhere
 
 

@@ -23,7 +23,7 @@ from gossamer.core.errors import LedgerReason, OperatorError
 from gossamer.core.exits import ExitCode, exit_of
 from gossamer.core.logs import LogEvent
 from gossamer.core.record import Record
-from gossamer.core.results import NOT_READ
+from gossamer.core.results import JAVASCRIPT_SHELL, NOT_READ
 from gossamer.core.text import format_count
 from gossamer.crawl.notes import by_reason
 from gossamer.crawl.result import CrawlResult
@@ -207,7 +207,7 @@ def print_summary(
             facts.append((label, f"{format_count(count, kind)}: {plain(by_reason(reasons))}"))
     facts += [("exported", f"{format_count(count, 'item')} to {name}") for name, count in exported]
     for flag, count in result.cut_pages.items() if is_kept else ():
-        step = f"`gossamer attempts {result.job}{where} --flag {flag}`"
+        step = f"`gossamer attempts {result.job}{where} --flag {flag}`{_PAGE_HINTS.get(flag, '')}"
         facts.append((_PAGE_LABELS.get(flag, "cut"), f"{format_count(count, 'page')}: {step}"))
     steps = [f"gossamer export {result.job}{where} -o items.jsonl"] if result.items and not exported else []
     steps += [f"gossamer dead list {result.job}{where}"] if result.dead else []
@@ -216,8 +216,9 @@ def print_summary(
     print_facts(facts, stream=sys.stderr)
 
 
-_PAGE_LABELS = {"near_duplicate": "alike", NOT_READ: "not read"}
+_PAGE_LABELS = {"near_duplicate": "alike", NOT_READ: "not read", JAVASCRIPT_SHELL: "empty"}
 """What is said of pages that were not taken as they are; others were cut."""
+_PAGE_HINTS = {JAVASCRIPT_SHELL: ": they are made by scripts, which `--set fetch=browser` runs"}
 
 
 def _redirect_facts(result: CrawlResult, where: str) -> list[tuple[str, str]]:

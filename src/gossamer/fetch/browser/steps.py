@@ -7,7 +7,8 @@ ends the page itself (its tab crashed, its browser ended) is raised.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import contextlib
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, assert_never
 
 from gossamer.core.browsing import (
@@ -34,6 +35,14 @@ See = Callable[[str, float], Awaitable[bool]]
 """Whether an element of a selector is seen within so many seconds; ``False`` proves nothing."""
 
 _GLANCE_S = 1.0
+_LOOK_S = 0.1
+_HAS = """required => {
+  const has = (scope, selector) => scope.querySelector(selector)
+    || [...scope.querySelectorAll('*')].some(node => node.shadowRoot && has(node.shadowRoot, selector));
+  return required.every(selector => {
+    try { return has(document, selector); } catch { return true; }  // the spider has selectors of its own
+  });
+}"""
 _DRIVERS = frozenset({"playwright", "patchright"})
 _GONE = ("has been closed", "Target crashed", "Target closed", "Page crashed", "Connection closed")
 _MOVED_ON = ("context was destroyed", "navigating", "Frame was detached", "not attached to the DOM")
@@ -57,9 +66,12 @@ class StepPerformer:
         self.collected: dict[str, dict[str, str]] = {}
         self.flags: tuple[str, ...] = ()
 
-    async def perform(self, deadline: float, run_script: RunScript) -> PageFailure | None:
+    async def perform(
+        self, deadline: float, run_script: RunScript, required: Sequence[str] = ()
+    ) -> PageFailure | None:
         """Perform all steps until ``deadline``, by the loop; ``None``: all are done.
 
+        At last it waits for elements that are ``required``, which are somebody else's to judge.
         Raises what the driver raises when the page is gone.
         """
         self._deadline = deadline
@@ -67,7 +79,10 @@ class StepPerformer:
             failure = await self._perform_step(words, step)
             if failure is not None:
                 return failure
-        return await self._perform_script(run_script) if self._browsing.script else None
+        failure = await self._perform_script(run_script) if self._browsing.script else None
+        if required and failure is None and not self._page.is_closed():
+            await self._await_required(required)
+        return failure
 
     def _list_steps(self) -> list[tuple[str, Callable[[], Awaitable[None]]]]:
         """All steps but the script, with their words, in their order."""
@@ -134,6 +149,19 @@ class StepPerformer:
                 lambda timeout: target.wait_for(state="visible", timeout=timeout),
                 spent_s=loop.time() - began_at,
             )
+
+    async def _await_required(self, required: Sequence[str]) -> None:
+        """Wait until the page has what it must have, or for as long as a step may take."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self._limit_s()):
+                while True:
+                    try:
+                        if await self._page.evaluate(_HAS, list(required)):
+                            return
+                    except Exception as error:
+                        if not _is_of_driver(error) or is_page_gone(self._page, error):
+                            raise
+                    await asyncio.sleep(_LOOK_S)
 
     async def _sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, Literal
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from playwright.async_api import Page
 
 ScreenshotMode = Literal["never", "failure", "always"]
+_PSEUDO = re.compile(r"::[\w-]+(?:\([^)]*\))?")
 PICTURE_S = 3.0
 """Seconds that a picture may take."""
 
@@ -61,8 +63,10 @@ class PageTask:
         self._capture: ResponseCapture | None = None
         self._is_robots = urlsplit(request.url).path == "/robots.txt"  # a page for nobody's spider
         self._browsing = request.browser or Browsing()
+        self._required: tuple[str, ...] = ()
         if guide is not None and not self._is_robots:
             self._browsing = guide.browsing_for(request)
+            self._required = tuple(map(_without_pseudo, guide.required_for(request)))
 
     @property
     def load_state(self) -> LoadState:
@@ -73,7 +77,8 @@ class PageTask:
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to perform."""
-        return self._browsing.is_plain and self._browsing.wait_until != "networkidle"
+        is_plain = self._browsing.is_plain and self._browsing.wait_until != "networkidle"
+        return is_plain and not self._required
 
     @property
     def may_leave(self) -> bool:
@@ -106,7 +111,7 @@ class PageTask:
         hand = Hand(self._page, self._random)
         steps = StepPerformer(self._page, self._browsing, hand, see, human=self._options.human)
         try:
-            self._failure = await steps.perform(deadline, self._run_script)
+            self._failure = await steps.perform(deadline, self._run_script, self._required)
         finally:
             self._picture, self._flags = steps.screenshot, steps.flags
             self.collected = steps.collected
@@ -160,3 +165,8 @@ class PageTask:
             raise ConnectionAbortedError("the browser ended while the spider's script ran")
         told = f"{self._browsing.script}() closed its page"
         return PageFailure(fault=Fault.CALLBACK, detail=failure.detail if failure else told)
+
+
+def _without_pseudo(selector: str) -> str:
+    """A selector of an element, without what selectors in spiders may say of its text (``::text``)."""
+    return _PSEUDO.sub("", selector)

@@ -94,6 +94,10 @@ class BudgetRouter:
         """See :class:`~gossamer.ports.router.Router`."""
         return self._router.has_ladder(request, host)
 
+    def may_render(self, request: Request, host: str) -> bool:
+        """See :class:`~gossamer.ports.router.Router`."""
+        return self._router.may_render(request, host)
+
     def skip_rung(self, request: Request, host: str, route: Route, error: MissingServiceError) -> bool:
         """See :class:`~gossamer.ports.router.Router`."""
         return self._router.skip_rung(request, host, route, error)

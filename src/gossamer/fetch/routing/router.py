@@ -171,6 +171,11 @@ class LadderRouter:
         """See :class:`~gossamer.ports.router.Router`."""
         return not self._settled_rung(request, host)
 
+    def may_render(self, request: Request, host: str) -> bool:
+        """See :class:`~gossamer.ports.router.Router`."""
+        rungs = () if self._settled_rung(request, host) else self._rules_for(host).rungs
+        return any(way_of(rung) == BROWSER_WAY for rung in rungs)
+
     def skip_rung(self, request: Request, host: str, route: Route, error: MissingServiceError) -> bool:
         """See :class:`~gossamer.ports.router.Router`."""
         if self._plan.named_rung(request, host) or (self._has_lane and route.way == BROWSER_WAY):
