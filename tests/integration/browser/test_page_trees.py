@@ -208,3 +208,17 @@ async def test_each_route_of_an_application_is_a_page_of_its_own(fetcher: Browse
             assert response.url == site.url + shown
             assert response.css("p::text").get() in (None, shown[4:])
         assert not [head for head in site.heads if b"#" in head or b"p1" in head]
+
+
+async def test_an_element_of_css_is_waited_for_without_the_driver(
+    fetcher: BrowserFetcher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which would put a program of its own into the page first."""
+    if fetcher._options.kind == "firefox":
+        return
+    monkeypatch.setattr("playwright.async_api.Locator.wait_for", None)
+    pages = {"/plain": answer("<p class=price>9"), "/shadow": answer(TREES["open root"][0])}
+    async with Raw(pages) as site:
+        for path in pages:
+            response = await show(fetcher, site.url + path, Browsing(wait_for=".price"))
+            assert response.css(".price::text").getall() == ["9"]

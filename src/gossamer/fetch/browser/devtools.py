@@ -37,7 +37,7 @@ _LOOK = """(async (selector, wait_ms) => {
         return null;
     };
     for (let turn = 1; performance.now() < end; turn++) {
-        const found = document.querySelector(selector) || (turn % 5 ? null : look(document));
+        const found = document.querySelector(selector) || (turn %% 5 ? null : look(document));
         const box = found && found.getBoundingClientRect();
         if (box && box.width && box.height && found.checkVisibility({visibilityProperty: true})) return true;
         await new Promise(resolve => setTimeout(resolve, 20));
