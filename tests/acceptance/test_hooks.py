@@ -48,6 +48,7 @@ def agent(request):
 class Shop(Spider):
     name = "shop"
     start_urls = ["{url}/", "{url}/moved"]
+    allowed_domains = ["127.0.0.1"]
     hooks = [Sign, "shop:agent"]
 
     def parse(self, response):
