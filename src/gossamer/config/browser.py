@@ -61,7 +61,9 @@ class BrowserSettings(BaseSettings):
         description="Whether open shadow roots, and frames of the page's own origin, are written into the "
         "page's tree, so that selectors and links find what is in them.",
     )
-    locale: str = Field(default="en-US", description="The language of the browser, also in Accept-Language.")
+    locale: str = Field(
+        default="en-US", description="The language of the browser, first among those it accepts."
+    )
     timezone: str | None = Field(
         default=None,
         description="The time zone of the browser, such as `Europe/Berlin`; if not set, this machine's.",

@@ -46,7 +46,7 @@ class HttpSettings(BaseSettings):
     referer: bool = Field(
         default=False,
         description="Whether requests name the page that led to them (`Referer`), but for those from https "
-        "to http.",
+        "to http. By `impersonate` and `browser` another origin gets only the origin of that page.",
     )
 
 

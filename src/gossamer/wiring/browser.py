@@ -27,6 +27,7 @@ def browser_options_of(settings: Settings) -> BrowserOptions:
         user_agent=settings.user_agent,
         is_open=browser.profile == "honest" and not browser.stealth,
         headers=http.headers,
+        says_referer=http.referer,
         insecure_hosts=frozenset(http.insecure_hosts),
         tabs=browser.pages,
         timeout_s=browser.timeout,

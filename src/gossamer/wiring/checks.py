@@ -6,9 +6,12 @@ Those of servers raise what :func:`~gossamer.wiring.open.open_places` would: ``M
 
 from __future__ import annotations
 
+import re
+import subprocess
 import time
 from contextlib import suppress
 from importlib import import_module
+from importlib.util import find_spec
 
 from gossamer.config.settings import Settings
 from gossamer.core.errors import OperatorError, SettingError
@@ -112,6 +115,32 @@ async def check_bucket(url: str, settings: Settings) -> None:
 def look_at_browser(settings: Settings) -> str:
     """The browser that would be started. Raises ``MissingServiceError`` where there is none."""
     return find_executable(settings.browser.executable or "", settings.browser.kind)
+
+
+def look_at_profiles(executable: str) -> tuple[str, int | None] | None:
+    """The newest profiles of `impersonate`, and by how many versions the installed Chromium is newer.
+
+    ``None``: there is nothing that could impersonate; no number where no Chromium says its version.
+    """
+    if find_spec("wreq") is None:
+        return None
+    find_profile = import_module("gossamer.fetch.impersonate.profiles").find_profile
+    newest = [find_profile(family).name for family in ("chrome", "firefox")]
+    installed = chromium_version(executable) if executable else 0
+    behind = installed - int(newest[0].removeprefix("chrome").partition(".")[0]) if installed else None
+    return ", ".join(newest), behind
+
+
+def chromium_version(executable: str) -> int:
+    """The major version that a Chromium says it has; 0: it says none."""
+    try:
+        said = subprocess.run(  # noqa: S603 - the browser that crawls start
+            [executable, "--version"], capture_output=True, text=True, timeout=5, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return 0
+    found = re.search(r"Chrom(?:ium|e)\D* (\d+)\.", said.stdout)
+    return int(found[1]) if found else 0
 
 
 def look_at_gateway(settings: Settings, name: str) -> str:

@@ -40,6 +40,40 @@ def test_a_request_names_the_page_that_led_to_it(via: str, url: str, told: str |
 
 
 @pytest.mark.parametrize(
+    ("via", "url", "site", "told"),
+    [
+        ("", "https://a.example/", "none", None),
+        ("https://a.example/list?p=1", "https://a.example/x", "same-origin", "https://a.example/list?p=1"),
+        ("https://a.example/list", "https://a.example:8443/x", "same-site", "https://a.example/"),
+        ("https://www.a.example/list", "https://shop.a.example/x", "same-site", "https://www.a.example/"),
+        ("http://a.example/list", "https://a.example/x", "cross-site", "http://a.example/"),
+        ("https://a.co.uk/list", "https://b.co.uk/x", "cross-site", "https://a.co.uk/"),
+        ("https://a.example/list", "http://a.example/x", "none", None),
+        ("http://127.0.0.1:1/list", "http://127.0.0.1:2/x", "same-site", "http://127.0.0.1:1/"),
+    ],
+)
+def test_a_browsers_headers_agree_on_where_a_request_comes_from(
+    via: str, url: str, site: str, told: str | None
+) -> None:
+    manners = [("sec-fetch-site", "none"), ("sec-fetch-mode", "navigate")]
+
+    def said_by_browser(request: Request, *, says_referer: bool = True) -> dict[str, str]:
+        headers = RequestHeaders(
+            HttpOptions(says_referer=says_referer), manners, AddressGuard(()), CookieJar(10)
+        )
+        return dict(headers.list_fields(request, parse_target(request.url).origin, "", 0.0))
+
+    fields = said_by_browser(Request(url, via=via))
+    assert (fields["sec-fetch-site"], fields.get("Referer")) == (site, told)
+    assert said_by_browser(Request(url, via=via), says_referer=False)["sec-fetch-site"] == "none"
+    if via.startswith(url[:5]):
+        own = said_by_browser(Request(url, headers={"referer": via}), says_referer=False)
+        assert (own["sec-fetch-site"], own["referer"]) == (site, via), "what a request says itself is sent"
+    given = said_by_browser(Request(url, via=via, headers={"Sec-Fetch-Site": "cross-site"}))
+    assert given["Sec-Fetch-Site"] == "cross-site"
+
+
+@pytest.mark.parametrize(
     "cookie",
     [
         {"name": "a", "value": "s3cret", "domain": "other.example"},

@@ -31,6 +31,7 @@ from gossamer.wiring.checks import (
     look_at_gateway,
     look_at_items,
     look_at_open_files,
+    look_at_profiles,
     look_at_proxies,
     look_at_requests,
     named_ways,
@@ -45,6 +46,7 @@ OK, WARNING, OPTIONAL, MISSING = "ok", "warning", "optional", "missing"
 
 MIN_SQLITE = (3, 35, 0)  # RETURNING
 MIN_FILES = 1024
+OLD_PROFILE = 6  # versions, about half a year: then few visitors still have that browser
 LITTLE_DISK, NO_DISK = 2_000_000_000, 100_000_000
 RELEASED = 1_735_689_600  # 2025-01-01: no clock is right that is before
 _REQUIREMENT = re.compile(r"^([\w.-]+)\s*(?:\[[^\]]*\])?\s*([^;]*?)\s*(?:;\s*(.*))?$")
@@ -85,6 +87,7 @@ def all_checks(data: str | None = None, settings: list[str] | None = None) -> li
         *_check_disk(Path(settled.data).expanduser().absolute()),
         _open_files(),
         _check_browser(settled),
+        *_check_profiles(settled),
         *_check_gateways(settled),
         *_check_proxies(settled),
         check_clock(time.time(), asyncio.run(look_at_clock(settled))),
@@ -230,6 +233,28 @@ def _check_browser(settings: Settings) -> HealthCheck:
     except OperatorError as error:
         is_wanted = settings.browser.executable or BROWSER_WAY in named_ways(settings)
         return HealthCheck(MISSING if is_wanted else OPTIONAL, "browser", "not found", str(error))
+
+
+def _check_profiles(settings: Settings) -> Iterator[HealthCheck]:
+    """How old the browsers that `impersonate` can be are, beside the one that is installed here."""
+    try:
+        executable = look_at_browser(settings) if settings.browser.kind == "chromium" else ""
+    except OperatorError:
+        executable = ""
+    if (looked := look_at_profiles(executable)) is not None:
+        yield check_profiles(*looked)
+
+
+def check_profiles(newest: str, behind: int | None) -> HealthCheck:
+    """Whether the ``newest`` profiles are as new as a browser that is ``behind`` versions newer."""
+    if behind is None:
+        return HealthCheck(OK, "profiles", f"{newest}; no installed Chromium to compare them with")
+    if behind <= 0:
+        return HealthCheck(OK, "profiles", f"{newest}; the installed browser is not newer")
+    age = f"{newest}; {format_count(behind, 'version')} older than the installed browser"
+    if behind <= OLD_PROFILE:
+        return HealthCheck(OK, "profiles", age)
+    return HealthCheck(WARNING, "profiles", age, "pip install --upgrade wreq")
 
 
 def _check_gateways(settings: Settings) -> Iterator[HealthCheck]:

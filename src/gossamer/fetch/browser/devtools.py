@@ -13,7 +13,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any
 
 from gossamer.core.errors import FetchError
-from gossamer.fetch.browser.limits import BrowserOptions
+from gossamer.fetch.browser.limits import OWN_LOCALE, BrowserOptions
 from gossamer.fetch.browser.navigation import Navigation
 from gossamer.fetch.browser.shown_page import Collected, ShownPage, reading_script
 
@@ -70,7 +70,7 @@ class DevToolsGate:
         self._find_navigation = find_navigation
         self._start = start
         self._main_frame = ""
-        self.empty_url = ""  # without a visit, the page that is shown as an empty one, unasked
+        self.shows_empty = False  # without a visit, any page is an empty one, and no server is asked
         self._flat = True
         self._cdp: CDPSession
 
@@ -82,6 +82,8 @@ class DevToolsGate:
         self._cdp.on("Fetch.requestPaused", lambda event: self._start(self._handle_pause(event)))
         blocked = [{"resourceType": name} for kind, name in _NAMES.items() if kind in options.blocked]
         await self._cdp.send("Fetch.enable", {"patterns": [*_PAUSES, *blocked]})
+        if options.locale != OWN_LOCALE:  # numbers and dates; the languages are those of the browser
+            await self._cdp.send("Emulation.setLocaleOverride", {"locale": options.locale})
 
     async def settle(self) -> None:
         """Nothing is awaited: the browser itself waits for every decision."""
@@ -123,7 +125,7 @@ class DevToolsGate:
                 if navigation is not None:
                     await self._decide(navigation, event)
                     return
-                if self.empty_url == event["request"]["url"]:
+                if self.shows_empty and self._is_page(event):
                     await self._show_nothing(event)
                     return
             except (ValueError, TypeError, LookupError):  # not the driver's: nobody would ever decide on it

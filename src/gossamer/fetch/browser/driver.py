@@ -178,6 +178,8 @@ class BrowserDriver:
         options = self._options
         if options.kind == "firefox":
             preferences = dict(firefox.PREFERENCES)
+            preferences["intl.accept_languages"] = ", ".join(options.languages)
+            preferences["intl.locale.requested"] = options.locale
             for kind in options.blocked & firefox.BLOCKING.keys():
                 preferences |= firefox.BLOCKING[kind]
             return await playwright.firefox.launch(
@@ -186,8 +188,9 @@ class BrowserDriver:
         blocking = [switch for kind, switch in _BLOCKING.items() if kind in options.blocked]
         # Given here and not to each tab, it leaves what the browser says of its platform as it is.
         agent = [f"--user-agent={options.user_agent}"] if options.is_open else []
+        languages = [f"--lang={options.locale}", f"--accept-lang={','.join(options.languages)}"]
         return await playwright.chromium.launch(
-            args=[*_ARGUMENTS, *blocking, *agent],
+            args=[*_ARGUMENTS, *blocking, *agent, *languages],
             ignore_default_args=["--disable-popup-blocking"],
             chromium_sandbox=options.is_sandboxed,
             **common,

@@ -31,7 +31,7 @@ from gossamer.fetch.browser.task import PageTask, TaskOptions, TaskReport
 from gossamer.fetch.browser.web_storage import StorageRecord, TabStore
 from gossamer.fetch.guard import AddressGuard, refusal_for
 from gossamer.fetch.http.faults import RAISED, translate_error
-from gossamer.fetch.http.fields import own_headers_of
+from gossamer.fetch.http.fields import is_told_from, own_headers_of
 from gossamer.fetch.http.target import Origin, parse_target
 from gossamer.fetch.resolver import Resolver
 from gossamer.fetch.sessions.request_cookies import put_cookies
@@ -182,6 +182,7 @@ class BrowserFetcher:
             self._fields_for(request, origin),
             max_body_bytes=request.max_size or self._options.max_body_bytes,
         )
+        navigation.is_linked = await self._stand_on_referrer(tab, navigation)
         tab.begin_visit(navigation)
         timeout_s = request.timeout or self._options.timeout_s
         deadline = start + timeout_s
@@ -217,6 +218,24 @@ class BrowserFetcher:
             screenshot=report.screenshot,
             failure=report.failure,
         )
+
+    async def _stand_on_referrer(self, tab: BrowserTab, navigation: Navigation) -> bool:
+        """Have an empty page of the referrer in the tab, so that the browser itself says where it comes from.
+
+        A ``Referer`` that is only put in contradicts ``Sec-Fetch-Site`` and ``document.referrer``.
+        """
+        request = navigation.request
+        given = {name.lower(): value for name, value in navigation.fields.items()}
+        referrer = given.get("referer", "")
+        if not given.keys() & {"referer"} and self._options.says_referer:
+            is_told = is_told_from(request.via, request.url) and "referer" not in (request.omit_headers or ())
+            referrer = request.via if is_told else ""
+        referrer = referrer.partition("#")[0]
+        is_page = referrer.startswith(("http://", "https://"))
+        if not is_page or referrer == request.url.partition("#")[0]:
+            return False
+        async with _cookies_moved(parse_target(request.url).origin):
+            return await tab.stand_on(referrer)
 
     async def _load_page(
         self,

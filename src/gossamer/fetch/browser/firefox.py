@@ -71,7 +71,7 @@ class FirefoxGate:
         self._start = start
         self._blocked: frozenset[str] = frozenset()
         self._flat = True
-        self.empty_url = ""  # without a visit, the page that is shown as an empty one, unasked
+        self.shows_empty = False  # without a visit, any page is an empty one, and no server is asked
         self._saved = SavedFileReader(start)
         self._reading = asyncio.Event()
         self._reading.set()
@@ -116,7 +116,7 @@ class FirefoxGate:
         with contextlib.suppress(Exception):  # it was aborted meanwhile, or the tab is closed
             navigation = self._find_navigation()
             is_popup = request.is_navigation_request() and request.frame.page != self._page
-            if navigation is None and request.url == self.empty_url and self._is_page(request):
+            if navigation is None and self.shows_empty and self._is_page(request):
                 await route.fulfill(status=200, content_type="text/html", body="")
             elif navigation is None or is_popup:
                 await route.abort()

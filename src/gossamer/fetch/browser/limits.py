@@ -18,6 +18,9 @@ CLOSE_S = 5.0
 """How long a tab, a browser or its driver may take to close before it is killed."""
 
 
+OWN_LOCALE = "en-US"
+"""The language that a browser has without further packages."""
+
 PAGE_BODIES = 2
 """A page may be so many times as large as a single body, with everything that belongs to it."""
 
@@ -35,6 +38,7 @@ class BrowserOptions(Record, frozen=True, kw_only=True):
     authorizations: dict[str, str] = {}  # by origin: sent there instead of an Authorization in ``headers``
     insecure_hosts: frozenset[str] = frozenset()  # certificates of these hosts are not checked
     tabs: int = 4  # at once
+    says_referer: bool = False  # requests name the page that led to them
     timeout_s: float = 30.0  # one page, from the time it has a tab
     connect_s: float = 10.0  # one connection of a page
     max_pages: int = 100  # of one browser
@@ -43,6 +47,14 @@ class BrowserOptions(Record, frozen=True, kw_only=True):
     max_memory_bytes: int = 2048 * 1024 * 1024  # of one process that shows pages
     blocked: frozenset[str] = frozenset({"image", "media", "font"})  # kinds of resources
     is_flattened: bool = True  # open shadow roots and frames of the same origin are part of the tree
-    locale: str = "en-US"
+    locale: str = OWN_LOCALE
     timezone: str = ""  # empty: the machine's
     viewport: tuple[int, int] = (1366, 768)
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The languages that the browser is started with, as one of that locale has them, best first.
+
+        All that it says of them follows: ``Accept-Language`` and ``navigator.languages``, in workers too.
+        """
+        return tuple(dict.fromkeys((self.locale, self.locale.partition("-")[0], OWN_LOCALE, "en")))

@@ -44,6 +44,7 @@ class Navigation:
         self.follows_page = False  # and still is, until this one takes its place
         self.browser_from = self._loop.time()  # the browser has to ask, or to show what came; 0: it waits
         self.end: asyncio.Future[None] = self._loop.create_future()  # there is nothing to show, or a failure
+        self.is_linked = False  # a page that leads to it is in the tab: it is opened from there
         self.is_loading = False  # the main frame was asked for anew, and has not answered yet
         self.may_leave = False  # the page may go elsewhere: what is done on it may want to
         self.has_left = False  # and it did

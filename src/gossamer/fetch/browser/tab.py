@@ -111,13 +111,24 @@ class BrowserTab:
 
     async def change_storage(self, url: str, script: str) -> None:
         """Run ``script`` in an empty page of the origin of ``url``. Raises what the driver raises."""
-        self._last_url = ""
-        self.gate.empty_url = f"{urls.origin_of(url)}/"
+        await self._show_empty(f"{urls.origin_of(url)}/")
+        await self.gate.run(script)
+
+    async def stand_on(self, url: str) -> bool:
+        """Have an empty page of ``url`` from which the next one is opened; ``False``: it cannot be had."""
         try:
-            await self.page.goto(self.gate.empty_url, wait_until="commit")
-            await self.gate.run(script)
+            await self._show_empty(url)
+        except Exception:  # noqa: BLE001 - the browser does not open such a page, or is gone
+            return False
+        return True
+
+    async def _show_empty(self, url: str) -> None:
+        self._last_url = ""
+        self.gate.shows_empty = True
+        try:
+            await self.page.goto(url, wait_until="commit")
         finally:
-            self.gate.empty_url = ""
+            self.gate.shows_empty = False
 
     async def read_storage(self) -> StorageRecord | None:
         """What the page has stored that is in the tab, where it can still say."""
@@ -162,6 +173,10 @@ class BrowserTab:
         """Go to the page of this visit. Raises what the driver raises."""
         url = navigation.request.url
         self._watch_last_page(navigation)
+        if navigation.is_linked:
+            async with self.page.expect_navigation(wait_until="commit", timeout=0):
+                await self.page.evaluate("url => { location.href = url }", url)
+            return
         try:
             await self.page.goto(url, wait_until="commit", timeout=0)
         except Exception as error:
@@ -258,7 +273,6 @@ async def open_tab(
     try:
         context = await browser.new_context(
             user_agent=_name_for(key, options, own_name),
-            locale=options.locale,
             timezone_id=options.timezone or None,
             viewport={"width": width, "height": height},
             proxy={"server": await relay.open()},

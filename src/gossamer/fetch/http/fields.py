@@ -47,6 +47,31 @@ def is_told_from(via: str, url: str) -> bool:
     return bool(via) and not (via.startswith("https:") and url.startswith("http:"))
 
 
+def fetch_site_of(referrer: str, url: str) -> str:
+    """The ``Sec-Fetch-Site`` of a request that a page leads to; an empty ``referrer``: a person opens it."""
+    if not referrer:
+        return "none"
+    here, there = urls.origin_of(referrer), urls.origin_of(url)
+    if here == there:
+        return "same-origin"
+    sites = [(one.partition(":")[0], urls.registrable_domain(urls.hostname_of(one))) for one in (here, there)]
+    return "same-site" if sites[0] == sites[1] else "cross-site"
+
+
+def _place_request(fields: list[Field], url: str, *, is_own: bool) -> list[Field]:
+    """The header of a browser, in which ``Referer`` and ``Sec-Fetch-Site`` say the same.
+
+    Another origin is told no more than the origin of the page (the default of browsers,
+    strict-origin-when-cross-origin), except by a Referer of the request's own.
+    """
+    referrer = next((value for name, value in fields if name.lower() == "referer"), "")
+    site = fetch_site_of(referrer, url)
+    said = {"sec-fetch-site": site}
+    if site not in ("none", "same-origin") and not is_own:
+        said["referer"] = f"{urls.origin_of(referrer)}/"
+    return [(name, said.get(name.lower(), value)) for name, value in fields]
+
+
 class RequestHeaders:
     """What every request of one fetcher says, beside what it says itself.
 
@@ -60,6 +85,7 @@ class RequestHeaders:
         self._guard = guard
         self._cookies = cookies
         self._says_referer = options.says_referer
+        self._has_site = any(name.lower() == "sec-fetch-site" for name, _ in manners)
         overridden = {name.lower() for name in options.headers}
         kept = [field for field in manners if field[0].lower() not in overridden]
         self._fields = [*kept, *options.headers.items()]
@@ -101,4 +127,6 @@ class RequestHeaders:
                 fields.append(("Cookie", cookies))
         if self._says_referer and "referer" not in taken and is_told_from(request.via, request.url):
             fields.append(("Referer", request.via.partition("#")[0]))
+        if self._has_site and "sec-fetch-site" not in taken:
+            return _place_request(fields, request.url, is_own="referer" in taken)
         return fields
