@@ -22,6 +22,7 @@ LoadState = Literal["commit", "domcontentloaded", "load"]
 """How far a page has been loaded: its answer has begun, its tree is there, all that belongs to it is."""
 PageState = Literal[LoadState, "networkidle"]
 """How far a page has to be; ``networkidle``: it made no request for half a second."""
+DialogAnswer = Literal["dismiss", "accept"]
 STEP_S = 10.0
 """Seconds that a wait or an action may take where nothing else is said."""
 MAX_STEPS = 1000
@@ -47,6 +48,7 @@ class Click(Action, frozen=True, tag="click"):
     selector: str
     optional: bool = False  # passed over where there is no such element at that moment
     human: bool | None = None  # the pointer moves there as a hand moves it; None: as the page's ``human``
+    popup: bool = False  # the window that it opens is the page from then on
 
 
 class Type(Action, frozen=True, tag="type"):
@@ -83,15 +85,20 @@ class Scroll(Action, frozen=True, tag="scroll"):
 
 
 class Wait(Action, frozen=True, tag="wait"):
-    """Wait until an element is there and visible, or for a time."""
+    """Wait until an element is there and visible, for a time, or until a condition holds."""
 
     selector: str = ""
     seconds: float = 0.0
+    condition: str = ""  # JavaScript, such as ``window.app?.ready``; one that throws is not true yet
 
     def __post_init__(self) -> None:
         _check_fields(self)
-        if bool(self.selector) == bool(self.seconds):
-            raise UsageError("Wait takes either selector=... or seconds=...")
+        if bool(self.selector) + bool(self.seconds) + bool(self.condition) != 1:
+            raise UsageError("Wait takes either selector=..., seconds=... or condition=...")
+
+    def describe(self) -> str:
+        """The action in words."""
+        return f"wait for {self.condition!r}" if self.condition else super().describe()
 
 
 class Screenshot(Action, frozen=True, tag="screenshot"):
@@ -114,6 +121,7 @@ class Browsing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     capture: tuple[str, ...] = ()  # URLs whose responses are kept, ``*`` for any characters: ``*/api/*``
     step_timeout_s: float = STEP_S  # for ``wait_for`` and for every action; ``browser.timeout`` bounds all
     human: bool | None = None  # all actions as a person would; None: as ``browser.human`` says
+    dialogs: DialogAnswer = "dismiss"  # alerts, questions and prompts; ``accept``: a prompt gets its default
 
     def __post_init__(self) -> None:
         become = msgspec.structs.force_setattr
@@ -122,9 +130,10 @@ class Browsing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         for name, kind in (("actions", Action), ("capture", str)):
             become(self, name, _check_list(name, getattr(self, name), kind))
         _check_fields(self)
-        if self.wait_until not in get_args(PageState):
-            known = ", ".join(get_args(PageState))
-            raise UsageError(f"wait_until of Browsing is one of {known}, not {self.wait_until!r}")
+        for name, words in (("wait_until", get_args(PageState)), ("dialogs", get_args(DialogAnswer))):
+            if getattr(self, name) not in words:
+                known = ", ".join(words)
+                raise UsageError(f"{name} of Browsing is one of {known}, not {getattr(self, name)!r}")
         if not self.step_timeout_s:
             raise UsageError("step_timeout_s of Browsing must be more than 0")
 

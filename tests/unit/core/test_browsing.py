@@ -21,9 +21,11 @@ actions = st.one_of(
     st.builds(Click, word, optional=st.booleans(), human=choice),
     st.builds(Type, word, word, human=choice),
     st.builds(Press, word, text),
-    st.builds(Scroll, st.booleans(), st.integers(1, 99), seconds, text, choice),
+    st.builds(Scroll, st.booleans(), st.integers(1, 99), seconds, text, human=choice),
     st.builds(Wait, word),
     st.builds(Wait, seconds=seconds),
+    st.builds(Wait, condition=word),
+    st.builds(Click, word, popup=st.booleans()),
     st.builds(Screenshot, st.booleans()),
 )
 browsings = st.builds(
@@ -35,6 +37,7 @@ browsings = st.builds(
     script=text,
     capture=st.lists(text, max_size=3),
     step_timeout_s=seconds,
+    dialogs=st.sampled_from(["dismiss", "accept"]),
     human=choice,
 )
 
@@ -65,6 +68,8 @@ def test_it_comes_back_with_its_request(browser):
         (lambda: Browsing(wait_s=float("nan")), "must be a number of seconds"),
         (lambda: Browsing(step_timeout_s=0), "step_timeout_s of Browsing must be more than 0"),
         (lambda: Browsing(human="yes"), "human of Browsing must be True or False, not 'yes'"),
+        (lambda: Browsing(dialogs="yes"), "dialogs of Browsing is one of dismiss, accept, not 'yes'"),
+        (lambda: Wait(condition="a", seconds=1), "Wait takes either"),
         (lambda: Browsing(script=lambda page: None), "script must be a method of the spider or its name"),
         (lambda: Click(""), "selector of Click must not be empty"),
         (lambda: Click(None), "selector of Click must be a string, not NoneType"),

@@ -182,8 +182,7 @@ class BrowserFetcher:
             self._fields_for(request, origin),
             max_body_bytes=request.max_size or self._options.max_body_bytes,
         )
-        navigation.is_linked = await self._stand_on_referrer(tab, navigation)
-        tab.begin_visit(navigation)
+        await self._begin_visit(tab, navigation)
         timeout_s = request.timeout or self._options.timeout_s
         deadline = start + timeout_s
         task.start(tab.page)
@@ -218,6 +217,10 @@ class BrowserFetcher:
             screenshot=report.screenshot,
             failure=report.failure,
         )
+
+    async def _begin_visit(self, tab: BrowserTab, navigation: Navigation) -> None:
+        navigation.is_linked = await self._stand_on_referrer(tab, navigation)
+        tab.begin_visit(navigation)
 
     async def _stand_on_referrer(self, tab: BrowserTab, navigation: Navigation) -> bool:
         """Have an empty page of the referrer in the tab, so that the browser itself says where it comes from.

@@ -24,6 +24,7 @@ from gossamer.core.browsing import (
 )
 from gossamer.core.errors import Fault
 from gossamer.fetch.browser.hand import Hand, HandError
+from gossamer.fetch.browser.page_world import run_in_page
 from gossamer.fetch.browser.screenshots import take_screenshot
 from gossamer.fetch.browser.scrolling import PageScroller
 
@@ -46,6 +47,27 @@ _HAS = """required => {
 _DRIVERS = frozenset({"playwright", "patchright"})
 _GONE = ("has been closed", "Target crashed", "Target closed", "Page crashed", "Connection closed")
 _MOVED_ON = ("context was destroyed", "navigating", "Frame was detached", "not attached to the DOM")
+
+
+_POLL_S = 0.05
+_CONDITION = "() => { try { return Boolean(%s\n) } catch { return false } }"
+_STAY = """() => {
+    const here = node => { if (node && node.target && node.target !== "_self") node.target = "_self"; };
+    for (const base of document.querySelectorAll("base[target]")) base.removeAttribute("target");
+    addEventListener("click", event => {
+        const path = event.composedPath();
+        path.filter(node => ["a", "area", "form"].includes(node.localName)).forEach(here);
+        path.forEach(node => node.formTarget && node.removeAttribute("formtarget"));
+        path.forEach(node => here(node.form));
+    }, true);
+    self.open = url => {
+        if (url) location.href = url;
+        return self;
+    };
+    const write = document.open;  // with three arguments it opens a window, as from onclick="open(...)"
+    document.open = (...given) => given.length > 2 ? self.open(given[0]) : write.apply(document, given);
+}"""
+"""What opens a window loads here instead: links, forms and ``open()``."""
 
 
 class StepError(Exception):
@@ -163,6 +185,21 @@ class StepPerformer:
                             raise
                     await asyncio.sleep(_LOOK_S)
 
+    async def _wait_until(self, condition: str) -> None:
+        loop = asyncio.get_running_loop()
+        limit_s = self._limit_s()
+        end = loop.time() + limit_s
+        while True:
+            try:
+                if await run_in_page(self._page, _CONDITION % condition):
+                    return
+            except Exception as error:
+                if not any(mark in str(error) for mark in _MOVED_ON):
+                    raise
+            if loop.time() >= end:
+                raise StepError(f"it was not true after {limit_s:.3g} s")
+            await asyncio.sleep(_POLL_S)
+
     async def _sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
 
@@ -186,8 +223,10 @@ class StepPerformer:
                 await self._settle()
             case Scroll():
                 await self._scroll(action)
-            case Wait(selector="", seconds=seconds):
+            case Wait(selector="", condition="", seconds=seconds):
                 await self._sleep(seconds)
+            case Wait(selector="", condition=condition):
+                await self._wait_until(condition)
             case Wait(selector=selector):
                 await self._wait_for(selector)
             case Screenshot(full_page=full_page):
@@ -200,6 +239,8 @@ class StepPerformer:
         if action.optional and not await target.is_visible():
             return
         human = self._human if action.human is None else action.human
+        if action.popup:
+            await run_in_page(self._page, _STAY)
         await self._bounded(target, lambda timeout: self._hand.click(target, human=human, timeout=timeout))
         await self._settle()
 

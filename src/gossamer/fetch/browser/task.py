@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from contextlib import suppress
 from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, Literal
@@ -20,12 +21,17 @@ from gossamer.fetch.browser.steps import See, StepPerformer, is_page_gone
 from gossamer.ports.page_guide import PageGuide
 
 if TYPE_CHECKING:
-    from playwright.async_api import Page
+    from playwright.async_api import Dialog, Page
 
 ScreenshotMode = Literal["never", "failure", "always"]
 _PSEUDO = re.compile(r"::[\w-]+(?:\([^)]*\))?")
 PICTURE_S = 3.0
 """Seconds that a picture may take."""
+
+
+async def _accept_dialog(dialog: Dialog) -> None:
+    with suppress(Exception):  # it was closed with its page
+        await dialog.accept(*([dialog.default_value] if dialog.type == "prompt" else []))
 
 
 class TaskOptions(Record, frozen=True, kw_only=True):
@@ -98,6 +104,8 @@ class PageTask:
     def start(self, page: Page) -> None:
         """Begin to listen to the tab's page, before the one that is wanted is loaded."""
         self._page = page
+        if self._browsing.dialogs == "accept":  # without a listener the driver dismisses them
+            page.on("dialog", _accept_dialog)
         if self._browsing.capture:
             limit = self._options.max_capture_bytes
             self._capture = ResponseCapture(self._page, self._browsing.capture, max_bytes=limit)
@@ -138,6 +146,8 @@ class PageTask:
         """Let the page go, whatever came of it. Idempotent."""
         if self._capture is not None:
             self._capture.stop()
+        if self._browsing.dialogs == "accept":
+            self._page.remove_listener("dialog", _accept_dialog)
 
     async def picture_failure(self) -> bytes:
         """The page as it is, where there will be nothing else of it."""
