@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+import sys
 from collections import Counter
 from contextlib import closing
 
@@ -472,3 +473,52 @@ async def test_proxies_that_work_are_used_in_turn_from_the_first_request(shared,
         await record(pool, proxy, ANSWERED, clock)
     taken += [(await pool.choose_proxy("shop")).host for _ in range(10)]
     assert taken == [f"p{n}" for n in range(5)] * 4
+
+
+async def _count_calls(pool):
+    """So many calls one request costs that is sent through the pool for the second time."""
+    calls = Counter()
+    await pool.choose_proxy("shop")
+    sys.setprofile(lambda frame, event, argument: calls.update([event]))
+    try:
+        await pool.choose_proxy("shop")
+    finally:
+        sys.setprofile(None)
+    return calls["call"]
+
+
+async def _begin_pause(pool, clock):
+    """One proxy answers the host, another one hangs: trials are paused there; both of them."""
+    works = await pool.choose_proxy("shop", preferred=proxies(3)[1].name)
+    pool.note_answer(works, "shop", "https://shop/")
+    await record(pool, works, ANSWERED, clock)
+    hangs = await pool.choose_proxy("shop", preferred=proxies(3)[2].name)
+    told = report(hangs, clock, Fault.PROXY)
+    clock.advance(30)
+    await pool.learn_from(told)
+    return works, hangs
+
+
+@pytest.mark.parametrize("bond", ["preferred", "sticky"])
+async def test_a_trial_that_fails_moves_no_session_from_its_proxy(shared, clock, bond):
+    """A bug it would catch: another worker, or one begun anew, has not used the proxy of a session yet."""
+    order = RotationOrder.STICKY if bond == "sticky" else RotationOrder.ROUND_ROBIN
+    pool = ProxyPool(proxies(5), shared, clock, order=order)
+    asked = {"preferred": proxies(5)[4].name} if bond == "preferred" else {}
+    before = {}
+    for session in "abcdefgh":
+        before[session] = await pool.choose_proxy("shop", session=session, **asked)
+    works, hangs = await _begin_pause(pool, clock)
+    for session, proxy in before.items():
+        chosen = await pool.choose_proxy("shop", session=session, **asked)
+        assert chosen == (works if proxy == hangs else proxy)
+
+
+@pytest.mark.parametrize("order", RotationOrder)
+async def test_pauses_of_trials_cost_no_time_that_grows_with_the_list(shared, clock, order):
+    """A bug it would catch: each request of a paused host compares all proxies of the list."""
+    pool = ProxyPool(proxies(2000), shared, clock, order=order)
+    await pool.choose_proxy("shop")  # ranks the session's proxies
+    usual = await _count_calls(pool)
+    await _begin_pause(pool, clock)
+    assert await _count_calls(pool) < usual + 200

@@ -160,16 +160,16 @@ class ProxyPool:
                 if kind
                 else "there is no proxy left in the lists that the settings `proxies` name"
             )
-        sticky_key = f"{session} {registrable_domain(host.partition(':')[0])}"
+        asked = (f"{session} {registrable_domain(host.partition(':')[0])}", self._uses, preferred)
         while True:
             now = self._clock.now()
             choice = choose_candidate(
-                rotation.list_candidates(sticky_key, self._uses, preferred),
+                rotation.list_candidates(*asked),
                 self._health.find_health,
                 host,
                 now,
                 avoid,
-                doubt_of=partial(self._doubt_of, host) if self._pauses.is_paused(host, now) else None,
+                working=rotation.list_working(*asked) if self._pauses.is_paused(host, now) else None,
             )
             if choice.proxy is None:
                 return await self._wait_for_proxy(rotation, kind, host, choice.wait_s)
@@ -186,16 +186,13 @@ class ProxyPool:
         if is_canary or not self._errors.is_proven(proxy.name):
             self._pauses.begin_trial(host, self._clock.now())
 
-    def _doubt_of(self, host: str, name: str) -> int:
-        """How much speaks against a proxy: 0: it works; 1: that is not known; 2: it must be tried out."""
-        if is_on_trial(self._health.find_health(name), host):
-            return 2
-        return 0 if self._errors.is_proven(name) else 1
-
     def _find_rotation(self, kind: str) -> ProxyRotation:
         if kind not in self._rotations:
             of_kind = [proxy for proxy in self.proxies if not kind or proxy.kind == kind]
-            self._rotations[kind] = ProxyRotation(of_kind, self._order, start=self._start)
+            self._rotations[kind] = rotation = ProxyRotation(of_kind, self._order, start=self._start)
+            for proxy in of_kind:
+                if self._errors.is_proven(proxy.name):
+                    rotation.note_working(proxy)
         return self._rotations[kind]
 
     async def _claim_canary(self, proxy: Proxy, host: str) -> bool:
@@ -327,6 +324,8 @@ class ProxyPool:
         if proxy.name in self._by_name:
             if not self._errors.is_proven(proxy.name):
                 self._pauses.end_trial(host, self._clock.now())
+                for rotation in self._rotations.values():
+                    rotation.note_working(proxy)
             self._errors.note_answer(proxy.name, host, url)
 
     def doubt_error(self, route: Route, host: str, url: str, *, is_signed: bool) -> bool:
