@@ -12,6 +12,8 @@ from gossamer.testing.answers import App, SiteResponse
 from gossamer.testing.traps import FILTERS, TEXT, WORDS
 
 NOT_FOUND = SiteResponse(404)
+FIGURE_TOWNS = WORDS[:8]
+FIGURE_CROPS = ("rye", "oats", "wheat", "barley", "maize", "hops", "flax", "hemp")
 Parse = Callable[[Any], Iterator[Any]]
 """The callback of a spider, without ``self``."""
 
@@ -135,6 +137,39 @@ def take_json_ld(response: Any) -> Iterator[Any]:
     yield from response.follow_all(response.links())
 
 
+def call_figures(path: str, headers: Mapping[str, str]) -> SiteResponse:
+    """Figures by year, town and crop, in a script that has a page for each of many other parameters, too."""
+    query = dict(part.split("=") for part in path.partition("?")[2].split("&") if part)
+    if "town" not in query:
+        names = (f"/stat.php?{name}=1" for name in (*FILTERS, "about", "help"))
+        return page(
+            "Statistics", TEXT, ("/stat.php?town=oak&year=1990&crop=rye", *names) if path == "/" else ()
+        )
+    town, year, crop = (
+        FIGURE_TOWNS.index(query["town"]),
+        int(query["year"]),
+        FIGURE_CROPS.index(query["crop"]),
+    )
+    place = (year - 1990) * 64 + town * 8 + crop
+    links = (
+        f"/stat.php?town={FIGURE_TOWNS[one // 8 % 8]}&year={1990 + one // 64}&crop={FIGURE_CROPS[one % 8]}"
+        for one in (place + 1, place + 2)
+        if one < 640
+    )
+    random = Random(place)
+    cells = {**query, "harvest": f"{random.randint(1, 300)} t", "rain": f"{random.randint(1, 300)}"}
+    rows = "".join(f"<tr><th>{name}</th><td>{value}</td></tr>" for name, value in cells.items())
+    return page("Harvest", f"<table>{rows}</table>", (link.replace("&", "&amp;") for link in links))
+
+
+def take_table(response: Any) -> Iterator[Any]:
+    """The rows of a page's table, and its links."""
+    names, values = response.css("th::text").getall(), response.css("td::text").getall()
+    if names:
+        yield {"url": response.url, **dict(zip(names, values, strict=True))}
+    yield from response.follow_all(response.links())
+
+
 # --------------------------------------------------------------------------- machines
 
 
@@ -241,6 +276,7 @@ WHOLE_SITES: Mapping[str, WholeSite] = {
     "sold out": WholeSite(call_sold_out, follow_and_take("i"), 200),
     "tiles": WholeSite(call_tiles, follow_and_take("i"), 602),
     "one script": WholeSite(call_one_script, follow_and_take("i"), 400),
+    "figures": WholeSite(call_figures, take_table, 640),
     "json-ld": WholeSite(call_json_ld, take_json_ld, 400),
     "sparse api": WholeSite(call_sparse_api, take_listed, 30),
     "ids in turn": WholeSite(call_sparse_api, take_in_turn, 30),

@@ -6,15 +6,19 @@ pages with the same title and heading. Products of one template differ in theirs
 ids of a visit multiply, do not. Where a URL names a month, numbers do not count: the empty months of a
 calendar differ in nothing else. Where a path repeats a word, as relative links on a page that answers
 everywhere make it, the words of the path do not count. A page that only combines parameters that others had,
-on a path with very many sets of them, brings a new item only if that has a word that none of these had.
+on a path with very many sets of them, brings a new item only if that has a word that none of these had, or
+several figures that no other has: of a table by town and year each page has figures of its own.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from math import inf
+from typing import Any
 from zlib import crc32
+
+import msgspec
 
 from gossamer.core.results import ItemRecord, PageReading
 from gossamer.policy.text_memory import TextMemory
@@ -41,9 +45,12 @@ SHORT_ITEM = 200
 """Bytes of an item in which no value is looked at for being a text."""
 TEXT_WORDS = 24
 """Words from which on a value of an item is a text, as HTML is; the page's text says whether it is new."""
+FEWEST_FIGURES = 2
+"""Figures of an item that can be news: a search gives one number, of what it has found."""
 
 _NUMBER, _DIGITS = re.compile(r"\d+"), re.compile(rb"\d+")
 _WORD, _NAME = re.compile(r'[^\w\s"]?(\w+)'), re.compile(r"[^\W\d]+")
+_FIGURE = re.compile(r"[^\w.]{0,3}(\d[\d.,'\s]{0,20})[^\W\d]{0,9}\W{0,2}")  # "-3.5 %", "1,200 ha", "812"
 _DEPTH = re.compile(rb'"depth": ?\d+')
 _LONG_VALUE = re.compile(rb'"(?:[^"\\]|\\.){120,}"')
 
@@ -77,7 +84,8 @@ class ContentMemory:
             self._keys[key] = times + 1
             if has_many_queries and is_own:
                 has_news = self._add_mixed(url, _NAME.findall(data.decode().lower()))
-                times = max(times, OFTEN_SEEN) if is_mix and not has_news else times
+                if is_mix and not has_news and not self._add_figures(url, item.data):
+                    times = max(times, OFTEN_SEEN)
             least = times if least is None else min(least, times)
         return least
 
@@ -88,6 +96,14 @@ class ContentMemory:
         path, before = url.partition("?")[0], len(self._mixed)
         self._mixed.update(hash((path, part)) for part in parts)
         return len(self._mixed) > before
+
+    def _add_figures(self, url: str, data: bytes) -> bool:
+        """Remember an item's figures; whether it has several that no other item of the path has together."""
+        own = set(_NUMBER.findall(url))
+        figures = [
+            figure for figure in _find_figures(msgspec.json.decode(data, type=dict)) if figure not in own
+        ]
+        return len(figures) >= FEWEST_FIGURES and self._add_mixed(url, [" ".join(figures)])
 
     def is_copy(self, url: str, body: bytes) -> bool:
         """Whether another URL had the same bytes, but for ids of a visit that the URL has; remembers them.
@@ -135,6 +151,17 @@ def _take_page_out(url: str, data: bytes) -> bytes:
         own = {number.lstrip("0") for number in _NUMBER.findall(url)}
         data = _DIGITS.sub(lambda found: b"" if found[0].lstrip(b"0").decode() in own else found[0], data)
     return data if len(data) <= SHORT_ITEM else _LONG_VALUE.sub(_leave_text_out, data)
+
+
+def _find_figures(item: dict[str, Any]) -> Iterator[str]:
+    """The values of an item that are a number, with a unit at most; those of lists are of many things."""
+    for name, value in item.items():
+        for part in value.values() if isinstance(value, dict) else (value,):
+            if isinstance(part, str):
+                if found := _FIGURE.fullmatch(part):
+                    yield found[1].strip()
+            elif isinstance(part, int | float) and not isinstance(part, bool) and name != "depth":
+                yield str(part)
 
 
 def _drop_words(text: str, words: Collection[str]) -> str:

@@ -445,6 +445,34 @@ def test_a_page_that_only_combines_parameters_is_not_new_without_new_words() -> 
     assert is_new("id=18", "Small red things", "20"), "a product with an id of its own"
 
 
+@pytest.mark.parametrize(
+    ("fields", "is_new"),
+    [
+        ('"people": PRICE, "rain_mm": 3', True),
+        ('"people": "PRICE", "rain": "3 mm"', True),
+        ('"people": "12,PRICE", "share": "-0.5 %", "rain": null', True),
+        ('"people":PRICE,"rain":3', True),
+        ('"places": {"people": PRICE, "rain": 3}', True),
+        ('"found": PRICE', False),  # a search counts what it has found
+        ('"found": "PRICE things", "year": 7, "page": "9"', False),  # the URL names the other numbers
+        ('"title": "PRICE red things of 4"', False),
+        ('"prices": [PRICE, 3], "of": [{"price": PRICE, "mark": 2}]', False),  # products that a search found
+        ('"depth": PRICE, "pages": 4', False),
+        ('"found": PRICE, "at": "2026-11-27T22:10:PRICE", "is_last": true', False),
+        ('"people": 3, "rain_mm": 4', False),
+    ],
+)
+def test_figures_that_a_page_of_known_parameters_gives_are_new(fields: str, is_new: bool) -> None:
+    """A bug it would catch: a table by town and year has the same few words on all pages."""
+    memory, found = ContentMemory(), []
+    for town, year, price in (("a", 7, 100), ("b", 8, 200), ("a", 9, 300), ("b", 7, 400), ("b", 9, 500)):
+        url = f"http://h.test/stat?town={town}&year={year}&page=9"
+        data = fields.replace("PRICE", str(price)).replace('"year": 7', f'"year": {year}')
+        item = record(f'{{"url": "{url}", "town": "{town}", "kind": "Red things", {data}}}')
+        found.append(memory.count_items(url, [item], has_many_queries=True) == 0)
+    assert found[3:] == [is_new, is_new]
+
+
 def test_witnesses_do_not_see_the_name_of_the_host() -> None:
     one = witness_of("a", "h.test", b"<a href='http://h.test/b'>")
     assert one == witness_of("a", "i.test", b"<a href='http://i.test/b'>")
