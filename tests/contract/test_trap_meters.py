@@ -250,6 +250,22 @@ async def test_many_workers_that_probe_at_once_do_not_put_off_later_probes(open_
         assert [later.refuse_url(url, VIA) for url in urls[200:400]].count(None) == 2
 
 
+async def test_steps_that_an_older_version_added_up_do_not_end_the_probes(open_workers: Any) -> None:
+    """A bug it would catch: a group that was closed then is not probed before a million more are refused."""
+    async with open_workers() as workers:
+        store = TrapCountStore(workers.states[0], "job-1")
+        old = TrapCounts(pages=90, spent=90, rule="trap_same_content", refused=90, probes=6)
+        await store.add_counts({PATTERN: old})
+        meter = workers.start()
+        await meter.load()
+        assert [meter.refuse_url(f"http://h.test/a/{number}", VIA) for number in range(300)].count(None) == 1
+        await meter.save()
+        assert (await store.read_counts())[PATTERN].probes == 3, "of 16, 64 and 256 refused URLs"
+        later = workers.start()
+        await later.load()
+        assert later.refuse_url("http://h.test/a/1", VIA) is not None
+
+
 async def test_a_finite_set_and_pages_without_links_never_close_a_group() -> None:
     meter = Workers((MemorySharedState(ManualClock()),), ManualClock()).start()
     for number in range(1_000):

@@ -137,9 +137,12 @@ def _encode(known: GroupCounts, most: int) -> bytes:
 def _decode(value: bytes | None) -> GroupCounts:
     """What was saved; what another version wrote, and cannot be read, counts as nothing."""
     try:
-        return msgspec.msgpack.decode(value, type=GroupCounts) if value else {}
+        known = msgspec.msgpack.decode(value, type=GroupCounts) if value else {}
     except msgspec.DecodeError:
         return {}
+    for counts in known.values():
+        counts.mend_probes()
+    return known
 
 
 def _keep_first(part: Mapping[str, str], value: bytes | None) -> bytes:

@@ -219,6 +219,11 @@ class TrapCounts(_Worth, msgspec.Struct, array_like=True, kw_only=True):
         self.probes += 1
         return True
 
+    def mend_probes(self) -> None:
+        """Take back steps that it cannot have made yet: an older version added up those of all workers."""
+        while self.probes and self.refused + 1 < FIRST_PROBE << PROBE_GROWTH * (self.probes - 1):
+            self.probes -= 1
+
     def forgive(self, rules: TrapBudgetRules) -> None:
         """It, or a group within it, was opened again: it may spend a little before it is closed."""
         closes_at = rules.closes_at or 0
