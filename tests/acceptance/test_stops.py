@@ -7,14 +7,18 @@ from typing import Any
 
 import pytest
 
+from gossamer.config.layers import load_settings
 from gossamer.core.errors import UsageError
 from gossamer.core.exits import ExitCode
+from gossamer.core.jobs import tag_of
 from gossamer.core.requests import Request
 from gossamer.core.results import FetchResult
 from gossamer.crawl.run import crawl
+from gossamer.engine.job_stop import JobStop
 from gossamer.spiders.response import Response
 from gossamer.testing.answers import SiteResponse
 from gossamer.testing.site import serve, serve_in_thread
+from gossamer.wiring.backends import open_backends
 from kit.hostile.inside import QUICK, SILENT, follower, run
 from kit.programs import run as run_program
 
@@ -66,6 +70,25 @@ async def test_a_callback_ends_the_job_and_the_same_command_continues(tmp_path: 
         written(tmp_path, site.url, again=True)
         result = await crawl(spider, sinks=SILENT, **settings)
         assert (result.finish_reason, result.pages) == ("finished", PAGES)
+
+
+async def test_a_stop_that_a_finished_job_leaves_does_not_end_its_next_run(tmp_path: Path) -> None:
+    """Bug it would catch: asked for on the last page, it waits for whoever gives the job more to do."""
+    async with serve(site_app) as site:
+        settings = {**QUICK, "data": str(tmp_path / "data")}
+        spider = written(tmp_path, site.url)
+        spider.write_text(spider.read_text().replace("/0", f"/{PAGES - 1}"))
+        result = await crawl(str(spider), sinks=SILENT, **settings)
+        assert (result.finish_reason, result.pages) == ("finished", 1)
+        backends = await open_backends(load_settings(env={}, overrides=settings).settings)
+        try:
+            (job,) = await backends.book.list_jobs()
+            await JobStop(backends.requests.shared, tag_of(job)).note("enough")
+        finally:
+            await backends.close()
+        spider.write_text(spider.read_text().replace(f"/{PAGES - 1}", f"/{PAGES - 5}"))
+        result = await crawl(str(spider), sinks=SILENT, **settings)
+        assert (result.finish_reason, result.pages) == ("finished", 5)
 
 
 def test_jobs_and_status_say_why_it_was_stopped(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from gossamer.core.requests import Request
 from gossamer.core.results import Verdict
 from gossamer.core.shifts import SEED_LANE, EndReason, Shift, ShiftResult
 from gossamer.core.text import format_count
-from gossamer.engine.job_stop import note_stop
+from gossamer.engine.job_stop import JobStop
 from gossamer.engine.seeding import Seeder
 from gossamer.engine.worker import Worker
 from gossamer.fleet.shift import ShiftRun
@@ -197,7 +197,7 @@ class ShiftTask:
             self._run.stop(self._why)
         if type(spider).find_end is Spider.find_end:
             return await self._run.run()
-        asking = asyncio.create_task(self._ask_spider(spider, wired.parts.job, wired.parts.clock))
+        asking = asyncio.create_task(self._ask_spider(spider, wired.stop, wired.parts.clock))
         try:
             return await self._run.run()
         finally:
@@ -205,12 +205,12 @@ class ShiftTask:
             if not asking.cancelled():
                 asking.result()
 
-    async def _ask_spider(self, spider: Spider, job: Job, clock: Clock) -> None:
+    async def _ask_spider(self, spider: Spider, stop: JobStop, clock: Clock) -> None:
         """Until the spider wants its job to end, by code outside of callbacks; the supervisor ends it."""
         try:
             while not (why := ask_for_end(spider)):
                 await clock.sleep(ASK_EVERY_S)
-            await note_stop(self._backends.requests.shared, tag_of(job), why)
+            await stop.note(why)
         except (UsageError, StorageError):
             self.stop(EndReason.FAILED)
             raise
@@ -235,7 +235,7 @@ class ShiftTask:
                 raise
             return self._why, ""
         if why := ask_for_end(target.spider):  # the job ends; resumed, it begins with its first URL again
-            await note_stop(self._backends.requests.shared, tag_of(job), why)
+            await wired.stop.note(why)
         else:
             await frontier.finish_seeding()
         return EndReason.SEEDED, detail

@@ -19,7 +19,7 @@ from gossamer.config.option import SettingOption
 from gossamer.config.settings import Settings
 from gossamer.core.drops import DropKind
 from gossamer.core.errors import LedgerReason, OperatorError
-from gossamer.core.jobs import FrontierStats, Job, JobTotals, describe_end, tag_of
+from gossamer.core.jobs import FrontierStats, Job, JobTotals, describe_end
 from gossamer.core.lifecycle import FinishReason, JobCommand, JobState
 from gossamer.core.requests import Request
 from gossamer.core.results import AttemptFilter
@@ -32,7 +32,6 @@ from gossamer.crawl.quality import look_at_items
 from gossamer.crawl.result import CrawlResult
 from gossamer.crawl.watching import CrawlWatch
 from gossamer.crawl.worker_groups import make_worker_group
-from gossamer.engine.job_stop import forget_stop
 from gossamer.engine.stat_changes import begin_job
 from gossamer.engine.supervisor import RunSummary, Supervisor
 from gossamer.observe.log import LogSink
@@ -125,8 +124,6 @@ class CrawlRun:
             tally = await store.read_totals(self.job)
             ended = end_run(self.job, ran.reason, ran.stats.state, ran.ended_at, error=ran.detail)
             await book.update(ended)
-            if ran.reason is FinishReason.STOPPED:
-                await forget_stop(self._wired.backends.requests.shared, tag_of(self.job))
             reason = ran.reason
             if tally.pages != before.pages:
                 told = await look_at_items(self.settings, self._wired, ended, tally)

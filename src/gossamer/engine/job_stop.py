@@ -1,31 +1,58 @@
-"""The end of a job that one of its callbacks asks for: in shared state, so that its supervisor hears it."""
+"""The end of a job that its spider's code asks for: in shared state, so that its supervisor hears it.
+
+A stop belongs to one *run* of a job, which has a number. A job that has ended and runs again begins its next
+run; whatever workers of an earlier run ask for by then, or have asked for, ends it no more.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gossamer.core.jobs import Job, tag_of
 from gossamer.core.results import VisitResult
 from gossamer.ports.committer import Committer
 from gossamer.ports.shared_state import SharedState
 
-SPACE = "stops"
+SPACE = "job-stops"
 KEPT_S = 30 * 86_400.0
 """For so long a stop waits for somebody who ends the job, in seconds."""
 
 
 async def read_stop(shared: SharedState, job: str) -> str:
-    """Why a callback ends a job (its tag); empty: none does. Raises ``StorageError``."""
-    return (await shared.get(SPACE, job) or b"").decode("utf-8", "replace")
+    """Why the run of a job (its tag) is to end; empty: no code asks for that. Raises ``StorageError``."""
+    return _unpack(await shared.get(SPACE, job))[1]
 
 
-async def note_stop(shared: SharedState, job: str, why: str) -> None:
-    """Somebody ends the job; the first reason counts. Raises ``StorageError``."""
-    await shared.update(SPACE, job, lambda said: said or why.encode(), KEPT_S)
+async def begin_next_run(shared: SharedState, job: Job) -> None:
+    """A job runs again, if it has ended: stops of its run before are over. Raises ``StorageError``.
+
+    It is called before the job is recorded as running, so that no supervisor hears an old stop.
+    """
+    if job.finished_at is not None:
+        await shared.update(SPACE, tag_of(job), lambda said: _pack(_unpack(said)[0] + 1, ""), KEPT_S)
 
 
-async def forget_stop(shared: SharedState, job: str) -> None:
-    """The job has ended for it: its next run goes on. Raises ``StorageError``."""
-    await shared.put(SPACE, job, b"", 1.0)
+class JobStop:
+    """What a worker ends its job (its tag) with, in the run in which the worker began."""
+
+    def __init__(self, shared: SharedState, job: str) -> None:
+        self._shared = shared
+        self._job = job
+        self._run = 0
+
+    async def begin(self) -> None:
+        """Belong to the run that the job is in now. Raises ``StorageError``."""
+        self._run = _unpack(await self._shared.get(SPACE, self._job))[0]
+
+    async def note(self, why: str) -> None:
+        """End this run; the first reason counts. Nothing, if it is over. Raises ``StorageError``."""
+
+        def change(said: bytes | None) -> bytes:
+            run, reason = _unpack(said)
+            is_settled = run > self._run or (run == self._run and reason)
+            return said if said and is_settled else _pack(self._run, why)
+
+        await self._shared.update(SPACE, self._job, change, KEPT_S)
 
 
 class StopCommitter:
@@ -34,14 +61,22 @@ class StopCommitter:
     So a stop is not lost with a worker that is killed; the page is then fetched again.
     """
 
-    def __init__(self, committer: Committer, shared: SharedState, job: str) -> None:
+    def __init__(self, committer: Committer, stop: JobStop) -> None:
         self._committer = committer
-        self._shared = shared
-        self._job = job
+        self._stop = stop
 
     async def commit(self, results: Sequence[VisitResult]) -> list[bool]:
         """See :class:`~gossamer.ports.committer.Committer`."""
-        stop = next((result.stop for result in results if result.stop), "")
-        if stop:
-            await note_stop(self._shared, self._job, stop)
+        if why := next((result.stop for result in results if result.stop), ""):
+            await self._stop.note(why)
         return await self._committer.commit(results)
+
+
+def _pack(run: int, why: str) -> bytes:
+    return f"{run} {why}".encode()
+
+
+def _unpack(said: bytes | None) -> tuple[int, str]:
+    """The run, and why it is to end."""
+    run, _, why = (said or b"0 ").decode("utf-8", "replace").partition(" ")
+    return int(run), why

@@ -11,14 +11,13 @@ from dataclasses import replace
 
 from gossamer.core.errors import LostRequestsError, TransitionError
 from gossamer.core.events import JobFinishedEvent, LeaseLostEvent
-from gossamer.core.jobs import FrontierStats, Job, tag_of
+from gossamer.core.jobs import FrontierStats, Job
 from gossamer.core.lifecycle import FinishReason, JobCommand, JobState
 from gossamer.core.logs import LogEvent
 from gossamer.core.shifts import SEED_LANE, Shift
 from gossamer.core.steering import SettingChange
 from gossamer.core.text import format_count
 from gossamer.engine.gauges import GaugeRecorder
-from gossamer.engine.job_stop import forget_stop
 from gossamer.engine.recorder import expired_attempt
 from gossamer.engine.skip_monitor import SkipMonitor
 from gossamer.fleet.marks import forget_spent, spent_s
@@ -166,8 +165,6 @@ class JobMonitor:
             state = JobState.FINISHED
         if self._watched.max_time_s is not None:
             await forget_spent(parts.shared, self.job)
-        if reason is FinishReason.STOPPED:
-            await forget_stop(parts.shared, tag_of(self.job))
         at = None if state is JobState.PAUSED else parts.clock.now()  # a pause is not an end
         ended = end_run(self.job, reason, state, at, error=end.detail)
         if not await parts.book.update(ended, expected=self.job):

@@ -23,6 +23,7 @@ from gossamer.core.errors import (
 )
 from gossamer.core.jobs import DeadLetterFilter, Job
 from gossamer.core.lifecycle import OVER, FinishReason, JobCommand, JobState
+from gossamer.engine.job_stop import begin_next_run
 from gossamer.policy.job_life import change_job_record, end_run
 from gossamer.policy.spider_switches import switch_of
 from gossamer.spiders.generic import GenericSpider
@@ -99,6 +100,8 @@ async def change_job(backends: Backends, job: Job, what: JobCommand) -> Job:
         is_new = (await backends.store.read_totals(job)).is_empty
         if what is not JobCommand.CANCEL and not (what is JobCommand.RESUME and is_new):
             raise
+    if what is JobCommand.RESUME:
+        await begin_next_run(backends.requests.shared, job)
     job = change_job_record(job, what, backends.clock.now())
     if job.is_fleet or await backends.at_work(job) is None:  # the process of an embedded crawl says so itself
         await backends.book.update(job)
@@ -166,6 +169,7 @@ async def reopen_job(backends: Backends, job: Job) -> Job:
         job.state is JobState.RUNNING and job.finished_at is not None
     )
     if is_over:
+        await begin_next_run(backends.requests.shared, job)
         running = change_job_record(job, JobCommand.REOPEN, backends.clock.now())
         if await backends.book.update(running, expected=job):
             job = running

@@ -24,6 +24,7 @@ from gossamer.core.results import FetchResult
 from gossamer.core.shifts import EXTRACT_LANE, PAGE_LANE
 from gossamer.core.steering import SettingChange
 from gossamer.engine.admission import Admission
+from gossamer.engine.job_stop import JobStop, begin_next_run
 from gossamer.engine.parts import EngineParts, ShiftOptions
 from gossamer.engine.store_then_settle import SplitCommitter
 from gossamer.engine.trap_meter import TrapMeter
@@ -90,6 +91,7 @@ class CrawlParts(Record, frozen=True):
     closing: AsyncExitStack
     guard: AddressGuard
     settings: Settings  # with what a person changed of the job
+    stop: JobStop  # what ends the job's run
     archive: JobArchive | None = None  # of this process
     hooks: SpiderHooks | None = None  # what requests and answers pass
     changes: tuple[SettingChange, ...] = ()
@@ -170,6 +172,7 @@ async def wire_crawl(
         await opening.enter_async_context(backends.requests.lock_target(target.text))
         goes_back = settings.freshness.recrawl != "off"
         job, resumed = await choose_job(backends, target, fresh=fresh, goes_back=goes_back, key=key)
+        await begin_next_run(backends.requests.shared, job)
         changes = await take_up_changes(backends, job, launch)
         settings = with_changes(settings, {change.key: change.value for change in changes})
         more = opening.enter_context(open_sinks(settings))
@@ -237,13 +240,14 @@ async def assemble_worker(
         )
         parts = traced_parts(settings.traces, replace(parts, login=_open_login(ways, parts)))
         parts = await add_keepers(settings, target, backends, parts)
-        rest = (resumed, opening.pop_all(), ways.guard, settings)
+        rest = (resumed, opening.pop_all(), ways.guard, settings, ways.stop)
         return CrawlParts(parts, _shift_options(ways), pipeline, backends, *rest, ways.archive, ways.hooks)
 
 
 async def _open_ways(
     ways: RouteParts, job: Job, opening: AsyncExitStack, *, is_extracting: bool
 ) -> tuple[RouteParts, Fetcher, Router]:
+    await ways.stop.begin()
     await begin_spending(ways, opening)
     ways = replace(ways, hooks=await open_hooks(ways.settings, ways.target, ways.clock, opening))
     if is_extracting:
@@ -305,6 +309,7 @@ def _route_parts(
         cookies=_open_cookies(backends, job, is_alone=is_alone),
         sink=MultiSink((*sinks, *sinks_of(target.spider))),
         worker=worker,
+        stop=JobStop(shared, tag_of(job)),
         authorizations=target.authorizations,
         trust=TrustedHosts(shared, job),
         lanes=page_lanes_of(settings, job),

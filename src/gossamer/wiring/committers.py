@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from gossamer.core.jobs import tag_of
 from gossamer.engine.job_stop import StopCommitter
 from gossamer.engine.trap_meter import TrapCommitter, TrapMeter
 from gossamer.fetch.routing.budgeted import BudgetCommitter
@@ -16,6 +15,6 @@ def wrap_committer(committer: Committer, ways: RouteParts, meter: TrapMeter | No
     counting: Committer = committer if meter is None else TrapCommitter(committer, meter)
     if ways.spending is not None:
         counting = BudgetCommitter(counting, ways.spending)
-    stopping = StopCommitter(counting, ways.shared, tag_of(ways.job))
+    stopping = StopCommitter(counting, ways.stop)
     saving = SessionCommitter(stopping, ways.cookies)
     return saving if ways.archive is None else ways.archive.wrap_committer(saving)

@@ -16,6 +16,7 @@ from gossamer.core.jobs import Job
 from gossamer.core.record import Record
 from gossamer.core.requests import Entry, Request
 from gossamer.engine.admission import Admission
+from gossamer.engine.job_stop import JobStop
 from gossamer.engine.parts import ShiftOptions, VisitParts
 from gossamer.fetch.guard import AddressGuard, place_of
 from gossamer.fetch.http.limits import HttpOptions
@@ -147,6 +148,7 @@ def _route_parts(
         cookies=cookies,
         sink=LogSink(),
         worker=WORKER,
+        stop=JobStop(shared, WORKER),
         authorizations=authorizations,
     )
 

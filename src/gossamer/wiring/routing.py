@@ -16,6 +16,7 @@ from gossamer.core.requests import Request
 from gossamer.core.rungs import AUTO, BROWSER_WAY, way_of
 from gossamer.core.shifts import BROWSER_LANE, PAGE_LANE
 from gossamer.engine.fixed_router import FixedRouter
+from gossamer.engine.job_stop import JobStop
 from gossamer.fetch.guard import AddressGuard
 from gossamer.fetch.robots_cache import RobotsCache
 from gossamer.fetch.routing.budgeted import BudgetFetcher, BudgetRouter
@@ -55,6 +56,7 @@ class RouteParts(Record, frozen=True, kw_only=True):
     cookies: SharedCookieStore
     sink: Sink
     worker: str
+    stop: JobStop  # what ends the job's run
     authorizations: Mapping[str, str]  # by origin
     trust: TrustedHosts | None = None  # the hosts that a fleet's workers share; None: there is one worker
     lanes: Sequence[str] = (PAGE_LANE,)
