@@ -45,7 +45,7 @@ def describe_refusal(reason: str) -> str:
 
 FLAGS = {
     "truncated": "its compressed body ends too early; what could be decoded at the last try is kept",
-    "bad_checksum": "the checksum at the end of its compressed body is wrong",
+    "bad_checksum": "the checksum at the end of its compressed body is wrong or missing",
     "not_encoded": "its header says that it is compressed, but it is not",
     "unknown_encoding": "it is compressed in an unknown way, and passed on as it came",
     "parse_truncated": "it was truncated before it was parsed: the other flags say what is missing",

@@ -143,14 +143,48 @@ def test_a_bomb_in_the_middle_of_a_stack_stops() -> None:
     assert time.process_time() - start < 0.5
 
 
-@pytest.mark.parametrize("step", [100, 65536])
-@pytest.mark.parametrize("missing", [1, 4, 8, 9, 500])
-def test_a_gzip_body_without_its_end_keeps_what_decoded(missing: int, step: int) -> None:
-    """Cut in the checksum, before it, and in the data."""
-    body, flags = decode("gzip", gzip.compress(PAGE)[:-missing], step=step)
-    assert flags == ("truncated",)
+@pytest.mark.parametrize("step", [1, 100, 65536])
+@pytest.mark.parametrize(("encoding", "trailer"), [("gzip", 8), ("deflate", 4)])
+@pytest.mark.parametrize("missing", [1, 4, 8, 9, 10, 12, 30, 500])
+def test_a_body_without_its_end_keeps_what_decoded(
+    missing: int, encoding: str, trailer: int, step: int
+) -> None:
+    """Cut in the check sum, before it, and in the data."""
+    body, flags = decode(encoding, PACK[encoding](PAGE)[:-missing], step=step)
+    assert flags == (("bad_checksum",) if missing <= trailer else ("truncated",))
     assert body == PAGE[: len(body)]
-    assert body == PAGE or missing > 8
+    assert body == PAGE or missing > trailer
+
+
+@pytest.mark.parametrize("strategy", [zlib.Z_DEFAULT_STRATEGY, zlib.Z_FIXED, zlib.Z_HUFFMAN_ONLY, zlib.Z_RLE])
+def test_wherever_data_is_cut_it_is_not_taken_for_whole(strategy: int) -> None:
+    """A bug it would catch: what comes next by chance would end the data."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, 31, 8, strategy)
+    text = PAGE[:900]
+    packed = packer.compress(text) + packer.flush()
+    for length in range(1, len(packed)):
+        body, flags = decode("gzip", packed[:length])
+        assert body == text[: len(body)]
+        assert flags == (("truncated",) if len(packed) - length > 8 else ("bad_checksum",))
+
+
+@pytest.mark.parametrize("step", [1, 3, 65536])
+@pytest.mark.parametrize(("encoding", "bits"), [("gzip", 31), ("deflate", 15), ("deflate", -15)])
+def test_a_body_that_was_flushed_and_not_ended_is_whole_where_http_ends_it(
+    encoding: str, bits: int, step: int
+) -> None:
+    packer = zlib.compressobj(9, zlib.DEFLATED, bits)
+    first = packer.compress(PAGE[:500]) + packer.flush(zlib.Z_SYNC_FLUSH)
+    more = packer.compress(PAGE[500:]) + packer.flush(zlib.Z_SYNC_FLUSH)
+    for data, body in ((first, PAGE[:500]), (first + more, PAGE)):
+        decoder = BodyDecoder(encoding, LIMIT)
+        for position in range(0, len(data), step):
+            decoder.feed_data(data[position : position + step])
+        assert decoder.finish_body(is_framed=True) == (body, ("bad_checksum",))
+        assert decoder.finish_body() == (body, ("truncated",)), "another piece may have been lost"
+    decoder = BodyDecoder(encoding, LIMIT)
+    decoder.feed_data(first + more[:-4])
+    assert decoder.finish_body(is_framed=True)[1] == ("truncated",)
 
 
 @pytest.mark.parametrize("step", [100, 65536])
@@ -162,13 +196,17 @@ def test_a_wrong_checksum_is_told_and_the_body_kept(step: int) -> None:
 
 @from_corpus("compressed")
 @pytest.mark.parametrize(
-    ("name", "size"),
-    [("truncated-crc-error.gz", 25542), ("truncated-crc-error-short.gz", 3741), ("unexpected-eof.gz", 8576)],
+    ("name", "size", "flag"),
+    [
+        ("truncated-crc-error.gz", 25542, "truncated"),
+        ("truncated-crc-error-short.gz", 3741, "truncated"),
+        ("unexpected-eof.gz", 8576, "bad_checksum"),
+    ],
 )
 @pytest.mark.parametrize("step", [100, 65536])
-def test_truncated_files_keep_what_decoded(name: str, size: int, step: int) -> None:
+def test_truncated_files_keep_what_decoded(name: str, size: int, flag: str, step: int) -> None:
     body, flags = decode("gzip", (corpus("compressed") / name).read_bytes(), step=step)
-    assert (len(body), flags) == (size, ("truncated",))
+    assert (len(body), flags) == (size, (flag,))
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "deflate", "br"])
@@ -269,7 +307,7 @@ def test_junk_never_raises_anything_else(data: bytes, encoding: str) -> None:
     except FetchError as error:
         body, flags = b"", (error.fault.value,)
     assert len(body) <= LIMIT
-    assert flags in ((), ("truncated",), ("not_encoded",), ("bad_encoding",))
+    assert flags in ((), ("truncated",), ("bad_checksum",), ("not_encoded",), ("bad_encoding",))
 
 
 # --------------------------------------------------------------------------- whole, and something after it

@@ -8,6 +8,7 @@ import errno
 import socket
 import ssl
 import threading
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
@@ -25,6 +26,7 @@ from gossamer.fetch.resolver import CachingResolver as RememberedNames
 from gossamer.fetch.resolver import ThreadResolver
 from gossamer.testing.badsite import BadSite
 from gossamer.testing.clock import EPOCH, ManualClock
+from kit.raw_server import Raw
 
 TRUSTED = AddressGuard({"127.0.0.1", "localhost"})
 
@@ -469,6 +471,35 @@ async def test_redirects_survive_their_bodies() -> None:
         fetched = await fetch(site.url("redirect_bomb"))
     assert isinstance(fetched, FetchResult)
     assert (fetched.header("location"), fetched.body, fetched.flags) == ("/good", b"", ("truncated",))
+
+
+async def test_a_gzip_body_that_is_flushed_and_not_ended_is_whole_where_http_says_its_end() -> None:
+    """A bug it would catch: a robots.txt that servers write so closes its origin."""
+    packer, text = zlib.compressobj(9, zlib.DEFLATED, 31), b"User-agent: *\nDisallow: /private\n"
+    packed = packer.compress(text) + packer.flush(zlib.Z_SYNC_FLUSH)
+    half, start = packed[:-9], b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n"
+    chunks = b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n" % (len(packed), packed)
+
+    async def hang_up(writer: asyncio.StreamWriter) -> None:
+        writer.write(start + b"\r\n" + packed)
+        await writer.drain()
+        writer.close()
+
+    answers = {
+        "/length": start + b"Content-Length: %d\r\n\r\n%s" % (len(packed), packed),
+        "/chunks": start + chunks,
+        "/half": start + b"Content-Length: %d\r\n\r\n%s" % (len(half), half),
+        "/close": hang_up,
+    }
+    async with Raw(answers) as server:
+        flags = {}
+        for path in answers:
+            fetched = await fetch(server.url + path)
+            assert isinstance(fetched, FetchResult)
+            flags[path] = fetched.flags
+            assert path == "/half" or fetched.body == text
+    whole, cut = ("bad_checksum",), ("truncated",)
+    assert flags == {"/length": whole, "/chunks": whole, "/half": cut, "/close": cut}
 
 
 async def test_the_wire_is_counted() -> None:

@@ -31,6 +31,9 @@ ZSTD_WINDOW_LOG = 23
 SIZE_BYTES = 4
 """What follows the check sum of a gzip member."""
 
+FLUSHED = b"\0\0\xff\xff"
+"""Deflated data ends with this where it was flushed, and nothing has been deflated since."""
+
 _GZIP = zlib.MAX_WBITS | 16
 _WRONG_CHECK = lazy_pattern("incorrect (data|length) check")
 
@@ -46,8 +49,17 @@ class CodingDecoder(Protocol):
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether a check sum says that the data was changed."""
+        """Whether no check sum says that the data is as it was: it is wrong, or it did not come."""
         return False
+
+    @property
+    def is_flushed(self) -> bool:
+        """Whether all that was encoded up to some moment was decoded, though no end was seen."""
+        return False
+
+    def end_data(self) -> None:
+        """No more data comes: what lacks nothing but its check sum is complete."""
+        return
 
     def decode_data(self, data: bytes) -> Iterator[bytes]:
         """Decode what can be decoded; raises :class:`DecodingError` after the last good piece."""
@@ -70,10 +82,12 @@ class InflateDecoder(CodingDecoder):
         self._head = b""
         self._members = 1
         self._rest = -1  # bytes that came after a wrong check sum; negative: none was wrong
+        self._tail = b""
         self.complete = False
 
     def decode_data(self, data: bytes) -> Iterator[bytes]:
         """Decode; bytes after the end that begin no further member are dropped, as gzip itself does."""
+        self._tail = (self._tail + data[-len(FLUSHED) :])[-len(FLUSHED) :]
         if self._rest >= 0:
             self._check_trailer(len(data))
             return
@@ -126,8 +140,30 @@ class InflateDecoder(CodingDecoder):
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether a check sum says that the data was changed."""
-        return self._rest >= 0
+        """Whether no check sum says that the data is as it was: it is wrong, or it did not come."""
+        return self._rest >= 0 or not self.complete
+
+    @property
+    def is_flushed(self) -> bool:
+        """Whether all that was encoded up to some moment was decoded, though no end was seen."""
+        return self._tail == FLUSHED
+
+    def end_data(self) -> None:
+        """No more data comes: what lacks nothing but its check sum is complete.
+
+        zlib does not say that it waits for the check sum; it complains of others in its place, whatever they
+        are. Within the data one of the two would be data.
+        """
+        if not self.complete and self._settled and all(self._is_check(byte * 8) for byte in (b"\0", b"\xff")):
+            self.complete, self._rest = True, 0
+
+    def _is_check(self, data: bytes) -> bool:
+        """Whether these bytes would be a check sum, were they to come now."""
+        inflate = self._inflate.copy()
+        try:
+            return not inflate.decompress(data) and inflate.eof
+        except zlib.error as error:
+            return bool(_WRONG_CHECK.search(str(error)))
 
     def _check_trailer(self, more: int) -> None:
         """The data was whole, if nothing but the rest of its check sums came after the wrong one."""

@@ -3,9 +3,9 @@
 A body is decoded while it arrives (``codings``), and the *decoded* bytes of every stage are counted:
 34 bytes of brotli make 11 MB, and a stack of encodings can hide the growth in its middle. What browsers
 tolerate is tolerated: a body cut short or damaged keeps what was decoded and is flagged ``truncated``, or
-``bad_checksum`` if only the check sum at its end is wrong. One that was never encoded although its header
-says so is kept as it is and flagged ``not_encoded``, provided it reads as text; one in a coding that nobody
-knows is passed on as it came, flagged ``unknown_encoding`` if it does not.
+``bad_checksum`` if only the check sum at its end is wrong or missing. One that was never encoded although its
+header says so is kept as it is and flagged ``not_encoded``, provided it reads as text; one in a coding that
+nobody knows is passed on as it came, flagged ``unknown_encoding`` if it does not.
 """
 
 from __future__ import annotations
@@ -71,13 +71,23 @@ class BodyDecoder:
         except DecodingError:
             self._damaged = True
 
-    def finish_body(self) -> tuple[bytes, tuple[str, ...]]:
-        """The decoded body and its flags."""
+    def finish_body(self, *, is_framed: bool = False) -> tuple[bytes, tuple[str, ...]]:
+        """The decoded body and its flags. ``is_framed``: HTTP has said where it ends.
+
+        Servers that compress what they stream may flush the last piece and forget the end. That is a whole
+        body where HTTP ends it; where the connection does, another piece may have been lost with it.
+        """
         body = b"".join(self._pieces)
         if not self._stages:
             return body, self._passed_on(body)
-        complete = not self._damaged and all(stage.complete for stage in self._stages)
-        if complete or not self.wire_bytes:
+        if not self.wire_bytes:
+            return body, ()
+        for stage in self._stages:
+            stage.end_data()
+        complete = not self._damaged and all(
+            stage.complete or (is_framed and stage.is_flushed) for stage in self._stages
+        )
+        if complete:
             return body, ("bad_checksum",) if any(stage.is_doubtful for stage in self._stages) else ()
         if body:
             return body, (TRUNCATED,)

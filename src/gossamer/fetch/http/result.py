@@ -13,6 +13,8 @@ from gossamer.fetch.http.wire import Headers, WireResponse
 from gossamer.ports.clock import Clock
 from gossamer.ports.cookie_store import CookieStore
 
+_FRAMES = frozenset({"content-length", "transfer-encoding"})
+"""Fields of headers that say where a body ends; without them it ends with the connection."""
 SLICE_BYTES = 8 * 1024  # of an encoded body, decoded at once
 BREATH_BYTES = 256 * 1024
 
@@ -91,7 +93,7 @@ class ResultReader:
                         await self._unfolding.acquire()
                         is_alone = True
                     await asyncio.sleep(0)
-            return decoder.finish_body()
+            return decoder.finish_body(is_framed=not _FRAMES.isdisjoint(dict(answer.headers)))
         except FetchError:
             if is_redirect:  # nobody needs its body
                 return b"", (TRUNCATED,)
