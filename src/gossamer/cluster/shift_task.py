@@ -199,11 +199,14 @@ class ShiftTask:
             return await self._run.run()
         asking = asyncio.create_task(self._ask_spider(spider, wired.stop, wired.parts.clock))
         try:
-            return await self._run.run()
+            ended = await self._run.run()
         finally:
             await end_tasks(asking)
             if not asking.cancelled():
                 asking.result()
+        if why := ask_for_end(spider):  # since the last look, with the last item for instance
+            await wired.stop.note(why)
+        return ended
 
     async def _ask_spider(self, spider: Spider, stop: JobStop, clock: Clock) -> None:
         """Until the spider wants its job to end, by code outside of callbacks; the supervisor ends it."""

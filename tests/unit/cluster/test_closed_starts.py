@@ -197,6 +197,22 @@ async def test_a_resumed_job_hears_no_stop_of_the_run_that_has_ended(redis_url, 
         assert (job.end_reason, job.end_error) == (FinishReason.STOPPED, "enough"), "of the new run"
 
 
+async def test_a_shift_asks_its_spider_once_more_when_it_has_ended(redis_url, tmp_path):
+    """Bug it would catch: what the last item's signal handlers ask for is lost with the shift."""
+    asked = AskedJob(tmp_path, redis_url, '"http://127.0.0.1:1/"')
+    async with open_fleet(asked.settings) as (backends, fleet):
+        job = await asked.submit(backends)
+        shift = asked.make_shift(backends, job)
+        working = asyncio.create_task(shift.run())
+        await asked.see_asked()
+        asked.mark.touch()
+        shift.stop(EndReason.TIME)
+        assert (await working).why is EndReason.TIME
+        await fleet.check_jobs()
+        job = await backends.book.get(job.id)
+        assert (job.end_reason, job.end_error) == (FinishReason.STOPPED, "enough")
+
+
 async def test_a_stop_that_a_finished_job_leaves_does_not_end_its_next_run(redis_url, tmp_path):
     asked = AskedJob(tmp_path, redis_url)
     async with open_fleet(asked.settings) as (backends, fleet):
