@@ -9,7 +9,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from ipaddress import ip_address
 from socket import AF_INET, AF_INET6, socket
 from typing import Any, NamedTuple
 
@@ -18,6 +17,7 @@ from prometheus_client.exposition import choose_encoder
 from gossamer.observe.exposition import make_registry
 from gossamer.observe.health import ProcessHealth
 from gossamer.observe.metrics import MetricSample
+from gossamer.policy.origins import is_loopback
 
 READERS = 8
 """Connections that are served at once."""
@@ -59,7 +59,7 @@ class MetricsServer:
 
         Why a server does not answer may name other machines: only readers on this one see that.
         """
-        if self._is_local and not is_loopback(_named_host(host)):  # a page in a browser that renamed itself
+        if self._is_local and not is_loopback(host or "localhost"):  # a page in a browser that renamed itself
             return TextResponse(403, _TEXT, b"this address is for readers on this machine\n")
         path = path.partition("?")[0]
         if path == "/metrics":
@@ -79,21 +79,6 @@ class TextResponse(NamedTuple):
     status: int
     content_type: str
     body: bytes
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a host is an address of this machine that no other one reaches."""
-    try:
-        return host == "localhost" or ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
-def _named_host(header: str) -> str:
-    """The host of a ``Host`` header; who sends none is no browser."""
-    if header.startswith("["):
-        return header[1:].partition("]")[0]
-    return header.partition(":")[0] or "localhost"
 
 
 class _BoundedServer(ThreadingHTTPServer):

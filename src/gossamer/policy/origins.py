@@ -1,4 +1,4 @@
-"""Where a request to the dashboard comes from, by what its headers say. Pure."""
+"""Where a request to the dashboard, or for metrics, comes from, by what its headers say. Pure."""
 
 from __future__ import annotations
 
@@ -14,15 +14,18 @@ SAME = ("same-origin", "none")
 def is_loopback(host: str) -> bool:
     """Whether a host, with or without a port, is this machine and no other: by address, or ``localhost``.
 
-    No other name will do: a page may give its own name the address of this machine (DNS rebinding).
+    No other name will do: a page may give its own name the address of this machine (DNS rebinding). A server
+    that listens on ``::`` sees 127.0.0.1 as ``::ffff:127.0.0.1``.
     """
     name = _without_port(host).lower().rstrip(".")
     if name in NAMES:
         return True
     try:
-        return ipaddress.ip_address(name.strip("[]")).is_loopback
+        address = ipaddress.ip_address(name.strip("[]"))
     except ValueError:
         return False
+    mapped = address.ipv4_mapped if address.version == 6 else None
+    return (mapped or address).is_loopback
 
 
 def is_same_origin(host: str, origin: str | None, fetch_site: str | None) -> bool:

@@ -38,6 +38,7 @@ def test_what_was_long_ago_counts_no_longer():
             (host, True)
             for host in ("localhost", "LOCALHOST:80", "127.0.0.1", "127.8.0.1:9", "[::1]:8787", "::1")
         ],
+        *[("::ffff:127.0.0.1", True), ("[::ffff:127.0.0.1]:8787", True), ("::ffff:10.0.0.1", False)],
         *[(host, False) for host in ("", "evil.example", "localhost.evil.example", "127.0.0.1.evil.example")],
         *[(host, False) for host in ("127.0.0.1:80.evil.example", "[::1]evil.example", "localhost:x", ":")],
         *[(host, False) for host in ("0.0.0.0", "192.168.0.1:80", "[::]", "[", "127.1", "2130706433")],
