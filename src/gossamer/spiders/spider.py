@@ -229,6 +229,11 @@ class Spider:
     def share_work(self) -> None:
         """Other processes take its requests, too, from now on."""
 
+    @property
+    def unshared_settings(self) -> Sequence[str]:
+        """The names of its settings that have no effect once other processes take its requests, too."""
+        return ()
+
     def take_fetcher(self, fetch: Callable[[Request], Awaitable[tuple[Request, FetchResult]]]) -> None:
         """``fetch`` is there from now on for code that needs a page while a callback runs."""
 

@@ -16,6 +16,7 @@ from gossamer.config.settings import Settings
 from gossamer.core.record import Record
 from gossamer.spiders.spider import Spider
 from gossamer.targets.discovery import CrawlTarget, find_target
+from gossamer.targets.plan import unshared_note
 from gossamer.targets.settings import spider_settings
 from gossamer.targets.slips import find_slips
 
@@ -67,6 +68,8 @@ def load_target(
     if loaded.settings.processes > 1 and (why := found.spider.find_binding()):
         log.warning("the spider %r is crawled with one process: %s", found.name, why)
         loaded = replace(loaded, settings=loaded.settings.model_copy(update={"processes": 1}))
+    if loaded.settings.processes > 1 and found.spider.unshared_settings:
+        log.warning("%s", unshared_note(found.spider.unshared_settings))
     for slip in find_slips(type(found.spider)):
         log.warning("%s", slip)
     return LoadedTarget(found, loaded)

@@ -58,6 +58,7 @@ class JobPlan(msgspec.Struct, frozen=True, kw_only=True):
     fleet: str = "default"  # whose supervisor looks after it
     hosts: tuple[str, ...] = ()  # that the spider names, for whoever submits another crawl of them
     version: str = ""  # of the spider's source; "" where there is none to compare
+    unshared: tuple[str, ...] = ()  # the spider's settings that have no effect on a fleet
     has_closed: bool = False  # the spider has a ``closed()`` of its own, which nobody calls on a fleet
 
 
@@ -80,6 +81,7 @@ def plan_of(target: str, arguments: Mapping[str, str], settings: Settings, found
         fleet=settings.cluster.fleet,
         hosts=named_hosts(found.spider.allowed_domains, found.spider.start_urls),
         version=version_of(found),
+        unshared=tuple(found.spider.unshared_settings),
         has_closed=type(found.spider).closed is not Spider.closed,
     )
     return pack_plan(plan)
@@ -252,6 +254,14 @@ def check_proxies(plan: JobPlan, own: Settings) -> None:
         raise UsageError(f"{_PROXIES_NOT_KEPT} for this worker")
 
 
+def unshared_note(names: Iterable[str]) -> str:
+    """What to say of a spider's settings that have no effect where several processes share its work."""
+    return (
+        f"{', '.join(names)} of the spider: no effect where several processes share a crawl, since each "
+        "counts its own items alone; set max_time or max_pages, or crawl with one process of `gossamer crawl`"
+    )
+
+
 def fleet_notes(plan: JobPlan, given: Iterable[SettingOption] = ()) -> list[str]:
     """What differs on a fleet, for the person who submits: no plan holds the secrets that workers need.
 
@@ -278,6 +288,8 @@ def fleet_notes(plan: JobPlan, given: Iterable[SettingOption] = ()) -> list[str]
             f"{', '.join(own)}: each machine has this setting of its own, and a job takes none along: set it "
             "for the supervisors and the workers"
         )
+    if plan.unshared:
+        said.append(unshared_note(plan.unshared))
     if plan.has_closed:
         said.append(
             "closed() of the spider is not called on a fleet, where no process sees the whole crawl: "

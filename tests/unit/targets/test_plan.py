@@ -9,6 +9,7 @@ from gossamer.config.option import SettingOption, read_option
 from gossamer.config.settings import Settings
 from gossamer.core.errors import StorageError, UsageError
 from gossamer.targets.discovery import find_target
+from gossamer.targets.loading import load_target
 from gossamer.targets.plan import (
     check_domains,
     check_headers,
@@ -83,6 +84,28 @@ def test_who_submits_is_told_that_nobody_calls_closed(file):
     (said,) = fleet_notes(plan_from(planned(file, {"pages": "3"})))
     assert said.startswith("closed() of the spider is not called on a fleet")
     assert "after `gossamer wait`" in said
+
+
+LIMITED = """
+import scrapy
+
+
+class Limited(scrapy.Spider):
+    name = "limited"
+    custom_settings = {"CLOSESPIDER_TIMEOUT_NO_ITEM": 60}
+"""
+
+
+def test_limits_that_go_by_the_items_of_one_process_are_named_where_there_are_more(file, caplog):
+    file.write_text(LIMITED)
+    note = next(said for said in fleet_notes(plan_from(planned(file))) if "NO_ITEM" in said)
+    assert note.startswith("CLOSESPIDER_TIMEOUT_NO_ITEM of the spider: no effect")
+    assert "max_time" in note
+    load_target(str(file), {}, {"processes": 2}, env={})
+    assert note in caplog.messages
+    caplog.clear()
+    load_target(str(file), {}, env={})
+    assert note not in caplog.messages
 
 
 def test_a_number_of_processes_has_no_effect_on_a_fleet_and_the_submission_says_so(file):

@@ -135,6 +135,8 @@ class AdaptedCrawler(Crawler):
         """What is written when a run has ended."""
         self.keeps_state = True
         """Whether ``spider.state`` is, too: not in a replay."""
+        self.is_shared = False
+        """Whether other processes work on the crawl, too."""
         self.item_types: dict[str, Any] = {}
         """The classes of items by their names, as far as they are known; ``None``: there is none."""
         self.began_at = 0.0

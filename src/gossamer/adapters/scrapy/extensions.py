@@ -5,8 +5,10 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from scrapy import Spider
 from scrapy.exceptions import ScrapyDeprecationWarning
 from scrapy.extension import ExtensionManager
+from scrapy.extensions.closespider import CloseSpider
 from scrapy.settings import Settings
 from scrapy.utils.conf import build_component_list
 from scrapy.utils.misc import load_object
@@ -29,7 +31,12 @@ _OURS = frozenset(
 )
 """What Gossamer does itself, or what looks into an engine that is not there."""
 _NO_ITEM = ("CLOSESPIDER_TIMEOUT_NO_ITEM", "CLOSESPIDER_PAGECOUNT_NO_ITEM")
-"""Limits that only Scrapy's own extension knows."""
+"""Limits that only Scrapy's own extension knows: by the items of its own process."""
+
+
+def limits_of_items(settings: Settings) -> tuple[str, ...]:
+    """The names of such limits that are set."""
+    return tuple(limit for limit in _NO_ITEM if settings.getfloat(limit) > 0)
 
 
 def open_extensions(crawler: AdaptedCrawler) -> None:
@@ -51,12 +58,26 @@ class AdaptedExtensions(ExtensionManager):
     @classmethod
     def _get_mwlist_from_settings(cls, settings: Settings) -> list[Any]:
         listed = build_component_list(settings.get_component_priority_dict_with_base("EXTENSIONS"))
-        return [extension for extension in listed if not _is_ours(extension, settings)]
+        if limits_of_items(settings):
+            listed = [ItemLimits if load_object(one) is CloseSpider else one for one in listed]
+        return [extension for extension in listed if not _is_ours(extension)]
 
 
-def _is_ours(extension: Any, settings: Settings) -> bool:
+class ItemLimits(CloseSpider):
+    """Scrapy's extension, which ends no crawl that several processes work on: it sees the items of one."""
+
+    crawler: AdaptedCrawler
+
+    def spider_opened_no_item(self, spider: Spider) -> None:
+        """Begin to watch the time without an item."""
+        if not self.crawler.is_shared:
+            super().spider_opened_no_item(spider)
+
+    def _close_spider(self, reason: str) -> None:
+        if not self.crawler.is_shared:
+            super()._close_spider(reason)
+
+
+def _is_ours(extension: Any) -> bool:
     kind = load_object(extension)
-    name = f"{kind.__module__}.{kind.__qualname__}"
-    if name.endswith(".CloseSpider") and any(settings.getfloat(limit) for limit in _NO_ITEM):
-        return False
-    return name in _OURS
+    return f"{kind.__module__}.{kind.__qualname__}" in _OURS

@@ -27,7 +27,7 @@ from gossamer.adapters.scrapy.downloader_middlewares import SETTING as DOWNLOADE
 from gossamer.adapters.scrapy.downloader_middlewares import downloader_hooks
 from gossamer.adapters.scrapy.downloads import DownloadRunner, FetchPage
 from gossamer.adapters.scrapy.exchanges import find_exchange
-from gossamer.adapters.scrapy.extensions import open_extensions
+from gossamer.adapters.scrapy.extensions import limits_of_items, open_extensions
 from gossamer.adapters.scrapy.lifecycle import close_crawl
 from gossamer.adapters.scrapy.middlewares import RETRIES, has_built_in
 from gossamer.adapters.scrapy.options import RequestOptions
@@ -197,7 +197,12 @@ class AdaptedSpider(Spider):
 
     def share_work(self) -> None:
         """From now on, a request that refers to what is only here is refused when it is yielded."""
-        self._mapper.is_shared = True
+        self._mapper.is_shared = self.crawler.is_shared = True
+
+    @property
+    def unshared_settings(self) -> tuple[str, ...]:
+        """Those of Scrapy's that go by the items of one process."""
+        return limits_of_items(self.crawler.settings)
 
     def keep_no_state(self) -> None:
         """``spider.state`` is read, and not written."""

@@ -16,6 +16,7 @@ from gossamer.adapters.scrapy.aliases import install_aliases
 from gossamer.adapters.scrapy.items import AdaptedItem
 from gossamer.adapters.scrapy.spider import NO_DOMAIN, AdaptedSpider, adapt_spider
 from gossamer.core.requests import Request
+from gossamer.testing.clock import LoopClock, run_virtual
 
 URL = "http://a.example/"
 
@@ -209,3 +210,40 @@ async def test_what_the_engine_cannot_do_says_so() -> None:
     with pytest.raises(AttributeError, match="Gossamer has no engine of Scrapy's"):
         _ = spider.crawler.engine.slot
     assert isinstance(await anext(spider.start()), Request)
+
+
+class Limited(scrapy.Spider):
+    name = "limited"
+    start_urls = [URL]
+    custom_settings = {"CLOSESPIDER_PAGECOUNT_NO_ITEM": 2, "CLOSESPIDER_TIMEOUT_NO_ITEM": 60}
+
+
+@pytest.mark.parametrize("is_shared", [False, True])
+def test_limits_without_an_item_end_no_crawl_that_other_processes_work_on(is_shared: bool) -> None:
+    """Bug it would catch: the others find items all the time, and one that finds none ends the job."""
+
+    async def main(_: LoopClock) -> tuple[str, str]:
+        spider = adapted(Limited)
+        if is_shared:
+            spider.share_work()
+        tell, engine = spider.crawler.signals.send_catch_log, spider.crawler.adapted_engine
+        tell(signals.spider_opened, spider=spider.adapted)
+        for _ in range(2):
+            tell(signals.response_received, response=None, request=None, spider=spider.adapted)
+        await asyncio.sleep(0)
+        pages, engine.close_reason = spider.find_end(), ""
+        await asyncio.sleep(70.0)
+        tell(signals.spider_closed, spider=spider.adapted)
+        return pages, spider.find_end()
+
+    assert run_virtual(main) == (
+        ("", "") if is_shared else ("closespider_pagecount_no_item", "closespider_timeout_no_item")
+    )
+
+
+def test_limits_without_an_item_are_named() -> None:
+    assert adapted(Limited).unshared_settings == (
+        "CLOSESPIDER_TIMEOUT_NO_ITEM",
+        "CLOSESPIDER_PAGECOUNT_NO_ITEM",
+    )
+    assert adapted(Plain).unshared_settings == ()
