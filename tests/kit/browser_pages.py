@@ -9,6 +9,7 @@ from typing import Any
 
 from gossamer.fetch.browser.fetcher import BrowserFetcher
 from gossamer.fetch.browser.limits import BrowserOptions
+from gossamer.fetch.browser.task import TaskOptions
 from gossamer.fetch.guard import AddressGuard
 from gossamer.fetch.sessions.cookies import CookieJar
 from gossamer.ports.page_guide import PageGuide
@@ -39,6 +40,7 @@ async def open_fetcher(
     cookies: CookieJar | None = None,
     guard: AddressGuard | None = None,
     guide: PageGuide | None = None,
+    tasks: TaskOptions | None = None,
     **options: Any,
 ) -> AsyncIterator[BrowserFetcher]:
     """A fetcher with a browser of its own, which is closed at the end."""
@@ -48,6 +50,7 @@ async def open_fetcher(
         guard=guard or AddressGuard(TRUSTED),
         cookies=CookieJar(100) if cookies is None else cookies,
         guide=guide,
+        tasks=tasks,
     )
     try:
         yield fetcher

@@ -73,6 +73,11 @@ class BrowserSettings(BaseSettings):
         description="Whether the actions on pages are done as a person would: the pointer moves in curves, "
         "keys have a rhythm, a wheel scrolls.",
     )
+    consent: Literal["leave", "reject", "accept"] = Field(
+        default="leave",
+        description="The button that is clicked on banners that ask for consent: `reject`, `accept`, or "
+        "none (`leave`).",
+    )
     screenshots: Literal["never", "failure", "always"] = Field(
         default="failure",
         description="Of which pages a picture is kept in the folder `screenshots` of the data directory: of "

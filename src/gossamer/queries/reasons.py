@@ -66,6 +66,7 @@ FLAGS = {
     "recycled_list": "it lost text while it was scrolled; `Scroll(collect=...)` keeps what passes",
     "unread_frame": "it shows a frame of another origin, whose content is not in its tree",
     "unread_shadow": "an element shows something that is not in its tree, as with a closed shadow root",
+    "consent_left": "a banner that asks for consent could not be clicked away (`browser.consent`)",
     "storage_limit": "it has stored more (`localStorage`) than a session keeps; long entries are missing",
     "extracted": "the callback of a page that was deferred, run on the archive: nothing was fetched",
 }

@@ -60,5 +60,8 @@ def open_browser(parts: FetchParts) -> Fetcher:
 def _task_options_of(settings: Settings) -> TaskOptions:
     browser = settings.browser
     return TaskOptions(
-        screenshots=browser.screenshots, human=browser.human, max_capture_bytes=browser.max_capture_bytes
+        screenshots=browser.screenshots,
+        human=browser.human,
+        consent=None if browser.consent == "leave" else browser.consent,
+        max_capture_bytes=browser.max_capture_bytes,
     )

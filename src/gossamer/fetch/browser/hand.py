@@ -68,17 +68,24 @@ class Hand:
         if not human:
             await target.click(timeout=timeout)
             return
+        await target.wait_for(state="visible", timeout=timeout)
+        await self.click_on(target, human=True, timeout=timeout)
+
+    async def click_on(self, target: Locator | ElementHandle, *, human: bool, timeout: float) -> None:
+        """Click on an element that is there."""
+        if not human:
+            await target.click(timeout=timeout)
+            return
         await self._reach(target, timeout)
         await asyncio.sleep(self._random.uniform(0.04, 0.15))
         await self._page.mouse.down()
         await asyncio.sleep(self._random.uniform(0.05, 0.12))
         await self._page.mouse.up()
 
-    async def _reach(self, target: Locator, timeout: float) -> None:
+    async def _reach(self, target: Locator | ElementHandle, timeout: float) -> None:
         """Have the pointer on an element that can be clicked. Raises :class:`HandError`."""
         loop = asyncio.get_running_loop()
         end = loop.time() + timeout / 1000
-        await target.wait_for(state="visible", timeout=timeout)
         shares = choose_point(0, 0, 1, 1, self._random)
         while True:
             before = await self._find(target, shares)
@@ -96,7 +103,7 @@ class Hand:
             if loop.time() >= end:
                 raise HandError("it is there, but cannot be used")
 
-    async def _find(self, target: Locator, shares: Point) -> dict[str, Any] | None:
+    async def _find(self, target: Locator | ElementHandle, shares: Point) -> dict[str, Any] | None:
         """Where it is in the page's window; ``None``: it cannot be clicked."""
         found: dict[str, Any] | None = await target.evaluate(_LOOK, list(shares))
         outer = await target.bounding_box() if found is not None else None
@@ -106,7 +113,7 @@ class Hand:
         found["top"] += outer["y"] - found["outerY"]
         return found
 
-    async def _bring_near(self, target: Locator, found: dict[str, Any]) -> None:
+    async def _bring_near(self, target: Locator | ElementHandle, found: dict[str, Any]) -> None:
         """Turn the wheel until an element is in the window; where a wheel does not help, it is put there."""
         distance = found["top"] - found["window"] / 2
         await self._turn_wheel(min(abs(distance), _MAX_STROKES * 100), -1 if distance < 0 else 1)

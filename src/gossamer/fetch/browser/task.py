@@ -15,6 +15,7 @@ from gossamer.core.errors import Fault
 from gossamer.core.record import Record
 from gossamer.core.requests import Request
 from gossamer.fetch.browser.capture import ResponseCapture
+from gossamer.fetch.browser.consent import CONSENT_LEFT, ConsentAnswer, answer_consent
 from gossamer.fetch.browser.hand import Hand
 from gossamer.fetch.browser.screenshots import take_screenshot
 from gossamer.fetch.browser.steps import See, StepPerformer, is_page_gone
@@ -39,6 +40,7 @@ class TaskOptions(Record, frozen=True, kw_only=True):
 
     screenshots: ScreenshotMode = "failure"
     human: bool = False
+    consent: ConsentAnswer | None = None  # to banners that ask for it; None: they are left alone
     max_capture_bytes: int = 16 * 1024 * 1024
 
 
@@ -84,7 +86,8 @@ class PageTask:
     def is_empty(self) -> bool:
         """Whether there is nothing to perform."""
         is_plain = self._browsing.is_plain and self._browsing.wait_until != "networkidle"
-        return is_plain and not self._required
+        asks_nothing = self._options.consent is None or self._is_robots
+        return is_plain and asks_nothing and not self._required
 
     @property
     def may_leave(self) -> bool:
@@ -118,11 +121,24 @@ class PageTask:
         """
         hand = Hand(self._page, self._random)
         steps = StepPerformer(self._page, self._browsing, hand, see, human=self._options.human)
+        left: tuple[str, ...] = ()
         try:
+            if self._options.consent is not None and not await self._answer_consent(hand, deadline):
+                left = (CONSENT_LEFT,)
             self._failure = await steps.perform(deadline, self._run_script, self._required)
         finally:
-            self._picture, self._flags = steps.screenshot, steps.flags
+            self._picture, self._flags = steps.screenshot, (*left, *steps.flags)
             self.collected = steps.collected
+
+    async def _answer_consent(self, hand: Hand, deadline: float) -> bool:
+        """Answer a banner; whether none is left. Whatever a page does with it costs no more than its time."""
+        assert self._options.consent is not None
+        human = self._options.human if self._browsing.human is None else self._browsing.human
+        try:
+            async with asyncio.timeout_at(deadline):
+                return await answer_consent(self._page, self._options.consent, hand, human=human)
+        except TimeoutError:
+            return False
 
     async def finish(self, deadline: float, status: int) -> TaskReport:
         """What came of it, with the picture that the settings want.
