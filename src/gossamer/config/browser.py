@@ -92,6 +92,20 @@ class BrowserSettings(BaseSettings):
         default="1366x768", description="Width and height of a page's window in pixels."
     )
 
+    device: str = Field(
+        default="",
+        description="The device that pages see, by Playwright's name (`iPhone 15`): its window, touch and, "
+        'with `profile = "own"`, its User-Agent.',
+    )
+    geolocation: Annotated[str, Field(pattern=r"^(-?\d{1,3}(\.\d+)?,-?\d{1,3}(\.\d+)?)?$")] = Field(
+        default="", description="The place that pages are told: latitude and longitude, as `52.5,13.4`."
+    )
+    storage_state: str = Field(
+        default="",
+        description="A file of cookies and `localStorage`, as Playwright saves it (`storage_state`): what a "
+        "session begins with at a site where it has none.",
+    )
+
     @model_validator(mode="after")
     def _check_kind(self) -> Self:
         if self.stealth and self.kind != "chromium":

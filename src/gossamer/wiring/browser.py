@@ -41,7 +41,15 @@ def browser_options_of(settings: Settings) -> BrowserOptions:
         locale=browser.locale,
         timezone=browser.timezone or "",
         viewport=(int(width), int(height)),
+        device=browser.device,
+        geolocation=_place_of(browser.geolocation),
+        storage_state=browser.storage_state,
     )
+
+
+def _place_of(text: str) -> tuple[float, float] | None:
+    latitude, _, longitude = text.partition(",")
+    return (float(latitude), float(longitude)) if text else None
 
 
 def open_browser(parts: FetchParts) -> Fetcher:

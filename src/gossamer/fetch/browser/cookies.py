@@ -50,7 +50,7 @@ class TabCookies:
     async def take(self, url: str, now: float) -> None:
         """Keep what the browser has changed at the site of ``url``. Raises what the driver raises."""
         site = registrable_domain(hostname_of(url))
-        has = {_key_of(one): one for one in _read_cookies(await self._context.cookies(), site, now)}
+        has = {_key_of(one): one for one in read_cookies(await self._context.cookies(), site, now)}
         known = self._known.get(site, {})
         changed = [one for key, one in has.items() if key not in known or not _is_same(known[key], one)]
         gone = [replace(known[key], expires_at=-math.inf, set_at=now) for key in known.keys() - has.keys()]
@@ -96,7 +96,8 @@ def _as_shown(cookie: Cookie) -> dict[str, Any]:
     }
 
 
-def _read_cookies(shown: Iterable[Mapping[str, Any]], site: str, now: float) -> Iterable[Cookie]:
+def read_cookies(shown: Iterable[Mapping[str, Any]], site: str, now: float) -> Iterable[Cookie]:
+    """The cookies of a site among those that Playwright writes."""
     for one in shown:
         domain = one["domain"].removeprefix(".")
         if not is_below(domain, site):

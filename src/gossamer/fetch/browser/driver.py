@@ -6,12 +6,13 @@ Playwright is an extra, and is imported when the first page is fetched; so is pa
 from __future__ import annotations
 
 import asyncio
+import difflib
 import os
 import re
 import shlex
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from importlib.util import find_spec
@@ -115,6 +116,7 @@ class BrowserDriver:
             try:
                 async with asyncio.timeout(LAUNCH_S):
                     playwright = await self._start()
+                    self._check_device(playwright.devices)
                     return await self._launch(playwright, proxy)
             except TimeoutError:
                 await self.stop()
@@ -122,6 +124,9 @@ class BrowserDriver:
                     raise MissingServiceError(
                         f"{self._executable} did not start within {LAUNCH_S:g} s"
                     ) from None
+            except MissingServiceError:
+                await self.stop()
+                raise
             except Exception as error:
                 is_driver_gone = self._playwright is not None and not self.is_alive
                 await self.stop()
@@ -141,6 +146,20 @@ class BrowserDriver:
             found = find_processes(self._folder.path)
             self._pid = next((one.pid for one in found if one.parent == os.getpid()), 0)
         return self._playwright
+
+    @property
+    def device(self) -> dict[str, Any]:
+        """What a tab is told of the device that is emulated."""
+        known: dict[str, Any] = self._playwright.devices if self._playwright is not None else {}
+        return dict(known.get(self._options.device, {}))
+
+    def _check_device(self, known: Iterable[str]) -> None:
+        """Raise ``MissingServiceError`` for a device that Playwright does not know."""
+        wanted = self._options.device
+        if wanted and wanted not in known:
+            near = difflib.get_close_matches(wanted, known, n=1, cutoff=0.3)
+            hint = f"did you mean {near[0]!r}?" if near else "see Playwright's list of devices"
+            raise MissingServiceError(f"browser.device = {wanted!r}: there is no such device; {hint}")
 
     @property
     def is_alive(self) -> bool:

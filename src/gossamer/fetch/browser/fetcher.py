@@ -25,6 +25,7 @@ from gossamer.fetch.browser.faults import ABORTED, NO_PAGE, error_code, translat
 from gossamer.fetch.browser.limits import CLOSE_S, BrowserOptions
 from gossamer.fetch.browser.navigation import SCRIPT_REDIRECT, Navigation
 from gossamer.fetch.browser.pool import BrowserPool
+from gossamer.fetch.browser.saved_state import SavedState
 from gossamer.fetch.browser.shown_page import ShownPage
 from gossamer.fetch.browser.tab import BrowserTab, TabKey
 from gossamer.fetch.browser.task import PageTask, TaskOptions, TaskReport
@@ -80,6 +81,7 @@ class BrowserFetcher:
         self._guard = guard
         self._cookies = cookies
         self._pool = BrowserPool(options)
+        self._state = SavedState(options.storage_state) if options.storage_state else None
         self._dialer = GuardedDialer(
             guard, connect_s=options.connect_s, insecure_hosts=options.insecure_hosts, resolver=resolver
         )
@@ -125,7 +127,7 @@ class BrowserFetcher:
             if tab.cookies is None:
                 tab.cookies = TabCookies(tab.context, self._cookies, tab.key.session)
                 tab.storage = TabStore(self._cookies, tab.key.session)
-            put_cookies(self._cookies, tab.key.session, request, self._clock.now())
+            self._begin_session(tab.key.session, request)
             async with _cookies_moved(origin):
                 await tab.cookies.bring(request.url, self._clock.now())
                 await self._bring_storage(tab, request.url)
@@ -270,6 +272,13 @@ class BrowserFetcher:
             raise error.with_detail(f"{origin.host}: {detail}") from error
         finally:
             await end_tasks(showing)
+
+    def _begin_session(self, session: str, request: Request) -> None:
+        """The cookies of a session before the page, with those that are saved and the request's own."""
+        now = self._clock.now()
+        if self._state is not None:
+            self._state.begin(self._cookies, session, request.url, now)
+        put_cookies(self._cookies, session, request, now)
 
     async def _bring_storage(self, tab: BrowserTab, url: str) -> None:
         assert tab.storage is not None

@@ -50,6 +50,9 @@ class BrowserOptions(Record, frozen=True, kw_only=True):
     locale: str = OWN_LOCALE
     timezone: str = ""  # empty: the machine's
     viewport: tuple[int, int] = (1366, 768)
+    device: str = ""  # by Playwright's name; it has a viewport of its own
+    geolocation: tuple[float, float] | None = None  # latitude and longitude
+    storage_state: str = ""  # the file of what sessions begin with
 
     @property
     def languages(self) -> tuple[str, ...]:

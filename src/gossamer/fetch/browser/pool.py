@@ -135,7 +135,12 @@ class BrowserPool:
                 return tab
             async with self._turn, asyncio.timeout(OPEN_S):
                 tab = await open_tab(
-                    browser.browser, key, TabRelay(dial), self._options, self._own_name(browser)
+                    browser.browser,
+                    key,
+                    TabRelay(dial),
+                    self._options,
+                    own_name=self._own_name(browser),
+                    device=self._driver.device,
                 )
             browser.busy.add(tab)
         except Exception as error:

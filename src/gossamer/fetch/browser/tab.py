@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gossamer.core.browsing import LoadState
@@ -34,6 +34,11 @@ if TYPE_CHECKING:
     from playwright.async_api import Request as PageRequest
 
 _EMPTY_S = 2.0
+_DEVICE_PARTS = {
+    "chromium": ("viewport", "screen", "device_scale_factor", "is_mobile", "has_touch"),
+    "firefox": ("viewport", "screen", "device_scale_factor"),
+}
+"""The properties of a device that the browser can take on."""
 _MOVING = ("Cannot find context", "context was destroyed", "navigated or closed")
 _MOVING_S = 0.05  # until a page that goes elsewhere is looked at again
 
@@ -266,18 +271,32 @@ class BrowserTab:
 
 
 async def open_tab(
-    browser: Browser, key: TabKey, relay: TabRelay, options: BrowserOptions, own_name: str
+    browser: Browser,
+    key: TabKey,
+    relay: TabRelay,
+    options: BrowserOptions,
+    *,
+    own_name: str,
+    device: Mapping[str, Any],
 ) -> BrowserTab:
-    """A new tab; ``own_name`` is the browser's own User-Agent. Raises what the browser raises."""
+    """A new tab; ``own_name`` is the browser's own User-Agent, ``device`` what a context is told of one.
+
+    Raises what the browser raises.
+    """
     width, height = options.viewport
+    emulated: dict[str, Any] = {"viewport": {"width": width, "height": height}}
+    emulated |= {name: value for name, value in device.items() if name in _DEVICE_PARTS[options.kind]}
+    if options.geolocation is not None:
+        latitude, longitude = options.geolocation
+        emulated["geolocation"] = {"latitude": latitude, "longitude": longitude}
     try:
         context = await browser.new_context(
-            user_agent=_name_for(key, options, own_name),
+            user_agent=_name_for(key, options, own_name, device.get("user_agent", "")),
             timezone_id=options.timezone or None,
-            viewport={"width": width, "height": height},
             proxy={"server": await relay.open()},
             accept_downloads=options.kind == "firefox",
-            permissions=[],
+            permissions=[] if options.geolocation is None else ["geolocation"],
+            **emulated,
             ignore_https_errors=key.is_insecure,
         )
         tab = BrowserTab(key, relay, context)
@@ -292,8 +311,8 @@ async def open_tab(
     return tab
 
 
-def _name_for(key: TabKey, options: BrowserOptions, own_name: str) -> str | None:
+def _name_for(key: TabKey, options: BrowserOptions, own_name: str, device_name: str) -> str | None:
     """The User-Agent that a tab is given; ``None``: the one that its browser was started with."""
     if options.kind == "firefox":
-        return options.user_agent if key.is_open else None
-    return None if key.is_open else own_name
+        return options.user_agent if key.is_open else device_name or None
+    return None if key.is_open else device_name or own_name

@@ -105,6 +105,12 @@ class TabStore:
         self._store.keep_cookies(self._session, url, (*gone, *new), now)
 
 
+def entries_of(stored: StorageRecord, now: float) -> list[Cookie]:
+    """Entries as they are kept."""
+    origin = origin_of(f"{stored.origin}/")
+    return [_as_entry((area, key), value, origin, math.inf, now) for area, key, value in stored.entries]
+
+
 def _as_entry(key: _Key, value: str, origin: str, expires_at: float, now: float) -> Cookie:
     """An entry as it is kept, beside cookies."""
     return Cookie(
