@@ -3,10 +3,13 @@
 import math
 from itertools import pairwise
 from random import Random
+from typing import ClassVar
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from gossamer.fetch.browser.hand import Hand
 from gossamer.fetch.browser.human import (
     MAX_KEY_S,
     MAX_PATH_S,
@@ -96,3 +99,30 @@ def test_a_click_is_within_its_element_and_not_at_its_edge(x, y, width, height, 
     at = choose_point(x, y, width, height, Random(seed))
     assert x + 0.15 * width < at[0] < x + 0.85 * width
     assert y + 0.15 * height < at[1] < y + 0.85 * height
+
+
+class Window:
+    """A page of 300 by 200 pixels that notes where the pointer goes."""
+
+    viewport_size: ClassVar = {"width": 300, "height": 200}
+
+    def __init__(self) -> None:
+        self.mouse = self
+        self.seen: list[tuple[float, float]] = []
+
+    async def move(self, x: float, y: float) -> None:
+        self.seen.append((x, y))
+
+
+async def test_no_hand_leaves_the_window(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def wait(_seconds: float) -> None:
+        pass
+
+    monkeypatch.setattr("gossamer.fetch.browser.hand.asyncio.sleep", wait)
+    window = Window()
+    for seed in range(60):
+        hand = Hand(window, Random(seed))
+        for corner in ((299, 199), (2, 2), (299, 2)):
+            await hand._move_to(corner)
+            assert window.seen[-1] == corner
+    assert all(0 <= x < 300 and 0 <= y < 200 for x, y in window.seen)

@@ -124,9 +124,11 @@ class Hand:
 
     async def _move_to(self, end: Point) -> None:
         end = round(end[0]), round(end[1])  # a mouse counts whole pixels
+        size = self._page.viewport_size or {"width": 800, "height": 600}
         for step in plan_path(self._at, end, self._random):
             await asyncio.sleep(step.pause_s)
-            here = round(step.x), round(step.y)
+            # A pointer that shoots over the edge of the window is not seen beyond it, and Firefox refuses it.
+            here = min(round(step.x), size["width"] - 1), min(round(step.y), size["height"] - 1)
             if here != self._at:
                 await self._page.mouse.move(*here)
             self._at = here
