@@ -10,7 +10,8 @@ import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from gossamer.fetch.browser.hand import Hand, HandError
+from gossamer.fetch.browser.hand import Hand
+from gossamer.fetch.browser.steps import is_page_gone
 
 if TYPE_CHECKING:
     from playwright.async_api import ElementHandle, Frame, Page
@@ -324,9 +325,8 @@ async def answer_consent(page: Page, answer: ConsentAnswer, hand: Hand, *, human
     try:
         await hand.click_on(button, human=human, timeout=_CLICK_MS)
     except Exception as error:
-        if page.is_closed() or not (isinstance(error, HandError) or type(error).__name__ == "TimeoutError"):
+        if is_page_gone(page, error):
             raise
-        return False
     return await _has_gone(button)
 
 
