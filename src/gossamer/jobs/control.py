@@ -100,8 +100,7 @@ async def change_job(backends: Backends, job: Job, what: JobCommand) -> Job:
         is_new = (await backends.store.read_totals(job)).is_empty
         if what is not JobCommand.CANCEL and not (what is JobCommand.RESUME and is_new):
             raise
-    if what is JobCommand.RESUME:
-        await begin_next_run(backends.requests.shared, job)
+    await begin_next_run(backends.requests.shared, job)
     job = change_job_record(job, what, backends.clock.now())
     if job.is_fleet or await backends.at_work(job) is None:  # the process of an embedded crawl says so itself
         await backends.book.update(job)

@@ -195,6 +195,11 @@ async def test_a_resumed_job_hears_no_stop_of_the_run_that_has_ended(redis_url, 
         await fleet.check_jobs()
         job = await backends.book.get(job.id)
         assert (job.end_reason, job.end_error) == (FinishReason.STOPPED, "enough"), "of the new run"
+        job = await change_job(backends, job, JobCommand.PAUSE)
+        job = await change_job(backends, job, JobCommand.RESUME)
+        await fleet.check_jobs()
+        job = await backends.book.get(job.id)
+        assert (job.end_reason, job.end_error) == (None, ""), "paused after its end"
 
 
 async def test_a_shift_asks_its_spider_once_more_when_it_has_ended(redis_url, tmp_path):
