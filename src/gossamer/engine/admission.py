@@ -25,9 +25,6 @@ from gossamer.runtime.clock import SystemClock
 REMEMBERED = 100_000
 """URLs and fingerprints kept in memory (about 25 MB of each at most); beyond it, memory starts anew."""
 
-_ROUTES = ("/", "!")
-"""How a fragment begins that is the route of an application: ``#/items/5``, ``#!items``."""
-
 Place = tuple[str, int, str]
 """Canonical URL, fingerprint and politeness key."""
 
@@ -219,9 +216,14 @@ class Admission:
             lastmod=request.lastmod,
         )
 
+    def canonicalise(self, request: Request) -> str | None:
+        """The URL under which a request of the job is fetched and known; ``None``: it has none."""
+        if "#" not in request.url:
+            return urls.canonicalise_url(request.url, self._options)
+        return urls.canonicalise_request(request, self._options)
+
     def _check_request(self, request: Request) -> Place | str:
-        keeps_fragment = _keeps_fragment(request) if "#" in request.url else None
-        canonical = urls.canonicalise_url(request.url, self._options, keeps_fragment)
+        canonical = self.canonicalise(request)
         if canonical is None:
             return "bad_url"
         refused = self._scope.check_url(canonical)
@@ -238,17 +240,6 @@ class Admission:
                 request.method, canonical, request.body, self._key, request.session
             )
         return canonical, fingerprint, urls.host_key(canonical)
-
-
-def _keeps_fragment(request: Request) -> bool | None:
-    """Whether the fragment of a request's URL is a part of it; ``None``: as the settings say.
-
-    Links come here without theirs. One that a spider writes down for a browser, and that begins as routes of
-    applications do, was meant.
-    """
-    if request.keep_fragment is not None or request.fetch != "browser":
-        return request.keep_fragment
-    return True if request.url.partition("#")[2].startswith(_ROUTES) else None
 
 
 def _leave_out_pages(requests: Iterable[Request], dropped: dict[str, int]) -> list[Request]:

@@ -32,7 +32,7 @@ class InlineFetcher:
     async def fetch_page(self, request: Request) -> tuple[Request, FetchResult]:
         """The answer, behind redirects, with the request that it answers. Raises ``FetchError``."""
         while True:
-            url = urls.canonicalise_url(request.url)
+            url = self._parts.admission.canonicalise(request)
             if url is None:
                 raise FetchError(Fault.BAD_URL, request.url[:200])
             request = request.replace(url=url)

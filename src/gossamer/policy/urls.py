@@ -25,6 +25,8 @@ from gossamer.policy.url_parser import BaseUrl, head_of, normalise_url, parse_ur
 if TYPE_CHECKING:
     from publicsuffixlist import PublicSuffixList
 
+    from gossamer.core.requests import Request
+
 QueryEncoder = Callable[[str], str]
 _BLANKS = "".join(map(chr, range(0x21)))
 _LINE_ENDS = dict.fromkeys(map(ord, "\t\n\r"))
@@ -210,6 +212,22 @@ def canonicalise_url(
     if fragment and (options.keeps_fragment(href) if keep_fragment is None else keep_fragment):
         href = f"{href}#{fragment}"
     return href if len(href) <= options.max_length else None
+
+
+def canonicalise_request(request: Request, options: UrlOptions = DEFAULT_OPTIONS) -> str | None:
+    """The canonical form of a request's URL: the request says first whether the fragment stays.
+
+    Links come here without theirs. A route that a spider writes down for a browser was meant.
+    """
+    keeps = request.keep_fragment
+    if keeps is None and request.fetch == "browser" and has_route(request.url):
+        keeps = True
+    return canonicalise_url(request.url, options, keeps)
+
+
+def has_route(url: str) -> bool:
+    """Whether a fragment begins as routes of applications do: ``#/items/5``, ``#!items``."""
+    return url.partition("#")[2].startswith(("/", "!"))
 
 
 def _plain_host(href: str) -> str | None:

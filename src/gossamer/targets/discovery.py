@@ -34,7 +34,7 @@ from gossamer.spiders.spider import Spider, may_have_hooks
 from gossamer.targets.arguments import read_arguments, target_text
 from gossamer.targets.scrapy_files import adapt_class, find_project_spiders, give_options
 from gossamer.targets.spider_files import class_in_file, spiders_in_file
-from gossamer.targets.start_url import absolute_url, allowed_domain_of, mend_scheme
+from gossamer.targets.start_url import absolute_url, allowed_domain_of, find_start_url, mend_scheme
 
 ENTRY_POINTS = "gossamer.spiders"
 log = logging.getLogger("gossamer.crawl")
@@ -306,7 +306,7 @@ def _not_found(target: str, found: DiscoveryResult, project: Path | None) -> str
 
 
 def _of_url(url: str, arguments: Mapping[str, str], project: Path | None) -> CrawlTarget:
-    canonical = urls.canonicalise_url(url)
+    canonical = find_start_url(url)
     if canonical is None:
         raise UsageError(f"{shown_url(url)!r} is not a URL that can be crawled (http or https with a host)")
     domain = allowed_domain_of(canonical)

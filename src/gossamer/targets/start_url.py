@@ -29,8 +29,11 @@ def mend_scheme(text: str) -> str | None:
 
 
 def find_start_url(text: str) -> str | None:
-    """The canonical URL of what was typed; ``None`` for what cannot be fetched."""
-    canonical = urls.canonicalise_url(absolute_url(text))
+    """The canonical URL of what was typed; ``None`` for what cannot be fetched.
+
+    It has its fragment: whether that is a part of the page, the settings say when it is asked for.
+    """
+    canonical = urls.canonicalise_url(absolute_url(text), keep_fragment=True)
     return canonical if canonical is not None and canonical.startswith(("http://", "https://")) else None
 
 

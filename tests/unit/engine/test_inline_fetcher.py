@@ -44,6 +44,22 @@ def test_redirects_are_followed_to_the_answer_whatever_its_status() -> None:
     with_fetcher(check)
 
 
+def test_a_route_that_a_request_keeps_is_asked_for() -> None:
+    """A bug it would catch: a callback that asks for a view of an application gets its first one."""
+
+    async def check(kit: Kit, inline: InlineFetcher) -> None:
+        for wish in ({"keep_fragment": True}, {"fetch": "browser"}):
+            asked, _ = await inline.fetch_page(Request(f"{URL}#/items/5", **wish))
+            assert asked.url == f"{URL}#/items/5"
+        asked, _ = await inline.fetch_page(Request(f"{URL}#/items/5"))
+        assert asked.url == URL
+        kit.site.replies[f"{URL}#/items/5"] = (302, {"location": "/there"})
+        asked, _ = await inline.fetch_page(Request(f"{URL}#/items/5", keep_fragment=True))
+        assert asked.url == f"{URL}there#/items/5"
+
+    with_fetcher(check)
+
+
 def test_pages_of_a_host_come_one_after_the_other_with_its_delay() -> None:
     async def check(kit: Kit, inline: InlineFetcher) -> None:
         asked = [Request(f"{URL}{number}") for number in range(3)]

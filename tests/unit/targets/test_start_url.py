@@ -19,6 +19,7 @@ from gossamer.targets.start_url import allowed_domain_of, find_start_url, mend_s
         ("LocalHost/a", "http://localhost/a", "localhost"),
         ("[::1]:8000", "http://[::1]:8000/", "[::1]:8000"),
         ("localhost.example", "https://localhost.example/", "localhost.example"),
+        ("shop.example/#/items/5", "https://shop.example/#/items/5", "shop.example"),
         ("127.0.0.1.example", "https://127.0.0.1.example/", "127.0.0.1.example"),
     ],
 )
