@@ -129,7 +129,7 @@ async def _put_back(parts: ActionParts, order: ActionOrder) -> dict[str, Any]:
 
 
 async def _look_at_page(parts: ActionParts, order: ActionOrder) -> ActionFacts:
-    entry = _entry_of(parts, await parts.find_job(order), order)
+    entry = await _entry_of(parts, await parts.find_job(order), order)
     return ActionFacts(entry.request.url, {"url": entry.request.url}, {})
 
 
@@ -138,7 +138,7 @@ async def _fetch(parts: ActionParts, order: ActionOrder) -> dict[str, Any]:
     job = await parts.find_job(order)
     if job.state is JobState.CANCELLED:
         raise UsageError(f"{job.id} is cancelled: nothing of it is fetched any more")
-    entry = _entry_of(parts, job, order)
+    entry = await _entry_of(parts, job, order)
     await check_page(parts, job, entry.request.url)
     frontier = parts.backends.open_frontier(job)
     usual = replace(entry, request=entry.request.replace(dont_filter=False))
@@ -149,16 +149,23 @@ async def _fetch(parts: ActionParts, order: ActionOrder) -> dict[str, Any]:
     return {"url": entry.request.url, "state": "pending"}
 
 
-def _entry_of(parts: ActionParts, job: Job, order: ActionOrder) -> Entry:
-    """The request for a page. Raises ``UsageError`` for what is no URL of a page."""
-    given = order.given.get("url")
-    url = (
-        urls.canonicalise_url(given, url_options_of(parts.loaded.settings))
-        if isinstance(given, str)
-        else None
-    )
+async def _entry_of(parts: ActionParts, job: Job, order: ActionOrder) -> Entry:
+    """The request for a page. Raises ``UsageError`` for what is no URL of a page.
+
+    The fragment stays if it is a route, which a person meant, or if the job knows the page with it.
+    """
+    given, options = str(order.given.get("url")), url_options_of(parts.loaded.settings)
+    url = urls.canonicalise_url(given, options)
     if url is None:
         raise UsageError('say which page: its URL, as in {"url": "https://shop.example/"}')
+    kept = urls.canonicalise_url(given, options, keep_fragment=True) or url
+    entry = _open_entry(kept, job)
+    if kept == url or urls.has_route(kept) or (await parts.backends.open_frontier(job).are_known([entry]))[0]:
+        return entry
+    return _open_entry(url, job)
+
+
+def _open_entry(url: str, job: Job) -> Entry:
     return Entry(
         request=Request(url, priority=FARTHEST, dont_filter=True),
         fingerprint=urls.fingerprint_of("GET", url, b"", job.key),

@@ -12,7 +12,7 @@ from gossamer.core.actions import ActionOrder
 from gossamer.core.errors import Fault, UsageError
 from gossamer.core.jobs import DeadLetter, DeadLetterFilter, Job
 from gossamer.core.lifecycle import JobCommand
-from gossamer.core.requests import FARTHEST, Entry
+from gossamer.core.requests import FARTHEST, Entry, Request
 from gossamer.core.rungs import AUTO, explain_wrong_rung
 from gossamer.jobs.action_kind import ActionFacts, ActionKind, ActionParts
 from gossamer.jobs.control import reopen_job
@@ -93,7 +93,7 @@ async def _begin(parts: ActionParts, order: ActionOrder) -> dict[str, Any]:
         raise UsageError("letters are changed to be retried: what is dropped is as it was")
     _check_change(change)
     if "url" in change:
-        await check_page(parts, job, _canonical_url(parts.backends, change["url"]))
+        await check_page(parts, job, _canonical_url(parts.backends, Request(change["url"])))
     return {"done": await _do_slice(parts.backends, job, order, parts.backends.clock.now(), 0)}
 
 
@@ -158,9 +158,9 @@ def _check_change(change: dict[str, Any]) -> None:
         raise UsageError("the URL of a page begins with http:// or https://")
 
 
-def _canonical_url(backends: Backends, url: str) -> str:
+def _canonical_url(backends: Backends, request: Request) -> str:
     """The URL that is fetched for one that was checked."""
-    return urls.canonicalise_url(url, url_options_of(backends.settings)) or url
+    return urls.canonicalise_request(request, url_options_of(backends.settings)) or request.url
 
 
 def _changed_entry(backends: Backends, job: Job, letter: DeadLetter, change: dict[str, Any]) -> Entry:
@@ -173,7 +173,7 @@ def _changed_entry(backends: Backends, job: Job, letter: DeadLetter, change: dic
     url = change.get("url")
     if url is None:
         return replace(former, request=request, due_at=0.0)
-    canonical = _canonical_url(backends, url)
+    canonical = _canonical_url(backends, request.replace(url=url))
     if urls.origin_of(canonical) != urls.origin_of(former.request.url):  # as with a redirect to there
         if request.body:
             raise UsageError(f"the request has a body, which is not sent to {urls.origin_of(canonical)}")

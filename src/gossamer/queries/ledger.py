@@ -71,8 +71,10 @@ def _count_fitting(totals: JobTotals, which: AttemptFilter) -> int | None:
 
 
 def spellings_of(url: str) -> tuple[str, ...]:
-    """A URL as it was typed and in its canonical form, which the ledger has."""
-    return tuple({url, canonicalise_url(url) or url})
+    """A URL as it was typed and in its canonical forms, of which the ledger has one: with its fragment, or
+    without.
+    """
+    return tuple({url, *(canonicalise_url(url, keep_fragment=keeps) or url for keeps in (False, True))})
 
 
 def describe_request(attempt: Attempt) -> str:

@@ -15,6 +15,7 @@ from gossamer.frontier.codec import pack_request, unpack_request
 from gossamer.policy.redirects import follow_redirect
 from gossamer.policy.scope import Scope
 from gossamer.policy.urls import UrlOptions
+from gossamer.queries.ledger import spellings_of
 from gossamer.spiders.response import Response
 
 APP = "http://app.example/app"
@@ -65,6 +66,11 @@ def test_memory_of_places_knows_whose_fragment_counts() -> None:
 def test_what_is_no_answer_is_refused() -> None:
     with pytest.raises(UsageError, match="keep_fragment must be True or False, not 'yes'"):
         Request(APP, keep_fragment="yes")  # type: ignore[arg-type]
+
+
+def test_attempts_of_a_url_are_looked_up_with_its_fragment_and_without() -> None:
+    typed = "HTTP://app.example:80/app#/a b"
+    assert set(spellings_of(typed)) == {typed, APP, f"{APP}#/a%20b"}
 
 
 @pytest.mark.parametrize(

@@ -441,6 +441,33 @@ async def test_one_page_more_raises_what_waits_already(web):
     assert (await frontier.read_stats()).pending == 4, "once more, for it is under way"
 
 
+async def test_one_page_more_has_its_fragment_if_that_counts(web):
+    """A bug it would catch: the first view of an application is fetched for the one that is meant."""
+    job, frontier = await make_job(web)
+    await frontier.change_rules(FrontierRules(delay_s=0.0, per_host=9), expected=FrontierRules())
+    app, path = "http://a.example/app", f"/jobs/{job.id}/actions"
+    part = f"{app}#known"
+    known = urls.fingerprint_of("GET", part, b"", job.key)
+    await frontier.add([Entry(request=Request(part, fetch="browser"), fingerprint=known, host="a.example")])
+    for given, meant in ((f"{app}#/items 5", f"{app}#/items%205"), (part, part), (f"{app}#part", app)):
+        await do(web, path, do="fetch", **{"with": {"url": given}})
+        (lease,) = (await frontier.lease("http", 1, 60.0)).leases
+        assert lease.entry.request.url == meant
+
+
+async def test_a_letter_whose_url_is_changed_to_a_route_keeps_it(web):
+    job, frontier = await make_job(web)
+    await frontier.change_rules(FrontierRules(delay_s=0.0, per_host=9), expected=FrontierRules())
+    await bury(frontier, web.backends.clock)
+    (one, two, *_) = await frontier.dead_letters(DeadLetterFilter())
+    for letter, change in ((one, {"rung": "browser"}), (two, {})):
+        new = {**change, "url": "http://a.example/app#/items/6", "priority": 5}
+        await do(web, f"/jobs/{job.id}/dead/retry", filter={"ids": [letter.id]}, change=new)
+    leases = (await frontier.lease("http", 9, 60.0)).leases
+    found = {(lease.entry.request.fetch, lease.entry.request.url) for lease in leases}
+    assert found == {("browser", "http://a.example/app#/items/6"), ("", "http://a.example/app")}
+
+
 async def test_who_may_do_what(alone):
     job, _ = await make_job(alone)
     path = f"/api/v1/jobs/{job.id}/actions"
