@@ -47,7 +47,7 @@ class TroubledHost(Record, frozen=True, kw_only=True):
     host: str
     since: float
     until: float  # when it was last asked in vain
-    pending: int  # requests that wait for it; 0: each waits for its next try
+    pending: int  # requests that wait for it; 0: none but those that wait for their next tries
     is_silent: bool  # it does not answer at all
     reason: str = ""  # the fault that most requests to it met lately; empty: not known
 
@@ -191,14 +191,12 @@ _ANSWERS = {Fault.THROTTLED.value: "429 or 503", Fault.GATEWAY.value: "502 or 50
 """What a refusal looks like, by its fault."""
 
 
-RETRIED = "its requests wait for their next tries"
-"""Of a host for which nothing else waits."""
-
-
 def describe_silence(host: TroubledHost, show: SentenceFormatter) -> str:
     """What a host in trouble does, without its name: "has answered nothing but 429 or 503 since 14:20"."""
     since, waits = show.time(host.since), format_count(host.pending, "request")
-    wait = f"{waits} {'waits' if host.pending == 1 else 'wait'} for it" if host.pending else RETRIED
+    wait = f"{waits} {'waits' if host.pending == 1 else 'wait'} for it"
+    if not host.pending:  # they wait for their next tries, or the last one was given up
+        wait = f"it was last asked at {show.time(host.until)}"
     if host.reason == Fault.ROBOTS_UNREACHABLE:
         return f"has been closed since {since}, since its robots.txt cannot be fetched; {wait}"
     if host.is_silent:

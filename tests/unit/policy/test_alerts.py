@@ -238,6 +238,7 @@ def test_a_job_that_stands_still_is_told_after_two_minutes() -> None:
         ({"reason": "throttled"}, "has answered nothing but 429 or 503 since T+0 s; 7 requests wait for it"),
         ({"reason": "gateway", "pending": 1}, "nothing but 502 or 504 since T+0 s; 1 request waits for it"),
         ({"is_silent": True, "reason": "connect"}, "has not answered since T+0 s"),
+        ({"pending": 0}, "since T+0 s; it was last asked at T+900 s, in shops-7."),
         ({"is_silent": True, "reason": "robots_unreachable"}, "closed since T+0 s, since its robots.txt"),
     ],
 )
