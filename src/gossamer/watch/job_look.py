@@ -164,6 +164,8 @@ async def find_troubled(
     Such hosts are not among the busiest.
     """
     now, least_s = parts.clock.now(), parts.rules.no_success_s
+    if least_s <= 0:
+        return ()
     known = {host.host for host in hosts.troubled}
     found = [await watched.frontier.find_host(one.host) for one in failing if one.host not in known]
     retried = troubled_hosts(
@@ -171,7 +173,7 @@ async def find_troubled(
         for report in found
         if report is not None and not report.pending and is_asked_still(report.state, rules, now)
     )
-    long = [host for host in (*hosts.troubled, *retried) if host.until - host.since >= least_s > 0]
+    long = [host for host in (*hosts.troubled, *retried) if host.until - host.since >= least_s]
     return await find_reasons(parts.series, watched.job, now, long)
 
 

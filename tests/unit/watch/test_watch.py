@@ -10,12 +10,17 @@ from msgspec.structs import replace
 from gossamer.core.alerts import AlertChange
 from gossamer.core.errors import MissingServiceError
 from gossamer.core.hosts import FrontierRules, HostCommand, HostOrder
+from gossamer.core.jobs import HostReport
 from gossamer.core.lifecycle import FinishReason, JobState
 from gossamer.core.results import Verdict
 from gossamer.observe.sentences import formatter_at
+from gossamer.policy.alert_readings import FailingHost
+from gossamer.policy.host_sums import HostSums
 from gossamer.policy.pace_limit import DelayReason, PaceLimit
 from gossamer.policy.sentences.jobs import ObservedJobFacts, describe_job
+from gossamer.watch.job_look import find_troubled
 from gossamer.watch.memories import load_job_memory, load_notices, load_place_memory
+from gossamer.watch.parts import WatchedJob
 from kit.watched_place import EVERY_S, WatchedPlace
 
 FAST = FrontierRules(delay_s=0.0, per_host=100)
@@ -44,6 +49,27 @@ async def test_a_look_remembers_counts_hosts_and_what_decides_the_pace() -> None
     noted = [(step.values["now:due"] >= 0, step.values.get("now:allowed_m")) for step in steps[1:]]
     assert noted == [(True, 400)] * len(noted), "kept over time, once in each bucket"
     assert len(noted) >= 1
+
+
+@pytest.mark.parametrize(("limit_s", "looked_up"), [(0.0, []), (900.0, ["h0.example"])])
+async def test_hosts_are_looked_up_only_for_an_alert_that_is_wanted(
+    limit_s: float, looked_up: list[str]
+) -> None:
+    w = await WatchedPlace.open()
+    parts = replace_part(w.parts, rules=replace(w.parts.rules, no_success_s=limit_s))
+    frontier, found = w.frontier, []
+
+    class Noted:
+        async def find_host(self, host: str) -> HostReport | None:
+            found.append(host)
+            return await frontier.find_host(host)
+
+    watched, failing = (
+        WatchedJob(job=w.job, frontier=Noted()),
+        [FailingHost(host="h0.example", attempts=9, failed=9)],
+    )
+    await find_troubled(parts, watched, HostSums(), rules=FAST, failing=failing)
+    assert found == looked_up
 
 
 async def test_the_skip_of_the_only_host_is_shown_by_the_next_look() -> None:
