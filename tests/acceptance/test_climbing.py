@@ -39,6 +39,28 @@ def test_the_host_climbs_every_page_arrives_and_the_next_crawl_knows_it(tmp_path
         assert (again["pages"], again["retries"]) == (21, 0), "nothing is learnt twice"
 
 
+@pytest.mark.parametrize("status", [426, 505])
+def test_robots_txt_is_read_by_the_rung_that_speaks_the_version_of_the_host(tmp_path, status):
+    asked_for = []
+
+    def app(path, headers):
+        is_browser = "Mozilla" in headers.get("user-agent", "")
+        asked_for.append((path, is_browser))
+        if not is_browser:
+            return SiteResponse(status, b"<title>No</title>")
+        if path == "/robots.txt":
+            return SiteResponse(
+                body=b"User-agent: *\nDisallow: /private", headers=(("content-type", "text/plain"),)
+            )
+        return SiteResponse(body=b"<title>Page</title><a href=/private>x</a><a href=/open>y</a>")
+
+    with serve_in_thread(app) as site:
+        ran = asked("crawl", f"{site.url}/", *RUNGS, *FAST, cwd=tmp_path)
+    assert (ran["pages"], ran["dead"], ran["retries"]) == (2, 0, 1)
+    assert asked_for[:4] == [("/robots.txt", False), ("/", False), ("/robots.txt", True), ("/", True)]
+    assert ("/private", True) not in asked_for
+
+
 @pytest.mark.parametrize("status", [421, 426, 505])
 def test_a_host_that_wants_another_version_of_http_climbs_at_once(tmp_path, status):
     def app(path, headers):

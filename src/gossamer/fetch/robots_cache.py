@@ -24,6 +24,7 @@ from gossamer.core.requests import Request
 from gossamer.core.results import TRUNCATED, FetchResult, RobotsDecision
 from gossamer.core.routes import DIRECT, Route
 from gossamer.policy import redirects, retry
+from gossamer.policy.faults import OTHER_VERSION
 from gossamer.policy.robots import MAX_BYTES, RobotsAccess, RobotsRecord, RobotsRules, interpret_response
 from gossamer.policy.urls import origin_of
 from gossamer.ports.clock import Clock
@@ -84,13 +85,14 @@ _ROW = msgspec.msgpack.Decoder(tuple[float, int])
 class _OriginRules:
     """One origin's rules, with its answers made beforehand."""
 
-    __slots__ = ("crawl_delay_s", "deny", "expires_at", "free", "rules", "size", "user_agent")
+    __slots__ = ("crawl_delay_s", "deny", "expires_at", "free", "rules", "rung", "size", "user_agent")
 
     def __init__(self, record: RobotsRecord, user_agent: str) -> None:
         self.user_agent = user_agent
         self.rules = RobotsRules(record)
         self.crawl_delay_s = self.rules.crawl_delay(user_agent)
         self.expires_at = record.expires_at
+        self.rung = record.rung
         self.size = len(record.text)
         self.free = self.rules.may_fetch_all(user_agent)
         self.deny = RobotsDecision(allowed=False, reason=Fault.ROBOTS.value)
@@ -104,6 +106,10 @@ class _OriginRules:
                 is_answered=record.fault in _ERRORS,
                 is_final=record.is_final,
             )
+
+    def count_for(self, rung: str, now: float) -> bool:
+        """Whether they are to be obeyed by a rung, or asked for anew."""
+        return now < self.expires_at and self.rung in ("", rung)
 
 
 class RobotsCache:
@@ -143,7 +149,7 @@ class RobotsCache:
         url = request.url.partition("#")[0]
         site = origin_of(url)
         known = self._origins.get(site)
-        if known is None or self._clock.now() >= known.expires_at:
+        if known is None or not known.count_for(route.rung, self._clock.now()):
             if not site.startswith("http"):
                 return ALLOWED  # no robots.txt speaks for it; the fetcher will refuse it
             found = await self._find_rules(site, route)
@@ -172,7 +178,7 @@ class RobotsCache:
         while flight is not None:
             await asyncio.shield(flight)
             known = self._origins.get(site)
-            if known is not None and self._clock.now() < known.expires_at:
+            if known is not None and known.count_for(route.rung, self._clock.now()):
                 return known, None
             flight = self._flights.get(site)
         self._flights[site] = flight = asyncio.get_running_loop().create_future()
@@ -185,7 +191,7 @@ class RobotsCache:
     async def _load_or_fetch(
         self, site: str, route: Route
     ) -> tuple[_OriginRules, HostSignal | None] | RobotsDecision:
-        record = await self._load_record(site)
+        record = await self._load_record(site, route.rung)
         if record is None and not await self._shared.claim(SPACE, site, CLAIM_S):
             return RobotsDecision(
                 allowed=False,
@@ -194,7 +200,7 @@ class RobotsCache:
                 detail="another worker is fetching robots.txt",
             )
         # Another worker may have put the record between the look and the claim.
-        record = record or await self._load_record(site)
+        record = record or await self._load_record(site, route.rung)
         if record is not None:
             known = self._remember_rules(site, record)
             delay_s = known.crawl_delay_s
@@ -216,7 +222,7 @@ class RobotsCache:
             await self._shared.put(SPACE, site, b"", 0.0)
             raise
 
-    async def _load_record(self, site: str) -> RobotsRecord | None:
+    async def _load_record(self, site: str, rung: str) -> RobotsRecord | None:
         stored = await self._shared.get(SPACE, site)
         if stored is None:
             return None
@@ -224,6 +230,9 @@ class RobotsCache:
             record = _RECORD.decode(stored)
         except msgspec.DecodeError:
             return None  # written by another version, or damaged: fetched anew
+        if record.rung not in ("", rung):
+            await self._shared.put(SPACE, site, b"", 0.0)  # what another rung was told: asked for anew
+            return None
         return record if self._clock.now() < record.expires_at else None
 
     async def _fetch_rules(self, site: str, route: Route) -> tuple[_OriginRules, HostSignal | None]:
@@ -234,7 +243,8 @@ class RobotsCache:
         try:
             fetched = await self._follow_redirects(f"{site}/robots.txt", route)
             record = interpret_response(fetched.status, fetched.body, fetched.header("content-type"))
-            record = msgspec.structs.replace(record, url=fetched.url)
+            told_on = route.rung if fetched.status in OTHER_VERSION else ""
+            record = msgspec.structs.replace(record, url=fetched.url, rung=told_on)
             retry_after_s = retry.parse_retry_after(fetched.header("retry-after"), self._clock.now())
         except FetchError as error:
             if error.fault in _NOT_THE_ORIGINS:
@@ -378,6 +388,8 @@ def _signal_kind(fetched: FetchResult | None, fault: Fault | None) -> HostSignal
 
     An error of the server is a refusal of the host: nothing else may be requested of it for now.
     """
+    if fetched is not None and fetched.status in OTHER_VERSION:
+        return HostSignalKind.OK
     if fetched is not None:
         fault = retry.fault_of_status(fetched.status)
     if fault is None or fault is Fault.GONE:

@@ -152,5 +152,7 @@ FAULTS: Mapping[Fault, FaultRow] = check_complete(
 
 UNREACHABLE = frozenset(fault for fault, row in FAULTS.items() if row.signal is _SILENCE)
 """No answer. Mostly the host's fault and not the page's: then its pages wait, and cost nothing."""
+OTHER_VERSION = frozenset({421, 426, 505})
+"""Statuses of hosts that want another version of HTTP, or another connection."""
 NOBODY_ASKED = frozenset({Fault.LOCAL, Fault.ROBOTS, Fault.ROBOTS_UNREACHABLE})
 """Faults for which the host was not asked for the page."""

@@ -18,7 +18,7 @@ from gossamer.core.errors import Fault
 from gossamer.core.record import Record
 from gossamer.core.results import Verdict
 from gossamer.core.routes import Block, BlockKind, RouteReport
-from gossamer.policy.faults import NOBODY_ASKED
+from gossamer.policy.faults import NOBODY_ASKED, OTHER_VERSION
 
 WINS_TO_COME_DOWN = 2
 """Probes that have to succeed in a row."""
@@ -41,8 +41,6 @@ SECOND_LOOK_S = 5.0
 """After so long a request that looked refused is tried again: by then others have said what the host does."""
 LONGEST_LOOK_S = 300.0
 """After so long at the latest, on a host so slow that the others need more time for that."""
-_OTHER_VERSION = frozenset({421, 426, 505})
-"""Statuses of hosts that want another version of HTTP, or another connection."""
 
 
 class RungSignal(StrEnum):
@@ -132,7 +130,7 @@ def _wants_other_version(report: RouteReport) -> bool:
 
     A host that asks for a protocol other than HTTP, such as WebSocket, has no page there.
     """
-    if report.fetched is None or report.fetched.status not in _OTHER_VERSION:
+    if report.fetched is None or report.fetched.status not in OTHER_VERSION:
         return False
     upgrade = report.fetched.header("upgrade").lower()
     return not upgrade or any(part.strip().startswith(("http", "h2")) for part in upgrade.split(","))

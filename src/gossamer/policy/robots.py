@@ -18,6 +18,7 @@ from protego import Protego
 from gossamer.core.errors import Fault
 from gossamer.core.lazy import lazy_pattern
 from gossamer.core.record import Record
+from gossamer.policy.faults import OTHER_VERSION
 from gossamer.policy.urls import join_url
 
 MAX_BYTES = 1024 * 1024
@@ -60,20 +61,22 @@ class RobotsRecord(Record, frozen=True, kw_only=True):
     fetched_at: float = 0.0
     expires_at: float = 0.0  # to be asked for again from then on
     is_final: bool = False  # CLOSED only: it was not read before, and gives errors for too long
+    rung: str = ""  # OPEN only: the rung whose version of HTTP was refused; another rung asks for itself
 
 
 def interpret_response(status: int | None, body: bytes = b"", content_type: str = "") -> RobotsRecord:
     """What an answer to a request for robots.txt means (RFC 9309, 2.3.1); ``None``: there was no answer.
 
     A redirect means here that following ended without a file. 429 is taken as "later", like a
-    server error, not as "there is none".
+    server error, not as "there is none". 505 refuses the version of HTTP: that is no error of the server, and
+    says as little of its rules as 421 and 426 do.
     """
     if status is None:
         return RobotsRecord(access=RobotsAccess.CLOSED, fault=Fault.CONNECT.value)
     if 200 <= status < 300:
         text = "" if content_type.startswith(("image/", "audio/", "video/", "font/")) else _decode_body(body)
         return RobotsRecord(access=RobotsAccess.RULES if text else RobotsAccess.OPEN, text=text)
-    if 300 <= status < 500 and status != 429:
+    if (300 <= status < 500 and status != 429) or status in OTHER_VERSION:
         return RobotsRecord(access=RobotsAccess.OPEN)
     fault = Fault.THROTTLED if status == 429 else Fault.SERVER
     return RobotsRecord(access=RobotsAccess.CLOSED, fault=fault.value, detail=f"status {status}")
