@@ -28,6 +28,11 @@ _NOT_ASCII = lazy_pattern(rb"[\x80-\xff]|\x1b\$")
 """The first letter of another alphabet; ISO-2022-JP has escape sequences in their place."""
 _GUESSED = 64 * 1024
 """Bytes at which the detector looks: some 20 ms."""
+_ASCII, _NOT_ASCII_TEXT = lazy_pattern(r"[\x00-\x7f]+"), lazy_pattern(r"[^\x00-\x7f]")
+_LETTERS_FOR_SLIP = 20
+"""Letters of UTF-8 for each byte that is none."""
+_CENTRAL_EUROPEAN = frozenset({"windows-1250", "ISO-8859-2", "windows-1257", "ISO-8859-4", "ISO-8859-13"})
+"""Charsets with letters where windows-1252 has the signs of English pages."""
 _TLD = lazy_pattern(r"xn--[a-z0-9-]+|[a-z]+")
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "UTF-8"),
@@ -84,9 +89,10 @@ def encoding_of(body: bytes, content_type: str = "", guess_at: str | None = None
 
 
 def guess_encoding(body: bytes, url: str = "") -> str:
-    """The encoding of bytes of which nobody says it, and which are not UTF-8, as Firefox guesses it.
+    """The encoding of bytes of which nobody says it, and which are not UTF-8, as browsers guess it.
 
-    The characters decide, and the country that the host of ``url`` names. ASCII is windows-1252.
+    The characters decide, and the country that the host of ``url`` names, as in Firefox. UTF-8 with few slips
+    is UTF-8, as in Chromium. ASCII is windows-1252.
     """
     start = _NOT_ASCII.search(body)
     if start is None:
@@ -95,10 +101,34 @@ def guess_encoding(body: bytes, url: str = "") -> str:
     sample = body[max(0, start.start() - _PRESCAN) :][:_GUESSED]
     if len(sample) == _GUESSED:  # it ends at a byte that is no part of a longer character
         sample = sample[: sample.rfind(b"<") + 1] or sample
+    if _is_nearly_utf8(sample):
+        return "UTF-8"
     ending = hostname_of(url).rpartition(".")[2]
     tld = ending if _TLD.fullmatch(ending) else None
-    found: str | None = detect.detect(sample, detect.Detection(tld=tld)).encoding
-    return found or "windows-1252"
+    found: str = detect.detect(sample, detect.Detection(tld=tld)).encoding or "windows-1252"
+    has_country = tld is not None and (len(tld) == 2 or tld.startswith("xn--"))
+    if found in _CENTRAL_EUROPEAN and not has_country and _has_signs_only(sample, found):
+        return "windows-1252"
+    return found
+
+
+def _is_nearly_utf8(sample: bytes) -> bool:
+    """Whether hardly any of its letters are broken: one was cut, or comes from another page."""
+    text = sample.decode("utf-8", "replace")
+    broken = text.count("\ufffd")
+    return len(_ASCII.sub("", text)) > broken * _LETTERS_FOR_SLIP
+
+
+def _has_signs_only(sample: bytes, found: str) -> bool:
+    """Whether all in which it differs from windows-1252 stands alone: the pound of a price is no letter."""
+    text, usual = decode_as(sample, found), decode_as(sample, "windows-1252")
+    return all(
+        not usual[at].isalpha()
+        and not text[max(at - 1, 0) : at].isalpha()
+        and not text[at + 1 : at + 2].isalpha()
+        for at in (match.start() for match in _NOT_ASCII_TEXT.finditer(text))
+        if text[at] != usual[at]
+    )
 
 
 @lru_cache(maxsize=64)

@@ -206,6 +206,33 @@ def test_the_charset_of_a_page_that_names_none_is_guessed(language: str, encodin
     assert page.encoding == encoding or body.decode(f"whatwg-{page.encoding}") == text
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Price: \xa35.00",
+        "<title>Flights from \xa329</title><footer>\xa9 2024 Fly</footer>",
+        "\xbd cup, \xbc tsp, 180\xb0C",
+        "Jos\xe9, \xa33",
+        "Today\u2019s \u201cbest\u201d price is \xa320",
+        "Terms \xa7 12 \xb6 3",
+        "30\xd740 cm, \xb12 cm",
+    ],
+)
+@pytest.mark.parametrize("url", ["http://h.com/", "http://h.co.uk/", "http://127.0.0.1/"])
+def test_signs_of_english_pages_are_no_letters_of_other_languages(text: str, url: str) -> None:
+    assert guess_encoding(text.encode("cp1252"), url) == "windows-1252"
+
+
+@pytest.mark.parametrize("slip", [b"\xff", b"\xe9", b"\xe2\x80", b"\xc3"])
+@pytest.mark.parametrize("language", ["ru", "ja", "de"])
+def test_utf8_with_a_slip_is_utf8(slip: bytes, language: str) -> None:
+    text = f"<p>{LETTERS[language]}</p>".encode() * 10
+    body = text + slip + text
+    assert guess_encoding(body, "http://h.com/") == parse_html(body, "http://h.com/").encoding == "UTF-8"
+    legacy = LETTERS["de"].encode("cp1252")
+    assert guess_encoding(legacy + b"<p>\xc3\xbc</p>" + legacy, "http://h.de/") == "windows-1252"
+
+
 def test_a_guess_can_be_turned_off() -> None:
     body = LETTERS["ru"].encode("cp1251")
     page = parse_html(body, "http://h.ru/", guesses=False)
