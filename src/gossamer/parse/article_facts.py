@@ -39,7 +39,7 @@ def read_article_facts(objects: Sequence[dict[str, Any]], own_urls: Collection[s
 
 def _facts_of(node: Mapping[str, Any], by_id: Mapping[str, dict[str, Any]]) -> ArticleFacts:
     return ArticleFacts(
-        author=_names_of(node.get("author") or node.get("creator"), by_id),
+        author=_names_of(node.get("author"), by_id) or _names_of(node.get("creator"), by_id),
         published=_text_of(node.get("datePublished")) or _text_of(node.get("dateCreated")),
         modified=_text_of(node.get("dateModified")),
     )
@@ -72,7 +72,7 @@ def _has_url(node: Mapping[str, Any], own_urls: Collection[str]) -> bool:
 
 def _names_of(value: Any, by_id: Mapping[str, dict[str, Any]]) -> str:
     """The names of people and organizations; what is named by its ``@id`` is looked up on the page."""
-    names = [_name_of(one, by_id) for one in _as_list(value)]
+    names = [_name_of(one, by_id) for part in _as_list(value) for one in _as_list(part)]
     return ", ".join(dict.fromkeys(name for name in names if name and not name.startswith(_SCHEMES)))
 
 

@@ -151,11 +151,13 @@ class HtmlPage:
             href = base.attr("href")
             if href is None or not is_in_document(base):
                 continue
-            if not any(
-                isinstance(node, Element) and node.tag == "noscript" for node in base.previous_siblings
-            ):
+            parent = base.parent
+            beside = list(base.previous_siblings)
+            if not isinstance(parent, Element) or parent.tag != "head":
+                beside = self.document.select("head > noscript")
+            if not any(isinstance(node, Element) and node.tag == "noscript" for node in beside):
                 return href
-            # It may stand within the noscript before it: the tree of who runs no scripts does not tell.
+            # It may stand within that noscript: the tree of a reader without scripts does not tell.
             scripted = turbohtml.parse(self.text, scripting=True, positions=False)
             found = filter(is_in_document, scripted.select("base[href]"))
             return next((one.attr("href") for one in found), None)

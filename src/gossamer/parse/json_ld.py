@@ -1,9 +1,10 @@
 """JSON-LD as pages have it: also with what pages put around and between the JSON.
 
 A block that is JSON is read as it is. Any other block is mended in one linear pass, which leaves strings
-alone: it removes comments, the marks of comments and of CDATA sections, byte-order marks, and commas before
-a closing bracket. The reader then takes all values from the start of the block to the first place that is not
-JSON. If it finds none, it resolves character references (``&quot;``) and tries once more.
+alone: it removes comments, the marks of comments and of CDATA sections, byte-order marks, and commas at an
+opening or closing bracket; between two values it writes the comma that is missing. The reader then takes all
+values from the start of the block to the first place that is not JSON. If it finds none, it resolves
+character references (``&quot;``) and tries once more.
 """
 
 from __future__ import annotations
@@ -31,7 +32,11 @@ _NOISE = re.compile(
     r"|[^\x21-\x7e\t\n\r ]++",  # byte-order marks, blanks that JSON does not know
     re.DOTALL,
 )
-_COMMA = re.compile(r'(?P<string>"(?:[^"\\]|\\.)*+"?)|,[\s,]*+(?P<close>[}\]])?', re.DOTALL)
+_COMMA = re.compile(
+    r'(?P<value>"(?:[^"\\]|\\.)*+"?|[}\]])(?P<gap>(?=\s*+["{\[]))?+|(?P<open>[{\[])\s*+,[\s,]*+'
+    r"|,[\s,]*+(?P<close>[}\]])?",
+    re.DOTALL,
+)
 _ESCAPE = re.compile(r'\\(?:(["\\/bfnrt]|u[0-9a-fA-F]{4})|(.))', re.DOTALL)
 _BETWEEN = re.compile(r"[\s,;]*+")
 """What stands between the objects of one block."""
@@ -79,8 +84,10 @@ def _skip_between(text: str, at: int) -> int:
 
 
 def _mend_comma(match: re.Match[str]) -> str:
-    """One comma for several, and none before a closing bracket."""
-    return match["string"] or match["close"] or ","
+    """One comma between two values, and none at a bracket."""
+    if match["value"]:
+        return match["value"] if match["gap"] is None else f"{match['value']},"
+    return match["open"] or match["close"] or ","
 
 
 def _mend_string(match: re.Match[str]) -> str:

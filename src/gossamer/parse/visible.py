@@ -10,7 +10,13 @@ from copy import deepcopy
 from turbohtml import Document, Element, Namespace, Text
 
 _HIDDEN = "[hidden],[popover]"
-_BOXES = ("button", "select", "textarea", "option", "input", "meter", "progress", "dialog")
+_UNSHOWN = ("iframe", "video", "audio", "canvas", "annotation", "annotation-xml")
+"""In them stands what browsers without frames or films would show, and what a formula is called."""
+_UNDRAWN = "title,desc,metadata,defs,symbol"
+_BOXES = (
+    *("button", "select", "textarea", "option", "input", "meter", "progress", "dialog"),
+    "[role=button],[role=tab],[role=menuitem],[role=option]",
+)
 """What browsers draw as boxes: no word goes on across their edges."""
 _FLOWING = frozenset({"a", "label", "summary", "output"})
 """Controls that flow with the text: a word may go on behind them, unless another control begins there."""
@@ -45,7 +51,10 @@ def _find_hidden(document: Document) -> list[Element]:
         if element.namespace is Namespace.HTML and element.tag not in ("html", "body")
     ]
     found += [dialog for dialog in document.select("dialog") if dialog.attr("open") is None]
-    found += document.select("iframe")  # within it stands what browsers without frames would show
+    for name in _UNSHOWN:
+        found += document.select(name)
+    for drawing in document.select("svg"):
+        found += drawing.select(_UNDRAWN)
     return found
 
 

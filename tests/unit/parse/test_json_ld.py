@@ -29,6 +29,8 @@ AROUND = {
     "no-break and zero-width blanks": f"\u200b{TEXT.replace(' ', chr(0xA0))}\u2060",
     "comma before a brace": '{"@type": "Product", "name": "x",}',
     "comma before a brace, with a comment": '{"@type": "Product", "name": "x", /* end */\n}',
+    "comma behind a brace": '{, "@type": "Product", "name": "x"}',
+    "no comma between members": '{"@type": "Product"\n "name": "x"}',
     "two commas": '{"@type": "Product",, "name": "x"}',
     "comma before a bracket": f"[{TEXT},]",
     "character references": TEXT.replace('"', "&quot;"),
@@ -79,6 +81,8 @@ def test_other_types_are_not_json_ld(kind):
 @pytest.mark.parametrize("between", ["", "\n", ",", ";\n", " , \n", "\n// next\n", "<!-- next -->"])
 def test_several_objects_in_one_block(between):
     assert blocks_of(page_of(f"{TEXT}{between}{TEXT}{between}{TEXT}")) == [X, X, X]
+    if ";" not in between:
+        assert blocks_of(page_of(f"[{TEXT}{between}{TEXT}]")) == [X, X]
 
 
 STRINGS = {
@@ -157,6 +161,14 @@ ARTICLES = {
             }
         ],
         ("A & B, C, D E", "", ""),
+    ),
+    "a list in a list of authors": (
+        [{"@type": "Article", "author": [["Ann", {"name": "B"}]]}],
+        ("Ann, B", "", ""),
+    ),
+    "an author without a name, and a creator": (
+        [{"@type": "Article", "author": {"@type": "Person", "name": " "}, "creator": ["Ann"]}],
+        ("Ann", "", ""),
     ),
     "an author named by its place on the page": (
         [

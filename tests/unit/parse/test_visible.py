@@ -20,6 +20,8 @@ CONTROLS = [
     ("<p>read<button>more</button>of it</p>", "read more of it"),
     ("<meter>1</meter><progress>2</progress>", "1 2"),
     ("size<input value=9>cm", "size cm"),
+    ("<span role=button>a</span><span role=button>b</span><i role=tab>c</i>", "a b c"),
+    ("read<span role=button>more</span>of it", "read more of it"),
     ("<dialog open>Hello</dialog>there", "Hello there"),
     # Words that go on stay whole.
     ("<p>a<b>b</b>c</p>", "abc"),
@@ -40,6 +42,11 @@ HIDDEN = [
     ("<template shadowrootmode=open><p>no</p></template>yes", "yes"),
     ("<div popover>no</div>yes", "yes"),
     ("<iframe><p>no</p></iframe>yes", "yes"),
+    ("<video>no <a>no</a></video><audio controls>no</audio><canvas>no</canvas>yes", "yes"),
+    ("<svg><title>no</title><desc>no</desc><text>yes</text></svg>", "yes"),
+    ("<button><svg><defs><text>no</text></defs><symbol><title>no</title></symbol></svg>yes</button>", "yes"),
+    ("<math><semantics><mi>yes</mi><annotation>no</annotation></semantics></math>", "yes"),
+    ("<math><mi>yes</mi><annotation-xml encoding=text/html><p>no</p></annotation-xml></math>", "yes"),
     ("<script>no</script><style>no</style>yes", "yes"),
     ("<html hidden><body hidden>yes", "yes"),  # a script would show it
     ("<p aria-hidden=true>yes</p>", "yes"),
