@@ -11,6 +11,7 @@ import gzip
 import io
 import os
 import re
+import string
 import sys
 import zlib
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
@@ -40,6 +41,10 @@ _BY_SUFFIX = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl
 _PACKED = (".gz", ".zst")
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 _WRAPPED = re.compile(r""""([^"]*)",?|'([^']*)',?|<(?:URL:)?([^<>]*)>|\u201c([^\u201d]*)\u201d,?""")
+_COMMENT = re.compile(r"\s#.*")
+_BLANKS = f"{string.whitespace}\xa0\u3000\u200b\u2060\ufeff"
+_SEVERAL = re.compile(r"[\s,;|]https?://|[\x00-\x1f\x7f\x85\u2028\u2029]", re.IGNORECASE)
+"""A second URL, or what parts the columns of a table, or lines."""
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 
@@ -190,13 +195,15 @@ def _without_comments(lines: Iterator[Line]) -> Iterator[Line]:
 
 def _read_lines(lines: Iterator[Line], _column: str) -> Iterator[SeedRow]:
     for number, text, problem in _without_comments(lines):
-        yield SeedRow(number, {"url": _unwrap_url(text)}, problem)
+        url = _unwrap_url(_COMMENT.sub("", text))
+        yield SeedRow(number, {"url": url}, problem or ("not one URL" if _SEVERAL.search(url) else ""))
 
 
 def _unwrap_url(text: str) -> str:
     """A URL without what lists put around it: quotation marks, a comma, angle brackets (RFC 3986, C)."""
-    found = _WRAPPED.fullmatch(text.strip())
-    return text.strip() if found is None else found[found.lastindex or 0].strip()
+    text = text.strip(_BLANKS)
+    found = _WRAPPED.fullmatch(text)
+    return text if found is None else found[found.lastindex or 0].strip(_BLANKS)
 
 
 def _read_json(lines: Iterator[Line], column: str) -> Iterator[SeedRow]:

@@ -8,6 +8,7 @@ against traps, which are for links, do not hold for them; scope, canonical form 
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any
@@ -42,7 +43,10 @@ SHOWN = 20
 REOPEN_EVERY = 25
 """Chunks after which a job of a fleet that has ended meanwhile is opened again."""
 REMEMBERED_HOSTS = 10_000
-_QUOTES = "\"'`<\u201c"
+_BEGINNING = re.compile(
+    r"[a-z][a-z0-9+.-]*://|(?:\[[0-9a-f:.]+\]|[\w.-]+)(?::\d+)?(?:[/?#]|\Z)", re.IGNORECASE
+)
+"""How a URL begins: with its scheme or its host, and with nothing before them."""
 _NO_TRAPS = TrapRules(max_segments=None, max_repeats=None, max_same_body=None)
 
 
@@ -250,7 +254,7 @@ def request_of(fields: Mapping[str, Any]) -> Request:
     if not isinstance(url, str) or not url.strip():
         raise UsageError("there is no URL")
     url = url.strip()
-    if not is_url(url) or url.startswith(tuple(_QUOTES)):
+    if not is_url(url) or not _BEGINNING.match(url):
         raise UsageError("not a URL")
     url = absolute_url(url)
     if len(fields) == 1:

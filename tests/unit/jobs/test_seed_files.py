@@ -59,6 +59,12 @@ async def test_lines_that_are_no_text_are_rows_that_say_so(tmp_path):
         (b"'http://h/m1'\n 'http://h/m2', \n", ["http://h/m1", "http://h/m2"]),
         (b"<http://h/m1>\n<URL:http://h/m2>\n", ["http://h/m1", "http://h/m2"]),
         ("\u201chttp://h/m1\u201d\n".encode(), ["http://h/m1"]),
+        (b'"http://h/m1" # first\nhttp://h/m2\t# second', ["http://h/m1", "http://h/m2"]),
+        ("\u200bhttp://h/m1\xa0\u200b\n\ufeffhttp://h/m2\u3000".encode(), ["http://h/m1", "http://h/m2"]),
+        (
+            b"http://h/a b\nhttps://h/web/1/http://g/?u=http://f/#a",
+            ["http://h/a b", "https://h/web/1/http://g/?u=http://f/#a"],
+        ),
         (b'http://h/it\'s\nhttp://h/?q="a"', ["http://h/it's", 'http://h/?q="a"']),
     ],
 )
@@ -68,6 +74,44 @@ async def test_lists_are_read_however_their_lines_end_and_are_quoted(tmp_path, w
     rows = await rows_of(path)
     assert [row.fields["url"] for row in rows] == urls
     assert [request_of(row.fields).url for row in rows] == urls
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *(
+            "- http://h/1",
+            "1. http://h/1",
+            "[x](http://h/1)",
+            "(http://h/1)",
+            "\xabhttp://h/1\xbb",
+            '["http://h/1"]',
+        ),
+        *(
+            "http://h/1 http://h/2",
+            "http://h/1,http://h/2",
+            "http://h/1;https://h/2",
+            "<http://h/1> <http://h/2>",
+        ),
+        *(
+            "http://h/1\t200",
+            "http://h/1\x0bhttp://h/2",
+            "http://h/1\u2028http://h/2",
+            "http://h/1\x85http://h/2",
+        ),
+        *('<a href="http://h/1">', "`http://h/1`", "url: http://h/1", "http//h/1", "https:/h/2", "//h/1"),
+    ],
+)
+async def test_a_line_that_is_not_one_url_is_refused_by_its_number(tmp_path, line):
+    path = tmp_path / "urls.txt"
+    path.write_bytes(f"http://h/0\n{line}\n".encode())
+    first, row = await rows_of(path)
+    assert (first.problem, row.number) == ("", 2)
+    if row.problem:
+        assert row.problem == "not one URL"
+    else:
+        with pytest.raises(UsageError, match="not a URL"):
+            request_of(row.fields)
 
 
 async def test_two_urls_in_quotation_marks_on_a_line_are_refused_by_its_number(tmp_path):
