@@ -81,4 +81,4 @@ async def test_private_hosts_are_trusted_and_others_are_not_remembered(backends,
     job = await target.choose_job(backends, fresh=False)
     await add(backends, job, ["http://127.0.0.1:81/", "https://shop.example/"])
     trust = TrustedHosts(backends.requests.shared, job)
-    assert [await trust.is_named(host) for host in ("127.0.0.1", "shop.example")] == [True, False]
+    assert [await trust.is_named(host) for host in ("127.0.0.1:81", "shop.example")] == [True, False]
