@@ -152,10 +152,9 @@ class HtmlPage:
             if href is None or not is_in_document(base):
                 continue
             parent = base.parent
-            beside = list(base.previous_siblings)
-            if not isinstance(parent, Element) or parent.tag != "head":
-                beside = self.document.select("head > noscript")
-            if not any(isinstance(node, Element) and node.tag == "noscript" for node in beside):
+            is_in_head = isinstance(parent, Element) and parent.tag == "head"
+            before = base.previous_siblings if is_in_head else self.document.select("head > noscript")
+            if not any(isinstance(node, Element) and node.tag == "noscript" for node in before):
                 return href
             # It may stand within that noscript: the tree of a reader without scripts does not tell.
             scripted = turbohtml.parse(self.text, scripting=True, positions=False)
