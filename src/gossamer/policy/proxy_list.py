@@ -26,12 +26,16 @@ _SCHEMES = {"http": "http", "https": "https", "socks5": "socks5", "socks5h": "so
 _OTHER_SCHEMES = frozenset({"ftp", "socks", "socks4", "socks4a", "ss", "ssh", "trojan", "vless", "vmess"})
 """What errors name; any other word may be a part of a password."""
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*")
-_HOST = re.compile(r"\[[0-9A-Fa-f:.]+\]|[^\s:/?#@\[\]]+")
-_PROVIDERS_FORM = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\s:/?#@\[\]]+):(\d{1,5}):([^:]+):(.+)", re.DOTALL)
+_HOST_NAME = r"(\[[0-9A-Fa-f:.]+\]|[^\s:/?#@\[\]\"'<>,;|]+)"
+_HOST = re.compile(_HOST_NAME)
+_PROVIDERS_FORM = re.compile(rf"{_HOST_NAME}:(\d{{1,5}}):([^:]+):(.*)", re.DOTALL)
+_USER_FIRST = re.compile(rf"([^:@]+):([^:@]+):{_HOST_NAME}:(\d{{1,5}})")
+_QUOTED = re.compile(r"([\"'])(.*)\1,?", re.DOTALL)
 _USUAL_HOST = re.compile(r"\[.*\]|.*\..*|localhost", re.DOTALL)
 _VARIABLE = re.compile(r"\$\{([^}]*)\}")
 _VARIABLE_NAME = re.compile(r"[A-Z_][A-Z0-9_]*")
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
+_BLANKS = " \t\r\n\ufeff\u200b\xa0"
 
 
 class ProxyAttributes(NamedTuple):
@@ -69,7 +73,7 @@ def read_proxies(
     found: list[Proxy] = []
     problems: list[str] = []
     for number, line in enumerate(lines, 1):
-        text = re.sub(r"(^|\s)#.*", "", line).strip()
+        text = re.sub(r"(^|\s)#.*", "", line.strip(_BLANKS)).strip()
         if not text:
             continue
         try:
@@ -87,7 +91,9 @@ def read_proxies(
 
 def parse_proxy(text: str, defaults: ProxyAttributes = NO_ATTRIBUTES) -> Proxy:
     """The proxy that a line names; ``${NAME}`` stays as it is. Raises ``ValueError``."""
-    where, *said = text.split()
+    text = text.strip(_BLANKS)
+    quoted = _QUOTED.fullmatch(text)
+    where, *said = (text if quoted is None else quoted[2]).split() or [""]
     address = _parse_address(where)
     attributes = defaults._replace(**dict(_parse_attributes(said)))
     return Proxy(
@@ -141,11 +147,11 @@ def _parse_address(text: str) -> _Address:
 
 
 def _parse_bare(text: str) -> _Address:
-    """``HOST:PORT``, ``HOST:PORT:USER:PASSWORD`` or ``USER:PASSWORD@HOST:PORT``, spoken to by HTTP."""
-    if given := _parse_providers_form(text):
+    """``HOST:PORT``, or with user and password before or behind it, spoken to by HTTP."""
+    if given := _parse_providers_form(text) or _parse_other_order(text):
         return given
     user_info, at, place = text.rpartition("@")
-    if at:
+    if at and "//" not in user_info.partition(":")[0]:  # a scheme that lacks its colon
         user, _, password = user_info.partition(":")
         return _Address("http", *_parse_place(place), user, password)
     host = _HOST.match(text)
@@ -166,6 +172,23 @@ def _parse_providers_form(text: str) -> _Address | None:
     if is_other and not _USUAL_HOST.fullmatch(found[1]):
         return None
     return _Address("http", *_parse_place(f"{found[1]}:{found[2]}"), found[3], found[4])
+
+
+def _parse_other_order(text: str) -> _Address | None:
+    """``HOST:PORT@USER:PASSWORD`` or ``USER:PASSWORD:HOST:PORT``, where the host can be nothing else."""
+    place, at, user_info = text.partition("@")
+    user, colon, password = user_info.partition(":")
+    end = user_info.rpartition("@")[2]
+    if at and colon and user and _is_usual_place(place) and not _is_usual_place(end):
+        return _Address("http", *_parse_place(place), user, password)
+    found = _USER_FIRST.fullmatch(text)
+    if found is None or not _is_usual_place(f"{found[3]}:{found[4]}"):
+        return None
+    return _Address("http", *_parse_place(f"{found[3]}:{found[4]}"), found[1], found[2])
+
+
+def _is_usual_place(text: str) -> bool:
+    return _is_place(text) and _USUAL_HOST.fullmatch(text.rpartition(":")[0]) is not None
 
 
 def _is_place(text: str) -> bool:
