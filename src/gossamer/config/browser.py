@@ -21,6 +21,11 @@ class BrowserSettings(BaseSettings):
         description="The browser's program; if not set, the Chromium that Playwright has downloaded, or the "
         "browser on the PATH.",
     )
+    connect: str = Field(
+        default="",
+        description="The DevTools URL of a Chromium that runs on this machine (`http://127.0.0.1:9222`): its "
+        "tabs are used, and no browser is started.",
+    )
     stealth: bool = Field(
         default=False,
         description="Whether the browser is driven by patchright (the extra `stealth`), which leaves fewer "
@@ -83,6 +88,9 @@ class BrowserSettings(BaseSettings):
         description="Of which pages a picture is kept in the folder `screenshots` of the data directory: of "
         "those that failed in the browser or came with an error status, of all, or of none.",
     )
+    screenshot_html: bool = Field(
+        default=False, description="Whether the HTML of a page is kept beside its picture, as far as it came."
+    )
     max_screenshots: Count = Field(default=1000, description="Maximum number of pictures of one job.")
     max_capture_bytes: Count = Field(
         default=16 * 1024 * 1024,
@@ -108,6 +116,12 @@ class BrowserSettings(BaseSettings):
 
     @model_validator(mode="after")
     def _check_kind(self) -> Self:
+        if self.connect and self.kind != "chromium":
+            raise ValueError(f"connect is for Chromium, and kind is {self.kind!r}: set one of the two")
+        if self.connect and self.executable:
+            raise ValueError(
+                "connect uses a browser that runs, and executable starts one: set one of the two"
+            )
         if self.stealth and self.kind != "chromium":
             raise ValueError(f"stealth drives Chromium alone, and kind is {self.kind!r}: set one of the two")
         return self

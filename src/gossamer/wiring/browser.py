@@ -22,6 +22,7 @@ def browser_options_of(settings: Settings) -> BrowserOptions:
     return BrowserOptions(
         kind=browser.kind,
         executable=browser.executable or "",
+        connect=browser.connect,
         is_stealthy=browser.stealth,
         is_sandboxed=is_sandboxed,
         user_agent=settings.user_agent,

@@ -114,6 +114,8 @@ async def check_bucket(url: str, settings: Settings) -> None:
 
 def look_at_browser(settings: Settings) -> str:
     """The browser that would be started. Raises ``MissingServiceError`` where there is none."""
+    if settings.browser.connect:
+        return "one that runs already (browser.connect)"
     return find_executable(settings.browser.executable or "", settings.browser.kind)
 
 

@@ -81,6 +81,10 @@ class DevToolsGate:
         self._main_frame = (await self._cdp.send("Page.getFrameTree"))["frameTree"]["frame"]["id"]
         self._cdp.on("Fetch.requestPaused", lambda event: self._start(self._handle_pause(event)))
         blocked = [{"resourceType": name} for kind, name in _NAMES.items() if kind in options.blocked]
+        if options.connect:  # it was started without the switches that block these
+            blocked += [
+                {"resourceType": name} for name in ("Image", "Font") if name.lower() in options.blocked
+            ]
         await self._cdp.send("Fetch.enable", {"patterns": [*_PAUSES, *blocked]})
         if options.locale != OWN_LOCALE:  # numbers and dates; the languages are those of the browser
             await self._cdp.send("Emulation.setLocaleOverride", {"locale": options.locale})

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from gossamer.core.errors import MissingServiceError
 from gossamer.fetch.browser import firefox
-from gossamer.fetch.browser.limits import CLOSE_S, LAUNCH_S, BrowserKind, BrowserOptions
+from gossamer.fetch.browser.limits import CLOSE_S, CONNECT_S, LAUNCH_S, BrowserKind, BrowserOptions
 from gossamer.fetch.browser.processes import BrowserFolder, find_processes
 
 if TYPE_CHECKING:
@@ -101,14 +101,14 @@ class BrowserDriver:
 
     def __init__(self, options: BrowserOptions) -> None:
         self._options = options
-        self._executable = find_executable(options.executable, options.kind)
+        self._executable = "" if options.connect else find_executable(options.executable, options.kind)
         check_package(is_stealthy=options.is_stealthy)
         self._playwright: Playwright | None = None
         self._pid = 0
         self._folder: BrowserFolder | None = None
 
     async def launch_browser(self, *, proxy: str) -> tuple[Browser, str]:
-        """A new browser, and the folder of its profile. Raises ``MissingServiceError``.
+        """A browser, and the folder of its profile; empty: it is not ours. Raises ``MissingServiceError``.
 
         ``proxy`` is for what the browser does on its own; every tab has one of its own.
         """
@@ -117,6 +117,8 @@ class BrowserDriver:
                 async with asyncio.timeout(LAUNCH_S):
                     playwright = await self._start()
                     self._check_device(playwright.devices)
+                    if self._options.connect:
+                        return await self._connect(playwright), ""
                     return await self._launch(playwright, proxy)
             except TimeoutError:
                 await self.stop()
@@ -165,6 +167,14 @@ class BrowserDriver:
     def is_alive(self) -> bool:
         """Whether its process runs."""
         return self._pid > 0 and Path(f"/proc/{self._pid}").exists()
+
+    async def _connect(self, playwright: Playwright) -> Browser:
+        """The browser that runs already. Its URL may hold a secret, which no message shows."""
+        try:
+            return await playwright.chromium.connect_over_cdp(self._options.connect, timeout=CONNECT_S * 1000)
+        except Exception as error:
+            told = "browser.connect: no Chromium answers there; start it with --remote-debugging-port=9222"
+            raise MissingServiceError(told) from error
 
     async def _launch(self, playwright: Playwright, proxy: str) -> tuple[Browser, str]:
         assert self._folder is not None

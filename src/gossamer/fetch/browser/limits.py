@@ -11,6 +11,9 @@ BrowserKind = Literal["chromium", "firefox"]
 LAUNCH_S = 60.0
 """How long a browser may take to start; that is nobody's page time."""
 
+CONNECT_S = 10.0
+"""How long a browser that runs already may take to answer."""
+
 OPEN_S = 20.0
 """How long a browser may take to open a tab."""
 
@@ -30,6 +33,7 @@ class BrowserOptions(Record, frozen=True, kw_only=True):
 
     kind: BrowserKind = "chromium"
     executable: str = ""  # empty: the one that is found
+    connect: str = ""  # the DevTools URL of a Chromium that runs already, on this machine; nothing is started
     is_stealthy: bool = False  # driven by patchright instead of playwright
     is_sandboxed: bool = True  # False where the machine does not let a browser have its sandbox
     user_agent: str = "gossamer"

@@ -34,7 +34,7 @@ class RunningBrowser:
 
     def __init__(self, browser: Browser, profile: str, opened_at: float) -> None:
         self.browser = browser
-        self.profile = profile  # the folder that tells its processes from others'
+        self.profile = profile  # the folder that tells its processes from others'; empty: it is not ours
         self.opened_at = opened_at
         self.pages = 0  # that were begun
         self.opening = 0  # tabs that are being opened
@@ -80,9 +80,10 @@ class RunningBrowser:
         self.idle[tab] = timer
 
     def kill(self) -> None:
-        """End all its processes at once. Takes a while; any thread may do it."""
+        """End all its processes at once, if they are ours. Takes a while; any thread may do it."""
         self.is_lost = True
-        kill_processes(self.profile)
+        if self.profile:
+            kill_processes(self.profile)
 
     def report_loss(self, _: object = None) -> None:
         """It has ended: so have the visits in its tabs."""
@@ -238,7 +239,7 @@ class BrowserPool:
             if not self._driver.is_alive:  # then nobody says that its browsers are gone
                 for browser in self._all:
                     browser.report_loss()
-            for browser in [one for one in self._all if one.busy]:
+            for browser in [one for one in self._all if one.busy and one.profile]:
                 for process in await asyncio.to_thread(find_processes, browser.profile):
                     if process.is_renderer and process.memory_bytes > self._options.max_memory_bytes:
                         with contextlib.suppress(OSError):

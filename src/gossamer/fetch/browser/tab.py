@@ -315,4 +315,6 @@ def _name_for(key: TabKey, options: BrowserOptions, own_name: str, device_name: 
     """The User-Agent that a tab is given; ``None``: the one that its browser was started with."""
     if options.kind == "firefox":
         return options.user_agent if key.is_open else device_name or None
-    return None if key.is_open else device_name or own_name
+    if key.is_open:
+        return options.user_agent if options.connect else None
+    return device_name or own_name
