@@ -107,7 +107,13 @@ class Screenshot(Action, frozen=True, tag="screenshot"):
     full_page: bool = False  # with everything below the window, too
 
 
-AnyAction = Click | Type | Press | Scroll | Wait | Screenshot
+class Pdf(Action, frozen=True, tag="pdf"):
+    """Print the page, for the spider: ``response.pdf``. A later one replaces it."""
+
+    background: bool = True  # with the colours and pictures behind the text
+
+
+AnyAction = Click | Type | Press | Scroll | Wait | Screenshot | Pdf
 
 
 class Browsing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

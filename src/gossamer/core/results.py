@@ -213,6 +213,7 @@ class FetchResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     browser_s: float = 0.0  # how long a tab of a browser was held for it
     raw: RawExchange | None = None  # what went over the wire, if the fetcher was told to keep it
     captured: tuple[CapturedResponse, ...] = ()  # what the page itself requested, as far as it was asked for
+    pdf: bytes = b""  # the page as it is printed, where an action asked for it
     screenshot: bytes = b""  # the page as a PNG, where one was asked for, or where something failed on it
     failure: PageFailure | None = None  # the page came, but what was to happen on it did not
     archived: str = ""  # its place in the archive; empty: it is in none

@@ -94,7 +94,7 @@ class Visitor:
             if isinstance(result, VisitResult) and attempt.entry.request.errback:
                 result = await self._with_errback(attempt, result)
             if attempt.picture and isinstance(result, VisitResult) and self._parts.screenshots is not None:
-                result = await keep_picture(self._parts.screenshots, result, attempt.picture)
+                result = await keep_picture(self._parts.screenshots, result, attempt.picture, attempt.fetched)
         except UsageError as error:  # a request that was changed after it was yielded
             detail, signal = str(error)[-MAX_DETAIL:], attempt.unfinished_signal()
             return attempt.make_result(Verdict.DEAD, Fault.CALLBACK, detail=detail, signal=signal)

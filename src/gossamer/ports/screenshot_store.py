@@ -16,6 +16,9 @@ class ScreenshotStore(Protocol):
     keeps_all: bool
     """Whether the pictures of pages that succeed are kept, too."""
 
-    async def keep(self, lease: Lease, picture: bytes) -> str:
-        """Keep a picture (PNG) of what came of a lease. What the ledger calls it; empty: it is not kept."""
+    async def keep(self, lease: Lease, picture: bytes, page: bytes = b"") -> str:
+        """Keep a picture (PNG) of what came of a lease, and the page's HTML where that is wanted.
+
+        What the ledger calls it; empty: it is not kept.
+        """
         ...

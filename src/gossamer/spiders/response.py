@@ -69,7 +69,7 @@ class Response(SavedPage, PageContent):
     answered, as far as it is known; ``header_pairs`` has the headers as they came, with names in lower case.
 
     Of a page that a browser opened: ``captured``, the responses that ``Browsing(capture=[...])`` names, and
-    ``screenshot``, a PNG, where an action took one.
+    ``screenshot``, a PNG, and ``pdf``, where an action took one.
 
     Of a page with the flag ``parse_truncated``, selectors and links know only what was left when it was cut
     to a size and a depth that can be parsed in little time; ``body`` and ``text`` are whole. Further flags
@@ -98,6 +98,7 @@ class Response(SavedPage, PageContent):
         self.elapsed_s = fetched.elapsed_s
         self.captured = fetched.captured
         self.screenshot = fetched.screenshot
+        self.pdf = fetched.pdf
         self.dropped: dict[str, int] = {}
         self.expected = _NOTHING
         self.stopped = ""  # why the callback ends the job

@@ -44,6 +44,7 @@ def screenshots_of(settings: Settings, job: Job) -> ScreenshotFolder | None:
         job.id,
         max_files=browser.max_screenshots,
         keeps_all=browser.screenshots == "always",
+        keeps_html=browser.screenshot_html,
     )
 
 

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from gossamer.core.browsing import Browsing, Click, Wait
+from gossamer.core.browsing import Browsing, Click, Pdf, Wait
 from gossamer.core.requests import Request
 from gossamer.fetch.browser.fetcher import BrowserFetcher
 from kit.browser_pages import answer, open_fetcher
@@ -67,6 +67,13 @@ async def test_a_condition_of_javascript_is_waited_for(fetcher: BrowserFetcher) 
             page = await fetcher.fetch(Request(f"{site.url}/", browser=never))
             assert page.failure is not None
             assert words in page.failure.detail
+
+
+async def test_a_page_is_printed(fetcher: BrowserFetcher) -> None:
+    async with Raw(SITE) as site:
+        page = await fetcher.fetch(Request(f"{site.url}/opened", browser=Browsing(actions=[Pdf()])))
+        assert page.failure is None
+        assert page.pdf.startswith(b"%PDF-")
 
 
 async def test_dialogs_are_accepted_where_a_page_says_so(fetcher: BrowserFetcher) -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer import Browsing, Click, Press, Request, Screenshot, Scroll, Spider, Type, Wait
+from gossamer import Browsing, Click, Pdf, Press, Request, Screenshot, Scroll, Spider, Type, Wait
 from gossamer.core.browsing import MAX_STEPS, CapturedResponse
 from gossamer.core.errors import UsageError
 from gossamer.frontier.codec import pack_request, unpack_request
@@ -27,6 +27,7 @@ actions = st.one_of(
     st.builds(Wait, condition=word),
     st.builds(Click, word, popup=st.booleans()),
     st.builds(Screenshot, st.booleans()),
+    st.builds(Pdf, st.booleans()),
 )
 browsings = st.builds(
     Browsing,

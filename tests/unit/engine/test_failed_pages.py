@@ -48,7 +48,9 @@ def test_the_status_of_a_page_goes_before_what_failed_on_it() -> None:
 PICTURE = b"\x89PNG picture"
 
 
-async def crawl_with_pictures(folder: Path, *, max_files: int = 10, keeps_all: bool = False) -> Kit:
+async def crawl_with_pictures(
+    folder: Path, *, max_files: int = 10, keeps_all: bool = False, keeps_html: bool = False
+) -> Kit:
     """A crawl of three pages with pictures: one succeeds, one fails in its browser, one is refused."""
     kit = Kit()
     good = replace(kit.site.page(URL), screenshot=PICTURE)
@@ -60,7 +62,9 @@ async def crawl_with_pictures(folder: Path, *, max_files: int = 10, keeps_all: b
         URL + "failing": replace(good, url=URL + "failing", failure=failure),
         URL + "lost": lost,
     }
-    store = ScreenshotFolder(folder, "shop/1", max_files=max_files, keeps_all=keeps_all)
+    store = ScreenshotFolder(
+        folder, "shop/1", max_files=max_files, keeps_all=keeps_all, keeps_html=keeps_html
+    )
     parts = kit.with_parts(screenshots=store)
     seeds = kit.seeds_of(URL, URL + "failing", URL + "lost")
     await Supervisor(parts, Worker(parts, kit.shift), drain_s=5.0).run(seeds)
@@ -82,6 +86,15 @@ def test_the_ledger_names_the_pictures_of_pages_that_failed(tmp_path: Path) -> N
         assert file.startswith("shop_1/")
         assert file.endswith("-1.png")
     assert len(list(tmp_path.rglob("*.png"))) == 2
+
+
+def test_the_html_is_kept_beside_the_picture_where_that_is_wanted(tmp_path: Path) -> None:
+    kit = virtually(lambda: crawl_with_pictures(tmp_path, keeps_html=True))
+    (page,) = tmp_path.rglob("*.html")
+    failing = kit.site.replies[URL + "failing"]
+    assert page.read_bytes() == failing.body  # type: ignore[union-attr]
+    assert page.with_suffix(".png").read_bytes() == PICTURE
+    assert len(list(tmp_path.rglob("*.png"))) == 2, "a page that was lost has a picture alone"
 
 
 def test_all_pictures_are_kept_where_that_is_wanted(tmp_path: Path) -> None:

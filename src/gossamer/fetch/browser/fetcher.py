@@ -193,9 +193,8 @@ class BrowserFetcher:
                 until = deadline - _RESERVE * timeout_s
                 body, shown, report = await self._load_page(tab, navigation, origin, (task, until))
         except TimeoutError:
-            fault = Fault.TIMEOUT_BODY if navigation.status else Fault.TIMEOUT_HEADERS
             told = f"{origin.host}: the page took longer than {timeout_s:g} s"
-            error = FetchError(fault, told)
+            error = FetchError(Fault.TIMEOUT_BODY if navigation.status else Fault.TIMEOUT_HEADERS, told)
             if navigation.status and not navigation.follows_page:
                 error.screenshot = await task.picture_failure()
             raise error from None
@@ -217,6 +216,7 @@ class BrowserFetcher:
             proxy=tab.key.proxy.name if tab.key.proxy is not None else "",
             captured=report.captured,
             screenshot=report.screenshot,
+            pdf=report.pdf,
             failure=report.failure,
         )
 

@@ -38,8 +38,11 @@ async def take_screenshot(page: Page, timeout_s: float, *, full_page: bool = Fal
 class ScreenshotFolder:
     """Port ``ScreenshotStore``: a folder for each job below the data directory. ``max_files`` bounds it."""
 
-    def __init__(self, folder: Path, job_id: str, *, max_files: int, keeps_all: bool = False) -> None:
+    def __init__(
+        self, folder: Path, job_id: str, *, max_files: int, keeps_all: bool = False, keeps_html: bool = False
+    ) -> None:
         self.keeps_all = keeps_all
+        self._keeps_html = keeps_html
         self._folder = folder / re.sub(r"[^\w.-]", "_", job_id)
         self._max_files = max_files
         self._writing = threading.Lock()
@@ -47,20 +50,22 @@ class ScreenshotFolder:
     def __repr__(self) -> str:
         return f"ScreenshotFolder({str(self._folder)!r})"
 
-    async def keep(self, lease: Lease, picture: bytes) -> str:
+    async def keep(self, lease: Lease, picture: bytes, page: bytes = b"") -> str:
         """See :class:`~gossamer.ports.screenshot_store.ScreenshotStore`."""
         name = f"{lease.entry.fingerprint % 2**64:016x}-{lease.attempt}.png"
         try:
-            is_kept = await asyncio.to_thread(self._write, name, picture)
+            is_kept = await asyncio.to_thread(self._write, name, picture, page if self._keeps_html else b"")
         except OSError as error:
             log.warning("the screenshot %s cannot be written: %s", self._folder / name, error)
             return ""
         return f"{self._folder.name}/{name}" if is_kept else ""
 
-    def _write(self, name: str, picture: bytes) -> bool:
+    def _write(self, name: str, picture: bytes, page: bytes) -> bool:
         with self._writing:  # several pages may fail at once
             self._folder.mkdir(parents=True, exist_ok=True)
-            if sum(1 for _ in self._folder.iterdir()) >= self._max_files:
+            if sum(1 for _ in self._folder.glob("*.png")) >= self._max_files:
                 return False
             (self._folder / name).write_bytes(picture)
+            if page:
+                (self._folder / name).with_suffix(".html").write_bytes(page)
             return True

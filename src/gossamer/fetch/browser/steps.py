@@ -16,6 +16,7 @@ from gossamer.core.browsing import (
     Browsing,
     Click,
     PageFailure,
+    Pdf,
     Press,
     Screenshot,
     Scroll,
@@ -85,6 +86,7 @@ class StepPerformer:
         self._human = human if browsing.human is None else browsing.human
         self._deadline = 0.0
         self.screenshot = b""
+        self.pdf = b""
         self.collected: dict[str, dict[str, str]] = {}
         self.flags: tuple[str, ...] = ()
 
@@ -231,6 +233,9 @@ class StepPerformer:
                 await self._wait_for(selector)
             case Screenshot(full_page=full_page):
                 self.screenshot = await take_screenshot(self._page, self._limit_s(), full_page=full_page)
+            case Pdf(background=background):
+                async with asyncio.timeout(self._limit_s()):
+                    self.pdf = await self._page.pdf(print_background=background)
             case _:
                 assert_never(action)
 

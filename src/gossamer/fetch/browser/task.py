@@ -49,6 +49,7 @@ class TaskReport(Record, frozen=True, kw_only=True):
 
     captured: tuple[CapturedResponse, ...] = ()
     screenshot: bytes = b""
+    pdf: bytes = b""
     failure: PageFailure | None = None
     flags: tuple[str, ...] = ()
 
@@ -65,7 +66,7 @@ class PageTask:
         self._options = options
         self._random = random
         self._failure: PageFailure | None = None
-        self._picture = b""
+        self._picture = self._pdf = b""
         self._flags: tuple[str, ...] = ()
         self.collected: dict[str, dict[str, str]] = {}  # elements that were scrolled past, by selector
         self._capture: ResponseCapture | None = None
@@ -127,6 +128,7 @@ class PageTask:
                 left = (CONSENT_LEFT,)
             self._failure = await steps.perform(deadline, self._run_script, self._required)
         finally:
+            self._pdf = steps.pdf
             self._picture, self._flags = steps.screenshot, (*left, *steps.flags)
             self.collected = steps.collected
 
@@ -155,7 +157,11 @@ class PageTask:
         if (mode == "always" or (mode == "failure" and is_failure)) and not self._is_robots:
             self._picture = await self._take_picture() or self._picture
         return TaskReport(
-            captured=captured, screenshot=self._picture, failure=self._failure, flags=self._flags
+            captured=captured,
+            screenshot=self._picture,
+            pdf=self._pdf,
+            failure=self._failure,
+            flags=self._flags,
         )
 
     def stop(self) -> None:
