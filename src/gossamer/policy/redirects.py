@@ -108,7 +108,7 @@ def _hop_key(request: Request, target: str) -> str:
     if not unique_key:
         return ""
     if unique_key.startswith(("http://", "https://")):
-        return (urls.canonicalise_url(target) or "") if request.session else ""
+        return (urls.canonicalise_url(target, keep_fragment=True) or "") if request.session else ""
     return sha256(f"{unique_key} {target}".encode("utf-8", "surrogatepass")).hexdigest()
 
 

@@ -237,6 +237,9 @@ class Spider:
     def take_fetcher(self, fetch: Callable[[Request], Awaitable[tuple[Request, FetchResult]]]) -> None:
         """``fetch`` is there from now on for code that needs a page while a callback runs."""
 
+    def take_url_rule(self, canonicalise: Callable[[Request], str | None]) -> None:
+        """``canonicalise`` says from now on under which URL a request is fetched and known."""
+
     def selects(self, callback: str) -> bool:
         """Whether ``callback`` selects elements of its pages; one that reads the bytes alone does not."""
         return True

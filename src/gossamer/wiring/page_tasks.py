@@ -61,7 +61,7 @@ def files_of(settings: Settings, backends: Backends, job: Job, parts: VisitParts
 
 
 def give_fetcher(settings: Settings, target: CrawlTarget, parts: VisitParts) -> None:
-    """Give the spider what fetches pages for its callbacks while they run."""
+    """Give the spider what fetches pages for its callbacks while they run, and what spells their URLs."""
 
     @cache
     def make_inline() -> InlineFetcher:
@@ -76,6 +76,7 @@ def give_fetcher(settings: Settings, target: CrawlTarget, parts: VisitParts) -> 
         return await make_inline().fetch_page(request)
 
     target.spider.take_fetcher(fetch_page)
+    target.spider.take_url_rule(parts.admission.canonicalise)
 
 
 async def add_keepers(

@@ -26,7 +26,7 @@ from gossamer.adapters.scrapy.references import HeldObjects, LostReferenceError,
 from gossamer.adapters.scrapy.storage import NotStorableError, from_stored, is_plain, to_stored
 from gossamer.core.errors import UsageError
 from gossamer.core.requests import Request
-from gossamer.policy.urls import canonicalise_url
+from gossamer.policy.urls import canonicalise_request, canonicalise_url
 
 EXTRAS = "scrapy"
 """The name in ``meta`` of what only Scrapy knows of a request."""
@@ -108,6 +108,8 @@ class RequestMapper:
         self._choose_errback = choose_errback
         self._has_own_parse = type(spider)._parse is not Spider._parse
         self.references = ReferenceTable()
+        self.canonicalise: Callable[[Request], str | None] = canonicalise_request
+        """How the job spells the URLs of requests: with fragments, where its settings keep them."""
         self.is_shared = False
         """Whether other processes take requests, too, and would miss what is held here."""
         self.most_redirects = getattr(spider, "settings", Settings()).getint("REDIRECT_MAX_TIMES")
@@ -115,14 +117,15 @@ class RequestMapper:
     def to_request(self, given: ScrapyRequest, origin: RequestOrigin) -> Request:
         """What the frontier stores of a request; what it cannot store is kept here."""
         extras = _Extras({}, {}, {}, {})
-        key = self._make_key(given, origin)
         options = {} if self.options is None else self.options.read_options(given)
         url = given.url
+        keeps_fragment = "#" in url and "#" in (self.canonicalise(Request(url, **options)) or "")
+        key = self._make_key(given, origin, keeps_fragment=keeps_fragment)
         if is_local(url) and (given.errback is not None or is_allowed(url, origin.page)):
             url, options["max_retries"] = place_of(url), 0
             if not is_allowed(given.url, origin.page):
                 extras.said[REFUSED] = True
-        canonical = canonicalise_url(url)
+        canonical = canonicalise_url(url, keep_fragment=keeps_fragment)
         if canonical != given.url:
             extras.said["url"] = given.url
         extras.split_values("meta", given.meta, extras.meta)
@@ -182,7 +185,7 @@ class RequestMapper:
         extras.said["id"] = identity
         self.references.hold(identity, HeldObjects(**extras.live), is_stored=not lost)
 
-    def _make_key(self, given: ScrapyRequest, origin: RequestOrigin) -> str:
+    def _make_key(self, given: ScrapyRequest, origin: RequestOrigin, *, keeps_fragment: bool) -> str:
         """What tells a request apart, where it is not its URL as we have it."""
         if given.dont_filter or not self._filters:
             return origin.make_key(given)
@@ -191,8 +194,8 @@ class RequestMapper:
         url = given.url
         if "&" not in url and "%" not in url and ";" not in url:
             return ""
-        known: str = canonicalize_url(url)
-        return "" if known == canonicalise_url(url) else known
+        known: str = canonicalize_url(url, keep_fragments=keeps_fragment)
+        return "" if known == canonicalise_url(url, keep_fragment=keeps_fragment) else known
 
     def _name_callback(self, call: Any, field: str, extras: _Extras) -> str | None:
         """The name under which a callback is found again; what has none is held."""
@@ -311,14 +314,15 @@ def identity_of(request: Request) -> str:
 def spell_urls(request: Request) -> list[str]:
     """The URL as a request was made with it, and those that it was redirected to.
 
-    The fragment is that of the first one, as browsers and Scrapy have it (RFC 9110, 10.2.2).
+    The fragment is that of the first one, as browsers and Scrapy have it (RFC 9110, 10.2.2); one that
+    counts is in the others already.
     """
     given: str = (request.meta.get(EXTRAS) or {}).get("url", "")
     if not request.redirects:
         return [given or request.url]
     first, *others = *request.redirects, request.url
     _, fragment = urldefrag(given)
-    return [given or first, *(f"{url}#{fragment}" if fragment else url for url in others)]
+    return [given or first, *(f"{url}#{fragment}" if fragment and "#" not in url else url for url in others)]
 
 
 def note_redirects(meta: dict[str, Any], request: Request, most: int) -> None:

@@ -195,6 +195,10 @@ class AdaptedSpider(Spider):
         assert downloads is not None, "it was made with the spider"
         downloads.fetch = fetch
 
+    def take_url_rule(self, canonicalise: Callable[[Request], str | None]) -> None:
+        """What is yielded is told apart by fragments that the job keeps, too."""
+        self._mapper.canonicalise = canonicalise
+
     def share_work(self) -> None:
         """From now on, a request that refers to what is only here is refused when it is yielded."""
         self._mapper.is_shared = self.crawler.is_shared = True

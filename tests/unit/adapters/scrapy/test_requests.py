@@ -14,7 +14,7 @@ from scrapy.settings import Settings
 from gossamer.adapters.scrapy.options import RequestOptions
 from gossamer.adapters.scrapy.page_methods import SCRIPT, PageMethod
 from gossamer.adapters.scrapy.references import LostReferenceError
-from gossamer.adapters.scrapy.requests import RequestMapper, RequestOrigin, identity_of, url_of
+from gossamer.adapters.scrapy.requests import RequestMapper, RequestOrigin, identity_of, spell_urls, url_of
 from gossamer.core.browsing import Browsing
 from gossamer.core.errors import UsageError
 from gossamer.core.requests import Request
@@ -100,6 +100,41 @@ def test_requests_are_told_apart_as_scrapy_does(mapper: RequestMapper) -> None:
     origin = RequestOrigin("page")
     twice = [mapper.to_request(scrapy.Request(URL, dont_filter=True), origin).unique_key for _ in range(2)]
     assert len(set(twice)) == 2, "a page that asks twice wants it twice"
+
+
+@pytest.mark.parametrize("meta", [{}, {"cookiejar": 1}])
+@pytest.mark.parametrize("url", [URL, URL + "?b=2&a=1", URL + "?q=%C3%A4"])
+def test_routes_are_told_apart_where_fragments_count(
+    mapper: RequestMapper, url: str, meta: dict[str, Any]
+) -> None:
+    """A bug it would catch: of all views of an application only the first is fetched."""
+    kept, dropped = (Admission(Scope(), UrlOptions(keep_fragments=keeps), b"key") for keeps in (True, False))
+
+    def ask(gate: Admission, number: int, **more: Any) -> Request:
+        mapper.canonicalise = gate.canonicalise
+        box = {"box": object()}
+        return mapper.to_request(
+            scrapy.Request(f"{url}#/p{number}", meta=meta | box | more), RequestOrigin("")
+        )
+
+    def count(gate: Admission, **more: Any) -> tuple[int, int]:
+        asked = [ask(gate, number, **more) for number in (1, 2, 1)]
+        return len({gate.fingerprint_of(one) for one in asked}), len({identity_of(one) for one in asked})
+
+    assert count(kept)[0] == 2
+    assert count(dropped)[0] == 1
+    assert count(dropped, playwright=True)[0] == 2, "a browser gets its route"
+    first, second = (ask(kept, number) for number in (1, 2))
+    assert mapper.to_scrapy(first).meta["box"] is not mapper.to_scrapy(second).meta["box"]
+    hops = [follow_redirect(one, one.url, 302, "/app/", limit=3) for one in (first, second)]
+    assert len({kept.fingerprint_of(hop) for hop in hops}) == 2
+
+
+def test_a_fragment_that_counts_is_spelt_once_behind_a_redirect(mapper: RequestMapper) -> None:
+    mapper.canonicalise = Admission(Scope(), UrlOptions(keep_fragments=True), b"key").canonicalise
+    asked = stored(mapper, scrapy.Request("http://a.example#/p1")).replace(url="http://a.example/#/p1")
+    hop = follow_redirect(asked, asked.url, 302, "/app/", limit=3)
+    assert spell_urls(hop) == ["http://a.example#/p1", "http://a.example/app/#/p1"]
 
 
 @pytest.mark.parametrize("url", [URL, URL + "?b=2&a=1"])
