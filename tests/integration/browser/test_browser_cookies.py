@@ -81,3 +81,27 @@ async def test_the_browser_sends_what_plain_requests_were_given() -> None:
         cookies.store_cookies("", url, ["a=; Max-Age=0; Path=/", "c=3; Path=/"], clock.now())
         await browser.fetch(Request(url))
         assert b"Cookie: c=3\r\n" in site.heads[-1], "also those that were taken back meanwhile"
+
+
+@pytest.mark.parametrize("kind", ["chromium", "firefox"])
+async def test_a_page_without_the_header_cookie_neither_sends_nor_keeps_those_of_its_session(
+    kind: str,
+) -> None:
+    """A bug it would catch: the session's cookies are in the tab since the page before."""
+    cookies, clock = CookieJar(100), SystemClock()
+    site = Raw({"/": answer("<p>x</p>"), "/set": answer("<p>x</p>", "Set-Cookie: other=2; Path=/")})
+    async with site, open_fetcher(cookies, kind=kind, timeout_s=20) as browser:
+        url = f"{site.url}/"
+        cookies.store_cookies("", url, ["a=1; Path=/"], clock.now())
+        await browser.fetch(Request(url))
+        assert b"cookie: a=1\r\n" in _head_of(site, "/")
+        await browser.fetch(Request(f"{url}set", omit_headers=("cookie",)))
+        assert b"cookie:" not in _head_of(site, "/set")
+        assert [one.name for one in cookies.list_cookies("", url, clock.now())] == ["a"]
+        await browser.fetch(Request(url))
+        assert b"cookie: a=1\r\n" in _head_of(site, "/")
+        assert [one.name for one in cookies.list_cookies("", url, clock.now())] == ["a"]
+
+
+def _head_of(site: Raw, path: str) -> bytes:
+    return next(head.lower() for head in reversed(site.heads) if head.split()[1] == path.encode())

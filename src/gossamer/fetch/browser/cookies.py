@@ -32,9 +32,22 @@ class TabCookies:
         self._store = store
         self._session = session
         self._known: dict[str, dict[_Key, Cookie]] = {}
+        self._has_others = False  # those of a page that was shown without the session's
+
+    async def leave_out(self) -> None:
+        """Take all cookies out of the browser, for a page that is to have none and whose own are not kept.
+
+        Raises what the driver raises.
+        """
+        self._known.clear()
+        self._has_others = True
+        await self._context.clear_cookies()
 
     async def bring(self, url: str, now: float) -> None:
         """Let the browser have what is kept for the site of ``url``. Raises what the driver raises."""
+        if self._has_others:
+            await self._context.clear_cookies()
+            self._has_others = False
         site = registrable_domain(hostname_of(url))
         wanted = {_key_of(one): one for one in self._store.list_cookies(self._session, url, now) if one.name}
         known = self._known.get(site, {})

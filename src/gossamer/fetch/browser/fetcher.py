@@ -118,6 +118,7 @@ class BrowserFetcher:
         dial = self._dialer.dial_by(route.proxy)
         task = PageTask(request, self._guide, self._tasks, random=self._random)
         next_url = request.url if may_follow and task.may_follow_page else ""
+        keeps = "cookie" not in (request.omit_headers or ())
         tab = await self._pool.take_tab(self._key_for(request, route, origin), next_url, dial)
         fault: Fault | None = Fault.LOCAL  # this visit's own end
         loop = asyncio.get_running_loop()
@@ -129,11 +130,13 @@ class BrowserFetcher:
                 tab.storage = TabStore(self._cookies, tab.key.session)
             self._begin_session(tab.key.session, request)
             async with _cookies_moved(origin):
-                await tab.cookies.bring(request.url, self._clock.now())
+                await (
+                    tab.cookies.bring(request.url, self._clock.now()) if keeps else tab.cookies.leave_out()
+                )
                 await self._bring_storage(tab, request.url)
             result = await self._visit_page(tab, request, origin, task)
             async with _cookies_moved(origin):
-                for url in dict.fromkeys((request.url, tab.page.url)):
+                for url in dict.fromkeys((request.url, tab.page.url)) if keeps else ():
                     await tab.cookies.take(url, self._clock.now())
             fault = None
             tab.end_page(may_stay=task.is_left_alone)
