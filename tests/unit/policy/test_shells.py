@@ -24,6 +24,10 @@ SHELLS = {
     "German": f"<body><div></div><noscript>Bitte aktivieren Sie JavaScript.</noscript>{SCRIPTS}",
     "without a body tag": f"<title>Shop</title><div id=root></div>{SCRIPTS}",
     "in capitals": "<BODY><DIV ID='root'></DIV><SCRIPT SRC=/a.js></SCRIPT>",
+    "a body in capitals behind a long head": f"<HEAD>{'<META name=a>' * 80}</HEAD>"
+    f"<BODY><DIV ID=app></DIV>{SCRIPTS}",
+    "no body tag behind a long head": f"<head>{'<meta name=a>' * 80}</head><div id=app></div>{SCRIPTS}",
+    "a link to skip to the content": f"<body><a href=#main>Skip to content</a><div id=app></div>{SCRIPTS}",
     "a script that leaves": "<body><script>location.href = '/start'</script></body>",
     "nothing but scripts": f"<body>{SCRIPTS}</body>",
 }
@@ -44,6 +48,20 @@ PAGES = {
     "a table": f"<body><table><tr><td>9</table>{SCRIPTS}",
     "a short message in the root": f"<body><div id=app><p>Thank you, it is ordered.</p></div>{SCRIPTS}",
     "a short message": f"<body><p>Thank you, we have received your order.</p>{SCRIPTS}",
+    "a notice beside a chat": f"<body><h1>Sold out</h1><p>It is gone.</p><x-chat></x-chat>{SCRIPTS}",
+    "a price beside a counter": f"<body><p>The price is 9 EUR for one lamp.</p>"
+    f"<amp-analytics></amp-analytics>{SCRIPTS}",
+    "an address above a widget": f"<body><h1>Contact</h1>Come to Main Street 4.<div id=app></div>{SCRIPTS}",
+    "a lamp without comments": f"<body><h2>Lamp</h2><p>9 EUR, in stock.</p><noscript>"
+    f"Enable JavaScript to comment.</noscript>{SCRIPTS}",
+    "a few words without comments": "<body><p>A lamp of brass for 9 EUR, it is in stock and weighs 2 kg.</p>"
+    f"<noscript>Enable JavaScript to comment.</noscript>{SCRIPTS}",
+    "a short list": f"<body><ul><li>one</li><li>two</li></ul>{SCRIPTS}",
+    "a number": f"<body><b>404 985</b>{SCRIPTS}",
+    "one word": f"<body><p>Sold</p>{SCRIPTS}",
+    "a drawn word": f"<body><svg><text>chart</text></svg>{SCRIPTS}",
+    "a root that is written into the page": "<body><x-page><template shadowrootmode=open>"
+    f"<p>{TEXT}</p></template></x-page>{SCRIPTS}",
     "many empty elements": f"<body>{'<p></p>' * 100}<div id=app></div>{SCRIPTS}",
     "empty": "<body></body>",
 }
