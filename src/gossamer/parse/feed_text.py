@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import io
+from collections.abc import Callable
 from typing import TextIO
 
 from gossamer.parse.encoding import declared_encoding, decode_as
@@ -16,16 +17,16 @@ _WIDE_STARTS = ((b"<\x00", "UTF-16LE"), (b"\x00<", "UTF-16BE"))
 """XML in UTF-16 that does not say so."""
 
 
-def open_text(body: bytes, content_type: str = "") -> TextIO:
+def open_text(body: bytes, content_type: str = "", guess: Callable[[], str] | None = None) -> TextIO:
     """The text of a body as a file to read from, its line ends as they are; nothing raises.
 
     The encoding is that of a byte-order mark, of the header or of an XML declaration; without them it is
-    UTF-8, or windows-1252 where it cannot be UTF-8.
+    UTF-8; where it cannot be UTF-8 it is what ``guess`` says, or windows-1252.
     """
     encoding = next((name for start, name in _WIDE_STARTS if body.startswith(start)), None)
     encoding = encoding or declared_encoding(body, content_type)
     if encoding is None:
-        encoding = "UTF-8" if _is_utf8(body) else "windows-1252"
+        encoding = "UTF-8" if _is_utf8(body) else guess() if guess else "windows-1252"
     mark = _MARKS.get(encoding)
     if mark is None:
         return io.StringIO(decode_as(body, encoding), newline="")

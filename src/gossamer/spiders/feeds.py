@@ -81,7 +81,7 @@ class CSVFeedSpider(FeedSpider):
         response = self.adapt_response(response)
         response.was_read = True
         rows = import_module("gossamer.parse.csv_rows").CsvReader(
-            open_text(response.body, response.content_type),
+            open_text(response.body, response.content_type, lambda: response.encoding),
             delimiter=self.delimiter or ",",
             quotechar=self.quotechar or '"',
             headers=self.headers or (),

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from scrapy.http import TextResponse, XmlResponse
 from scrapy.utils.iterators import csviter, xmliter_lxml
 
-from gossamer import CSVFeedSpider, Response, XMLFeedSpider
+from gossamer import CSVFeedSpider, Request, Response, XMLFeedSpider
 from gossamer.core.errors import UsageError
+from gossamer.core.results import FetchResult
 from gossamer.parse.csv_rows import CsvReader
 from gossamer.parse.feed_text import open_text
 from gossamer.parse.xml_elements import XmlElementReader
@@ -78,6 +79,31 @@ def test_the_text_of_a_feed_is_read_in_its_encoding(encoding):
     text = "name\n" + ("日本\n" if encoding == "shift_jis" else "Grüße\n") * 20_000
     declared = f"text/csv; charset={encoding}" if encoding == "shift_jis" else "text/csv"
     assert open_text(text.encode(encoding), declared).read() == text
+
+
+@pytest.mark.parametrize(
+    ("row", "encoding"),
+    [
+        ("Новости города;Погода на сегодня", "windows-1251"),
+        ("今日のニュース;天気予報と交通情報", "shift_jis"),
+        ("Grüße aus Köln;schöne Plätze", "windows-1252"),
+    ],
+)
+def test_a_table_that_names_no_charset_is_guessed_like_a_page(row, encoding):
+    fetched = FetchResult(
+        url=URL, status=200, headers=(("content-type", "text/csv"),), body=f"a;b\n{row}\n".encode(encoding),
+        started_at=0, latency_s=0, elapsed_s=0, rung="http",
+    )  # fmt: skip
+    (found,) = run_callback(Table().parse, Response(Request(URL), fetched))
+    assert list(found.values()) == row.split(";")
+
+
+class Table(CSVFeedSpider):
+    name = "table"
+    delimiter = ";"
+
+    def parse_row(self, response, row):
+        yield row
 
 
 class Prices(CSVFeedSpider):
