@@ -289,4 +289,30 @@ PAGES = {
         9,
         ("Town 0", "0 km"),
     ),
+    "an article whose heading is of the second rank": GuessPage(
+        _frame(ARTICLE.replace("h1>", "h2>")), 1, ("The valley of lamps",)
+    ),
+    "a product whose heading is of the second rank": GuessPage(
+        _frame(f"{PRODUCT.replace('h1>', 'h2>')}<table class=spec>{SPEC}</table>"),
+        1,
+        ("Arc lamp", "49.00", "2.5 kg"),
+    ),
+    "a list with a longer one in an aside": GuessPage(
+        _frame(f"<h1>Lamps</h1>{_cards(6)}", after=f"<aside><ul>{_links(40)}</ul></aside>"),
+        6,
+        ("Lamp 0", "5.50"),
+        ("Story number 0",),
+    ),
+    "a glossary whose terms are links": GuessPage(
+        _frame(
+            "<h1>Glossary</h1><dl>"
+            + "".join(
+                f'<dt><a href="/t/{n}">Term {n}</a></dt><dd>The meaning of number {n}.</dd>'
+                for n in range(10)
+            )
+            + "</dl>"
+        ),
+        10,
+        ("Term 0", "The meaning of number 0.", "http://site.test/t/0"),
+    ),
 }

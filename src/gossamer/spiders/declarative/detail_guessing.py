@@ -246,10 +246,9 @@ def _opengraph_fields(response: Response) -> Iterator[FieldProposal]:
 
 def _find_heading(response: Response) -> _Found | None:
     """A page with one heading, and something more than a little text that belongs to it."""
-    headings = [text for one in response.css("h1") if (text := squeeze(text_of(one)))]
-    if len(headings) != 1:
+    title = _title_field(response)
+    if title is None:
         return None
-    title = FieldProposal("title", {"select": "h1"}, headings[0])
     price = [*_price_field(response)]
     image = [field for field in _opengraph_fields(response) if field.name == "image"]
     more = [*(image or _picture_field(response)), *_description_field(response)]
@@ -263,6 +262,15 @@ def _find_heading(response: Response) -> _Found | None:
         return "a heading", "Page", (title, *more)
     named = (FieldProposal(make_identifier(one.name), _said_of(one), one.value) for one in facts)
     return "a heading", "Product", (title, *price, *more, *named)
+
+
+def _title_field(response: Response) -> FieldProposal | None:
+    """The only heading of the first rank that the page uses."""
+    for tag in ("h1", "h2"):
+        headings = [text for one in response.css(tag) if (text := squeeze(text_of(one)))]
+        if headings:
+            return FieldProposal("title", {"select": tag}, headings[0]) if len(headings) == 1 else None
+    return None
 
 
 def _said_of(fact: NamedValue) -> dict[str, Any]:

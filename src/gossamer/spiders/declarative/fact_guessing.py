@@ -86,15 +86,28 @@ def find_definitions(response: Response) -> list[BlockList]:
         name = next(iter(classes_of(dl)), "")
         selector = f"dl.{name} > dt" if name else "dl > dt"
         terms, meanings = (tuple(squeeze(pair[place].text) for pair in pairs) for place in (0, 1))
-        values = (
+        values: tuple[BlockValue, ...] = (
             BlockValue("", "text", "", ("term", "dt"), terms, 1.0, is_many=False),
             BlockValue(
                 "./following-sibling::dd[1]", "text", "", ("definition", "dd"), meanings, 1.0, is_many=False
             ),
         )
+        links = tuple(link.attr("href") or "" for term, _ in pairs for link in term.select("a[href]")[:1])
+        if len(links) == len(pairs):
+            values = (*values, BlockValue("a", "link", "href", ("link", "a"), links, 1.0, is_many=False))
         size = len(response.page.document.select(selector))
         found.append(BlockList(selector, size, values, "definition"))
     return sorted(found, key=lambda one: -one.size)
+
+
+def _members_of(response: Response, blocks: BlockList) -> list[Element]:
+    return [one for one in response.page.document.select(blocks.selector) if isinstance(one, Element)]
+
+
+def is_in_aside(response: Response, blocks: BlockList) -> bool:
+    """Whether the page itself calls a list something beside what it is about."""
+    members = _members_of(response, blocks)
+    return bool(members) and members[0].closest(_BESIDE) is not None
 
 
 def stands_beside(response: Response, blocks: BlockList, price: Element | None, *, is_aside: bool) -> bool:
@@ -104,10 +117,10 @@ def stands_beside(response: Response, blocks: BlockList, price: Element | None, 
     more prose before the list than the list has text. Of a list in an aside, its place does not matter.
     """
     document = response.page.document
-    members = [one for one in document.select(blocks.selector) if isinstance(one, Element)]
+    members = _members_of(response, blocks)
     if not members or document.root is None:
         return False
-    is_aside = is_aside or members[0].closest(_BESIDE) is not None
+    is_aside = is_aside or is_in_aside(response, blocks)
     known, prose = set(members), 0
     for element in document.root.iter_elements():
         if element is members[0] and not is_aside:

@@ -25,6 +25,7 @@ from gossamer.spiders.declarative.detail_guessing import (
 )
 from gossamer.spiders.declarative.fact_guessing import (
     find_definitions,
+    is_in_aside,
     is_table_of_facts,
     read_facts,
     stands_beside,
@@ -137,7 +138,9 @@ def _choose_reading(response: Response) -> tuple[BlockList | None, ThingProposal
         facts = read_facts(response)
         lists = [one for one in lists if not is_table_of_facts(one, facts)]
     elif sure is None:
-        lists = [*lists, *find_definitions(response)]
+        terms = find_definitions(response)
+        lists = [*terms, *lists] if lists and lists[0].selector.endswith(" dt") else [*lists, *terms]
+    lists.sort(key=lambda one: is_in_aside(response, one))  # the others keep their order
     blocks = lists[0] if lists else None
     if blocks is None:
         return None, sure or shown, None
