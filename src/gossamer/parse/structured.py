@@ -36,7 +36,22 @@ def read_microdata(page: HtmlPage) -> list[dict[str, Any]]:
 
     URLs are absolute; ``type`` and ``id`` are left out where the page gives none.
     """
-    return [_item_dict(item) for item in page.document.microdata(page.base_url)]
+    items = [_item_dict(item) for item in page.document.microdata(page.base_url)]
+    if page.encoding != "UTF-8":
+        written = [_item_dict(item) for item in page.document.microdata()]
+        items = [_encode_urls(item, own, page) for item, own in zip(items, written, strict=True)]
+    return items
+
+
+def _encode_urls(value: Any, written: Any, page: HtmlPage) -> Any:
+    """A value whose URLs have their queries in the charset of the page; a URL was written in another way."""
+    if isinstance(value, dict):
+        return {key: _encode_urls(one, written.get(key), page) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_encode_urls(one, own, page) for one, own in zip(value, written, strict=True)]
+    if value == written or not written or written.isascii():
+        return value
+    return (page.join_url(written) or value) + value[value.find("#") :] * ("#" in value)
 
 
 def _item_dict(item: MicrodataItem) -> dict[str, Any]:

@@ -89,6 +89,27 @@ def test_other_schemes_are_sent_as_utf8(href):
     assert response.urljoin(href).endswith("=%D0%BF%D1%80%D0%B8%D0%B2%D0%B5%D1%82")
 
 
+@pytest.mark.parametrize("charset", ["windows-1251", "utf-8"])
+def test_urls_of_data_for_machines_are_links(charset):
+    body = (
+        '<link rel=canonical href="/c?q=ж"><meta property="og:image" content="/i?q=ж">'
+        '<meta http-equiv=refresh content="9;url=/r?q=ж"><div itemscope><a itemprop=url href="?q=ж#ж">x</a>'
+        "<b itemprop=name>ж?q=ж</b>"
+        '<div itemprop=offer itemscope><img itemprop=image src="/путь?q=ж"></div></div>'
+    )
+    response = page(body.encode(charset), f"text/html; charset={charset}")
+    query = {"windows-1251": "?q=%E6", "utf-8": "?q=%D0%B6"}[charset]
+    (item,) = response.microdata()
+    assert item["properties"] == {
+        "url": [f"{URL}{query}#%D0%B6"],
+        "name": ["ж?q=ж"],
+        "offer": [{"properties": {"image": [f"http://h.test/%D0%BF%D1%83%D1%82%D1%8C{query}"]}}],
+    }
+    assert response.opengraph() == {"image": f"http://h.test/i{query}"}
+    assert response.page.canonical_url == f"http://h.test/c{query}"
+    assert response.page.meta_refresh == (9.0, f"http://h.test/r{query}")
+
+
 def test_a_page_that_was_cut_still_knows_its_charset():
     body = '<a href="/s?q=привет">x</a>'
     cut = TruncatedPage(body=body.encode(), encoding="windows-1251", cuts={"depth": 1})
