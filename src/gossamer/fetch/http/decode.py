@@ -74,15 +74,15 @@ class BodyDecoder:
     def finish_body(self, *, is_framed: bool = False) -> tuple[bytes, tuple[str, ...]]:
         """The decoded body and its flags. ``is_framed``: HTTP has said where it ends.
 
-        Servers that compress what they stream may flush the last piece and forget the end. That is a whole
-        body where HTTP ends it; where the connection does, another piece may have been lost with it.
+        Servers that compress what they stream may flush the last piece and forget the end, or the check sum.
+        That is a whole body where HTTP ends it; where the connection does, more may have been lost with it.
         """
         body = b"".join(self._pieces)
         if not self._stages:
             return body, self._passed_on(body)
         if not self.wire_bytes:
             return body, ()
-        for stage in self._stages:
+        for stage in self._stages if is_framed else ():
             stage.end_data()
         complete = not self._damaged and all(
             stage.complete or (is_framed and stage.is_flushed) for stage in self._stages
