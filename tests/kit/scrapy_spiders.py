@@ -322,6 +322,7 @@ from twisted.internet.defer import inlineCallbacks
 
 class Inline(scrapy.Spider):
     name = "inline"
+    allowed_domains = ["127.0.0.1"]  # on all ports
 
     def start_requests(self):
         yield scrapy.Request(self.url + "/page/1/", self.parse)

@@ -215,7 +215,7 @@ async def test_a_browser_that_was_retired_ends_with_the_visit_that_was_waiting_f
 ) -> None:
     waiting = asyncio.Event()
 
-    async def wait(*_: object) -> None:
+    async def wait(*_: object, **__: object) -> None:
         waiting.set()
         await asyncio.Event().wait()
 
