@@ -35,11 +35,23 @@ _BLOCK = """(name, reason) => {
         found[slot] = new Proxy(found[slot], {apply});
         Object.defineProperty(container.prototype, property, found);
     };
+    const answers = {
+        getSubscription: () => null, permissionState: () => "denied", unregister: () => true,
+        getNotifications: () => [], getTags: () => [], getAll: () => [], getIds: () => [],
+        subscribe: () => Promise.reject(
+            new DOMException("Registration failed - permission denied", "NotAllowedError")),
+        getState: () => ({enabled: false, headerValue: "true"}),
+    };
+    const managers = {
+        pushManager: "PushManager", sync: "SyncManager", periodicSync: "PeriodicSyncManager",
+        navigationPreload: "NavigationPreloadManager", index: "ContentIndex",
+        backgroundFetch: "BackgroundFetchManager",
+    };
     const imitate = (kind, own) => {
         const made = new EventTarget();
         for (const [key, field] of Object.entries(Object.getOwnPropertyDescriptors(kind.prototype))) {
             if (key === "constructor" || typeof key !== "string") continue;
-            const plain = field.get ? null : async () => {};
+            const plain = field.get ? null : async () => answers[key]?.();
             Object.defineProperty(made, key, {value: key in own ? own[key] : plain, writable: true});
         }
         return Object.setPrototypeOf(made, kind.prototype);
@@ -60,7 +72,9 @@ _BLOCK = """(name, reason) => {
     let ready;
     replace("ready", "get", (native, on) => {
         if (!(on instanceof container)) return Reflect.apply(native, on, []);
+        const there = Object.entries(managers).filter(([, name]) => self[name]);
         return ready ??= Promise.resolve(imitate(ServiceWorkerRegistration, {
+            ...Object.fromEntries(there.map(([key, name]) => [key, imitate(self[name], {})])),
             scope: new URL("/", document.baseURI).href,
             active: imitate(ServiceWorker, {state: "activated", scriptURL: "", postMessage: () => {}}),
         }));
