@@ -121,6 +121,71 @@ TREES: dict[str, tuple[str, str, list[str], set[str]]] = {
         [],
         {"unread_shadow"},
     ),
+    "a closed root of a plain element": (
+        "<div id=h></div><script>h.attachShadow({mode:'closed'}).innerHTML = '<b>9</b>'</script>",
+        "#h ::text",
+        [],
+        {"closed"},
+    ),
+    "a closed root that is declared": (
+        "<section><template shadowrootmode=closed><b>9</b></template></section>",
+        "section ::text",
+        [],
+        {"closed"},
+    ),
+    "elements that their style makes large": (
+        "<style>x-icon { display: inline-block; width: 9px; height: 9px; background: red }"
+        "x-bar { display: block; height: 9px } x-mark::before { content: '*' }</style>"
+        "<x-icon></x-icon><x-bar></x-bar><x-mark></x-mark><div style='height: 9px'></div>"
+        "<div style='padding: 9px'></div><div style='display: flex; height: 9px'><p></p><div></div></div>"
+        "<div contenteditable></div><p style='display: list-item'></p><script>"
+        "for (const name of ['x-icon', 'x-mark']) customElements.define(name, class extends HTMLElement {})"
+        "</script>",
+        "x-icon ::text",
+        [],
+        set(),
+    ),
+    "blocks of a root in a paragraph": (
+        ATTACH.replace("<div id=h></div>", "<p>a <span id=h></span> b</p>")
+        % "at(h, '<div><p class=price>9</p></div>')",
+        "p #h div > .price::text",
+        ["9"],
+        set(),
+    ),
+    "a link of a root in a link": (
+        ATTACH.replace("<div id=h></div>", "<a href=/x><span id=h></span></a>")
+        % "at(h, '<a class=price href=/y>9</a>')",
+        "a #h .price::text",
+        ["9"],
+        set(),
+    ),
+    "rows and buttons of a root in their like": (
+        ATTACH.replace("<div id=h></div>", "<ul><li><button><span id=h></span></button></li></ul>")
+        % "at(h, '<li><button class=price>9</button></li>')",
+        "li > button > #h .price::text",
+        ["9"],
+        set(),
+    ),
+    "a list of a root in a row": (
+        ATTACH.replace("<div id=h></div>", "<ul><li><div id=h></div></li></ul>")
+        % "at(h, '<ul><li>9</li></ul>')",
+        "li > #h > ul > li::text",
+        ["9"],
+        set(),
+    ),
+    "a block in a slot of a paragraph": (
+        ATTACH.replace("<div id=h>", "<div id=h><div class=price>9</div>")
+        % "at(h, '<p>costs <slot></slot></p>')",
+        "#h p .price::text",
+        ["9"],
+        set(),
+    ),
+    "a form of a frame": (
+        "<iframe src=/framed></iframe>",
+        "object form::attr(action)",
+        ["SITE/framed"],
+        {"frame"},
+    ),
     "custom elements without a root": (
         "<x-plain>text</x-plain><x-empty></x-empty><x-unknown></x-unknown><script>"
         "for (const name of ['x-plain', 'x-empty']) customElements.define(name, class extends HTMLElement {})"
@@ -163,10 +228,12 @@ TREES: dict[str, tuple[str, str, list[str], set[str]]] = {
 @pytest.mark.parametrize("tree", TREES)
 async def test_selectors_find_all_that_a_visitor_sees(fetcher: BrowserFetcher, tree: str) -> None:
     body, selector, found, flags = TREES[tree]
-    framed = answer("<base href=/framed/><b class=price>9</b><a href=rel>on</a>")
+    framed = answer("<base href=/framed/><b class=price>9</b><a href=rel>on</a><form></form>")
     async with Raw({"/": answer(body), "/framed": framed, "/nothing": answer("")}) as site:
         response = await show(fetcher, f"{site.url}/")
         assert response.css(selector).getall() == [text.replace("SITE", site.url) for text in found]
+        if "closed" in flags:  # by the name of a plain element nothing tells it; Firefox says too little
+            flags = {"unread_shadow"} if fetcher._options.kind == "chromium" else set()
         assert set(response.flags) == flags - {"frame"}
         if "frame" in flags:
             assert f"{site.url}/framed/rel" in response.links()

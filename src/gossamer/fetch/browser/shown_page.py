@@ -1,8 +1,9 @@
 """The page that a tab shows, written down: its address and its tree, at one moment.
 
 With ``flat``, open shadow roots are written where they are shown, with what is in their slots, and frames of
-the same origin behind their own elements, in ``object``, which no element of the page around it closes. Links
-with raw letters in their query are written as the page's charset has them, since the tree is read as UTF-8.
+the same origin behind their own elements, in ``object``, which no element of the page around it closes. So
+are the contents of a shadow root that would end the elements around it when they are parsed. Links with raw
+letters in their query are written as the page's charset has them, since the tree is read as UTF-8.
 The page itself stays as it is: what is written is a copy, in a document where nothing is loaded or run.
 """
 
@@ -66,6 +67,7 @@ _READ = r"""([most, flat, writesPlain, collected, selector]) => {
     const flags = new Set();
     const placed = new Set();
     const resolved = new Set();
+    const edges = new Set();  // elements of the copy with contents that no parser has seen in their place
     const open_up = node => {
         for (; node && !open.has(node); node = node.parentNode || node.host) open.add(node);
     };
@@ -99,16 +101,52 @@ _READ = r"""([most, flat, writesPlain, collected, selector]) => {
             } else if (!inner && isSeen(frame)) flags.add("unread_frame");
         }
     };
+    // Whether an element without anything in it is larger than its own style makes it.
+    const isFilled = node => {
+        const range = document.createRange();
+        range.selectNodeContents(node);
+        if (!isSeen(node) || range.getClientRects().length) return false;
+        const style = getComputedStyle(node), around = getComputedStyle(node.parentElement || node);
+        const edge = (...names) => names.reduce((sum, name) => sum + (parseFloat(style[name]) || 0), 0);
+        const sides = edge("paddingLeft", "paddingRight", "borderLeftWidth", "borderRightWidth");
+        const box = node.getBoundingClientRect();
+        const width = node.clientWidth - edge("paddingLeft", "paddingRight");
+        const height = node.clientHeight - edge("paddingTop", "paddingBottom");
+        if (style.display === "inline") return box.width - sides > 1;
+        if (!node.computedStyleMap) {  // of Firefox
+            return isNamed(node) && node.matches(":defined") &&
+                style.backgroundImage === "none" && style.maskImage === "none" &&
+                /^(transparent|rgba\(.*, 0\))$/.test(style.backgroundColor);
+        }
+        if (!/^(block|inline-block|flow-root|flex|inline-flex)$/.test(style.display)) return false;
+        if (node.isContentEditable || !/static|relative/.test(style.position)) return false;
+        const own = node.computedStyleMap();
+        const isOpen = name => /^(auto|none|0px|0|null)$/.test(String(own.get(name)));
+        const isFlex = /flex|box/.test(around.display);
+        if (/grid/.test(around.display)) return false;
+        if (isFlex && style.flexGrow !== "0") return false;
+        if (isFlex && !/column/.test(around.flexDirection)) {
+            return width > 1 && isOpen("width") && isOpen("min-width") && isOpen("flex-basis");
+        }
+        return height > 1 && isOpen("height") && isOpen("min-height") && isOpen("aspect-ratio") &&
+            isOpen("contain-intrinsic-height") && !(isFlex && !isOpen("flex-basis"));
+    };
+    const isNamed = node => node.localName.includes("-");
     const lookForClosed = () => {
+        const hosts = "article,aside,blockquote,div,footer,h1,h2,h3,h4,h5,h6,header,main,nav,p,section,span";
+        const empty = [...document.querySelectorAll(`:is(${hosts}):empty`)].slice(0, 50);
+        const counts = {};
         const named = document.evaluate(
             "//*[contains(local-name(), '-')]", document, null, XPathResult.ORDERED_NODE_SNAPSHOT_TYPE);
         for (let at = 0; at < named.snapshotLength; at++) {
             const node = named.snapshotItem(at);
-            if (node.shadowRoot || !(node instanceof HTMLElement) || !node.matches(":defined")) continue;
-            const range = document.createRange();
-            range.selectNodeContents(node);
-            if (!range.getClientRects().length && isSeen(node)) flags.add("unread_shadow");
+            const count = counts[node.localName] = (counts[node.localName] || 0) + 1;
+            if (count <= 5 && node instanceof HTMLElement) empty.push(node);  // of a kind, all are alike
         }
+        const isDrawn = node => [null, "::before", "::after"].some(
+            part => !/^(none|normal)$/.test(getComputedStyle(node, part).content));
+        const isShut = node => !node.shadowRoot && isFilled(node) && !isDrawn(node);
+        if (empty.some(isShut)) flags.add("unread_shadow");
     };
     const inert = document.implementation.createHTMLDocument("");
     const make = node => {
@@ -121,6 +159,7 @@ _READ = r"""([most, flat, writesPlain, collected, selector]) => {
     const copy = node => {
         if (!open.has(node)) return inert.importNode(node, true);
         const made = make(node);
+        if (node.shadowRoot) edges.add(made);
         if (resolved.has(node)) made.setAttribute("href", node.href);
         for (const child of (node.shadowRoot || node).childNodes) add(made, child);
         if (node.shadowRoot) for (const child of node.childNodes) if (!placed.has(child)) add(made, child);
@@ -130,6 +169,7 @@ _READ = r"""([most, flat, writesPlain, collected, selector]) => {
         const assigned = node.localName === "slot" && open.has(node) ? node.assignedNodes() : [];
         if (assigned.length) {
             made.append(inert.importNode(node, false));
+            edges.add(made);
             for (const other of assigned) {
                 placed.add(other);
                 add(made, other);
@@ -143,7 +183,10 @@ _READ = r"""([most, flat, writesPlain, collected, selector]) => {
         const made = inert.createElement("object");
         made.setAttribute("data-frame", inner.URL);
         for (const node of inner.body.childNodes) add(made, node);
-        for (const name of ["href", "src", "action", "poster", "data"]) {
+        for (const form of made.querySelectorAll("form:not([action]),form[action='']")) {
+            if (/^http/.test(inner.URL)) form.setAttribute("action", inner.URL);
+        }
+        for (const name of ["href", "src", "action", "formaction", "poster", "data"]) {
             for (const node of made.querySelectorAll(`[${name}]`)) try {
                 node.setAttribute(name, new URL(node.getAttribute(name), inner.baseURI).href);
             } catch {}
@@ -176,8 +219,31 @@ _READ = r"""([most, flat, writesPlain, collected, selector]) => {
         else made.querySelector("body").append(holder.content);
         for (const node of found) node.remove();
     };
+    const blocks = "address,article,aside,blockquote,details,div,dl,fieldset,figure,footer,form,h1,h2,h3," +
+        "h4,h5,h6,header,hr,main,nav,ol,p,pre,section,table,ul";
+    const ending = [  // elements, what ends them when it is parsed in them, and what keeps the two apart
+        ["p", blocks, "table,button,object"],
+        ["a", "a", "table,td,th,object"],
+        ["button", "button", "table,td,th,object"],
+        ["li", "li", "ul,ol,menu,table,object"],
+        ["dd,dt", "dd,dt", "dl,table,object"],
+    ];
+    const isTorn = (edge, [outer, inner, between]) => {
+        const around = edge.closest(outer);
+        const isFree = (node, top) => {
+            const found = node.closest(between);
+            return !found || !top.contains(found) || found === top;
+        };
+        return around && isFree(edge, around) &&
+            [...edge.querySelectorAll(inner)].some(node => isFree(node.parentNode, edge));
+    };
     const writeFlat = root => {
         const made = copy(root);
+        for (const edge of edges) if (ending.some(rule => isTorn(edge, rule))) {
+            const box = inert.createElement("object");
+            box.append(...edge.childNodes);
+            edge.append(box);
+        }
         for (const [selector, items] of Object.entries(collected)) putBack(made, selector, items);
         // Where scripts run, what is in it is text; in a document where they do not, it would be escaped.
         for (const node of made.querySelectorAll("noscript")) {
