@@ -46,6 +46,7 @@ _ASKING = (
     rb"|javascript.{0,80}(?:enabl|activ|turn(?:ed)? on|requir|need|disabled|to run|not (?:available|support))"
     rb"|javascript.{0,40}(?:aktivier|erforderlich|ben\xc3\xb6tig|n\xc3\xa9cessaire|requis|necesari|richiest)"
     rb"|(?:aktivier|activez|activer|habilit|abilit|ativ).{0,40}javascript"
+    + "|javascript.{0,60}(?:有効|启用|啟用)|(?:启用|啟用|ключ).{0,60}javascript".encode()
 )
 _ELEMENT = rb"<([a-z][a-z0-9]*(?:-[a-z0-9-]+)?)\b([^>]*)>(?=([^<>]{0,60}</\1\b)?)"
 _ID = rb"\bid\s*=\s*[\"']?([\w-]+)"

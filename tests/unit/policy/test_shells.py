@@ -22,6 +22,9 @@ SHELLS = {
     "a large state": f"<body><div id=root></div><script>window.x = '{'<p>word</p>' * 9000}'</script>",
     "another root": f"<body><div id=main></div><noscript>Please turn on JavaScript.</noscript>{SCRIPTS}",
     "German": f"<body><div></div><noscript>Bitte aktivieren Sie JavaScript.</noscript>{SCRIPTS}",
+    "Japanese": f"<body><div></div><noscript>JavaScriptを有効にしてください。</noscript>{SCRIPTS}",
+    "Chinese": f"<body><div></div><noscript>请启用 JavaScript</noscript>{SCRIPTS}",
+    "Russian": f"<body><div></div><noscript>Включите JavaScript в браузере.</noscript>{SCRIPTS}",
     "without a body tag": f"<title>Shop</title><div id=root></div>{SCRIPTS}",
     "in capitals": "<BODY><DIV ID='root'></DIV><SCRIPT SRC=/a.js></SCRIPT>",
     "a body in capitals behind a long head": f"<HEAD>{'<META name=a>' * 80}</HEAD>"
