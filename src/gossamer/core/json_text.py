@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from gossamer.core.lazy import lazy_pattern
+from gossamer.core.media_type import charset_label_of
 
 _PARTS = lazy_pattern(r'"(?:[^"\\]|\\.)*+"|[\[\]{}]')
 
@@ -29,8 +30,7 @@ def read_json(body: bytes, name: str, decode_text: Callable[[], str]) -> Any:
 
 def decode_charset(body: bytes, content_type: str) -> str:
     """The text of a body: UTF-8 where it is, else in the charset that the header names; never raises."""
-    charset = content_type.lower().partition("charset=")[2].partition(";")[0].strip(" \"'")
-    for encoding in (json.detect_encoding(body), "utf-8", charset):
+    for encoding in (json.detect_encoding(body), "utf-8", charset_label_of(content_type)):
         try:
             return body.decode(encoding)
         except (UnicodeDecodeError, LookupError):

@@ -9,6 +9,8 @@ from functools import lru_cache
 _NAME = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 _ESSENCE = re.compile(rf"[\t\n\r ]*({_NAME}/{_NAME})[\t\n\r ]*(?:;|\Z)")
 _CHARSET = re.compile(rf";[\t\n\r ]*charset=(\"(?:[^\"\\]|\\.)*\"|{_NAME})", re.IGNORECASE)
+_LABEL = re.compile(r"charset\s*=[\s\"']*([^\s\"';,]+)", re.IGNORECASE)
+"""A charset however it is written: also with blanks, or in a value that is not a media type."""
 _VALUES = re.compile(r'(?:[^",]|"(?:[^"\\]|\\.)*(?:"|\Z))+')
 """The values of a list; a comma within quotation marks separates nothing."""
 
@@ -18,6 +20,12 @@ def essence_of(content_type: str) -> str:
     """``type/subtype`` in lower case; ``""`` for what is not a media type, as ``html``."""
     found = _ESSENCE.match(content_type)
     return found[1].lower() if found else ""
+
+
+def charset_label_of(content_type: str) -> str:
+    """The charset that a Content-Type names, as it is written; ``""`` if it names none."""
+    found = _LABEL.search(content_type)
+    return found[1] if found else ""
 
 
 @lru_cache(maxsize=256)

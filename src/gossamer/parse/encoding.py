@@ -11,7 +11,6 @@ mean nothing become U+FFFD.
 from __future__ import annotations
 
 import codecs
-import re
 from collections.abc import Callable
 from functools import lru_cache, partial
 from importlib import import_module
@@ -19,10 +18,10 @@ from importlib import import_module
 import turbohtml
 
 from gossamer.core.lazy import lazy_pattern
+from gossamer.core.media_type import charset_label_of
 from gossamer.policy.urls import hostname_of
 
 _PRESCAN = 1024
-_CHARSET = re.compile(r"charset\s*=[\s\"']*([^\s\"';,]+)", re.IGNORECASE)
 _XML_ENCODING = lazy_pattern(rb"<\?xml[^>]{0,200}?\sencoding\s*=\s*[\"']([A-Za-z0-9._:-]{1,40})[\"']")
 _NOT_ASCII = lazy_pattern(rb"[\x80-\xff]|\x1b\$")
 """The first letter of another alphabet; ISO-2022-JP has escape sequences in their place."""
@@ -53,8 +52,8 @@ def encoding_named(label: str) -> str | None:
 @lru_cache(maxsize=512)
 def charset_of(content_type: str) -> str | None:
     """The encoding that a Content-Type header names; ``None`` when it names none that exists."""
-    found = _CHARSET.search(content_type)
-    return encoding_named(found[1]) if found else None
+    label = charset_label_of(content_type)
+    return encoding_named(label) if label else None
 
 
 def declared_encoding(body: bytes, content_type: str = "") -> str | None:
