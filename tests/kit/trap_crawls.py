@@ -13,7 +13,7 @@ from gossamer.core.requests import Entry, Request
 from gossamer.core.results import ItemRecord
 from gossamer.engine.trap_counts import TrapCountStore
 from gossamer.engine.trap_meter import ReadPage, TrapMeter
-from gossamer.parse.html import parse_html
+from gossamer.parse.html import HtmlPage
 from gossamer.policy.content_memory import ContentMemory
 from gossamer.policy.trap_budgets import TrapBudgetRules
 from gossamer.policy.traps import DEFAULT_RULES, path_trap
@@ -105,7 +105,7 @@ class TrapCrawl:
             for sku in _SKU.findall(answer.body)
         )
         if answer.status == 200:
-            read_text = partial(read_html, parse_html(answer.body, request.url))
+            read_text = partial(read_html, HtmlPage(answer.body, request.url))
             size = len(answer.body)
             page = ReadPage(request.url, answer.body, size, request.via, items, entries, read_text)
             meter.observe_page(page)

@@ -28,23 +28,6 @@ _MIN_ARTICLE = 250
 """Characters; shorter "main content" than this is more likely a misjudged teaser than an article."""
 
 
-def parse_html(
-    body: bytes,
-    url: str,
-    content_type: str = "",
-    *,
-    max_links: int = MAX_LINKS,
-    link_encoding: str = "",
-    guesses: bool = True,
-) -> HtmlPage:
-    """The page that ``url`` answered with; ``content_type`` is the HTTP header.
-
-    ``link_encoding`` is the charset of the queries of its links, if it is not that of the body. ``guesses``
-    says whether the charset of a page that names none is guessed.
-    """
-    return HtmlPage(body, url, content_type, max_links, link_encoding, guesses=guesses)
-
-
 class Article(NamedTuple):
     """The dominant text of a page and what the page says of it; ``""`` for what it does not say."""
 
@@ -62,7 +45,11 @@ class Article(NamedTuple):
 
 
 class HtmlPage:
-    """A parsed page. Attributes are computed on first use."""
+    """The parsed page that ``url`` answered with. Attributes are computed on first use.
+
+    ``content_type`` is the HTTP header. ``link_encoding`` is the charset of the queries of its links, if
+    it is not that of the body. ``guesses`` says whether the charset of a page that names none is guessed.
+    """
 
     def __init__(
         self,

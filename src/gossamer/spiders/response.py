@@ -17,7 +17,7 @@ from gossamer.core.requests import Request
 from gossamer.core.results import TRUNCATED, FetchResult
 from gossamer.core.storable import callback_name
 from gossamer.parse.encoding import declared_encoding, decode_as, decode_body, query_encoder
-from gossamer.parse.html import HtmlPage, parse_html
+from gossamer.parse.html import HtmlPage
 from gossamer.parse.html_engine import HTML
 from gossamer.parse.isolation.limits import is_suspicious
 from gossamer.parse.json_engine import JSON
@@ -169,7 +169,7 @@ class Response(SavedPage, PageContent):
         if self._cut is not None:
             self._note_cuts(self._cut.flags)  # of what is neither HTML nor XML, nobody may ever ask for this
             body, content_type, link_encoding = self._cut.body, _CUT_TYPE, self._cut.encoding
-        return parse_html(
+        return HtmlPage(
             body,
             self.url,
             content_type,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gossamer.parse.charset_codecs import codec_for
 from gossamer.parse.encoding import decode_body, encoding_named, encoding_of, guess_encoding
-from gossamer.parse.html import parse_html
+from gossamer.parse.html import HtmlPage
 from gossamer.parse.isolation.frames import ExamineTask
 from gossamer.parse.isolation.worker import examine_body
 from kit.corpora import corpus, from_corpus
@@ -65,7 +65,7 @@ DECLARATIONS = [
 @pytest.mark.parametrize(("body", "encoding"), DECLARATIONS)
 def test_what_a_document_declares(body: bytes, encoding: str) -> None:
     assert encoding_of(body) == encoding
-    assert parse_html(body, "http://h/").encoding == encoding
+    assert HtmlPage(body, "http://h/").encoding == encoding
 
 
 def sniffing_cases() -> list[tuple[bytes, str]]:
@@ -84,7 +84,7 @@ def test_all_sniffing_cases():
     wrong = [(data[:60], expected) for data, expected in cases if encoding_of(data).lower() != expected]
     assert wrong == []
     assert [
-        data for data, expected in cases if parse_html(data, "http://h/").encoding.lower() != expected
+        data for data, expected in cases if HtmlPage(data, "http://h/").encoding.lower() != expected
     ] == []
 
 
@@ -125,7 +125,7 @@ def test_all_sniffing_cases():
 )
 def test_who_decides(body, content_type, encoding, text):
     assert decode_body(body, content_type) == (text, encoding)
-    page = parse_html(body, "http://h/", content_type)
+    page = HtmlPage(body, "http://h/", content_type)
     assert (page.text, page.encoding) == (text, encoding)
 
 
@@ -142,7 +142,7 @@ def test_labels():
 )
 def test_nothing_raises_and_page_agrees(body, content_type):
     text, encoding = decode_body(body, content_type, "http://h/")
-    page = parse_html(body, "http://h/", content_type)
+    page = HtmlPage(body, "http://h/", content_type)
     assert page.encoding == encoding
     assert page.text == text
     assert not text.startswith("\ufeff") or body.count(b"\xef\xbb\xbf") > 1 or encoding != "UTF-8"
@@ -198,7 +198,7 @@ def test_the_charset_of_a_page_that_names_none_is_guessed(language: str, encodin
     text = f"<title>x</title><p>{LETTERS[language]}"
     body = text.encode(codec_for(encoding))
     url = f"http://h.{tld}/" if tld else "http://127.0.0.1:8000/"
-    page = parse_html(body, url, "text/html")
+    page = HtmlPage(body, url, "text/html")
     assert page.document.select_one("p").text == LETTERS[language]
     assert page.text == text
     assert decode_body(body, "text/html", url) == (text, page.encoding)
@@ -228,14 +228,14 @@ def test_signs_of_english_pages_are_no_letters_of_other_languages(text: str, url
 def test_utf8_with_a_slip_is_utf8(slip: bytes, language: str) -> None:
     text = f"<p>{LETTERS[language]}</p>".encode() * 10
     body = text + slip + text
-    assert guess_encoding(body, "http://h.com/") == parse_html(body, "http://h.com/").encoding == "UTF-8"
+    assert guess_encoding(body, "http://h.com/") == HtmlPage(body, "http://h.com/").encoding == "UTF-8"
     legacy = LETTERS["de"].encode("cp1252")
     assert guess_encoding(legacy + b"<p>\xc3\xbc</p>" + legacy, "http://h.de/") == "windows-1252"
 
 
 def test_a_guess_can_be_turned_off() -> None:
     body = LETTERS["ru"].encode("cp1251")
-    page = parse_html(body, "http://h.ru/", guesses=False)
+    page = HtmlPage(body, "http://h.ru/", guesses=False)
     assert page.encoding == encoding_of(body) == "windows-1252"
     assert page.document.encoding == "windows-1252"
 
@@ -243,16 +243,14 @@ def test_a_guess_can_be_turned_off() -> None:
 @pytest.mark.parametrize("rest", [b"", b"<p>" + b"x" * 200_000])
 def test_a_page_that_names_its_charset_is_believed(rest: bytes) -> None:
     body = LETTERS["ru"].encode("cp1251")
-    assert parse_html(body, "http://h.ru/", "text/html; charset=koi8-r").encoding == "KOI8-R"
-    assert parse_html(b"<meta charset=koi8-r>" + body, "http://h.ru/").encoding == "KOI8-R"
-    assert (
-        parse_html(body + b" " * 2000 + rest + b"<meta charset=koi8-r>", "http://h.ru/").encoding == "KOI8-R"
-    )
+    assert HtmlPage(body, "http://h.ru/", "text/html; charset=koi8-r").encoding == "KOI8-R"
+    assert HtmlPage(b"<meta charset=koi8-r>" + body, "http://h.ru/").encoding == "KOI8-R"
+    assert HtmlPage(body + b" " * 2000 + rest + b"<meta charset=koi8-r>", "http://h.ru/").encoding == "KOI8-R"
 
 
 def test_letters_are_found_however_late_they_come() -> None:
     body = b"<p>plain words</p>" * 10_000 + LETTERS["ja"].encode("shift_jis")
-    assert parse_html(body, "http://h/").encoding == "Shift_JIS"
+    assert HtmlPage(body, "http://h/").encoding == "Shift_JIS"
 
 
 @pytest.mark.parametrize(("guesses", "encoding"), [(True, "windows-1251"), (False, "windows-1252")])

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.parse.html import parse_html
+from gossamer.parse.html import HtmlPage
 from gossamer.parse.links import MAX_LINKS, extract_links
 from gossamer.parse.meta import RobotsDirectives, read_refresh, read_robots_headers
 from gossamer.policy.urls import UrlJoiner
@@ -21,7 +21,7 @@ URL = "https://example.com/dir/page?q"
 
 
 def page_of(html: str):
-    return parse_html(html.encode(), URL, "text/html; charset=utf-8")
+    return HtmlPage(html.encode(), URL, "text/html; charset=utf-8")
 
 
 TARGETS = [
@@ -82,7 +82,7 @@ def test_links_of_the_corpus():
     assert len(rows) == 60
     total = 0
     for row in rows:
-        links = parse_html(gzip.decompress((folder / row["file"]).read_bytes()), row["url"]).links.urls
+        links = HtmlPage(gzip.decompress((folder / row["file"]).read_bytes()), row["url"]).links.urls
         assert sorted(links) == sorted(row["links"]), row["file"]
         total += len(links)
     assert total == 4460
@@ -324,7 +324,7 @@ HOSTILE = {
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_pages_are_read_in_bounded_time(name):
     started = time.process_time()
-    page = parse_html(HOSTILE[name], URL, "text/html")
+    page = HtmlPage(HOSTILE[name], URL, "text/html")
     assert "https://example.com/x" in page.links.urls
     assert page.title == ""
     assert page.meta_refresh is None or name == "refreshes"

@@ -15,7 +15,7 @@ from contextlib import nullcontext
 
 import pytest
 
-from gossamer.parse.html import parse_html
+from gossamer.parse.html import HtmlPage
 from gossamer.parse.isolation.limits import ParseLimits, is_suspicious
 from gossamer.parse.isolation.process import IsolatedExaminer
 from gossamer.parse.isolation.reduce import reduce_html
@@ -59,7 +59,7 @@ async def test_hostile_pages_are_parsed_quickly_and_keep_their_links(isolation: 
         body = make().encode()
         assert is_suspicious(body), name
         cut, lag_s = await _with_lag(isolation.examine(body, HTML))
-        page = parse_html(cut.body if cut else body, "http://h/", HTML)
+        page = HtmlPage(cut.body if cut else body, "http://h/", HTML)
         began = time.process_time()
         assert page.links.urls == ["http://h/after"], name
         page.visible_text()
@@ -141,7 +141,7 @@ def test_a_large_ordinary_page_is_parsed_quickly_where_it_is(name: str) -> None:
     make, links = LARGE[name]
     body = make().encode()
     began = time.process_time()
-    page = parse_html(body, "http://h/", HTML)
+    page = HtmlPage(body, "http://h/", HTML)
     assert page.document.root is not None
     took_s = time.process_time() - began
     assert len(page.links.urls) == links

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from gossamer.parse.html import parse_html
+from gossamer.parse.html import HtmlPage
 from gossamer.parse.json_ld import read_values
 from gossamer.parse.structured import read_json_ld
 
@@ -46,7 +46,7 @@ AROUND = {
 def page_of(*blocks, head="", body="", kind="application/ld+json"):
     scripts = "".join(f'<script type="{kind}">{block}</script>' for block in blocks)
     html = f"<html><head>{head}{scripts}</head><body>{body}</body></html>"
-    return parse_html(html.encode(), "https://news.example/a", "text/html; charset=utf-8")
+    return HtmlPage(html.encode(), "https://news.example/a", "text/html; charset=utf-8")
 
 
 def blocks_of(page):

@@ -10,7 +10,7 @@ import parsel
 import pytest
 import turbohtml
 
-from gossamer.parse.html import parse_html
+from gossamer.parse.html import HtmlPage
 from gossamer.parse.html_engine import HTML
 from gossamer.parse.lxml_html import LXML_HTML
 from gossamer.parse.selectors import Selector
@@ -196,7 +196,7 @@ def normal(result: str) -> str:
 
 
 def differences(body: bytes, engine: SelectorEngine = HTML) -> dict[str, tuple[object, object]]:
-    page = parse_html(body, "https://example.com/")
+    page = HtmlPage(body, "https://example.com/")
     ours, theirs = page.selector, parsel.Selector(text=page.text)
     if engine is LXML_HTML:
         ours = Selector(engine.parse_document(page.text)[0], engine=engine)
@@ -261,7 +261,7 @@ def test_same_answers_as_parsel_on_pages_of_ours(name, engine):
 
 
 def test_the_pages_of_ours_have_an_answer_for_nearly_every_query():
-    pages = [parse_html(body, "https://example.com/").selector for body in made_pages().values()]
+    pages = [HtmlPage(body, "https://example.com/").selector for body in made_pages().values()]
     silent = {query for query in CSS if not any(page.css(query) for page in pages)}
     silent |= {query for query in XPATH if not any(page.xpath(query) for page in pages)}
     assert silent == set()

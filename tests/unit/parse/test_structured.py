@@ -6,19 +6,19 @@ import json
 
 import pytest
 
-from gossamer.parse.html import parse_html
+from gossamer.parse.html import HtmlPage
 from gossamer.parse.structured import read_json_ld, read_microdata, read_opengraph
 from kit.corpora import corpus, from_corpus
 
 
 def page_of(html: str):
-    return parse_html(html.encode(), "https://example.com/a/b", "text/html; charset=utf-8")
+    return HtmlPage(html.encode(), "https://example.com/a/b", "text/html; charset=utf-8")
 
 
 @from_corpus("structured/schema.org")
 def test_json_ld_of_the_corpus():
     folder = corpus("structured/schema.org")
-    page = parse_html((folder / "CreativeWork.001.html").read_bytes(), "https://example.com/")
+    page = HtmlPage((folder / "CreativeWork.001.html").read_bytes(), "https://example.com/")
     assert read_json_ld(page) == json.loads((folder / "CreativeWork.001.jsonld").read_text())
 
 
@@ -107,7 +107,7 @@ def test_microdata_of_the_corpus(name):
     """Types and property names as another extractor sees them; it joins text in its own way."""
     folder = corpus("structured/schema.org")
     expected = json.loads((folder / f"{name}.json").read_text())
-    page = parse_html((folder / f"{name}.html").read_bytes(), "http://blog.example.com/")
+    page = HtmlPage((folder / f"{name}.html").read_bytes(), "http://blog.example.com/")
     assert [shape(item) for item in read_microdata(page)] == [shape(item) for item in expected]
 
 

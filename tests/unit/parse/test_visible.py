@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gossamer.parse.html import parse_html
+from gossamer.parse.html import HtmlPage
 
 CONTROLS = [
     ("<button>one</button><a>tab</a>", "one tab"),
@@ -57,13 +57,13 @@ HIDDEN = [
 
 @pytest.mark.parametrize(("html", "text"), CONTROLS + HIDDEN)
 def test_the_text_is_what_a_reader_sees(html: str, text: str) -> None:
-    page = parse_html(html.encode(), "http://h/", "text/html; charset=utf-8")
+    page = HtmlPage(html.encode(), "http://h/", "text/html; charset=utf-8")
     assert page.visible_text() == page.main_text() == text
     assert page.markdown().count("no") == 0
 
 
 def test_the_tree_stays_as_it_is() -> None:
-    page = parse_html(b"<p hidden>a</p><button>b</button><a href=/c>c</a>", "http://h/")
+    page = HtmlPage(b"<p hidden>a</p><button>b</button><a href=/c>c</a>", "http://h/")
     before = page.document.html
     assert page.visible_text() == "b c"
     assert page.document.html == before
@@ -72,11 +72,11 @@ def test_the_tree_stays_as_it_is() -> None:
 
 
 def test_a_page_with_nothing_to_change_is_not_copied() -> None:
-    page = parse_html(b"<ul><li><a>one</a><li><a>two</a></ul> <button>b</button> <p>c</p>", "http://h/")
+    page = HtmlPage(b"<ul><li><a>one</a><li><a>two</a></ul> <button>b</button> <p>c</p>", "http://h/")
     page.visible_text()
     assert page._visible is page.document
 
 
 @pytest.mark.parametrize("part", ["<button>x</button>", "<span>" * 9 + "<button>", "<a>x</a>", "<p hidden>"])
 def test_many_controls_are_read_in_bounded_time(part: str) -> None:
-    parse_html((part * 5000).encode(), "http://h/").visible_text()
+    HtmlPage((part * 5000).encode(), "http://h/").visible_text()

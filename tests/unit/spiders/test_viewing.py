@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gossamer import Response, UsageError, view
-from gossamer.parse.html import parse_html
+from gossamer.parse.html import HtmlPage
 
 URL = "https://shop.example/a/b?c=1&d=%22"
 
@@ -36,7 +36,7 @@ def test_a_copy_is_opened_whose_links_mean_what_they_mean_on_the_site() -> None:
     assert browser.opened == [path.as_uri()]
     copy = path.read_text()
     assert copy.startswith("\n<!DOCTYPE html><meta charset=utf-8>")
-    parsed = parse_html(path.read_bytes(), "file:///tmp/x.html", "text/html")
+    parsed = HtmlPage(path.read_bytes(), "file:///tmp/x.html", "text/html")
     assert parsed.base_url == "https://shop.example/x/"
     assert parsed.title == "Käse"
     assert path.stat().st_mode & 0o077 == 0, "for the person alone"
