@@ -211,6 +211,12 @@ APPS: dict[str, App] = {
         "<div id=view></div><script>later(() => { confirm('Newsletter?'); add(view, 0, 3) })</script>",
         browsing=Browsing(wait_for=".item"),
     ),
+    "pop-up": App(
+        "<button id=open>details</button>"
+        "<script>document.querySelector('#open').onclick = () => window.open('window')</script>",
+        browsing=Browsing(actions=[Click("#open", popup=True), Wait(".item")]),
+        pages={"window": "<script>document.write(items(0, 3))</script>"},
+    ),
     "script-redirect": App(
         "<script>location.replace('there')</script>",
         pages={"there": "<script>document.write(items(0, 3))</script>"},
