@@ -563,3 +563,7 @@ def test_status_says_which_host_does_not_answer(tmp_path):
     said = gossamer("status silent", cwd=tmp_path).stdout
     assert re.search(r"silent +127.0.0.1:\d+ has not answered for [\d.]+ s; next try in ", said), said
     assert asked("status silent", cwd=tmp_path)["hosts"][0]["silent_since"]
+
+
+def test_status_without_a_job_shows_the_latest(crawled):
+    assert asked("status", cwd=crawled)["job"] == asked("jobs", cwd=crawled)[0]["job"]

@@ -89,6 +89,14 @@ JobName = Annotated[
         metavar="JOB", help="A job's id, or its name for the latest.", autocompletion=completion.complete_jobs
     ),
 ]
+LatestJob = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="JOB",
+        help="A job's id, or its name for the latest; by default the latest of all.",
+        autocompletion=completion.complete_jobs,
+    ),
+]
 Format = Annotated[
     str | None,
     typer.Option(

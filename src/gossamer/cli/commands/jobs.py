@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from gossamer.cli.errors import print_message
-from gossamer.cli.options import AsJson, Data, JobName, Set
+from gossamer.cli.options import AsJson, Data, LatestJob, Set
 from gossamer.cli.terminal.backends import run_with_backends
 from gossamer.cli.terminal.output import (
     LONG,
@@ -35,6 +35,7 @@ JOBS_EXAMPLES = """
   gossamer jobs --data /srv/crawl --json
 """
 STATUS_EXAMPLES = """
+  gossamer status                   the latest job of all
   gossamer status shop              the latest job of that name
   gossamer status shop-3 --json
 """
@@ -96,14 +97,16 @@ def _format_state(summary: JobSummary, *, short: bool = False) -> str:
 # --------------------------------------------------------------------------- status
 
 
-def show_status(name: JobName, data: Data = None, settings: Set = None, as_json: AsJson = False) -> None:
+def show_status(
+    name: LatestJob = None, data: Data = None, settings: Set = None, as_json: AsJson = False
+) -> None:
     """Show the state of a crawl.
 
     Shows its queue, its totals, its failures, its busiest hosts, and which of them do not answer.
     """
 
     async def work(backends: Backends) -> JobStatus:
-        return await status.read_status(backends, await jobs.find_job(backends, name))
+        return await status.read_status(backends, await jobs.find_latest(backends, name))
 
     found = run_with_backends(settings_of(data, settings), work)
     if as_json:

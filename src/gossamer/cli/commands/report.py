@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from gossamer.cli import completion
 from gossamer.cli.errors import print_message
-from gossamer.cli.options import AsJson, Data, Set
+from gossamer.cli.options import AsJson, Data, LatestJob, Set
 from gossamer.cli.terminal.backends import run_with_backends
 from gossamer.cli.terminal.output import LONG, local_short, local_time, plain, plain_url, print_json
 from gossamer.cli.terminal.tables import print_facts, print_table
@@ -56,14 +55,6 @@ BUDGET_EXAMPLES = """
   gossamer report budgets                   of the latest job
   gossamer report budgets shop-3 --json
 """
-LatestJob = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="JOB",
-        help="A job's id, or its name for the latest; by default the latest of all.",
-        autocompletion=completion.complete_jobs,
-    ),
-]
 
 
 def show_quality(
