@@ -34,6 +34,7 @@ from gossamer.core.lifecycle import (
     RequestTransition,
 )
 from gossamer.core.logs import LogEvent, LogLine
+from gossamer.core.notes import NoteKind
 from gossamer.core.record import Record
 from gossamer.core.results import Attempt, Verdict
 from gossamer.crawl.result import NOT_IN_JSON, CrawlResult
@@ -241,6 +242,10 @@ def results_page() -> str:
                 ("field", "meaning"),
                 [(code(name), meanings(CrawlResult)[name]) for name in NOT_IN_JSON],
             ),
+            "## Notes",
+            "Each note has a `kind`, a `text` and `is_warning`. `gossamer crawl` prints all notes on stderr; "
+            "with `-q`, it prints the warnings alone: all kinds but `left` and `nothing_to_do`.",
+            enum_table(NoteKind, "kind"),
             "## Links left out",
             "Links on pages that the crawl does not follow, by reason: `left out` in the summary, "
             "`link:REASON` in `gossamer status`. These links are:",

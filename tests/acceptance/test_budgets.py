@@ -57,7 +57,7 @@ async def test_a_plain_crawl_has_a_budget_of_bytes_and_continues_with_a_larger_o
     result = await crawl(spider_for(site.url), **more, **{"budgets.bytes": 20_000})
     assert (result.finish_reason, result.pages, result.dead) == ("budget: bytes", 20, 0)
     assert result.ending.is_early
-    assert any("a budget is spent (bytes); 1 request waits" in note for note in result.notes)
+    assert any("a budget is spent (bytes); 1 request waits" in note.text for note in result.notes)
     again = await crawl(spider_for(site.url), **more, **{"budgets.bytes": 20_000})
     assert (again.finish_reason, again.pages) == ("budget: bytes", 20), "what was spent stays spent"
     larger = await crawl(spider_for(site.url), **more, **{"budgets.bytes": 1_000_000})
@@ -70,9 +70,10 @@ async def test_a_host_over_its_budget_is_skipped(site, tmp_path):
         spider_for(site.url), data=str(tmp_path), delay=0.0, **{"budgets.bytes_per_host": 5_000}
     )
     assert (result.finish_reason, result.pages, result.dead) == ("finished", 5, 0)
-    assert result.notes == (
+    (note,) = result.notes
+    assert note.text == (
         "1 request skipped over a budget (`gossamer report budgets chain-1`): "
-        "`gossamer attempts chain-1 --reason budget`",
+        "`gossamer attempts chain-1 --reason budget`"
     )
 
 

@@ -100,9 +100,14 @@ def test_items_that_are_dropped_for_a_field_are_told_too(tmp_path, told):
     received, env = told
     with serve_in_thread(Catalogue()) as site:
         write_spider(tmp_path, site.url, price="Decimal")
-        gossamer("crawl shop.py -q", cwd=tmp_path, env=env)
+        done = gossamer("crawl shop.py -q --json", cwd=tmp_path, env=env)
         (notice,) = received
         assert "Product.price" in notice["text"]
+        notes = [note for note in json.loads(done.stdout)["notes"] if note["kind"] == "quality"]
+        assert notes[0]["text"] + "." == notice["text"]
+        for note in notes:  # a quiet crawl warns all the same
+            assert note["is_warning"]
+            assert note["text"] in done.stderr
         assert f"with {site.url}/{CHANGED}" in notice["text"]
     report = asked("report quality shop", cwd=tmp_path)
     (finding,) = report["findings"]
@@ -142,6 +147,7 @@ def test_a_crawl_that_is_well_says_nothing(tmp_path, told):
         done = [gossamer("crawl shop.py --fresh --json", cwd=tmp_path, env=env) for _ in range(2)]
     assert not received
     assert all("report quality" not in one.stderr for one in done)
+    assert all(json.loads(one.stdout)["notes"] == [] for one in done)
     report = asked("report quality shop-2", cwd=tmp_path)
     assert (report["score"], report["findings"], report["jobs"]) == (1.0, [], ["shop-1"])
     assert json.loads(done[1].stdout)["items"] == PAGES

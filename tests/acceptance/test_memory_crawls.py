@@ -91,7 +91,8 @@ async def test_a_crawl_in_memory_is_stopped_and_says_that_it_cannot_be_continued
                     crawling.stop()
         result = await crawling.wait()
     assert (result.finish_reason, result.pages < 200) == ("signal", True)
-    assert result.notes == ("1 request left, which cannot be continued: memory = true",)
+    (note,) = result.notes
+    assert note.text == "1 request left, which cannot be continued: memory = true"
     assert len([item async for item in result.items(Product)]) == result.pages
 
 

@@ -120,7 +120,7 @@ async def test_what_goes_last_is_fetched_when_nothing_else_waits(tmp_path: Path)
         settings = {**QUICK, "data": str(tmp_path), "concurrency": 1, **limits}
         result = await crawl(written(tmp_path, site.url), sinks=SILENT, **settings)
         assert (result.finish_reason, result.pages) == ("finished", PRODUCTS + HELP + 1), "nothing is lost"
-        assert "budget" not in " ".join(result.notes)
+        assert "budget" not in " ".join(map(str, result.notes))
         paths = [hit.path for hit in site.hits]
         first = paths.index("/help/0")
         assert first <= 1 + 2 * 11, "products went first until their budget was spent"
@@ -166,7 +166,7 @@ async def test_a_host_has_budgets_of_items_and_errors(
         assert (result.items if kind == "items" else result.dead) == limit
         (budget,) = result.budgets
         assert (budget.budget, budget.spent, budget.used[kind]) == (site.host, (kind,), limit)
-        assert f"{budget.refused} requests skipped over a budget" in " ".join(result.notes)
+        assert f"{budget.refused} requests skipped over a budget" in " ".join(map(str, result.notes))
 
 
 def test_every_command_names_the_budget(tmp_path: Path) -> None:

@@ -113,7 +113,7 @@ async def test_a_budget_of_items_ends_the_crawl_and_a_larger_one_continues(tmp_p
         assert result.finish_reason.startswith("max_items: ")
         assert 30 <= result.items < PAGES
         assert not result.ending.is_early
-        assert "raise --max-items" in " ".join(result.notes)
+        assert "raise --max-items" in " ".join(map(str, result.notes))
         result = await crawl(spider, sinks=SILENT, **settings)
         assert (result.finish_reason, result.items) == ("finished", PAGES)
 

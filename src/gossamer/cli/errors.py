@@ -8,11 +8,11 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 
@@ -21,6 +21,9 @@ from gossamer.core.exits import ExitCode
 from gossamer.observe.text import printable_lines
 from gossamer.runtime.known_secrets import hide_secrets
 from gossamer.runtime.log_context import line_details
+
+if TYPE_CHECKING:
+    from gossamer.core.notes import CrawlNote
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """What asks a process to end."""
@@ -72,6 +75,13 @@ def exit_codes() -> Iterator[None]:
 def print_message(message: str, level: int = logging.ERROR, **details: Any) -> None:
     """Say what went wrong, on stderr; to programs with ``details``."""
     _print_line(message, f"gossamer: {printable_lines(hide_secrets(message))}", level, details)
+
+
+def print_notes(notes: Iterable[CrawlNote], *, quiet: bool = False) -> None:
+    """Say what a person should know of a crawl; ``quiet``: only what may be wrong."""
+    for note in notes:
+        if note.is_warning or not quiet:
+            print_message(note.text, logging.WARNING if note.is_warning else logging.INFO)
 
 
 def print_progress(message: str) -> None:

@@ -9,6 +9,7 @@ from gossamer.core.errors import Fault, LedgerReason
 from gossamer.core.exits import ExitFacts
 from gossamer.core.jobs import JobTotals
 from gossamer.core.lifecycle import FinishReason
+from gossamer.core.notes import CrawlNote, NoteKind, make_note
 from gossamer.core.routes import BlockKind
 from gossamer.core.text import format_count
 from gossamer.engine.seeding import SeedingResult
@@ -48,53 +49,60 @@ def ending_of(
     )
 
 
-def failed_hook_note(failure: str) -> str:
+def failed_hook_note(failure: str) -> CrawlNote:
     """What a person should know of code that failed at the end, by its traceback."""
-    return f"{failure.partition(':')[0]}: {error_headline(failure)}; everything else is stored"
+    text = f"{failure.partition(':')[0]}: {error_headline(failure)}; everything else is stored"
+    return make_note(NoteKind.HOOK, text)
 
 
-def log_in_notes(known_target: str) -> list[str]:
+def log_in_notes(known_target: str) -> list[CrawlNote]:
     """What a person should know if most redirects to known pages led to ``known_target``, a log-in."""
     block = find_redirect_block("", known_target)
     if block is None or block.kind is not BlockKind.LOG_IN:
         return []
-    return [
+    text = (
         f"pages redirect to {shown_url(known_target)}, which looks like a log-in: they are for members, and "
         "a spider with login_url and log_in() gets them"
-    ]
+    )
+    return [make_note(NoteKind.LOG_IN, text)]
 
 
 _UNCHANGED = "304"
+_OVER_BUDGET = (FinishReason.BUDGET, FinishReason.MAX_ERRORS)
 _CONTINUED = (FinishReason.SIGNAL, FinishReason.MAX_TIME, FinishReason.PAUSED, FinishReason.STOPPED)
 
 
 def notes_of(
     job: str, ran: RunSummary, before: JobTotals, tally: JobTotals, *, lost: int = 0, is_kept: bool = True
-) -> list[str]:
+) -> list[CrawlNote]:
     """Why a run did nothing or little, and how to go on; empty when there is nothing to say.
 
     Of one that is not kept there is nothing to go on with, or to look into.
     """
     said = _continuation_notes(job, ran, is_kept=is_kept)
     if lost and is_kept:
-        said.append(
+        text = (
             f"{format_count(lost, 'request')} given up: the host did not come back within host_patience; "
             f"when it is back: `gossamer dead retry {job} --reason host_lost`, then the same command"
         )
+        said.append(make_note(NoteKind.LOST_HOST, text))
     if is_kept and (skipped := tally.by_reason.get(Fault.BUDGET, 0)):
-        said.append(
+        text = (
             f"{format_count(skipped, 'request')} skipped over a budget (`gossamer report budgets {job}`): "
             f"`gossamer attempts {job} --reason budget`"
         )
+        said.append(make_note(NoteKind.BUDGET, text))
     seeded = ran.seeded
     if seeded.refused and (seeded.added.accepted or seeded.added.duplicates):
-        said.append(f"some start URLs were not accepted {_format_refused(seeded)}")
+        text = f"some start URLs were not accepted {_format_refused(seeded)}"
+        said.append(make_note(NoteKind.START, text))
     stopped = tally.dropped.get(_MORE_ITEMS, 0) - before.dropped.get(_MORE_ITEMS, 0)
     if stopped:
-        said.append(
+        text = (
             f"items are missing of {format_count(stopped, 'page')}: the callback yielded more than "
             "parse.max_links, and was stopped there; --fresh with a larger value takes them"
         )
+        said.append(make_note(NoteKind.MISSING, text))
     if tally.pages > before.pages:
         said += callback_notes(tally)
     elif ran.reason is FinishReason.FINISHED:
@@ -102,7 +110,7 @@ def notes_of(
     return said
 
 
-def _continuation_notes(job: str, ran: RunSummary, *, is_kept: bool) -> list[str]:
+def _continuation_notes(job: str, ran: RunSummary, *, is_kept: bool) -> list[CrawlNote]:
     """What is left of a run that ended early, and how it is continued."""
     waiting = ran.stats.waiting
     waits = f"{format_count(waiting, 'request')} {'waits' if waiting == 1 else 'wait'}"
@@ -127,36 +135,42 @@ def _continuation_notes(job: str, ran: RunSummary, *, is_kept: bool) -> list[str
         said = f"a budget is spent ({ran.detail}); {waits}: raise --{option} to continue"
     elif ran.reason in _CONTINUED:
         said = f"{waits}; the same command continues with {'it' if waiting == 1 else 'them'}"
-    return [said] if said else []
+    kind = NoteKind.BUDGET if ran.reason in _OVER_BUDGET else NoteKind.LEFT
+    return [make_note(kind, said)] if said else []
 
 
 def _format_refused(seeded: SeedingResult) -> str:
     return f"({by_reason(seeded.refused)}), for example {shown_url(seeded.example)}"
 
 
-def _no_page_notes(job: str, ran: RunSummary, before: JobTotals, tally: JobTotals) -> list[str]:
+def _no_page_notes(job: str, ran: RunSummary, before: JobTotals, tally: JobTotals) -> list[CrawlNote]:
     """Why a run that came to its end has no page."""
     seeded = ran.seeded
     failures = failures_of(tally)
     is_tried = bool(tally.attempts or failures)
     if not is_tried and not seeded.added.accepted:
         if seeded.refused:
-            return [f"nothing to do: no start URL was accepted {_format_refused(seeded)}"]
-        return ["nothing to do: the spider has no start URLs"]
+            text = f"nothing to do: no start URL was accepted {_format_refused(seeded)}"
+            return [make_note(NoteKind.START, text)]
+        return [make_note(NoteKind.START, "nothing to do: the spider has no start URLs")]
     if tally == before and not seeded.added.accepted:
         without = "" if tally.pages else f", without a page ({_without_page(tally)})"
-        said = [f"nothing to do: this crawl is finished{without}; --fresh starts it over"]
+        kind = NoteKind.NOTHING_TO_DO if tally.pages else NoteKind.NO_PAGE
+        text = f"nothing to do: this crawl is finished{without}; --fresh starts it over"
+        said = [make_note(kind, text)]
         if too_deep := tally.dropped.get(DropKind.LINK.key_of("too_deep")):
             links = f"{format_count(too_deep, 'link')} {'was' if too_deep == 1 else 'were'} too deep"
-            said.append(f"{links}; --fresh with more depth takes {'it' if too_deep == 1 else 'them'}")
+            text = f"{links}; --fresh with more depth takes {'it' if too_deep == 1 else 'them'}"
+            said.append(make_note(kind, text))
         return said
     unchanged = tally.by_status.get(_UNCHANGED, 0)
     if unchanged and unchanged == tally.successes and set(failures) <= {Fault.ROBOTS}:
-        return [f"nothing has changed on {format_count(unchanged, 'page')} (status {_UNCHANGED})"]
+        text = f"nothing has changed on {format_count(unchanged, 'page')} (status {_UNCHANGED})"
+        return [make_note(NoteKind.NOTHING_TO_DO, text)]
     see = f"; see `gossamer dead list {job}`" if ran.stats.dead and job else ""
     if not see and failures and job:
         see = "; `gossamer explain URL` says more about one of them"
-    return [f"no page was parsed ({_without_page(tally)}){see}"]
+    return [make_note(NoteKind.NO_PAGE, f"no page was parsed ({_without_page(tally)}){see}")]
 
 
 def _without_page(tally: JobTotals) -> str:
@@ -173,7 +187,7 @@ def failures_of(tally: JobTotals) -> dict[str, int]:
     return {reason: count for reason, count in tally.by_reason.items() if reason not in set(LedgerReason)}
 
 
-def callback_notes(tally: JobTotals) -> list[str]:
+def callback_notes(tally: JobTotals) -> list[CrawlNote]:
     """Callbacks that never gave anything, and a crawl without any item: mostly a selector that fits nothing.
 
     Gossamer's own callbacks, whose names begin with an underscore, are not meant.
@@ -190,7 +204,7 @@ def callback_notes(tally: JobTotals) -> list[str]:
     if pages and not idle and not (any(tally.callback_items.values()) or _has_items(tally)):
         names = ", ".join(f"{name}() on {format_count(count, 'page')}" for name, count in pages.items())
         said.append(f"no callback gave an item: {names}")
-    return said
+    return [make_note(NoteKind.CALLBACK, text) for text in said]
 
 
 def _idle_note(pages: Mapping[str, int], *, is_all: bool) -> str:

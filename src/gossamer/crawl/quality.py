@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from gossamer.config.settings import Settings
 from gossamer.core.errors import OperatorError
 from gossamer.core.jobs import Job, JobTotals
+from gossamer.core.notes import CrawlNote, NoteKind, make_note
 from gossamer.core.text import format_count
 from gossamer.wiring.assemble import CrawlParts
 
@@ -27,7 +28,9 @@ SHOWN = 3
 """Findings that are told one by one."""
 
 
-async def look_at_items(settings: Settings, wired: CrawlParts, job: Job, totals: JobTotals) -> list[str]:
+async def look_at_items(
+    settings: Settings, wired: CrawlParts, job: Job, totals: JobTotals
+) -> list[CrawlNote]:
     """What of the items of a job that has ended is worse than usual, in sentences; its profile is kept.
 
     ``totals`` are those of the job at its end. Raises nothing: a look that fails is logged, and takes nothing
@@ -51,10 +54,11 @@ async def look_at_items(settings: Settings, wired: CrawlParts, job: Job, totals:
     return _tell_findings(profile.findings, job, wired.backends.clock.now()) if profile.findings else []
 
 
-def _tell_findings(findings: Sequence[DriftFinding], job: Job, now: float) -> list[str]:
+def _tell_findings(findings: Sequence[DriftFinding], job: Job, now: float) -> list[CrawlNote]:
     show = import_module("gossamer.observe.sentences").formatter_at(now)
     describe = import_module("gossamer.policy.sentences.quality").describe_finding
     said = [describe(finding, job.id, show).rstrip(".") for finding in findings[:SHOWN]]
     more = len(findings) - len(said)
     others = f"{format_count(more, 'more finding')}: " if more else ""
-    return [*said, f"{others}`gossamer report quality {job.id}` shows what the items are like"]
+    said.append(f"{others}`gossamer report quality {job.id}` shows what the items are like")
+    return [make_note(NoteKind.QUALITY, text) for text in said]

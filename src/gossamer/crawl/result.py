@@ -10,12 +10,13 @@ from msgspec.structs import replace
 
 from gossamer.core.exits import ExitFacts
 from gossamer.core.jobs import StoredItem
+from gossamer.core.notes import CrawlNote
 from gossamer.core.record import Record
 from gossamer.crawl.found_items import ItemCount
 from gossamer.policy.budget_status import BudgetStatus
 from gossamer.policy.goals import ListingGoal
 
-NOT_IN_JSON = ("notes", "known_target", "failed_hooks", "ending")
+NOT_IN_JSON = ("known_target", "failed_hooks", "ending")
 """Fields of a result that `crawl --json` does not print."""
 
 
@@ -45,7 +46,7 @@ class CrawlResult(Record, frozen=True, kw_only=True, omit_defaults=False):
     cut_pages: dict[str, int]  # pages that are not whole, or were not read, by the flag that says why
     redirects_to_known: int  # redirects to pages that were known already: their callbacks did not run
     peak_rss_mb: float  # most memory of this process, in MiB
-    notes: tuple[str, ...] = ()  # what a person should know; not part of the JSON object
+    notes: tuple[CrawlNote, ...] = ()  # what a person should know: sentences, each with its kind
     left_out: dict[str, int] = {}  # items and links not taken, by reason
     warnings: tuple[str, ...] = ()  # data that may be missing, and the command that fetches it
     known_target: str = ""  # the page that most of ``redirects_to_known`` led to; not part of the JSON object

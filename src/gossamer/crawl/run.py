@@ -21,6 +21,7 @@ from gossamer.core.drops import DropKind
 from gossamer.core.errors import LedgerReason, OperatorError
 from gossamer.core.jobs import FrontierStats, Job, JobTotals, describe_end
 from gossamer.core.lifecycle import FinishReason, JobCommand, JobState
+from gossamer.core.notes import CrawlNote
 from gossamer.core.requests import Request
 from gossamer.core.results import AttemptFilter
 from gossamer.core.steering import WorkLimits
@@ -118,7 +119,7 @@ class CrawlRun:
         following = asyncio.create_task(self._follower().run())
         watch = CrawlWatch(self.settings, self._wired.backends, self.job)
         watching = asyncio.create_task(watch.run())
-        told: list[str] = []
+        told: list[CrawlNote] = []
         try:
             ran = await self._supervisor.run(self._first_requests(), resumed=self.resumed)
             tally = await store.read_totals(self.job)
@@ -389,6 +390,8 @@ async def run_and_close(crawling: CrawlRun, tell: Callable[[JobTotals], None] | 
                     tell(await crawling.read_totals())
     finally:
         await crawling.close()
-    for note in (*result.warnings, *result.notes):
-        log.warning("%s: %s", result.job, note)
+    for warning in result.warnings:
+        log.warning("%s: %s", result.job, warning)
+    for note in result.notes:
+        log.log(logging.WARNING if note.is_warning else logging.INFO, "%s: %s", result.job, note)
     return result

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -9,11 +10,16 @@ import pytest
 from gossamer.core.exits import ExitCode, exit_of
 from gossamer.core.jobs import AddResult, FrontierStats, JobTotals
 from gossamer.core.lifecycle import FinishReason, JobState
+from gossamer.core.notes import CrawlNote
 from gossamer.crawl.notes import callback_notes, ending_of, notes_of
 from gossamer.engine.seeding import SeedingResult
 from gossamer.engine.supervisor import RunSummary
 
 FRESH = JobTotals()
+
+
+def texts_of(notes: Iterable[CrawlNote]) -> list[str]:
+    return [note.text for note in notes]
 
 
 def ran(
@@ -124,7 +130,7 @@ DONE = JobTotals(pages=3, attempts=3, successes=3, callback_pages={"parse": 3}, 
 def test_a_run_says_why_it_did_little(
     run: RunSummary, before: JobTotals, after: JobTotals, said: list[str], code: ExitCode
 ) -> None:
-    assert notes_of("shop-1", run, before, after) == said
+    assert texts_of(notes_of("shop-1", run, before, after)) == said
     ending = ending_of(
         after,
         run.stats.dead,
@@ -134,20 +140,35 @@ def test_a_run_says_why_it_did_little(
     assert exit_of(ending) is code
 
 
+def test_a_note_that_only_says_how_to_continue_is_no_warning() -> None:
+    stopped = ran(FinishReason.SIGNAL, pending=2)
+    over = ran(FinishReason.MAX_ERRORS, pending=2)
+    for run, before, after, is_warning in (
+        (stopped, FRESH, DONE, False),
+        (ran(), DONE, DONE, False),
+        (ran(accepted=7), FRESH, SAME, False),
+        (over, FRESH, DONE, True),
+        (ran(), FRESH, FRESH, True),
+        (ran(), ROBOTS, ROBOTS, True),
+    ):
+        (note,) = notes_of("shop-1", run, before, after)
+        assert note.is_warning is is_warning, note
+
+
 def test_links_that_were_too_deep_are_told_when_there_is_nothing_else_to_do() -> None:
     deep = JobTotals(pages=1, attempts=1, successes=1, dropped={"link:too_deep": 1})
-    assert notes_of("a", ran(), deep, deep)[1] == "1 link was too deep; --fresh with more depth takes it"
+    assert notes_of("a", ran(), deep, deep)[1].text == "1 link was too deep; --fresh with more depth takes it"
 
 
 def test_pages_whose_callback_gave_too_much_are_told_of() -> None:
     """How many items are missing nobody knows: the callback was stopped."""
     before = JobTotals(pages=1, dropped={"item:too_many": 1})
     after = JobTotals(pages=4, dropped={"item:too_many": 3}, callback_items={"parse": 4})
-    assert notes_of("a", ran(), before, after) == [
+    assert texts_of(notes_of("a", ran(), before, after)) == [
         "items are missing of 2 pages: the callback yielded more than parse.max_links, and was stopped "
         "there; --fresh with a larger value takes them"
     ]
-    assert notes_of("a", ran(), after, after)[0].startswith("nothing to do")
+    assert notes_of("a", ran(), after, after)[0].text.startswith("nothing to do")
 
 
 def test_a_callback_that_never_gives_anything_is_named() -> None:
@@ -156,32 +177,33 @@ def test_a_callback_that_never_gives_anything_is_named() -> None:
         callback_pages={"parse": 1, "parse_product": 40, "_sitemap": 2},
         callback_requests={"parse": 40},
     )
-    assert callback_notes(tally) == [
+    assert texts_of(callback_notes(tally)) == [
         "parse_product() gave neither items nor new requests on any of its 40 pages: do its selectors fit?"
     ]
-    assert callback_notes(JobTotals(pages=1, callback_pages={"parse": 1})) == [
+    assert texts_of(callback_notes(JobTotals(pages=1, callback_pages={"parse": 1}))) == [
         "parse() gave neither items nor new requests on its only page: do its selectors fit?"
     ]
 
 
 def test_callbacks_that_never_give_anything_are_named_in_one_line() -> None:
     pages = {"parse": 1, "parse_product": 40, "_sitemap": 2}
-    assert callback_notes(JobTotals(pages=41, callback_pages=pages)) == [
+    assert texts_of(callback_notes(JobTotals(pages=41, callback_pages=pages))) == [
         "no callback gave items or new requests on any page: parse_product() on 40 pages, parse() on 1 page; "
         "do their selectors fit?"
     ]
     pages = {"parse": 1, **{f"parse_{n}": 10 + n for n in range(6)}}
     (said,) = callback_notes(JobTotals(pages=76, callback_pages=pages, callback_requests={"parse": 75}))
-    assert said.startswith(
+    assert said.text.startswith(
         "6 callbacks gave neither items nor new requests on any page: parse_5() on 15 pages,"
     )
-    assert said.endswith("parse_2() on 12 pages, ...; do their selectors fit?")
+    assert said.text.endswith("parse_2() on 12 pages, ...; do their selectors fit?")
 
 
 def test_a_crawl_without_any_item_says_so() -> None:
     pages = {"parse": 1, "parse_list": 9}
     tally = JobTotals(pages=10, callback_pages=pages, callback_requests=pages)
-    assert callback_notes(tally) == ["no callback gave an item: parse() on 1 page, parse_list() on 9 pages"]
+    (note,) = callback_notes(tally)
+    assert note.text == "no callback gave an item: parse() on 1 page, parse_list() on 9 pages"
     assert callback_notes(JobTotals(pages=10, callback_pages=pages, callback_requests=pages,
                                 callback_items={"parse": 1})) == []  # fmt: skip
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from gossamer.cli.errors import print_message
+from gossamer.cli.errors import print_message, print_notes
 from gossamer.cli.terminal.live import LiveView, StderrHandler
 from gossamer.cli.terminal.output import plain, print_json
 from gossamer.cli.terminal.signals import StopHandler
@@ -66,8 +66,9 @@ async def replay_job(backends: Backends, command: ReplayCommand) -> ExitCode:
             _write_document(diff, result, lists_all=command.shows_diff)
         else:
             _print_result(diff, result, shows_diff=command.shows_diff)
-        for note in (*result.crawled.warnings, *result.crawled.notes):
-            print_message(note, logging.WARNING)
+        for warning in result.crawled.warnings:
+            print_message(warning, logging.WARNING)
+        print_notes(result.crawled.notes)
     finally:
         diff.close()
         await made.close()

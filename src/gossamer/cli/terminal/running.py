@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from gossamer.cli.errors import print_message, write_messages_with
+from gossamer.cli.errors import print_message, print_notes, write_messages_with
 from gossamer.cli.terminal.live import LiveView, StderrHandler
 from gossamer.cli.terminal.output import plain, plain_url, print_json, stat_facts
 from gossamer.cli.terminal.process_log import summary_details
@@ -124,8 +124,9 @@ def _report_result(
     elif not plan.quiet and not plan.as_json:
         settings = crawling.settings
         print_summary(result, exported, data=settings.data, is_kept=not settings.memory)
-    for note in (*result.warnings, *(() if plan.quiet else result.notes)):
-        print_message(note, logging.WARNING)
+    for warning in result.warnings:
+        print_message(warning, logging.WARNING)
+    print_notes(result.notes, quiet=plan.quiet)
     if plan.as_json:
         print_json(result.as_json())
 
