@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,6 +14,7 @@ from gossamer.core.results import Attempt, Outcome, Verdict, VisitResult
 from gossamer.core.shifts import RosterView
 from gossamer.frontier.memory.frontier import MemoryFrontier
 from gossamer.observe.sentences import formatter_at
+from gossamer.policy.alert_readings import BudgetUse
 from gossamer.policy.alerts import AlertRules
 from gossamer.policy.job_memory import PlaceMemory
 from gossamer.policy.troubles import Severity
@@ -62,6 +63,7 @@ class WatchedPlace:
         w.frontier = MemoryFrontier(rules or FrontierRules(delay_s=5.0), w.clock, seed=1)
         w.target = NoticedTarget("ops")
         w.roster_leader, w.trouble, w.count = "s1", "", 0
+        w.look_s = 0.0  # a look at a job takes so long
         w.concurrency: int | None = None
         w.parts = WatchParts(
             name="place",
@@ -161,7 +163,12 @@ class WatchedPlace:
     def _open_job(self, job: Job) -> WatchedJob:
         if job.id != self.job.id:
             raise StorageError("its frontier is gone")
-        return WatchedJob(job=job, frontier=self.frontier, concurrency=self.concurrency)
+        slow = self._take_time if self.look_s else None
+        return WatchedJob(job=job, frontier=self.frontier, concurrency=self.concurrency, read_budgets=slow)
+
+    async def _take_time(self) -> Sequence[BudgetUse]:
+        await self.clock.sleep(self.look_s)
+        return ()
 
     async def _read_roster(self) -> RosterView:
         if self.trouble:

@@ -21,14 +21,13 @@ from gossamer.policy.pace_limit import LimitState
 
 ITEMS_EVERY_S = 60.0
 """How often the latest items are looked at."""
-OLD_S = 45.0
-"""What is older says nothing of now: nobody watches the job any more."""
 
 
 class JobMemory(Record, frozen=True, kw_only=True):
     """What is remembered of one job."""
 
     at: Time = 0.0  # of the latest look; 0: there was none
+    due_at: Time = 0.0  # by then the next look has come, unless nobody watches any more
     samples: tuple[JobSample, ...] = ()
     pace: LimitState = LimitState()
     hosts: HostSums = HostSums()
@@ -40,20 +39,21 @@ class JobMemory(Record, frozen=True, kw_only=True):
     alerts: tuple[AlertState, ...] = ()
 
     def is_fresh(self, now: float) -> bool:
-        """Whether somebody watches the job."""
-        return self.at > now - OLD_S
+        """Whether the next look is not overdue."""
+        return now < self.due_at
 
 
 class PlaceMemory(Record, frozen=True, kw_only=True):
     """What is remembered of what all jobs need."""
 
     at: Time = 0.0
+    due_at: Time = 0.0  # by then the next look has come, unless nobody watches any more
     look: PlaceLook = PlaceLook(at=0.0)
     alerts: tuple[AlertState, ...] = ()
 
     def is_fresh(self, now: float) -> bool:
-        """Whether somebody watches the place."""
-        return self.at > now - OLD_S
+        """Whether the next look is not overdue."""
+        return now < self.due_at
 
 
 def wants_items(memory: JobMemory, now: float) -> bool:

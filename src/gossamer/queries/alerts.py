@@ -10,11 +10,10 @@ from gossamer.core.record import Record, Time
 from gossamer.observe.sentences import formatter_at
 from gossamer.policy.alert_readings import kind_of_finding
 from gossamer.policy.alerts import AlertKey
-from gossamer.policy.job_memory import OLD_S
+from gossamer.policy.alerts_on import alerts_of_job, alerts_of_place
 from gossamer.policy.job_profile import decode_profile
 from gossamer.policy.sentences.quality import describe_finding
 from gossamer.policy.troubles import Trouble, TroubleKind, make_trouble, order_troubles
-from gossamer.queries.fleet_troubles import missing_leader
 from gossamer.watch.memories import (
     load_job_memory,
     load_notices,
@@ -56,20 +55,21 @@ async def list_alerts(backends: Backends, settings: Settings) -> AlertPage:
     places = [place_of_fleet(settings.cluster.fleet)] if backends.requests.fleet is not None else []
     places += [place_of_crawl(job) for job in jobs if not job.is_fleet]
     memories = [await load_place_memory(shared, place) for place in places]
-    states = [state for memory in memories if memory.is_fresh(now) for state in memory.alerts]
+    fleet = backends.requests.fleet
+    place_alerts = alerts_of_place(
+        memories,
+        now,
+        view=await fleet.roster.read_roster() if fleet is not None else None,
+        running=sum(job.is_fleet and job.is_running for job in jobs),
+    )
+    alerts = [*place_alerts.troubles]
     for job in jobs:
-        memory = await load_job_memory(shared, job)
-        states += memory.alerts if memory.is_fresh(now) or not job.is_running else ()
+        alerts += alerts_of_job(job, await load_job_memory(shared, job), now).troubles
     waiting: dict[str, int] = {}
     for place in places:
         for news in (await load_notices(shared, place)).waiting:
             waiting[news.target] = waiting.get(news.target, 0) + 1
-    alerts = [state.as_trouble() for state in states if state.is_active]
     alerts += await _list_findings(backends, settings, now, {(one.kind, one.job, one.who) for one in alerts})
-    fleet = backends.requests.fleet
-    if fleet is not None and all(alert.kind is not TroubleKind.NO_SUPERVISOR for alert in alerts):
-        running = sum(job.is_fleet and job.is_running for job in jobs)
-        alerts += missing_leader(await fleet.roster.read_roster(), running, now)
     return AlertPage(
         at=now,
         alerts=tuple(order_troubles(alerts)),
@@ -77,7 +77,7 @@ async def list_alerts(backends: Backends, settings: Settings) -> AlertPage:
             TargetStatus(name=name, kind=one.kind, severities=one.severities, waiting=waiting.get(name, 0))
             for name, one in settings.alerts.targets.items()
         ),
-        is_watched=any(memory.at > now - OLD_S for memory in memories),
+        is_watched=place_alerts.is_known,
     )
 
 

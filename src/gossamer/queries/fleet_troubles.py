@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from gossamer.core.record import Record
 from gossamer.core.shifts import EndReason, RosterView, WorkerInfo
 from gossamer.core.text import format_count
+from gossamer.policy.alerts_on import alerts_of_place
 from gossamer.policy.job_memory import PlaceMemory
 from gossamer.policy.sentences.words import short_name
 from gossamer.policy.troubles import Trouble, TroubleKind, make_trouble
@@ -42,26 +43,15 @@ def troubles_of_place(
     place: PlaceMemory, view: RosterView | None, jobs: Sequence[ObservedJob], at: float
 ) -> list[Trouble]:
     """What is wrong with what all jobs need: alerts, and what the roster shows."""
-    fresh = place.is_fresh(at)
-    alerts = [state.as_trouble() for state in place.alerts if state.is_active and fresh]
+    running = [one.job.id for one in jobs if one.is_running and one.job.is_fleet]
+    alerts = alerts_of_place([place], at, view=view, running=len(running)).troubles
     told = {trouble.kind for trouble in alerts}
-    found = [] if view is None else _roster_troubles(view, jobs, at)
+    found = [] if view is None else _roster_troubles(view, running, at)
     return [*alerts, *(one for one in found if one.kind not in told)]
 
 
-def missing_leader(view: RosterView, running: int, at: float) -> list[Trouble]:
-    """That nobody leads although jobs of the fleet run: there is no supervisor then that could tell it."""
-    if view.leader or not running:
-        return []
-    jobs = f"{format_count(running, 'job')} {'runs' if running == 1 else 'run'}"
-    text = f"No supervisor leads the fleet, and {jobs}."
-    return [make_trouble(TroubleKind.NO_SUPERVISOR, "fleet", text, since=at)]
-
-
-def _roster_troubles(view: RosterView, jobs: Sequence[ObservedJob], at: float) -> list[Trouble]:
+def _roster_troubles(view: RosterView, running: Sequence[str], at: float) -> list[Trouble]:
     found: list[Trouble] = []
-    running = [one.job.id for one in jobs if one.is_running and one.job.is_fleet]
-    found += missing_leader(view, len(running), at)
     silent = [worker for worker in view.workers if is_silent_worker(worker, view)]
     for worker in sorted(silent, key=lambda worker: -worker.beat_at)[:MOST_SILENT]:
         text = f"{short_name(worker.id)} is silent. Its shifts go to other workers; nothing is lost."

@@ -16,11 +16,11 @@ from gossamer.core.series import LATENCY_BOUNDS_MS, OVER
 from gossamer.core.shifts import RosterView, ShiftState, WorkerInfo, WorkerState
 from gossamer.observe import metrics
 from gossamer.observe.metrics import LatencyCounts, MetricSample, code_of, failure_of, state_samples
-from gossamer.policy.alerts import AlertState
+from gossamer.policy.alerts_on import alerts_of_job, alerts_of_place
 from gossamer.policy.job_life import shown_state
 from gossamer.policy.shifts import ShiftLimits
 from gossamer.policy.spider_stats import read_spider_stats
-from gossamer.policy.troubles import TroubleKind
+from gossamer.policy.troubles import Trouble
 from gossamer.queries.jobs import refresh_job
 from gossamer.queries.proxies import ProxyStatus, list_proxies
 from gossamer.targets.plan import settings_of_job
@@ -45,8 +45,6 @@ ALERTS = 100
 """Alerts of one job that are told of."""
 SILENT = "silent"
 """The state of a worker that has not been heard of for longer than the supervisor waits."""
-NO_SUPERVISOR = (TroubleKind.NO_SUPERVISOR.value, "", "")
-"""The labels of what nobody else would say: that nobody leads, and so nobody watches."""
 DEAD_AFTER_S = ShiftLimits().dead_after_s
 
 
@@ -98,11 +96,9 @@ class MetricsReader:
         places = [place_of_crawl(job) for job in jobs if job.is_running and not job.is_fleet]
         if view is not None:
             places.append(place_of_fleet(self._settings.cluster.fleet))
-        found += await self._read_places(places)
+        found += await self._read_places(places, view, sum(job.is_running and job.is_fleet for job in jobs))
         if view is not None:
             found += roster_samples(view, self._settings.cluster.lanes)
-            if not view.leader and all(sample.labels[:1] != NO_SUPERVISOR[:1] for sample in found):
-                found.append(MetricSample(metrics.ALERT_ACTIVE, 1, NO_SUPERVISOR))
         found += proxy_samples(await self._read_proxies())
         return found
 
@@ -124,31 +120,28 @@ class MetricsReader:
     async def _read_job(self, job: Job) -> CrawlFacts:
         job = await refresh_job(self._backends, job)
         totals = await self._backends.store.read_totals(job)
-        frontier = self._backends.open_frontier(job)
         try:
+            frontier = self._backends.open_frontier(job)
             stats, due = await frontier.read_stats(), await frontier.count_due()
+            lanes = lanes_of(settings_of_job(job, self._settings), job) if job.is_unfinished else ()
         except StorageError:  # whoever looks after it says so
             return CrawlFacts(job=job, totals=totals)
-        lanes = lanes_of(settings_of_job(job, self._settings), job) if job.is_unfinished else ()
         now = self._backends.clock.now()
         return CrawlFacts(job=job, totals=totals, stats=stats, due=tuple(due), lanes=lanes, at=now)
 
-    async def _read_alerts(self, job: Job) -> Sequence[AlertState]:
+    async def _read_alerts(self, job: Job) -> Sequence[Trouble]:
         memory = await load_job_memory(self._backends.requests.shared, job)
-        is_told = not job.is_running or memory.is_fresh(self._backends.clock.now())
-        return memory.alerts if is_told else ()
+        return alerts_of_job(job, memory, self._backends.clock.now()).troubles
 
-    async def _read_places(self, places: Sequence[str]) -> Sequence[MetricSample]:
+    async def _read_places(
+        self, places: Sequence[str], view: RosterView | None, running: int
+    ) -> Sequence[MetricSample]:
         """What whoever watches a place says of what all its jobs need; of several, the slowest store."""
-        found: list[MetricSample] = []
-        lags_s: list[float] = []
-        for place in places:
-            memory = await load_place_memory(self._backends.requests.shared, place)
-            if memory.is_fresh(self._backends.clock.now()):
-                found += alert_samples(memory.alerts)
-                lags_s.append(memory.look.store_lag_s)
-        found += [MetricSample(metrics.STORE_LAG, max(lags_s))] if lags_s else []
-        return list(dict.fromkeys(found))
+        shared, now = self._backends.requests.shared, self._backends.clock.now()
+        memories = [await load_place_memory(shared, place) for place in places]
+        found = alert_samples(alerts_of_place(memories, now, view=view, running=running).troubles)
+        lags_s = [memory.look.store_lag_s for memory in memories if memory.is_fresh(now)]
+        return [*found, *([MetricSample(metrics.STORE_LAG, max(lags_s))] if lags_s else [])]
 
     async def _read_proxies(self) -> Sequence[ProxyStatus]:
         now = self._backends.clock.now()
@@ -231,11 +224,10 @@ def _state_of(worker: WorkerInfo, now: float) -> str:
     return SILENT if worker.beat_at + DEAD_AFTER_S <= now else worker.state.value
 
 
-def alert_samples(alerts: Sequence[AlertState]) -> Iterator[MetricSample]:
-    """The alerts that last now."""
+def alert_samples(alerts: Sequence[Trouble]) -> Iterator[MetricSample]:
+    """The alerts that are on."""
     for alert in alerts[:ALERTS]:
-        if alert.is_active:
-            yield MetricSample(metrics.ALERT_ACTIVE, 1, (alert.kind.value, alert.job, alert.who))
+        yield MetricSample(metrics.ALERT_ACTIVE, 1, (alert.kind.value, alert.job, alert.who))
 
 
 def proxy_samples(proxies: Sequence[ProxyStatus]) -> Iterator[MetricSample]:

@@ -14,6 +14,7 @@ from gossamer.core.record import Record
 from gossamer.core.shifts import JobSample, RosterView
 from gossamer.core.text import format_count
 from gossamer.observe.sentences import formatter_at
+from gossamer.policy.alerts_on import AlertView, alerts_of_job
 from gossamer.policy.eta import TimeEstimate, estimate_time_left
 from gossamer.policy.goals import read_goals
 from gossamer.policy.host_sums import HostSums
@@ -47,6 +48,7 @@ class ObservedJob(Record, frozen=True, kw_only=True):
     unreadable: str = ""  # why they cannot be read
     rules: FrontierRules = FrontierRules()
     memory: JobMemory = JobMemory()
+    alerts: AlertView = AlertView()  # that are on
     hosts: HostSums = HostSums()
     limit: PaceLimit | None = None
     pace: TimeEstimate = TimeEstimate()
@@ -94,8 +96,9 @@ async def observe_job(
         store_lag_s=lag_s,
     )
     memory = await load_job_memory(backends.requests.shared, job)
+    known = replace(known, memory=memory, alerts=alerts_of_job(job, memory, now))
     if stats is None or not job.is_running:
-        return replace(known, memory=memory, is_at_work=False)
+        return replace(known, is_at_work=False)
     frontier = backends.open_frontier(job)
     rules = await frontier.read_rules()
     hosts, limit = memory.hosts, memory.pace.limit
@@ -107,7 +110,6 @@ async def observe_job(
     pace = estimate_time_left(samples, max_pages=rules.max_pages)
     known = replace(
         known,
-        memory=memory,
         rules=rules,
         hosts=hosts,
         limit=limit,
@@ -219,14 +221,9 @@ def note_on_state(known: ObservedJob) -> str:
 
 def troubles_of(known: ObservedJob) -> list[Trouble]:
     """What is wrong with a job: its alerts, and what one look shows."""
-    told = {
-        state.kind: state.as_trouble()
-        for state in known.memory.alerts
-        if state.is_active and (known.memory.is_fresh(known.at) or not known.is_running)
-    }
+    told = {alert.kind for alert in known.alerts.troubles}
     found = [one for one in _seen_troubles(known) if one.kind not in told]
-    alerts = [state.as_trouble() for state in known.memory.alerts if state.is_active and state.kind in told]
-    return order_troubles([*alerts, *found])
+    return order_troubles([*known.alerts.troubles, *found])
 
 
 def _seen_troubles(known: ObservedJob) -> list[Trouble]:

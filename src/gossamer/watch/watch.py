@@ -21,6 +21,7 @@ from gossamer.policy.alert_readings import JobLook, PlaceLook, ProxyPoolState, r
 from gossamer.policy.alerts import AlertChanges, AlertRules, judge_readings
 from gossamer.policy.drift import DriftFinding
 from gossamer.policy.job_memory import JobMemory, PlaceMemory
+from gossamer.policy.look_times import GRACE_S, LookPace
 from gossamer.policy.notices import make_notices
 from gossamer.policy.shifts import ShiftLimits, idle_workers
 from gossamer.policy.trap_closing import count_left_out
@@ -40,8 +41,8 @@ T = TypeVar("T")
 
 EVERY_S = 5.0
 """Seconds from the end of a look to the beginning of the next."""
-LEAST_REST = 20
-"""A look that takes long is followed by a rest of so many times its length: it costs a twentieth at most."""
+PLACE_REST = 3
+"""Services, supervisors and proxies are looked at after so many rests at the latest."""
 PATIENCE_S = 10.0
 """For any one answer of a server."""
 ALONE_S = 3600.0
@@ -57,6 +58,8 @@ class AlertWatch:
         self._parts = parts
         self._is_leading = is_leading
         self._every_s = every_s
+        self._pace = LookPace(every_s=every_s)  # of looks at the jobs
+        self._jobs_at = 0.0  # when they are looked at again
         self._jobs: dict[str, tuple[Job, JobMemory]] = {}
         self._place: PlaceMemory | None = None
         self._led_at: float | None = None
@@ -80,9 +83,9 @@ class AlertWatch:
             await self._parts.clock.sleep(self._rest_s(self._parts.clock.now() - began))
 
     def _rest_s(self, took_s: float) -> float:
-        """The rest after a look; one that took long because a server is away is followed by another soon."""
+        """The rest after a look at the place; one that took long since a server is away is repeated soon."""
         is_away = self._place is not None and bool(self._place.look.away)
-        return self._every_s if is_away else max(self._every_s, min(took_s * LEAST_REST, 12 * self._every_s))
+        return self._every_s if is_away else min(self._pace.rest_s(took_s), PLACE_REST * self._every_s)
 
     async def end(self, patience_s: float) -> None:
         """A last look, and what it has to tell, within a time. Raises nothing.
@@ -93,6 +96,7 @@ class AlertWatch:
             return
         with contextlib.suppress(TimeoutError, OperatorError):
             async with asyncio.timeout(patience_s):
+                self._jobs_at = 0.0
                 await self.look()
                 await self._delivery.deliver()
 
@@ -103,16 +107,29 @@ class AlertWatch:
         if not self._is_responsible(place, now):
             await self._hand_over()
             return
-        known = [job for job, _ in self._jobs.values()]
         changes = [await self._judge_place(place)]
-        for job in () if place.away else known if jobs is None else jobs:
-            changes += [await self._watch_job(job, place, view)]
-        here = {job.id for job in (known if jobs is None else jobs)}
-        for job in known:
-            if job.id not in here and not place.away:
-                changes += [await self._end_job(job, now)]
+        if not place.away:
+            known = [job for job, _ in self._jobs.values()]
+            changes += await self._watch_jobs(known if jobs is None else jobs, place, view)
         for change in changes:
             await self._delivery.add(make_notices(change, self._parts.wanted, self._parts.title, now))
+
+    async def _watch_jobs(
+        self, jobs: Sequence[Job], place: PlaceLook, view: RosterView | None
+    ) -> list[AlertChanges]:
+        """A look at the jobs that it is time to look at: new ones, ended ones, and now and then all."""
+        clock = self._parts.clock
+        began = clock.now()
+        are_due, here = began >= self._jobs_at, {job.id for job in jobs}
+        gone = [job for job, _ in self._jobs.values() if job.id not in here]
+        chosen = [job for job in jobs if are_due or job.id not in self._jobs]
+        changes = [await self._watch_job(job, place, view, began) for job in chosen]
+        changes += [await self._end_job(job, place.at) for job in gone]
+        if are_due:
+            ended = clock.now()
+            self._jobs_at = ended + self._pace.rest_after(began, ended)
+            self._pace = self._pace.expect(ended - began)
+        return changes
 
     async def _hand_over(self) -> None:
         """Leave the watch to whoever leads, with what was found while nobody could."""
@@ -192,7 +209,8 @@ class AlertWatch:
             look.at,
             unread=unread if look.away else (),
         )
-        self._place = PlaceMemory(at=look.at, look=look, alerts=changes.states)
+        due_at = look.at + self._pace.expected_s + PLACE_REST * self._every_s + GRACE_S
+        self._place = PlaceMemory(at=look.at, due_at=due_at, look=look, alerts=changes.states)
         if parts.requests_name not in look.away:
             with contextlib.suppress(StorageError):
                 await _in_time(save_place_memory(parts.shared, parts.name, self._place))
@@ -200,7 +218,9 @@ class AlertWatch:
 
     # ----------------------------------------------------------------- jobs
 
-    async def _watch_job(self, job: Job, place: PlaceLook, view: RosterView | None) -> AlertChanges:
+    async def _watch_job(
+        self, job: Job, place: PlaceLook, view: RosterView | None, began: float
+    ) -> AlertChanges:
         """A look at one job; its trouble stays its own."""
         known = self._jobs.get(job.id)
         try:
@@ -223,6 +243,7 @@ class AlertWatch:
         except OperatorError as error:
             memory = known[1] if known else JobMemory()
             look = JobLook(id=job.id, at=place.at, unreadable=str(error))
+        memory = replace(memory, due_at=self._pace.due_at(began, self._parts.clock.now()))
         return await self._judge_job(job, look, memory, self._parts.rules)
 
     async def _end_job(self, job: Job, now: float) -> AlertChanges:

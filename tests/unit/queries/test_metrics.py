@@ -15,9 +15,8 @@ from gossamer.core.shifts import RosterView, Shift, ShiftState, WorkerInfo, Work
 from gossamer.frontier.memory.frontier import MemoryFrontier
 from gossamer.observe import metrics as metrics_of
 from gossamer.observe.metrics import PAGES, MetricSample
-from gossamer.policy.alerts import AlertState
 from gossamer.policy.job_life import end_run
-from gossamer.policy.troubles import TroubleKind
+from gossamer.policy.troubles import TroubleKind, make_trouble
 from gossamer.queries import metrics
 from gossamer.queries.metrics import (
     DEAD_AFTER_S,
@@ -125,8 +124,8 @@ def test_proxies_are_told_by_provider() -> None:
 
 
 def test_alerts_that_last_are_told() -> None:
-    alert = AlertState(kind=TroubleKind.HOST_FAILS, who='a"b', text="bad", job="shop-1", bad_since=1.0)
-    found = show(alert_samples([replace(alert, began_at=2.0), replace(alert, who="not yet")]))
+    alert = make_trouble(TroubleKind.HOST_FAILS, 'a"b', "bad", job="shop-1", since=1.0)
+    found = show(alert_samples([alert]))
     assert found.samples == {
         ("gossamer_alert_active", frozenset({("alert", "host_fails"), ("job", "shop-1"), ("who", 'a"b')})): 1
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace as replace_part
 
 import pytest
@@ -15,9 +16,14 @@ from gossamer.core.lifecycle import FinishReason, JobState
 from gossamer.core.results import Verdict
 from gossamer.observe.sentences import formatter_at
 from gossamer.policy.alert_readings import FailingHost
+from gossamer.policy.alerts_on import alerts_of_job, alerts_of_place
 from gossamer.policy.host_sums import HostSums
 from gossamer.policy.pace_limit import DelayReason, PaceLimit
 from gossamer.policy.sentences.jobs import ObservedJobFacts, describe_job
+from gossamer.policy.troubles import TroubleKind
+from gossamer.ports.clock import Clock
+from gossamer.runtime.cancelling import end_tasks
+from gossamer.testing.clock import run_virtual
 from gossamer.watch.job_look import find_troubled
 from gossamer.watch.memories import load_job_memory, load_notices, load_place_memory
 from gossamer.watch.parts import WatchedJob
@@ -292,3 +298,51 @@ async def test_the_pauses_between_tries_grow_and_old_news_are_given_up() -> None
     w.roster_leader = "s1"
     await w.let_pass(watch, 60)
     assert await told(w) == [("ended", "no_supervisor")]
+
+
+@pytest.mark.parametrize("look_s", [0.0, 2.25, 8.0])
+def test_an_alert_that_lasts_is_on_at_every_moment_however_long_a_look_takes(look_s: float) -> None:
+    """Bug it would catch: the list goes empty between two looks once a look takes 2.25 s."""
+
+    async def main(clock: Clock) -> None:
+        w = await WatchedPlace.open(clock=clock)
+        w.look_s, w.roster_leader = look_s, ""
+        await w.add_requests(9, hosts=1)
+        other = await w.book.create("other", "other")
+        w.listed = [other, w.job]
+        watching = asyncio.create_task(w.make_watch(is_fleet=True).run())
+        await asyncio.sleep(120)
+        for _ in range(300):
+            await asyncio.sleep(1)
+            now = clock.now()
+            place = alerts_of_place([await load_place_memory(w.shared, w.parts.name)], now)
+            job = alerts_of_job(other, await load_job_memory(w.shared, other), now)
+            kinds = [one.kind for one in (*place.troubles, *job.troubles)]
+            assert (kinds, place.is_known, job.is_known) == (
+                [TroubleKind.NO_SUPERVISOR, TroubleKind.UNREADABLE], True, True,
+            )  # fmt: skip
+        await end_tasks(watching)
+        await asyncio.sleep(100)
+        assert not alerts_of_job(other, await load_job_memory(w.shared, other), clock.now()).is_known
+
+    run_virtual(main)
+
+
+def test_what_all_jobs_need_is_looked_at_though_a_look_at_the_jobs_takes_long() -> None:
+    """An incident shorter than the rest after a long look at the jobs is told."""
+
+    async def main(clock: Clock) -> None:
+        w = await WatchedPlace.open(clock=clock)
+        w.look_s = 4.0
+        await w.add_requests(9, hosts=1)
+        watching = asyncio.create_task(w.make_watch(is_fleet=True).run())
+        await asyncio.sleep(200)
+        w.roster_leader = ""
+        await asyncio.sleep(45)
+        w.roster_leader = "s1"
+        await asyncio.sleep(90)
+        await end_tasks(watching)
+        changes = [change for change, alert in await told(w) if alert == "no_supervisor"]
+        assert changes == ["begun", "ended"]
+
+    run_virtual(main)

@@ -83,14 +83,20 @@ async def metrics_are_of_jobs_that_run_and_of_those_that_ended_lately(w: QueryHa
     assert_equal(_jobs_of(await again.read_samples()), {*told, "new-1"}, "one that has just ended is told of")
 
 
+def make_place_memory(now: float, lag_s: float) -> PlaceMemory:
+    """The memory of a place whose store is slow."""
+    alert = AlertState(kind=TroubleKind.STORE_LAG, who="store", text="slow", bad_since=1.0, began_at=2.0)
+    look = PlaceLook(at=now, store_lag_s=lag_s)
+    return PlaceMemory(at=now, due_at=now + 60, look=look, alerts=(alert,))
+
+
 @register_check
 async def metrics_of_a_crawl_of_one_machine_have_the_alerts_of_its_place(w: QueryHarness) -> None:
     """What its own process says of its store, as long as it runs."""
     job = await w.make_job("shop", make_entry(1))
     if job.is_fleet:
         return
-    alert = AlertState(kind=TroubleKind.STORE_LAG, who="store", text="slow", bad_since=1.0, began_at=2.0)
-    memory = PlaceMemory(at=w.now(), look=PlaceLook(at=w.now(), store_lag_s=7.5), alerts=(alert,))
+    memory = make_place_memory(w.now(), 7.5)
     await save_place_memory(w.backends.requests.shared, place_of_crawl(job), memory)
     found = await _read_values(w)
     assert_equal(found["store_lag_seconds",], 7.5, "as the crawl has measured it")
@@ -107,13 +113,15 @@ async def metrics_of_a_fleet_say_who_works(w: QueryHarness) -> None:
     for number, lanes in enumerate((("http", "seed"), ("http", "browser"))):
         worker = WorkerInfo(id=f"h:{number}:x", slots=2, lanes=lanes)
         await fleet.roster.record_heartbeat(worker, ())
-    alert = AlertState(kind=TroubleKind.STORE_LAG, who="store", text="slow", bad_since=1.0, began_at=2.0)
-    memory = PlaceMemory(at=w.now(), look=PlaceLook(at=w.now(), store_lag_s=2.5), alerts=(alert,))
+    memory = make_place_memory(w.now(), 2.5)
     await save_place_memory(w.backends.requests.shared, place_of_fleet("default"), memory)
     found = await _read_values(w)
     assert_equal(found["store_lag_seconds",], 2.5, "as whoever watches the fleet has measured it")
     assert_equal(found["alert_active", "store_lag", "", "store"], 1, "its alerts are told")
-    assert_equal(found["alert_active", "no_supervisor", "", ""], 1, "and that nobody leads")
+    assert_holds(("alert_active", "no_supervisor", "", "fleet") not in found, "no job runs")
+    await w.backends.book.create("shop", "shop.py", plan=b"plan")
+    found = await _read_values(w)
+    assert_equal(found["alert_active", "no_supervisor", "", "fleet"], 1, "and that nobody leads")
     assert_equal(found["workers", "working"], 2, "workers are told")
     assert_equal(found["workers", "silent"], 0, "states without any, too")
     slots = {key[1]: value for key, value in found.items() if key[0] == "worker_slots"}

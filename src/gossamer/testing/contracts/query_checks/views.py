@@ -103,6 +103,7 @@ async def what_is_remembered_of_a_job_is_told(s: QueryHarness) -> None:
     )
     memory = JobMemory(
         at=now,
+        due_at=now + 60,
         samples=tuple(JobSample(at=now - 60 + n * 10, pages=n * 20, waiting=90 - n * 10) for n in range(7)),
         pace=LimitState(limit=PaceLimit.WORKERS, since=now - 40, is_begun=True),
         alerts=(alert,),
@@ -114,7 +115,7 @@ async def what_is_remembered_of_a_job_is_told(s: QueryHarness) -> None:
         assert_equal(view.left_s, 30.0, "by its rates")
         kinds = [trouble.kind for trouble in view.troubles]
         assert_equal(kinds[0], TroubleKind.NO_ITEMS, "the alert")
-        await save_job_memory(s.backends.requests.shared, job, replace(memory, at=now - 1000))
+        await save_job_memory(s.backends.requests.shared, job, replace(memory, due_at=now))
         stale = await read_job_view(s.backends, SETTINGS, job)
         assert_holds(
             TroubleKind.NO_ITEMS not in [one.kind for one in stale.troubles], "what is stale is not told"
@@ -134,7 +135,9 @@ async def what_the_site_announces_is_told_with_how_much_of_it_is_there(s: QueryH
         JobSample(at=now - 60, pages=0, waiting=10, listed=9),
         JobSample(at=now, pages=60, waiting=14, listed=9, listed_done=3),
     )
-    await save_job_memory(s.backends.requests.shared, job, JobMemory(at=now, samples=samples))
+    await save_job_memory(
+        s.backends.requests.shared, job, JobMemory(at=now, due_at=now + 60, samples=samples)
+    )
     async with _crawling(s, job):
         view = await read_job_view(s.backends, SETTINGS, job)
         row = (await _read_overview(s)).jobs[0]
