@@ -6,7 +6,7 @@ import difflib
 from typing import get_origin
 
 from gossamer.compat.scrapy import hints
-from gossamer.config.settings import DOMAIN, find_field, section_groups, setting_fields
+from gossamer.config.settings import DOMAIN, find_field, section_groups, section_names, setting_fields
 
 
 def canonical_name(key: str) -> str:
@@ -44,8 +44,7 @@ def _table_around(name: str) -> str:
 
 def suggest_section(key: str) -> str:
     """``; did you mean the section 'archive'?``; when none is near, what :func:`suggest_name` says."""
-    sections = {name.rpartition(".")[0] for name in setting_fields()} - {""}
-    close = difflib.get_close_matches(key.lower(), sorted(sections | set(section_groups())), n=1, cutoff=0.6)
+    close = difflib.get_close_matches(key.lower(), sorted(section_names()), n=1, cutoff=0.6)
     return f"; did you mean the section {close[0]!r}?" if close else suggest_name(key)
 
 
@@ -54,11 +53,7 @@ def is_section(name: str) -> bool:
     if name.startswith(f"{DOMAIN}."):
         return find_field(name) is None  # it is a domain, or a part of one that is written without quotes
     group, _, own = name.rpartition(".")
-    return (
-        name in section_groups()
-        or (group in section_groups() and bool(own))
-        or any(setting.startswith(f"{name}.") for setting in setting_fields())
-    )
+    return name in section_names() or (group in section_groups() and bool(own))
 
 
 def _names_in_groups(wrong: str) -> list[str]:

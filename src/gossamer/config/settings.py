@@ -339,6 +339,16 @@ def section_groups() -> Mapping[str, type[BaseSettings]]:
     return found
 
 
+@cache
+def section_names() -> frozenset[str]:
+    """Every section, and every table of sections that users name, by its full name."""
+    names = {*section_groups()}
+    for setting in setting_fields():
+        *around, _ = setting.split(".")
+        names.update(".".join(around[:length]) for length in range(1, len(around) + 1))
+    return frozenset(names)
+
+
 def find_field(name: str) -> FieldInfo | None:
     """The setting of that full name (``http.max_redirects``, ``gateways.zyte.price``), if there is one."""
     *around, key = split_name(name)
