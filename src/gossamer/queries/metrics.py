@@ -23,11 +23,10 @@ from gossamer.policy.spider_stats import read_spider_stats
 from gossamer.policy.troubles import Trouble
 from gossamer.queries.jobs import refresh_job
 from gossamer.queries.proxies import ProxyStatus, list_proxies
-from gossamer.targets.plan import settings_of_job
 from gossamer.version import __version__
 from gossamer.watch.memories import load_job_memory, load_place_memory, place_of_crawl, place_of_fleet
 from gossamer.wiring.backends import Backends
-from gossamer.wiring.rules import lanes_of
+from gossamer.wiring.rules import lanes_of_job
 
 JOBS = 50
 """Jobs that are told of: those that are not over, and those that ended lately, the newest first."""
@@ -123,9 +122,9 @@ class MetricsReader:
         try:
             frontier = self._backends.open_frontier(job)
             stats, due = await frontier.read_stats(), await frontier.count_due()
-            lanes = lanes_of(settings_of_job(job, self._settings), job) if job.is_unfinished else ()
         except StorageError:  # whoever looks after it says so
             return CrawlFacts(job=job, totals=totals)
+        lanes = lanes_of_job(job, self._settings) if job.is_unfinished else ()
         now = self._backends.clock.now()
         return CrawlFacts(job=job, totals=totals, stats=stats, due=tuple(due), lanes=lanes, at=now)
 

@@ -26,11 +26,10 @@ from gossamer.policy.sentences.words import Saying, short_name
 from gossamer.policy.trap_closing import count_left_out, warn_of_traps
 from gossamer.policy.troubles import Trouble, TroubleKind, make_trouble, order_troubles
 from gossamer.queries.jobs import refresh_job
-from gossamer.targets.plan import settings_of_job
 from gossamer.watch.job_look import find_unserved, observe_hosts, pace_facts, takers_of
 from gossamer.watch.memories import load_job_memory
 from gossamer.wiring.backends import Backends
-from gossamer.wiring.rules import lanes_of
+from gossamer.wiring.rules import lanes_of_job
 
 TOO_EARLY = "too early"
 """Why nothing is said of the pace of a job that has just begun."""
@@ -119,7 +118,7 @@ async def observe_job(
     )
     if view is None:
         return known
-    lanes = lanes_of(settings_of_job(job, backends.settings), job)
+    lanes = lanes_of_job(job, backends.settings)
     return _add_fleet(replace(known, unserved=await find_unserved(frontier, view, lanes)), view, lanes)
 
 

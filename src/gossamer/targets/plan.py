@@ -12,17 +12,18 @@ import os
 from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import msgspec
 from msgspec.structs import replace
+from pydantic import ValidationError
 
 from gossamer.config.layers import load_settings
 from gossamer.config.option import SettingOption
-from gossamer.config.section import to_document
+from gossamer.config.section import BaseSettings, to_document
 from gossamer.config.settings import Settings
+from gossamer.config.values import to_tuple
 from gossamer.core.errors import StorageError, UsageError
-from gossamer.core.jobs import Job
 from gossamer.core.redaction import has_userinfo
 from gossamer.policy.redirects import is_credential
 from gossamer.policy.secret_names import hide_parameters, is_secret
@@ -31,10 +32,14 @@ from gossamer.spiders.generic import GenericSpider
 from gossamer.spiders.spider import Spider
 from gossamer.targets.discovery import CrawlTarget, find_target
 
+SectionT = TypeVar("SectionT", bound=BaseSettings)
+
 OWN = ("broker", "redis", "cluster", "dashboard", "log", "metrics", "traces", "data", "outputs")
 """Settings that are each machine's own: what the supervisor or a single machine uses, or where it is."""
 _NOT_OF_A_JOB = ("outputs", "metrics", "traces", "dashboard")
 """Those of them of which whoever submits a job uses none either."""
+PLACES = ("frontier", "store")
+"""Sections whose ``url`` is each machine's own."""
 OWN_PROXIES = ("urls", "file", "url", "pools", "only")
 """Settings of proxies that are each machine's own: they hold passwords, or say what this worker uses."""
 FROM_ENVIRONMENT = "SPIDER_ARG_"
@@ -95,7 +100,7 @@ def pack_plan(plan: JobPlan) -> bytes:
 def settings_to_keep(settings: Settings) -> str:
     """Settings as JSON, without secrets and without what is each machine's own."""
     said = {name: value for name, value in to_document(settings).items() if name not in OWN}
-    for place in ("frontier", "store"):
+    for place in PLACES:
         said[place].pop("url")
     for name in OWN_PROXIES:
         said["proxies"].pop(name)
@@ -122,7 +127,7 @@ def settings_under(plan: JobPlan, own: Settings) -> Settings:
     said: dict[str, Any] = msgspec.json.decode(plan.settings)
     here = to_document(own)
     said |= {name: here[name] for name in OWN}
-    for place in ("frontier", "store"):
+    for place in PLACES:
         said[place] = {**said.get(place, {}), "url": here[place]["url"]}
     said["http"] = {**said.get("http", {}), "headers": {**here["http"]["headers"], **said["http"]["headers"]}}
     said["proxies"] = {**said.get("proxies", {}), **{name: here["proxies"][name] for name in OWN_PROXIES}}
@@ -132,14 +137,20 @@ def settings_under(plan: JobPlan, own: Settings) -> Settings:
     return load_settings(env={}, spider=said).settings
 
 
-def settings_of_job(job: Job, own: Settings) -> Settings:
-    """The settings of a job: one of the fleet brings them with its plan; ``own``: those of this machine."""
-    if not job.is_fleet:
-        return own
+def section_under(plan: JobPlan, name: str, here: SectionT) -> SectionT:
+    """One section of :func:`settings_under`, for whoever looks at many jobs; ``here``: this machine's.
+
+    Raises ``SettingError`` for a section that another version wrote.
+    """
+    raw = msgspec.json.decode(plan.settings, type=dict[str, msgspec.Raw]).get(name)
+    said: dict[str, Any] = {} if raw is None else msgspec.json.decode(raw)
+    if name in PLACES:
+        said["url"] = to_document(here)["url"]
     try:
-        return settings_under(plan_from(job.plan), own)
-    except StorageError:
-        return own  # whoever works on it complains
+        return type(here).model_validate({key: to_tuple(value) for key, value in said.items()})
+    except ValidationError:
+        read = load_settings(env={}, spider={name: said}).settings  # says what is wrong
+        return cast("SectionT", getattr(read, name))
 
 
 def _options_under(plan: JobPlan, said: dict[str, Any], own: Settings) -> dict[str, dict[str, Any]]:

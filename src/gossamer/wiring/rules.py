@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from gossamer.config.layers import load_settings
 from gossamer.config.option import SettingOption
 from gossamer.config.settings import Settings
-from gossamer.core.errors import SettingError
+from gossamer.core.errors import OperatorError, SettingError
 from gossamer.core.hosts import DomainRules, FrontierRules
 from gossamer.core.jobs import Job
 from gossamer.core.shifts import BROWSER_LANE, EXTRACT_LANE, PAGE_LANE
@@ -27,6 +27,7 @@ from gossamer.ports.clock import Clock
 from gossamer.ports.router import Router
 from gossamer.spiders.generic import GenericSpider
 from gossamer.spiders.spider import Spider
+from gossamer.targets.plan import plan_from, section_under
 from gossamer.wiring.trap_rules import trap_rules_of
 
 
@@ -113,6 +114,17 @@ def lanes_of(settings: Settings, job: Job) -> tuple[str, ...]:
     """The lanes on which workers work on a job."""
     pages = page_lanes_of(settings, job)
     return (*pages, EXTRACT_LANE) if is_deferred(settings, job) else pages
+
+
+def lanes_of_job(job: Job, own: Settings) -> tuple[str, ...]:
+    """The same by this machine's settings: a job of the fleet brings its own with its plan."""
+    if not job.is_fleet:
+        return lanes_of(own, job)
+    try:
+        extract = section_under(plan_from(job.plan), "extract", own.extract)
+    except OperatorError:
+        return lanes_of(own, job)  # whoever works on it complains
+    return lanes_of(own.model_copy(update={"extract": extract}), job)
 
 
 def is_deferred(settings: Settings, job: Job) -> bool:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
+from msgspec.structs import replace
 
 from gossamer.config.layers import load_settings
 from gossamer.config.option import SettingOption, read_option
-from gossamer.config.settings import Settings
-from gossamer.core.errors import StorageError, UsageError
+from gossamer.config.settings import Settings, setting_fields
+from gossamer.core.errors import SettingError, StorageError, UsageError
 from gossamer.targets.discovery import find_target
 from gossamer.targets.loading import load_target
 from gossamer.targets.plan import (
@@ -18,6 +21,7 @@ from gossamer.targets.plan import (
     fleet_notes,
     plan_from,
     plan_of,
+    section_under,
     settings_to_keep,
     settings_under,
     target_under,
@@ -289,3 +293,36 @@ def test_outputs_and_secret_options_of_stages_are_each_machines_own(file):
 )
 def test_a_secret_anywhere_in_an_option_of_a_stage_is_not_kept(value):
     assert SECRET not in settings_to_keep(settings(pipeline={"options": {"Geo": {"place": value}}}))
+
+
+def test_one_section_of_a_plan_is_the_same_as_all_of_them_have_it(file):
+    said = {"frontier": {"url": "redis://far/0", "shards": 3}, "extract": {"deferred": True}}
+    plan = plan_from(planned(file, own=settings(**said)))
+    own = settings(frontier={"url": "redis://here/0", "shards": 5})
+    whole = settings_under(plan, own)
+    assert section_under(plan, "frontier", own.frontier) == whole.frontier
+    assert (whole.frontier.url, whole.frontier.shards) == ("redis://here/0", 3)
+    assert section_under(plan, "extract", own.extract) == whole.extract
+    with pytest.raises(SettingError, match=r"there is no setting 'extract.later'"):
+        section_under(replace(plan, settings='{"extract": {"later": 1}}'), "extract", own.extract)
+
+
+def test_reading_a_plan_costs_what_its_settings_need(file):
+    """Whoever looks at hundreds of jobs reads hundreds of plans."""
+    plan = plan_from(planned(file))
+    own = Settings()
+    settings_under(plan, own)
+    section_under(plan, "frontier", own.frontier)
+    assert calls_of(lambda: settings_under(plan, own)) < 50 * len(setting_fields())
+    assert calls_of(lambda: section_under(plan, "frontier", own.frontier)) < 100
+
+
+def calls_of(work) -> int:
+    """How many calls of Python functions, and steps of generators, a piece of work takes."""
+    found = []
+    sys.setprofile(lambda _, event, __: found.append(event) if event == "call" else None)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return len(found)
