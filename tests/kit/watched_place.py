@@ -64,6 +64,7 @@ class WatchedPlace:
         w.target = NoticedTarget("ops")
         w.roster_leader, w.trouble, w.count = "s1", "", 0
         w.look_s = 0.0  # a look at a job takes so long
+        w.store_s = 0.0  # ... and an answer of the store
         w.concurrency: int | None = None
         w.parts = WatchParts(
             name="place",
@@ -74,6 +75,7 @@ class WatchedPlace:
             items=w,
             clock=w.clock,
             list_jobs=w._list_jobs,
+            list_all=w.book.list_jobs,
             refresh=lambda job: w.book.get(job.id),
             open_job=w._open_job,
             show=formatter_at,
@@ -158,6 +160,8 @@ class WatchedPlace:
         return ItemRows(items=tuple(sorted(found, key=lambda item: -item.id)[:limit]))
 
     async def _list_jobs(self) -> list[Job]:
+        if self.store_s:
+            self.clock.advance(self.store_s)
         return [found for job in self.listed if (found := await self.book.get(job.id))]
 
     def _open_job(self, job: Job) -> WatchedJob:

@@ -118,8 +118,7 @@ class PlaceLook(Record, frozen=True, kw_only=True):
 def read_job(look: JobLook, rules: AlertRules, show: SentenceFormatter) -> Iterator[AlertReading]:
     """What is wrong with a job."""
     if look.end_reason is FinishReason.ERROR:
-        error = f": {short_name(look.end_error, 200)}" if look.end_error else ""
-        yield _reading(look, TroubleKind.FAILED, f"{look.id} ended with an error{error}.")
+        yield _reading(look, TroubleKind.FAILED, describe_failure(look.id, look.end_error))
     if look.unreadable:
         why = short_name(look.unreadable, 200)
         yield _reading(look, TroubleKind.UNREADABLE, f"The requests of {look.id} cannot be read: {why}.")
@@ -137,16 +136,26 @@ def read_job(look: JobLook, rules: AlertRules, show: SentenceFormatter) -> Itera
         yield _reading(look, TroubleKind.DRIFT, describe_finding(one, look.id, show), state, who=one.field)
 
 
+def describe_failure(job: str, error: str) -> str:
+    """That a job ended with an error."""
+    return f"{job} ended with an error{f': {short_name(error, 200)}' if error else ''}."
+
+
 def kind_of_finding(finding: DriftFinding) -> TroubleKind:
     """Which trouble a finding is."""
     return TroubleKind.NO_ITEMS if finding.kind is FindingKind.NO_ITEMS else TroubleKind.DRIFT
+
+
+def is_reported(kind: TroubleKind, rules: AlertRules) -> bool:
+    """Whether the rule of a finding is on."""
+    return bool(rules.no_items_pages if kind is TroubleKind.NO_ITEMS else rules.drift)
 
 
 def _read_findings(look: JobLook, rules: AlertRules, show: SentenceFormatter) -> Iterator[AlertReading]:
     """What the look at all items of a job found, at its end: it does not have to last first."""
     for one in look.findings:
         kind = kind_of_finding(one)
-        if rules.no_items_pages if kind is TroubleKind.NO_ITEMS else rules.drift:
+        if is_reported(kind, rules):
             reading = _reading(look, kind, describe_finding(one, look.id, show), who=one.field)
             yield replace(reading, is_certain=True)
 

@@ -7,18 +7,25 @@ stays true is shown.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from gossamer.core.jobs import Job
+from gossamer.core.lifecycle import OVER, FinishReason
 from gossamer.core.record import Record, Time
 from gossamer.core.shifts import RosterView
 from gossamer.core.text import format_count
-from gossamer.policy.alerts import AlertState
+from gossamer.policy.alert_readings import describe_failure, is_reported, kind_of_finding
+from gossamer.policy.alerts import AlertRules, AlertState
 from gossamer.policy.job_memory import JobMemory, PlaceMemory
+from gossamer.policy.job_profile import JobProfile
+from gossamer.policy.sentences.quality import describe_finding
+from gossamer.policy.sentences.words import SentenceFormatter
 from gossamer.policy.troubles import Severity, Trouble, TroubleKind, make_trouble, order_troubles
 
-LASTING = frozenset({TroubleKind.FAILED, TroubleKind.TRAP, TroubleKind.UNREADABLE})
-"""Alerts that stay true of a job whose run has ended. What its items lack is read from its profile."""
+LASTING = frozenset({TroubleKind.TRAP})
+"""Remembered alerts that stay true of a job whose run has ended."""
+FOUND_S = 7 * 86_400.0
+"""For so long after the end of a job, what its items lack is an alert."""
 
 
 class AlertView(Record, frozen=True, kw_only=True):
@@ -34,13 +41,26 @@ class AlertView(Record, frozen=True, kw_only=True):
         return tuple(one for one in self.troubles if one.severity is Severity.NEEDS_YOU)
 
 
-def alerts_of_job(job: Job, memory: JobMemory, now: float) -> AlertView:
-    """The alerts that are on for a job."""
+def alerts_of_job(
+    job: Job,
+    memory: JobMemory,
+    now: float,
+    show: SentenceFormatter,
+    *,
+    profile: JobProfile | None = None,
+    rules: AlertRules | None = None,
+) -> AlertView:
+    """The alerts that are on for a job; ``profile`` is that of its items, when its run has ended."""
+    is_fresh = memory.is_fresh(now)
     if job.is_running:
-        is_known = memory.is_fresh(now)
-        return _alerts_on(memory.alerts if is_known else (), memory.at, is_known=is_known)
-    lasting = [state for state in memory.alerts if state.kind in LASTING]
-    return _alerts_on(lasting, memory.at, is_known=True)
+        on = _collect(memory.alerts if is_fresh else ())
+        return AlertView(troubles=on, is_known=is_fresh, checked_at=memory.at)
+    lasting = {*LASTING, TroubleKind.UNREADABLE} if is_fresh and job.is_unfinished else LASTING
+    states = [state for state in memory.alerts if state.kind in lasting]
+    ended = _read_end(job, now) if job.end_reason is not None else ()
+    if profile is not None and (job.finished_at or now) > now - FOUND_S:
+        ended = (*ended, *_read_findings(job, profile, rules or AlertRules(), show))
+    return AlertView(troubles=_collect(states, ended), checked_at=memory.at)
 
 
 def alerts_of_place(
@@ -51,25 +71,43 @@ def alerts_of_place(
     ``running``: the jobs of the fleet that run. Without a leader nobody checks, and that is an alert itself.
     """
     fresh = [memory for memory in memories if memory.is_fresh(now)]
-    on = _alerts_on(
-        [state for memory in fresh for state in memory.alerts],
-        max((memory.at for memory in memories), default=0.0),
+    states = [state for memory in fresh for state in memory.alerts]
+    return AlertView(
+        troubles=_collect(states, _find_missing_leader(view, running, now)),
         is_known=bool(fresh),
+        checked_at=max((memory.at for memory in memories), default=0.0),
     )
-    if view is None or any(one.kind is TroubleKind.NO_SUPERVISOR for one in on.troubles):
-        return on
-    troubles = order_troubles([*on.troubles, *_missing_leader(view, running, now)])
-    return AlertView(troubles=tuple(troubles), is_known=on.is_known, checked_at=on.checked_at)
 
 
-def _alerts_on(states: Iterable[AlertState], checked_at: float, *, is_known: bool) -> AlertView:
-    found = {state.key: state.as_trouble() for state in states if state.is_active}
-    return AlertView(troubles=tuple(order_troubles(found.values())), is_known=is_known, checked_at=checked_at)
+def _collect(states: Iterable[AlertState], more: Iterable[Trouble] = ()) -> tuple[Trouble, ...]:
+    """Each alert once, the worst first; what is remembered counts before what is found now."""
+    found = {(one.kind, one.job, one.who): one for one in more}
+    found |= {state.key: state.as_trouble() for state in states if state.is_active}
+    return tuple(order_troubles(found.values()))
 
 
-def _missing_leader(view: RosterView, running: int, now: float) -> list[Trouble]:
+def _read_end(job: Job, now: float) -> tuple[Trouble, ...]:
+    """That a job ended with an error, until it runs again or is cancelled."""
+    if job.end_reason is not FinishReason.ERROR or job.state in OVER:
+        return ()
+    text, since = describe_failure(job.id, job.end_error), job.finished_at or now
+    return (make_trouble(TroubleKind.FAILED, job.id, text, since=since, job=job.id),)
+
+
+def _read_findings(
+    job: Job, profile: JobProfile, rules: AlertRules, show: SentenceFormatter
+) -> Iterator[Trouble]:
+    """What is worse than usual of all items of a job."""
+    for one in profile.findings:
+        kind = kind_of_finding(one)
+        if is_reported(kind, rules):
+            text, since = describe_finding(one, job.id, show), one.since or profile.at
+            yield make_trouble(kind, one.field or job.id, text, since=since, job=job.id)
+
+
+def _find_missing_leader(view: RosterView | None, running: int, now: float) -> list[Trouble]:
     """That nobody leads although jobs of the fleet run: no supervisor is there that could report it."""
-    if view.leader or not running:
+    if view is None or view.leader or not running:
         return []
     jobs = f"{format_count(running, 'job')} {'runs' if running == 1 else 'run'}"
     text = f"No supervisor leads the fleet, and {jobs}."

@@ -36,6 +36,7 @@ class JobMemory(Record, frozen=True, kw_only=True):
     usual_fills: dict[str, float] = {}  # of the fields of its items
     fields: tuple[DriftFinding, ...] = ()  # those that are emptier than usual
     items_at: Time = 0.0  # when its items were last looked at
+    judged_end: Time | None = None  # the end of its latest run, once that was looked at
     alerts: tuple[AlertState, ...] = ()
 
     def is_fresh(self, now: float) -> bool:
@@ -49,6 +50,7 @@ class PlaceMemory(Record, frozen=True, kw_only=True):
     at: Time = 0.0
     due_at: Time = 0.0  # by then the next look has come, unless nobody watches any more
     look: PlaceLook = PlaceLook(at=0.0)
+    ends_until: Time = 0.0  # jobs that had ended by then were looked at; 0: none yet
     alerts: tuple[AlertState, ...] = ()
 
     def is_fresh(self, now: float) -> bool:

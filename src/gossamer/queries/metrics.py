@@ -16,12 +16,13 @@ from gossamer.core.series import LATENCY_BOUNDS_MS, OVER
 from gossamer.core.shifts import RosterView, ShiftState, WorkerInfo, WorkerState
 from gossamer.observe import metrics
 from gossamer.observe.metrics import LatencyCounts, MetricSample, code_of, failure_of, state_samples
-from gossamer.policy.alerts_on import alerts_of_job, alerts_of_place
+from gossamer.policy.alerts_on import alerts_of_place
 from gossamer.policy.job_life import shown_state
 from gossamer.policy.shifts import ShiftLimits
 from gossamer.policy.spider_stats import read_spider_stats
 from gossamer.policy.troubles import Trouble
 from gossamer.queries.jobs import refresh_job
+from gossamer.queries.observed_jobs import read_alerts
 from gossamer.queries.proxies import ProxyStatus, list_proxies
 from gossamer.version import __version__
 from gossamer.watch.memories import load_job_memory, load_place_memory, place_of_crawl, place_of_fleet
@@ -130,7 +131,7 @@ class MetricsReader:
 
     async def _read_alerts(self, job: Job) -> Sequence[Trouble]:
         memory = await load_job_memory(self._backends.requests.shared, job)
-        return alerts_of_job(job, memory, self._backends.clock.now()).troubles
+        return (await read_alerts(self._backends, job, memory)).troubles
 
     async def _read_places(
         self, places: Sequence[str], view: RosterView | None, running: int

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from gossamer.core.errors import LostRequestsError, StorageError
 from gossamer.core.hosts import FrontierRules
 from gossamer.core.jobs import DueCounts, FrontierStats, Job, JobTotals
-from gossamer.core.lifecycle import OVER, FinishReason, JobState
+from gossamer.core.lifecycle import JobState
 from gossamer.core.record import Record
 from gossamer.core.shifts import JobSample, RosterView
 from gossamer.core.text import format_count
@@ -19,6 +19,7 @@ from gossamer.policy.eta import TimeEstimate, estimate_time_left
 from gossamer.policy.goals import read_goals
 from gossamer.policy.host_sums import HostSums
 from gossamer.policy.job_memory import JobMemory
+from gossamer.policy.job_profile import decode_profile
 from gossamer.policy.job_samples import lately
 from gossamer.policy.pace_limit import DelayReason, PaceLimit, find_limit, time_left_s
 from gossamer.policy.sentences.jobs import YOUNG_S, ObservedJobFacts, describe_job, describe_lane
@@ -28,6 +29,7 @@ from gossamer.policy.troubles import Trouble, TroubleKind, make_trouble, order_t
 from gossamer.queries.jobs import refresh_job
 from gossamer.watch.job_look import find_unserved, observe_hosts, pace_facts, takers_of
 from gossamer.watch.memories import load_job_memory
+from gossamer.wiring.alert_targets import alert_rules_of
 from gossamer.wiring.backends import Backends
 from gossamer.wiring.rules import lanes_of_job
 
@@ -95,7 +97,7 @@ async def observe_job(
         store_lag_s=lag_s,
     )
     memory = await load_job_memory(backends.requests.shared, job)
-    known = replace(known, memory=memory, alerts=alerts_of_job(job, memory, now))
+    known = replace(known, memory=memory, alerts=await read_alerts(backends, job, memory))
     if stats is None or not job.is_running:
         return replace(known, is_at_work=False)
     frontier = backends.open_frontier(job)
@@ -120,6 +122,20 @@ async def observe_job(
         return known
     lanes = lanes_of_job(job, backends.settings)
     return _add_fleet(replace(known, unserved=await find_unserved(frontier, view, lanes)), view, lanes)
+
+
+async def read_alerts(backends: Backends, job: Job, memory: JobMemory) -> AlertView:
+    """The alerts that are on for a job. Raises ``StorageError``."""
+    kept = await backends.profiles.read_profiles([job]) if job.end_reason is not None else {}
+    now = backends.clock.now()
+    return alerts_of_job(
+        job,
+        memory,
+        now,
+        formatter_at(now),
+        profile=decode_profile(kept.get(job.id)),
+        rules=alert_rules_of(backends.settings.alerts),
+    )
 
 
 async def _read_stats(backends: Backends, job: Job) -> tuple[FrontierStats | None, str]:
@@ -237,12 +253,6 @@ def _seen_troubles(known: ObservedJob) -> list[Trouble]:
         )
     if links := count_left_out(known.totals.dropped):
         found.append((TroubleKind.TRAP, f"{job.id}: {warn_of_traps(job.id, links)}.", known.at))
-    is_over = job.state in OVER
-    if job.end_reason is FinishReason.ERROR and not is_over:
-        error = f": {short_name(job.end_error, 200)}" if job.end_error else ""
-        found.append(
-            (TroubleKind.FAILED, f"{job.id} ended with an error{error}.", job.finished_at or known.at)
-        )
     if known.is_running and known.at - job.created_at >= YOUNG_S:
         found += _running_troubles(known)
     seen = [make_trouble(kind, job.id, text, since=since, job=job.id) for kind, text, since in found]

@@ -49,6 +49,7 @@ class WatchParts:
     items: ItemReader
     clock: Clock
     list_jobs: Callable[[], Awaitable[Sequence[Job]]]  # that are to be watched
+    list_all: Callable[[], Awaitable[Sequence[Job]]] | None  # also those that ended; None: there is one job
     refresh: Callable[[Job], Awaitable[Job | None]]  # a job as it is now
     open_job: Callable[[Job], WatchedJob]  # raises OperatorError for a job that it cannot make out
     show: Callable[[float], SentenceFormatter]  # how numbers are written at this time

@@ -18,7 +18,7 @@ from gossamer.core.jobs import Job
 from gossamer.core.lifecycle import JobState
 from gossamer.core.shifts import RosterView
 from gossamer.policy.alert_readings import JobLook, PlaceLook, ProxyPoolState, read_job, read_place
-from gossamer.policy.alerts import AlertChanges, AlertRules, judge_readings
+from gossamer.policy.alerts import AlertChanges, judge_readings
 from gossamer.policy.drift import DriftFinding
 from gossamer.policy.job_memory import JobMemory, PlaceMemory
 from gossamer.policy.look_times import GRACE_S, LookPace
@@ -43,6 +43,12 @@ EVERY_S = 5.0
 """Seconds from the end of a look to the beginning of the next."""
 PLACE_REST = 3
 """Services, supervisors and proxies are looked at after so many rests at the latest."""
+ENDS_EVERY_S = 60.0
+"""How often jobs are listed that ended while nobody watched them."""
+ENDS_OVERLAP_S = 300.0
+"""Ends are looked for again for so long: a job's end may be recorded late, or by a clock that is behind."""
+ENDS_AT_ONCE = 50
+"""Ended jobs that are looked at one after the other; more wait for the next time."""
 PATIENCE_S = 10.0
 """For any one answer of a server."""
 ALONE_S = 3600.0
@@ -60,6 +66,7 @@ class AlertWatch:
         self._every_s = every_s
         self._pace = LookPace(every_s=every_s)  # of looks at the jobs
         self._jobs_at = 0.0  # when they are looked at again
+        self._ends_at = 0.0  # when jobs that ended unseen are looked for again
         self._jobs: dict[str, tuple[Job, JobMemory]] = {}
         self._place: PlaceMemory | None = None
         self._led_at: float | None = None
@@ -98,6 +105,8 @@ class AlertWatch:
             async with asyncio.timeout(patience_s):
                 self._jobs_at = 0.0
                 await self.look()
+                if self._parts.list_all is None:
+                    await self._end_place()
                 await self._delivery.deliver()
 
     async def look(self) -> None:
@@ -111,6 +120,7 @@ class AlertWatch:
         if not place.away:
             known = [job for job, _ in self._jobs.values()]
             changes += await self._watch_jobs(known if jobs is None else jobs, place, view)
+            changes += await self._judge_ends(now)
         for change in changes:
             await self._delivery.add(make_notices(change, self._parts.wanted, self._parts.title, now))
 
@@ -130,6 +140,30 @@ class AlertWatch:
             self._jobs_at = ended + self._pace.rest_after(began, ended)
             self._pace = self._pace.expect(ended - began)
         return changes
+
+    async def _judge_ends(self, now: float) -> list[AlertChanges]:
+        """A look at jobs that began and ended between two looks, or ended while nobody watched."""
+        place, list_all = self._place, self._parts.list_all
+        if list_all is None or place is None or now < self._ends_at:
+            return []
+        self._ends_at = now + ENDS_EVERY_S
+        since = place.ends_until - ENDS_OVERLAP_S if place.ends_until else now
+        try:
+            ended = [job for job in await _in_time(list_all()) if (job.finished_at or 0.0) > since]
+        except StorageError:
+            return []
+        ended.sort(key=lambda job: job.finished_at or 0.0)
+        changes = [await self._end_job(job, now) for job in ended[:ENDS_AT_ONCE]]
+        is_all = len(ended) <= ENDS_AT_ONCE
+        until = now if is_all else ended[ENDS_AT_ONCE - 1].finished_at or now
+        await self._keep_place(replace(place, ends_until=until))
+        return changes
+
+    async def _keep_place(self, place: PlaceMemory) -> None:
+        self._place = place
+        if self._parts.requests_name not in place.look.away:
+            with contextlib.suppress(StorageError):
+                await _in_time(save_place_memory(self._parts.shared, self._parts.name, place))
 
     async def _hand_over(self) -> None:
         """Leave the watch to whoever leads, with what was found while nobody could."""
@@ -188,13 +222,14 @@ class AlertWatch:
         return look, jobs, view
 
     async def _judge_place(self, look: PlaceLook) -> AlertChanges:
-        parts = self._parts
-        alerts = self._place.alerts if self._place else ()
+        parts, before = self._parts, self._place
+        alerts, ends_until = (before.alerts, before.ends_until) if before else ((), 0.0)
         if parts.requests_name not in look.away:
             with contextlib.suppress(StorageError):
                 kept = await _in_time(load_place_memory(parts.shared, parts.name))
                 known = {state.key for state in alerts}
-                is_others = self._place is None or kept.at != self._place.at
+                is_others = before is None or kept.at != before.at
+                ends_until = max(ends_until, kept.ends_until)
                 alerts += tuple(state for state in kept.alerts if is_others and state.key not in known)
         unread = {
             TroubleKind.REDIS_MEMORY,
@@ -210,11 +245,19 @@ class AlertWatch:
             unread=unread if look.away else (),
         )
         due_at = look.at + self._pace.expected_s + PLACE_REST * self._every_s + GRACE_S
-        self._place = PlaceMemory(at=look.at, due_at=due_at, look=look, alerts=changes.states)
-        if parts.requests_name not in look.away:
-            with contextlib.suppress(StorageError):
-                await _in_time(save_place_memory(parts.shared, parts.name, self._place))
+        await self._keep_place(
+            PlaceMemory(at=look.at, due_at=due_at, look=look, ends_until=ends_until, alerts=changes.states)
+        )
         return changes
+
+    async def _end_place(self) -> None:
+        """A crawl of one machine is over: nobody looks at its place any more, so its alerts end."""
+        if self._place is None:
+            return
+        now, rules = self._parts.clock.now(), replace(self._parts.rules, clears_s=0.0)
+        changes = judge_readings(self._place.alerts, (), rules, now)
+        await self._keep_place(replace(self._place, alerts=(), due_at=now))
+        await self._delivery.add(make_notices(changes, self._parts.wanted, self._parts.title, now))
 
     # ----------------------------------------------------------------- jobs
 
@@ -244,15 +287,22 @@ class AlertWatch:
             memory = known[1] if known else JobMemory()
             look = JobLook(id=job.id, at=place.at, unreadable=str(error))
         memory = replace(memory, due_at=self._pace.due_at(began, self._parts.clock.now()))
-        return await self._judge_job(job, look, memory, self._parts.rules)
+        return await self._judge_job(job, look, memory)
 
     async def _end_job(self, job: Job, now: float) -> AlertChanges:
-        """A job that is no longer to be watched: what was wrong with it is over, but for its end."""
+        """A last look at a job whose run has ended: its alerts end with it, except those about its end."""
         try:
-            ended = await _in_time(self._parts.refresh(job)) or job
+            ended = await _in_time(self._parts.refresh(job))
+            known = self._jobs.get(job.id)
+            memory = known[1] if known else await _in_time(load_job_memory(self._parts.shared, job))
         except StorageError:
             return AlertChanges()
-        _, memory = self._jobs.pop(job.id)
+        self._jobs.pop(job.id, None)
+        is_judged = ended is not None and memory.judged_end == ended.finished_at is not None
+        if is_judged or (ended is not None and ended.is_unfinished):  # it was resumed meanwhile
+            return AlertChanges()
+        ended = ended or job
+        memory = replace(memory, judged_end=ended.finished_at)
         look = JobLook(
             id=job.id,
             at=now,
@@ -262,7 +312,7 @@ class AlertWatch:
             findings=await self._find_findings(ended),
             left_out=await self._count_left_out(ended),
         )
-        changes = await self._judge_job(ended, look, memory, replace(self._parts.rules, clears_s=0.0))
+        changes = await self._judge_job(ended, look, memory)
         self._jobs.pop(job.id, None)
         return changes
 
@@ -283,8 +333,9 @@ class AlertWatch:
         except OperatorError:
             return 0
 
-    async def _judge_job(self, job: Job, look: JobLook, memory: JobMemory, rules: AlertRules) -> AlertChanges:
+    async def _judge_job(self, job: Job, look: JobLook, memory: JobMemory) -> AlertChanges:
         parts = self._parts
+        rules = parts.rules if look.is_running else replace(parts.rules, clears_s=0.0)
         changes = judge_readings(memory.alerts, read_job(look, rules, parts.show(look.at)), rules, look.at)
         memory = replace(memory, alerts=changes.states)
         self._jobs[job.id] = job, memory

@@ -54,6 +54,7 @@ def watch_fleet(
         name=place_of_fleet(settings.cluster.fleet),
         title=f"the fleet {settings.cluster.fleet}",
         list_jobs=partial(book.list_jobs, unfinished=True),
+        list_all=book.list_jobs,
         open_job=open_job,
     )
     read_roster = partial(fleet.roster.read_roster, history=True)  # whose shift just ended is not idle
@@ -91,6 +92,7 @@ def _make_parts(
     name: str,
     title: str,
     list_jobs: Callable[[], Awaitable[Sequence[Job]]],
+    list_all: Callable[[], Awaitable[Sequence[Job]]] | None = None,
     open_job: Callable[[Job], WatchedJob],
 ) -> WatchParts:
     quality = quality_parts_of(settings, backends)
@@ -102,6 +104,7 @@ def _make_parts(
         name=name,
         title=title,
         list_jobs=list_jobs,
+        list_all=list_all,
         refresh=lambda job: backends.book.get(job.id),
         open_job=open_job,
         shared=backends.requests.shared,

@@ -10,13 +10,17 @@ from msgspec.structs import replace
 from gossamer.core.jobs import Job
 from gossamer.core.lifecycle import FinishReason, JobState
 from gossamer.core.shifts import RosterView
-from gossamer.policy.alerts import AlertState
+from gossamer.observe.sentences import formatter_at
+from gossamer.policy.alerts import AlertRules, AlertState
 from gossamer.policy.alerts_on import alerts_of_job, alerts_of_place
+from gossamer.policy.drift import DriftFinding, FindingKind
 from gossamer.policy.job_memory import JobMemory, PlaceMemory
+from gossamer.policy.job_profile import JobProfile
 from gossamer.policy.look_times import GRACE_S, LookPace
 from gossamer.policy.troubles import Trouble, TroubleKind
 
 NOW = 1_000_000.0
+SHOW = formatter_at(NOW)
 JOB = Job(id="shop-1", name="shop", target="shop.py", created_at=NOW - 3600)
 
 
@@ -35,29 +39,51 @@ def kinds(troubles: tuple[Trouble, ...]) -> list[str]:
 
 def test_alerts_count_until_the_next_check_is_overdue_and_then_nothing_is_known() -> None:
     kept = memory(TroubleKind.GROWING, TroubleKind.STALLED)
-    before = alerts_of_job(JOB, kept, NOW + 19.9)
+    before = alerts_of_job(JOB, kept, NOW + 19.9, SHOW)
     assert kinds(before.troubles) == ["stalled", "growing"]
     assert kinds(before.need_you) == ["stalled"]
     assert before.is_known
-    after = alerts_of_job(JOB, kept, NOW + 20)
+    after = alerts_of_job(JOB, kept, NOW + 20, SHOW)
     assert (after.troubles, after.is_known, after.checked_at) == ((), False, NOW - 10)
-    never = alerts_of_job(JOB, JobMemory(), NOW)
+    never = alerts_of_job(JOB, JobMemory(), NOW, SHOW)
     assert (never.troubles, never.is_known, never.checked_at) == ((), False, 0.0)
 
 
 def test_what_has_not_lasted_yet_is_not_on() -> None:
     kept = replace(memory(), alerts=(state(TroubleKind.STALLED, is_active=False),))
-    assert alerts_of_job(JOB, kept, NOW).troubles == ()
+    assert alerts_of_job(JOB, kept, NOW, SHOW).troubles == ()
 
 
 @pytest.mark.parametrize("kind", TroubleKind)
 def test_an_alert_about_a_run_ends_with_the_run(kind: TroubleKind) -> None:
     """Also where nobody watched the end: the process was killed, or the job was cancelled from elsewhere."""
-    stays = {TroubleKind.FAILED, TroubleKind.TRAP, TroubleKind.UNREADABLE}
-    ended = replace(JOB, end_reason=FinishReason.ERROR, finished_at=NOW - 5)
-    for job in (replace(JOB, state=JobState.PAUSED), ended):
-        on = alerts_of_job(job, memory(kind, due_at=NOW - 900), NOW)
-        assert (kinds(on.troubles), on.is_known) == ([kind.value] if kind in stays else [], True)
+    stopped = replace(JOB, end_reason=FinishReason.SIGNAL, finished_at=NOW - 5)
+    for job in (replace(JOB, state=JobState.PAUSED), stopped, replace(stopped, state=JobState.CANCELLED)):
+        on = alerts_of_job(job, memory(kind, due_at=NOW - 900), NOW, SHOW)
+        stays = [kind.value] if kind is TroubleKind.TRAP else []
+        assert (kinds(on.troubles), on.is_known) == (stays, True)
+
+
+def test_an_error_is_on_until_the_job_runs_again_or_is_cancelled_whoever_watched() -> None:
+    failed = replace(JOB, end_reason=FinishReason.ERROR, end_error="boom", finished_at=NOW - 5)
+    (alert,) = alerts_of_job(failed, JobMemory(), NOW, SHOW).troubles
+    assert (alert.text, alert.since) == ("shop-1 ended with an error: boom.", NOW - 5)
+    for job in (JOB, replace(failed, state=JobState.CANCELLED)):
+        assert alerts_of_job(job, memory(), NOW, SHOW).troubles == ()
+
+
+def test_what_the_items_of_an_ended_job_lack_is_on_for_a_week_if_its_rule_is() -> None:
+    lost = DriftFinding(kind=FindingKind.FILL, field="Product.price", now=0.0, usual=1.0, jobs=2)
+    profile = JobProfile(job=JOB.id, at=NOW - 9, pages=9, items=9, sampled=9, findings=(lost,))
+    ended = replace(JOB, state=JobState.FINISHED, end_reason=FinishReason.FINISHED, finished_at=NOW - 9)
+
+    def found(now: float, rules: AlertRules | None = None, job: Job = ended) -> list[str]:
+        return kinds(alerts_of_job(job, memory(), now, SHOW, profile=profile, rules=rules).troubles)
+
+    assert found(NOW) == ["drift"]
+    assert found(NOW + 7 * 86_400) == []
+    assert found(NOW, AlertRules(drift=0.0)) == []
+    assert found(NOW, job=JOB) == [], "it runs again"
 
 
 def test_a_place_is_known_by_the_latest_check_and_tells_that_no_supervisor_leads() -> None:

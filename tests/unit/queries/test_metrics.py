@@ -31,6 +31,7 @@ from gossamer.queries.metrics import (
 from gossamer.queries.proxies import ProxyStatus
 from gossamer.shared.memory import MemorySharedState
 from gossamer.store.memory.jobs import MemoryJobStore
+from gossamer.store.memory.profiles import MemoryProfileStore
 from gossamer.store.memory.store import MemoryStore
 from gossamer.testing.clock import ManualClock
 from kit.scraping import lint, show
@@ -166,6 +167,8 @@ async def test_a_job_that_ends_is_told_of_for_an_hour(monkeypatch: pytest.Monkey
         book=book,
         store=MemoryStore(),
         requests=requests,
+        profiles=MemoryProfileStore(),
+        settings=Settings(),
         open_frontier=open_frontier,
         at_work=at_work,
     )

@@ -186,6 +186,7 @@ def watch_world(world: World, target: TimedTarget, *crawls: Any) -> AlertWatch:
         items=world.store,
         clock=world.clock,
         list_jobs=list_jobs,
+        list_all=None,
         refresh=lambda job: world.book.get(job.id),
         open_job=lambda job: WatchedJob(job=job, frontier=known[job.id].frontier),
         show=formatter_at,

@@ -246,6 +246,71 @@ async def test_what_is_wrong_with_a_job_is_over_with_it_but_for_its_error() -> N
     assert "boom" in w.target.notices[1].text
 
 
+async def end_job(w: WatchedPlace, reason: FinishReason, state: JobState = JobState.FINISHED) -> None:
+    ended = replace(w.job, state=state, end_reason=reason, finished_at=w.clock.now(), end_error="boom")
+    await w.book.update(ended)
+    w.listed = []
+
+
+async def test_alerts_of_a_job_that_ends_while_nobody_watches_are_ended_by_the_next_watch() -> None:
+    """Bug it would catch: after a restart of the supervisor the end of an alert is never reported."""
+    w = await WatchedPlace.open(FAST)
+    await w.add_requests(500, hosts=1)
+    first = w.make_watch(is_fleet=True)
+    for _ in range(10):
+        await w.fetch(4, items=0)
+        await w.let_pass(first, EVERY_S)
+    before = await told(w)
+    assert ("begun", "no_items") in before
+    await end_job(w, FinishReason.FINISHED)
+    w.clock.advance(7200)
+    second = w.make_watch(is_fleet=True)
+    await w.let_pass(second, 200)
+    assert (await told(w)).count(("ended", "no_items")) == 1
+    begun = {alert for change, alert in await told(w) if change == "begun"}
+    assert begun == {alert for change, alert in await told(w) if change == "ended"}
+
+
+async def test_a_job_that_begins_and_fails_between_two_looks_is_told_until_it_is_cancelled() -> None:
+    w = await WatchedPlace.open(FAST)
+    w.listed = []
+    watch = w.make_watch(is_fleet=True)
+    await w.let_pass(watch, 20)
+    w.job = await w.book.create("bad", "bad.py")
+    await end_job(w, FinishReason.ERROR, JobState.RUNNING)
+    await w.let_pass(watch, 200)
+    assert await told(w) == [("begun", "failed")]
+    assert w.target.notices[0].text == "bad-1 ended with an error: boom."
+    await end_job(w, FinishReason.CANCELLED, JobState.CANCELLED)
+    await w.let_pass(w.make_watch(is_fleet=True), 200)
+    assert await told(w) == [("begun", "failed"), ("ended", "failed")]
+
+
+async def test_jobs_that_ended_before_anybody_watched_are_left_alone() -> None:
+    w = await WatchedPlace.open(FAST)
+    await end_job(w, FinishReason.ERROR, JobState.RUNNING)
+    w.clock.advance(600)
+    await w.let_pass(w.make_watch(is_fleet=True), 300)
+    assert await told(w) == []
+
+
+async def test_the_end_of_a_crawl_of_one_machine_ends_its_alerts() -> None:
+    """Its process is the only one that watches: what it does not report, nobody does."""
+    w = await WatchedPlace.open(FAST)
+    w.parts = replace_part(w.parts, list_all=None)
+    await w.add_requests(500, hosts=1)
+    watch = w.make_watch()
+    w.store_s = 7.0
+    for _ in range(10):
+        await w.fetch(4, items=0)
+        await w.let_pass(watch, EVERY_S)
+    assert await told(w) == [("begun", "store_lag"), ("begun", "no_items")]
+    await end_job(w, FinishReason.FINISHED)
+    w.listed = [w.job]
+    await watch.end(1.0)
+    assert sorted((await told(w))[2:]) == [("ended", "no_items"), ("ended", "store_lag")]
+
+
 async def test_a_job_that_cannot_be_read_is_told_and_the_others_are_watched() -> None:
     w = await WatchedPlace.open()
     await w.add_requests(5, hosts=1)
@@ -306,7 +371,7 @@ def test_an_alert_that_lasts_is_on_at_every_moment_however_long_a_look_takes(loo
 
     async def main(clock: Clock) -> None:
         w = await WatchedPlace.open(clock=clock)
-        w.look_s, w.roster_leader = look_s, ""
+        w.look_s, w.roster_leader, show = look_s, "", formatter_at(0.0)
         await w.add_requests(9, hosts=1)
         other = await w.book.create("other", "other")
         w.listed = [other, w.job]
@@ -316,14 +381,14 @@ def test_an_alert_that_lasts_is_on_at_every_moment_however_long_a_look_takes(loo
             await asyncio.sleep(1)
             now = clock.now()
             place = alerts_of_place([await load_place_memory(w.shared, w.parts.name)], now)
-            job = alerts_of_job(other, await load_job_memory(w.shared, other), now)
+            job = alerts_of_job(other, await load_job_memory(w.shared, other), now, show)
             kinds = [one.kind for one in (*place.troubles, *job.troubles)]
             assert (kinds, place.is_known, job.is_known) == (
                 [TroubleKind.NO_SUPERVISOR, TroubleKind.UNREADABLE], True, True,
             )  # fmt: skip
         await end_tasks(watching)
         await asyncio.sleep(100)
-        assert not alerts_of_job(other, await load_job_memory(w.shared, other), clock.now()).is_known
+        assert not alerts_of_job(other, await load_job_memory(w.shared, other), clock.now(), show).is_known
 
     run_virtual(main)
 
