@@ -102,7 +102,7 @@ def _read_findings(
         kind = kind_of_finding(one)
         if is_reported(kind, rules):
             text, since = describe_finding(one, job.id, show), one.since or profile.at
-            yield make_trouble(kind, one.field or job.id, text, since=since, job=job.id)
+            yield make_trouble(kind, one.field or job.id, text, since=since, job=job.id, is_over=True)
 
 
 def _find_missing_leader(view: RosterView | None, running: int, now: float) -> list[Trouble]:

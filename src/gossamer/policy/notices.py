@@ -58,7 +58,8 @@ def make_notices(
 
 
 def _describe_change(change: AlertChange, state: AlertState, place: str, now: float) -> AlertNotice:
-    ways = [way.command for way in ways_out(state.kind, state.job, state.who) if way.command]
+    found_at_end = state.is_certain  # of all items of a job, once it has ended
+    ways = ways_out(state.kind, state.job, state.who, is_over=found_at_end)
     return AlertNotice(
         id=f"{state.kind}:{state.job}:{state.who}:{state.bad_since:.3f}:{change}",
         change=change,
@@ -70,7 +71,7 @@ def _describe_change(change: AlertChange, state: AlertState, place: str, now: fl
         job=state.job,
         since=state.bad_since,
         at=now,
-        ways=tuple(ways) if change is AlertChange.BEGUN else (),
+        ways=tuple(way.command for way in ways if way.command) if change is AlertChange.BEGUN else (),
     )
 
 

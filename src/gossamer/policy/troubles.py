@@ -6,6 +6,7 @@ that before what is only good to know; of equals the newest comes first.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 from urllib.parse import quote
@@ -100,8 +101,10 @@ class Trouble(Record, frozen=True, kw_only=True):
     ways: tuple[TroubleWay, ...] = ()
 
 
-def make_trouble(kind: TroubleKind, who: str, text: str, *, since: float, job: str = "") -> Trouble:
-    """A trouble with its severity and its ways out."""
+def make_trouble(
+    kind: TroubleKind, who: str, text: str, *, since: float, job: str = "", is_over: bool = False
+) -> Trouble:
+    """A trouble with its severity and its ways out; ``is_over``: its job has ended."""
     return Trouble(
         kind=kind,
         severity=SEVERITIES[kind],
@@ -109,7 +112,7 @@ def make_trouble(kind: TroubleKind, who: str, text: str, *, since: float, job: s
         text=text,
         since=since,
         job=job,
-        ways=ways_out(kind, job, who),
+        ways=ways_out(kind, job, who, is_over=is_over),
     )
 
 
@@ -118,9 +121,10 @@ def order_troubles(troubles: Iterable[Trouble]) -> list[Trouble]:
     return sorted(troubles, key=lambda one: (_RANKS[one.severity], -one.since, one.kind, one.job, one.who))
 
 
-def ways_out(kind: TroubleKind, job: str, who: str) -> tuple[TroubleWay, ...]:
-    """What a person may do about a trouble."""
-    return _WAYS[kind](job, who)
+def ways_out(kind: TroubleKind, job: str, who: str, *, is_over: bool = False) -> tuple[TroubleWay, ...]:
+    """What a person may do about a trouble; a job that has ended cannot be paused, nor given new limits."""
+    ways = _WAYS[kind](job, who)
+    return tuple(way for way in ways if not way.action) if is_over else ways
 
 
 def _command(text: str, command: str) -> TroubleWay:
@@ -135,8 +139,17 @@ def _pause(job: str) -> TroubleWay:
     return TroubleWay(text="Pause it", action="pause", command=f"gossamer pause {job}")
 
 
-def _host_place(job: str, host: str) -> TroubleWay:
-    return _place("See the host", job, f"/hosts?host={quote(host, safe='')}")
+def _host(job: str, host: str) -> TroubleWay:
+    place = f"/hosts?host={quote(host, safe='')}"
+    return _place("See the host", job, place, f"gossamer host {job} {shlex.quote(host)}")
+
+
+def _items(job: str) -> TroubleWay:
+    return _place("See what changed", job, "/items", f"gossamer report quality {job}")
+
+
+def _worker_of(lane: str) -> str:
+    return f"gossamer worker --lanes {shlex.quote(lane)}"
 
 
 _WORKERS = TroubleWay(text="See workers", place="/workers", command="gossamer fleet")
@@ -146,21 +159,18 @@ _WAYS: Mapping[TroubleKind, Callable[[str, str], tuple[TroubleWay, ...]]] = {
     TroubleKind.AWAY: lambda job, who: (_DOCTOR,),
     TroubleKind.NO_SUPERVISOR: lambda job, who: (_command("Start a supervisor", "gossamer supervisor"),),
     TroubleKind.NO_WORKER: lambda job, who: (  # ``who`` may be a lane
-        _command("Start a worker", "gossamer worker" if who == job else f"gossamer worker --lanes {who}"),
+        _command("Start a worker", "gossamer worker" if who == job else _worker_of(who)),
         _WORKERS,
     ),
-    TroubleKind.FAILED: lambda job, who: (_place("See the job", job, "", f"gossamer status {job}"),),
-    TroubleKind.STALLED: lambda job, who: (
-        _place("See its hosts", job, "/hosts", f"gossamer status {job}"),
-        _WORKERS,
+    TroubleKind.FAILED: lambda job, who: (
+        _place("See the job", job, "", f"gossamer status {job}"),
+        _command("Give it up", f"gossamer cancel {job}"),
     ),
-    TroubleKind.NO_SUCCESS: lambda job, who: (
-        _host_place(job, who),
-        _command("Look at the host", f"gossamer hosts {job}"),
-    ),
+    TroubleKind.STALLED: lambda job, who: (_place("See its hosts", job, "/hosts", f"gossamer status {job}"),),
+    TroubleKind.NO_SUCCESS: lambda job, who: (_host(job, who),),
     TroubleKind.IDLE_WORKER: lambda job, who: (_WORKERS, _DOCTOR),
-    TroubleKind.NO_ITEMS: lambda job, who: (_place("See what changed", job, "/items"), _pause(job)),
-    TroubleKind.DRIFT: lambda job, who: (_place("See what changed", job, "/items"), _pause(job)),
+    TroubleKind.NO_ITEMS: lambda job, who: (_items(job), _pause(job)),
+    TroubleKind.DRIFT: lambda job, who: (_items(job), _pause(job)),
     TroubleKind.DEAD_LETTERS: lambda job, who: (
         _place("Look at them", job, "/dead", f"gossamer dead list {job}"),
         _place("See the errors", job, "/errors"),
@@ -175,8 +185,8 @@ _WAYS: Mapping[TroubleKind, Callable[[str, str], tuple[TroubleWay, ...]]] = {
     TroubleKind.REDIS_MEMORY: lambda job, who: (_DOCTOR,),
     TroubleKind.UNREADABLE: lambda job, who: (_DOCTOR,),
     TroubleKind.HOST_FAILS: lambda job, who: (
-        _host_place(job, who),
-        _place("See the errors", job, "/errors"),
+        _host(job, who),
+        _place("See the errors", job, "/errors", f"gossamer report failures {job} --by host"),
     ),
     TroubleKind.STORE_LAG: lambda job, who: (_DOCTOR,),
     TroubleKind.HELD: lambda job, who: (_place("See its hosts", job, "/hosts"),),

@@ -2,18 +2,56 @@
 
 from __future__ import annotations
 
+import re
+import shlex
+from pathlib import Path
+
+import click
+import pytest
+import typer
 from hypothesis import given
 from hypothesis import strategies as st
 
+import gossamer
+from gossamer.cli.app import build_app
 from gossamer.policy.troubles import SEVERITIES, Severity, TroubleKind, make_trouble, order_troubles, ways_out
 
+PLACES = Path(gossamer.__file__).parent / "web/static/places.js"
 
-def test_each_kind_has_a_severity_and_a_way_out() -> None:
+
+@pytest.mark.parametrize("is_over", [False, True])
+def test_each_kind_has_a_severity_and_a_way_out(is_over: bool) -> None:
     assert set(SEVERITIES) == set(TroubleKind)
     for kind in TroubleKind:
-        ways = ways_out(kind, "shops-7", "a.example")
-        assert ways, kind
+        ways = ways_out(kind, "shops-7", "a.example", is_over=is_over)
+        assert ways or (is_over and kind is TroubleKind.BUDGET), "a run that has ended spends no budget"
         assert all(way.text and (way.place or way.action or way.command) for way in ways)
+        commands = [way.command.split()[1] for way in ways if way.command]
+        assert not is_over or "pause" not in commands, "what has ended cannot be paused"
+
+
+@pytest.mark.parametrize("kind", TroubleKind)
+def test_each_way_out_is_a_command_that_exists_and_a_place_of_the_dashboard(kind: TroubleKind) -> None:
+    """Bug it would catch: `gossamer hosts JOB`, which an alert named, was no command."""
+    app = typer.main.get_command(build_app())
+    places = set(re.findall(r'^  \["(/?[a-z/]*)", "', PLACES.read_text(), re.MULTILINE))
+    assert {"/", "/workers", "", "/hosts"} <= places
+    for way in ways_out(kind, "shops-7", "a.example:8080"):
+        if way.command:
+            _, *words = shlex.split(way.command)
+            command, context = app, typer.Context(app)
+            while isinstance(command, click.Group):
+                name, command, words = command.resolve_command(context, words)
+                context = typer.Context(command, info_name=name, parent=context)
+            command.parse_args(context, words)  # raises for an option or an argument that it does not take
+        if way.place:
+            path = way.place.partition("?")[0].replace("/jobs/shops-7", "")
+            assert path in places, way
+
+
+def test_names_of_strangers_do_not_leave_their_place_in_a_command() -> None:
+    (see,) = ways_out(TroubleKind.NO_SUCCESS, "shops-7", "a.example;reboot")
+    assert shlex.split(see.command) == ["gossamer", "host", "shops-7", "a.example;reboot"]
 
 
 def test_names_of_strangers_do_not_leave_their_place_in_an_address() -> None:

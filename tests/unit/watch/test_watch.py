@@ -136,7 +136,7 @@ async def test_an_alert_is_told_when_it_begins_and_when_it_ends_and_each_once() 
     assert await told(w) == [("begun", "no_items")]
     notice = w.target.notices[0]
     assert (notice.place, notice.job, notice.severity) == ("a place", w.job.id, "needs_you")
-    assert notice.ways == (f"gossamer pause {w.job.id}",)
+    assert notice.ways == (f"gossamer report quality {w.job.id}", f"gossamer pause {w.job.id}")
     for _ in range(30):
         await w.fetch(1, items=1)
         await w.let_pass(watch, EVERY_S)
