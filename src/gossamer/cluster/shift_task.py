@@ -45,8 +45,8 @@ from gossamer.targets.plan import (
     check_proxies,
     plan_from,
     settings_under,
-    target_under,
 )
+from gossamer.targets.planned_spider import target_under
 from gossamer.wiring.assemble import CrawlParts, assemble_worker
 from gossamer.wiring.backends import Backends
 from gossamer.wiring.fleet import named_seeds

@@ -53,11 +53,11 @@ from gossamer.spiders.spider import Spider
 from gossamer.targets.discovery import CrawlTarget
 from gossamer.targets.launch import launch_of
 from gossamer.targets.loading import load_target
-from gossamer.targets.plan import version_of
+from gossamer.targets.planned_spider import version_of
 from gossamer.wiring.assemble import CrawlParts, wire_crawl
 from gossamer.wiring.backends import Backends, open_backends
 from gossamer.wiring.budgets import end_finder_of, read_budget_statuses
-from gossamer.wiring.traps import read_trap_warnings
+from gossamer.wiring.trap_warnings import read_trap_warnings
 
 log = logging.getLogger("gossamer.crawl")
 

@@ -37,7 +37,7 @@ from gossamer.targets.discovery import CrawlTarget, refuse_file
 from gossamer.targets.loading import load_target
 from gossamer.targets.start_url import absolute_url, find_start_url
 from gossamer.wiring.preview import PreviewParts, wire_preview
-from gossamer.wiring.rules import fragment_rule_of
+from gossamer.wiring.scope import fragment_rule_of
 
 TOLD_S = 1.0
 """A wait that is longer is told, in seconds."""

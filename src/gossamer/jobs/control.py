@@ -28,7 +28,8 @@ from gossamer.policy.job_life import change_job_record, end_run
 from gossamer.policy.spider_switches import switch_of
 from gossamer.spiders.generic import GenericSpider
 from gossamer.targets.loading import load_target
-from gossamer.targets.plan import pack_plan, plan_from, plan_of, with_version_here
+from gossamer.targets.plan import pack_plan, plan_from
+from gossamer.targets.planned_spider import plan_of, with_version_here
 from gossamer.wiring.backends import Backends
 from gossamer.wiring.fetchers import touches_network
 from gossamer.wiring.rules import check_deferral, rules_of

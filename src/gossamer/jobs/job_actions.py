@@ -23,7 +23,7 @@ from gossamer.policy import urls
 from gossamer.policy.job_life import UNFINISHED, mark_interrupted, shown_state
 from gossamer.policy.undo import CANCEL_S
 from gossamer.wiring.backends import Backends
-from gossamer.wiring.rules import url_options_of
+from gossamer.wiring.scope import url_options_of
 
 log = logging.getLogger("gossamer.actions")
 

@@ -22,7 +22,7 @@ from gossamer.jobs.starting import check_page
 from gossamer.policy import urls
 from gossamer.policy.redirects import without_credentials
 from gossamer.wiring.backends import Backends
-from gossamer.wiring.rules import url_options_of
+from gossamer.wiring.scope import url_options_of
 
 SLICE = 500
 """Letters that are worked on at once."""

@@ -30,6 +30,7 @@ from gossamer.policy.sentences.hosts import (
 from gossamer.watch.job_look import HOSTS_LOOKED_AT, RATE_S
 from gossamer.watch.memories import load_job_memory
 from gossamer.wiring.backends import Backends
+from gossamer.wiring.robots import find_robots
 
 SLOW_S = 3600.0
 """A host that needs longer than this is slow."""
@@ -336,7 +337,7 @@ async def read_host(backends: Backends, job: Job, host: str) -> HostView:
     (row,) = await reader.add_times(await reader.add_counts([reader.row_of(report)]))
     letters = await backends.open_frontier(job).count_letters(DeadLetterFilter(host=report.host))
     dead = sum(letters.by_reason.values()) if letters.is_all else None
-    record = await backends.find_robots(report.host)
+    record = await find_robots(backends, report.host)
     pace = pace_of(report, reader.rules, reader.now, None)
     said = describe_host(reader.facts_of(report, pace), reader.show)
     robots = (

@@ -16,6 +16,7 @@ from gossamer.policy.domains import adopt_domain
 from gossamer.policy.politeness import delay_in_force, is_silent
 from gossamer.policy.robots import RobotsAccess
 from gossamer.wiring.backends import Backends
+from gossamer.wiring.robots import find_robots
 
 MOST_CLOSED = 5
 """Hosts in trouble whose robots.txt is looked at."""
@@ -57,7 +58,7 @@ async def list_hosts(backends: Backends, job: Job, limit: int) -> HostPage:
 async def _find_closed(backends: Backends, reports: list[HostReport], now: float) -> str:
     """The first host in trouble that is closed by an error of its robots.txt: until when, and why."""
     for report in [report for report in reports if report.state.troubled_since][:MOST_CLOSED]:
-        found = await backends.find_robots(report.host)
+        found = await find_robots(backends, report.host)
         if found is not None and found.access is RobotsAccess.CLOSED:
             until = formatter_at(now).time(found.expires_at)
             why = ": ".join(filter(None, (found.fault, one_line(found.detail, 100))))

@@ -14,7 +14,7 @@ from gossamer.policy.goals import ListingGoal, read_goals
 from gossamer.policy.spider_stats import read_spider_stats
 from gossamer.queries.budgets import read_budgets
 from gossamer.wiring.backends import Backends
-from gossamer.wiring.traps import read_trap_warnings
+from gossamer.wiring.trap_warnings import read_trap_warnings
 
 LEAST_S = 1e-6
 """A job takes at least this long: rates are divided by it."""

@@ -24,9 +24,8 @@ from gossamer.policy.undo import find_failed_undos
 from gossamer.queries.last_hour import read_last_hour
 from gossamer.queries.observed_jobs import ObservedJob, observe_job, say_of, troubles_of
 from gossamer.queries.overview import JobRow, make_row, read_place, read_view
-from gossamer.targets.plan import plan_from, settings_under
 from gossamer.wiring.backends import Backends
-from gossamer.wiring.watch import read_budgets
+from gossamer.wiring.budgets import read_budgets
 
 REASONS = 5
 """Reasons of failures that a view has."""
@@ -161,9 +160,7 @@ def _due(known: ObservedJob) -> tuple[tuple[str, int], ...]:
 
 
 async def _budgets(backends: Backends, settings: Settings, known: ObservedJob) -> tuple[BudgetView, ...]:
-    job = known.job
-    ours = settings_under(plan_from(job.plan), settings) if job.is_fleet else settings
-    uses = list(await read_budgets(ours, backends.requests.shared, job))
+    uses = list(await read_budgets(settings, backends.requests.shared, known.job))
     if known.rules.max_pages is not None and known.stats is not None:
         uses.insert(0, BudgetUse(kind="pages", used=known.stats.pages, limit=known.rules.max_pages))
     return tuple(

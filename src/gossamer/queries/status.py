@@ -21,7 +21,7 @@ from gossamer.queries.jobs import JobSummary, refresh_job, summarise_job
 from gossamer.queries.observed_jobs import observe_job, say_of, troubles_of
 from gossamer.queries.pace import JobPace, estimate_own_pace, estimate_pace
 from gossamer.wiring.backends import Backends
-from gossamer.wiring.traps import read_trap_warnings
+from gossamer.wiring.trap_warnings import read_trap_warnings
 
 HOSTS = 10
 """Hosts that a status has, unless more or fewer are asked for."""

@@ -7,15 +7,10 @@ secret come from each worker's environment.
 
 from __future__ import annotations
 
-import inspect
-import os
 from collections.abc import Iterable, Mapping
-from hashlib import blake2b
-from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 import msgspec
-from msgspec.structs import replace
 from pydantic import ValidationError
 
 from gossamer.config.layers import load_settings
@@ -27,12 +22,6 @@ from gossamer.core.errors import StorageError, UsageError
 from gossamer.core.redaction import has_userinfo
 from gossamer.policy.redirects import is_credential
 from gossamer.policy.secret_names import hide_parameters, is_secret
-from gossamer.policy.shared_hosts import named_hosts
-from gossamer.spiders.generic import GenericSpider
-from gossamer.spiders.spider import Spider
-from gossamer.targets.discovery import CrawlTarget, find_target
-
-SectionT = TypeVar("SectionT", bound=BaseSettings)
 
 OWN = ("broker", "redis", "cluster", "dashboard", "log", "metrics", "traces", "data", "outputs")
 """Settings that are each machine's own: what the supervisor or a single machine uses, or where it is."""
@@ -67,31 +56,6 @@ class JobPlan(msgspec.Struct, frozen=True, kw_only=True):
     has_closed: bool = False  # the spider has a ``closed()`` of its own, which nobody calls on a fleet
 
 
-def plan_of(target: str, arguments: Mapping[str, str], settings: Settings, found: CrawlTarget) -> bytes:
-    """The plan of a crawl, packed. Raises ``UsageError`` for a spider that a fleet cannot crawl."""
-    if why := found.spider.find_binding():
-        raise UsageError(
-            f"the spider {found.name!r} cannot go to a fleet: {why}, which no other process would find; make "
-            "it a method of the spider, or crawl on this machine with `gossamer crawl`"
-        )
-    plan = JobPlan(
-        target=found.text if type(found.spider) is GenericSpider else target,
-        arguments={name: value for name, value in arguments.items() if not is_secret(name)},
-        secrets=tuple(name for name in arguments if is_secret(name)),
-        headers=tuple(name for name in settings.http.headers if is_credential(name)),
-        options=tuple(_secret_options(settings.pipeline.options)),
-        domains=tuple(_secret_domain_settings(settings)),
-        has_proxies=settings.proxies.are_there,
-        settings=settings_to_keep(settings),
-        fleet=settings.cluster.fleet,
-        hosts=named_hosts(found.spider.allowed_domains, found.spider.start_urls),
-        version=version_of(found),
-        unshared=tuple(found.spider.unshared_settings),
-        has_closed=type(found.spider).closed is not Spider.closed,
-    )
-    return pack_plan(plan)
-
-
 def pack_plan(plan: JobPlan) -> bytes:
     """A plan as a job keeps it."""
     return msgspec.msgpack.encode(plan)
@@ -106,10 +70,10 @@ def settings_to_keep(settings: Settings) -> str:
         said["proxies"].pop(name)
     headers = said["http"]["headers"]
     said["http"]["headers"] = {k: v for k, v in headers.items() if not is_credential(k)}
-    for domain, name in _secret_domain_settings(settings):
+    for domain, name in secret_domain_settings(settings):
         said["domain"][domain].pop(name)
     said["scrapy"] = {name: value for name, value in said["scrapy"].items() if not is_secret(name)}
-    for stage, option in _secret_options(settings.pipeline.options):
+    for stage, option in secret_options(settings.pipeline.options):
         said["pipeline"]["options"][stage].pop(option)
     return msgspec.json.encode(said).decode()
 
@@ -137,20 +101,25 @@ def settings_under(plan: JobPlan, own: Settings) -> Settings:
     return load_settings(env={}, spider=said).settings
 
 
-def section_under(plan: JobPlan, name: str, here: SectionT) -> SectionT:
-    """One section of :func:`settings_under`, for whoever looks at many jobs; ``here``: this machine's.
+def sections_under(plan: JobPlan, own: Settings, *names: str) -> Settings:
+    """This machine's settings, with some sections as :func:`settings_under` has them.
 
-    Raises ``SettingError`` for a section that another version wrote.
+    For whoever looks at many jobs: it costs a hundredth. Raises ``SettingError``.
     """
-    raw = msgspec.json.decode(plan.settings, type=dict[str, msgspec.Raw]).get(name)
-    said: dict[str, Any] = {} if raw is None else msgspec.json.decode(raw)
+    raw = msgspec.json.decode(plan.settings, type=dict[str, msgspec.Raw])
+    sections = {name: _section_under(name, msgspec.json.decode(raw.get(name, b"{}")), own) for name in names}
+    return own.model_copy(update=sections)
+
+
+def _section_under(name: str, said: dict[str, Any], own: Settings) -> BaseSettings:
+    here: BaseSettings = getattr(own, name)
     if name in PLACES:
         said["url"] = to_document(here)["url"]
     try:
         return type(here).model_validate({key: to_tuple(value) for key, value in said.items()})
     except ValidationError:
         read = load_settings(env={}, spider={name: said}).settings  # says what is wrong
-        return cast("SectionT", getattr(read, name))
+        return cast("BaseSettings", getattr(read, name))
 
 
 def _options_under(plan: JobPlan, said: dict[str, Any], own: Settings) -> dict[str, dict[str, Any]]:
@@ -177,7 +146,7 @@ def _without_nothing(given: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in given.items() if value is not None}
 
 
-def _secret_domain_settings(settings: Settings) -> list[tuple[str, str]]:
+def secret_domain_settings(settings: Settings) -> list[tuple[str, str]]:
     """The settings of domains that carry secrets: the domain and the name of each."""
     return [
         (domain, name)
@@ -191,7 +160,7 @@ def _secret_domain_settings(settings: Settings) -> list[tuple[str, str]]:
     ]
 
 
-def _secret_options(options: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, str]]:
+def secret_options(options: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, str]]:
     """The options of stages that carry secrets: the stage and the name of each."""
     return [
         (stage, name) for stage, given in options.items() for name in given if _has_secret(name, given[name])
@@ -206,34 +175,6 @@ def _has_secret(name: str, value: Any) -> bool:
     return isinstance(value, str) and (
         is_secret(name) or has_userinfo(value) or hide_parameters(value) != value
     )
-
-
-def target_under(plan: JobPlan, project: Path | None) -> CrawlTarget:
-    """The spider of a plan, as it is here. Raises ``UsageError`` when it is another one, or not here."""
-    secrets = {name: os.environ.get(FROM_ENVIRONMENT + name.upper()) for name in plan.secrets}
-    if missing := [name for name, value in secrets.items() if value is None]:
-        raise UsageError(f"{_secrets_not_kept(missing)} for this worker")
-    given = {name: value for name, value in secrets.items() if value is not None}
-    options: dict[str, Any] = msgspec.json.decode(plan.settings).get("scrapy", {})
-    found = find_target(plan.target, {**plan.arguments, **given}, project, lambda: options)
-    here = version_of(found)
-    if plan.version and here != plan.version:
-        raise UsageError(
-            f"the spider {found.name!r} has another version here ({here}) than the one that was submitted "
-            f"({plan.version}): install the same version, or let the job continue with this one "
-            "(`gossamer resume JOB --adopt`)"
-        )
-    return found
-
-
-def with_version_here(plan: JobPlan, project: Path | None) -> JobPlan:
-    """The plan with the version that its spider has here. Raises ``UsageError`` where it is not here.
-
-    For a job that is to go on with a spider that somebody has mended.
-    """
-    if not plan.version:
-        return plan
-    return replace(plan, version=version_of(target_under(replace(plan, version=""), project)))
 
 
 def check_headers(plan: JobPlan, own: Settings) -> None:
@@ -254,7 +195,7 @@ def check_options(plan: JobPlan, own: Settings) -> None:
 
 def check_domains(plan: JobPlan, own: Settings) -> None:
     """Raises ``UsageError`` when this machine lacks a domain's secret that the crawl was submitted with."""
-    here = set(_secret_domain_settings(own))
+    here = set(secret_domain_settings(own))
     if missing := [one for one in plan.domains if one not in here]:
         raise UsageError(f"{_domains_not_kept(missing)} for this worker")
 
@@ -280,7 +221,7 @@ def fleet_notes(plan: JobPlan, given: Iterable[SettingOption] = ()) -> list[str]
     """
     said = []
     if plan.secrets:
-        said.append(f"{_secrets_not_kept(plan.secrets)} for every worker")
+        said.append(f"{secrets_not_kept(plan.secrets)} for every worker")
     if plan.headers:
         said.append(f"{_headers_not_kept(plan.headers)} for every worker, {_AS_IN}")
     if plan.options:
@@ -309,7 +250,8 @@ def fleet_notes(plan: JobPlan, given: Iterable[SettingOption] = ()) -> list[str]
     return said
 
 
-def _secrets_not_kept(names: Iterable[str]) -> str:
+def secrets_not_kept(names: Iterable[str]) -> str:
+    """What is to be done about arguments whose values are secret."""
     variables = ", ".join(FROM_ENVIRONMENT + name.upper() for name in names)
     return f"secret arguments are not kept with a job: set {variables}"
 
@@ -326,15 +268,3 @@ def _options_not_kept(options: Iterable[tuple[str, str]]) -> str:
 def _domains_not_kept(domains: Iterable[tuple[str, str]]) -> str:
     names = ", ".join(f"domain.{domain}.{name}" for domain, name in domains)
     return f"settings of domains that carry secrets are not kept with a job (but auth_env is): set {names}"
-
-
-def version_of(found: CrawlTarget) -> str:
-    """A short digest of the file that a spider is written in; ``""`` for the crawl of a plain URL."""
-    kind = type(found.spider)
-    if kind is GenericSpider:
-        return ""
-    try:
-        source = Path(getattr(kind, "source_file", None) or inspect.getfile(kind)).read_bytes()
-    except (OSError, TypeError):
-        return ""
-    return blake2b(source, digest_size=6).hexdigest()

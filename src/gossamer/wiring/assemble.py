@@ -56,15 +56,8 @@ from gossamer.wiring.metrics import watched_committer
 from gossamer.wiring.page_tasks import add_keepers, due_requests, screenshots_of
 from gossamer.wiring.pipelines import pipeline_of
 from gossamer.wiring.routing import RouteParts, begin_spending, open_ways, robots_gate_of
-from gossamer.wiring.rules import (
-    admission_of,
-    block_rules_of,
-    check_deferral,
-    is_deferred,
-    page_lanes_of,
-    rules_of,
-    trusted_places,
-)
+from gossamer.wiring.rules import block_rules_of, check_deferral, is_deferred, page_lanes_of, rules_of
+from gossamer.wiring.scope import admission_of, trusted_places
 from gossamer.wiring.sessions import login_gate_of
 from gossamer.wiring.sinks import open_sinks, sinks_of
 from gossamer.wiring.start_items import store_start_item

@@ -9,8 +9,6 @@ from collections.abc import Collection
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
-import msgspec
-
 from gossamer.config.settings import Settings
 from gossamer.core.archive import ArchiveEntry
 from gossamer.core.errors import Fault, LostRequestsError, SettingError, StorageError
@@ -20,11 +18,9 @@ from gossamer.core.lifecycle import JobState
 from gossamer.core.redaction import shown_server
 from gossamer.core.requests import Request
 from gossamer.core.shifts import FleetStore
-from gossamer.fetch import robots_cache
 from gossamer.policy import urls
 from gossamer.policy.content_memory import ContentMemory
 from gossamer.policy.request_variants import variant_of
-from gossamer.policy.robots import RobotsRecord, RobotsRules
 from gossamer.policy.sentences.fleet import describe_other_store
 from gossamer.policy.shared_hosts import shared_host
 from gossamer.ports.archive_reader import ArchiveReader
@@ -231,26 +227,6 @@ class Backends:
         if job.finished_at is not None and await self.read_stats(job) is None:
             return FrontierRules()
         return await self.open_frontier(job).read_rules()
-
-    async def robots_deny(self, url: str) -> bool:
-        """Whether the robots.txt of a URL's site, where it is remembered, refuses it. Asks nobody."""
-        if not self._settings.robots:
-            return False
-        stored = await self.requests.shared.get(robots_cache.SPACE, urls.origin_of(url))
-        try:
-            record = msgspec.msgpack.decode(stored or b"", type=RobotsRecord)
-        except msgspec.DecodeError:
-            return False
-        return record.text != "" and not RobotsRules(record).may_fetch(url, self._settings.user_agent)
-
-    async def find_robots(self, host: str) -> RobotsRecord | None:
-        """The robots.txt of a host (a politeness key) as it is remembered; ``None``: none is. Asks nobody."""
-        for scheme in ("https", "http"):
-            stored = await self.requests.shared.get(robots_cache.SPACE, f"{scheme}://{host}")
-            if stored:
-                with contextlib.suppress(msgspec.DecodeError):
-                    return msgspec.msgpack.decode(stored, type=RobotsRecord)
-        return None
 
     async def find_ladder(self, host: str) -> LadderState:
         """What is known of the rung of a host, by its politeness key."""

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from gossamer.config.budgets import PatternBudgetSettings
 from gossamer.config.settings import Settings
 from gossamer.core.jobs import FrontierStats, Job, tag_of
 from gossamer.core.lifecycle import FinishReason
 from gossamer.core.text import format_count
 from gossamer.engine.job_stop import read_stop
-from gossamer.fetch.routing.spending import SpendingMeter, read_ending, read_statuses
+from gossamer.fetch.routing.spending import SpendingMeter, read_ending, read_spending, read_statuses
+from gossamer.policy.alert_readings import BudgetUse
 from gossamer.policy.budget_status import BudgetStatus
 from gossamer.policy.budgets import UNLIMITED, BudgetLimits, BudgetRules, OverrunRule, PatternBudget
 from gossamer.policy.job_life import EndFinder, JobEnd
 from gossamer.ports.clock import Clock
 from gossamer.ports.shared_state import SharedState
 from gossamer.ports.store import Store
+from gossamer.targets.plan import plan_from, sections_under
 
 
 def budget_rules_of(settings: Settings) -> BudgetRules | None:
@@ -49,6 +53,21 @@ def _pattern_budget_of(name: str, said: PatternBudgetSettings) -> PatternBudget:
     )
     return PatternBudget(
         name=name, pattern=said.pattern, limits=limits, depth=said.depth, over=OverrunRule(said.over)
+    )
+
+
+async def read_budgets(own: Settings, shared: SharedState, job: Job) -> Sequence[BudgetUse]:
+    """How much of a job's budgets of money, bytes and browser time is spent. Raises ``OperatorError``.
+
+    ``own`` are this machine's settings; a job of the fleet brings its budgets with its plan.
+    """
+    settings = sections_under(plan_from(job.plan), own, "budgets", "replay") if job.is_fleet else own
+    rules = budget_rules_of(settings)
+    if rules is None or rules.job == UNLIMITED:
+        return ()
+    spent = await read_spending(shared, tag_of(job))
+    return tuple(
+        BudgetUse(kind=kind.value, used=used, limit=limit) for kind, used, limit in rules.job.list_uses(spent)
     )
 
 

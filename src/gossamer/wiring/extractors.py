@@ -15,7 +15,7 @@ from gossamer.parse.isolation.limits import ParseLimits
 from gossamer.parse.isolation.process import IsolatedExaminer
 from gossamer.ports.extractor import Extractor
 from gossamer.targets.discovery import CrawlTarget
-from gossamer.wiring.rules import fragment_rule_of
+from gossamer.wiring.scope import fragment_rule_of
 
 if TYPE_CHECKING:
     from gossamer.callbacks.hooks import SpiderHooks

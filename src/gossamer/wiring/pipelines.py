@@ -5,7 +5,7 @@ from __future__ import annotations
 from gossamer.callbacks.pipelines import SpiderPipeline
 from gossamer.config.settings import Settings
 from gossamer.targets.discovery import CrawlTarget
-from gossamer.wiring.rules import url_options_of
+from gossamer.wiring.scope import url_options_of
 
 
 def pipeline_of(settings: Settings, target: CrawlTarget) -> SpiderPipeline:

@@ -37,7 +37,8 @@ from gossamer.wiring.hooks import open_hooks
 from gossamer.wiring.page_tasks import give_fetcher
 from gossamer.wiring.pipelines import pipeline_of
 from gossamer.wiring.routing import RouteParts, open_ways, robots_gate_of
-from gossamer.wiring.rules import block_rules_of, rules_of, scope_of, trusted_places, url_options_of
+from gossamer.wiring.rules import block_rules_of, rules_of
+from gossamer.wiring.scope import scope_of, trusted_places, url_options_of
 from gossamer.wiring.sessions import login_gate_of
 from gossamer.wiring.trap_rules import trap_rules_of
 

@@ -30,7 +30,7 @@ from gossamer.roster.redis import RedisRoster
 from gossamer.runtime.cancelling import end_tasks
 from gossamer.runtime.process_name import this_process
 from gossamer.shared.redis import RedisSharedState
-from gossamer.targets.plan import plan_from, section_under
+from gossamer.targets.plan import plan_from, sections_under
 from gossamer.wiring.schemes import BackendParts
 
 log = logging.getLogger("gossamer.redis")
@@ -59,9 +59,10 @@ class RedisFrontierBackend:
 
     def open_frontier(self, job: Job, rules: FrontierRules, *, owner: str = "") -> RedisFrontier:
         """See :class:`~gossamer.ports.backends.FrontierBackend`."""
-        ours = self._settings.frontier
+        settings = self._settings
         if job.is_fleet:
-            ours = section_under(plan_from(job.plan), "frontier", ours)
+            settings = sections_under(plan_from(job.plan), settings, "frontier")
+        ours = settings.frontier
         return RedisFrontier(
             self.server,
             job.id,

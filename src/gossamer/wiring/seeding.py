@@ -16,9 +16,11 @@ from gossamer.policy import urls
 from gossamer.spiders.spider import Spider
 from gossamer.targets.launch import launch_from
 from gossamer.targets.loading import load_target
-from gossamer.targets.plan import plan_from, settings_under, target_under
+from gossamer.targets.plan import plan_from, settings_under
+from gossamer.targets.planned_spider import target_under
 from gossamer.wiring.backends import Backends
-from gossamer.wiring.rules import admission_of, page_lanes_of
+from gossamer.wiring.rules import page_lanes_of
+from gossamer.wiring.scope import admission_of
 
 
 async def trust_private_host(backends: Backends, job: Job, host: str) -> None:

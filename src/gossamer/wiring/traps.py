@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from contextlib import AsyncExitStack
 
-from gossamer.core.jobs import Job, JobTotals, tag_of
-from gossamer.engine.trap_counts import TrapCountStore, read_counts
+from gossamer.core.jobs import Job, tag_of
+from gossamer.engine.trap_counts import TrapCountStore
 from gossamer.engine.trap_meter import TrapMeter
 from gossamer.policy.content_memory import ContentMemory
-from gossamer.policy.trap_closing import count_left_out, warn_of_traps
 from gossamer.wiring.backends import Backends
 from gossamer.wiring.routing import RouteParts
 from gossamer.wiring.trap_rules import trap_budgets_of
@@ -28,18 +27,6 @@ async def open_traps(ways: RouteParts, backends: Backends, closing: AsyncExitSta
     await meter.load()
     closing.push_async_callback(meter.save)
     return meter
-
-
-async def read_trap_warnings(
-    backends: Backends, job: Job, totals: JobTotals, *, is_kept: bool = True
-) -> tuple[str, ...]:
-    """What a person should know of links of a job that were left out as traps. Raises ``StorageError``."""
-    links = count_left_out(totals.dropped)
-    if not links:
-        return ()
-    known = await read_counts(backends.requests.shared, tag_of(job))
-    closed = {group: counts for group, counts in known.items() if counts.rule and counts.refused}
-    return (warn_of_traps(job.id if is_kept else "", links, closed),)
 
 
 def _memory_of(backends: Backends, job: Job) -> ContentMemory:

@@ -8,26 +8,22 @@ from functools import partial
 from pathlib import Path
 
 from gossamer.config.settings import Settings
-from gossamer.core.jobs import Job, tag_of
+from gossamer.core.jobs import Job
 from gossamer.core.routes import Proxy
-from gossamer.fetch.routing.spending import read_spending
 from gossamer.observe.sentences import formatter_at
-from gossamer.policy.alert_readings import BudgetUse, ProxyPoolState
-from gossamer.policy.budgets import UNLIMITED
+from gossamer.policy.alert_readings import ProxyPoolState
 from gossamer.policy.drift import DriftFinding
 from gossamer.ports.job_store import JobStore
-from gossamer.ports.shared_state import SharedState
-from gossamer.targets.plan import plan_from, settings_under
 from gossamer.watch.item_quality import ensure_profile
 from gossamer.watch.memories import place_of_crawl, place_of_fleet
 from gossamer.watch.parts import WatchedJob, WatchParts
 from gossamer.watch.watch import AlertWatch
 from gossamer.wiring.alert_targets import alert_rules_of, alert_targets_of, wanted_severities
 from gossamer.wiring.backends import Backends, name_place
-from gossamer.wiring.budgets import budget_rules_of
+from gossamer.wiring.budgets import read_budgets
 from gossamer.wiring.proxies import read_listed, read_proxy_health
 from gossamer.wiring.quality import quality_parts_of
-from gossamer.wiring.rules import lanes_of
+from gossamer.wiring.rules import lanes_of, lanes_of_job
 
 POOLS_READ_S = 600.0
 """For so long a list of proxies is not read again."""
@@ -40,12 +36,11 @@ def watch_fleet(
     fleet = backends.require_fleet()
 
     def open_job(job: Job) -> WatchedJob:
-        said = settings_under(plan_from(job.plan), settings)
         return WatchedJob(
             job=job,
             frontier=backends.open_frontier(job),
-            lanes=lanes_of(said, job),
-            read_budgets=partial(read_budgets, said, fleet.shared, job),
+            lanes=lanes_of_job(job, settings),
+            read_budgets=partial(read_budgets, settings, fleet.shared, job),
         )
 
     parts = _make_parts(
@@ -120,17 +115,6 @@ def _make_parts(
         store_name=name_place(settings.store.url),
         targets=alert_targets_of(settings),
         wanted=wanted_severities(settings.alerts),
-    )
-
-
-async def read_budgets(settings: Settings, shared: SharedState, job: Job) -> Sequence[BudgetUse]:
-    """How much of a job's budgets of money, bytes and browser time is spent. Raises ``StorageError``."""
-    rules = budget_rules_of(settings)
-    if rules is None or rules.job == UNLIMITED:
-        return ()
-    spent = await read_spending(shared, tag_of(job))
-    return tuple(
-        BudgetUse(kind=kind.value, used=used, limit=limit) for kind, used, limit in rules.job.list_uses(spent)
     )
 
 

@@ -24,7 +24,7 @@ from gossamer.cluster.app import make_app
 from gossamer.config.layers import load_settings
 from gossamer.jobs.control import submit_job
 from gossamer.targets.discovery import find_target
-from gossamer.targets.plan import plan_of
+from gossamer.targets.planned_spider import plan_of
 from gossamer.testing.site import serve_in_thread
 from gossamer.wiring.backends import open_backends
 from kit.dashboard.hostile_shop import HostileShop

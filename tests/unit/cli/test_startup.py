@@ -1,5 +1,6 @@
 """What a command imports: the time until the first page is mostly imports, and they creep in unseen."""
 
+import asyncio
 import subprocess
 import sys
 from importlib import import_module
@@ -10,6 +11,8 @@ import typer
 from typer.testing import CliRunner
 
 from gossamer.cli.app import GROUPS, HOMES, build_app
+from gossamer.config.settings import Settings
+from gossamer.wiring.backends import open_backends
 from kit.environment import environment
 
 CODE = (
@@ -48,6 +51,10 @@ OPTIONAL = {
     "gossamer.spiders.feeds", "gossamer.spiders.forms", "gossamer.spiders.viewing", "gossamer.wiring.memory",
     "jmespath",
 }  # fmt: skip
+FOR_CRAWLS = (
+    "gossamer.adapters", "gossamer.callbacks", "gossamer.engine.visit", "gossamer.engine.admission",
+    "gossamer.fetch.http", "gossamer.items", "gossamer.parse", "gossamer.spiders", "turbohtml",
+)  # fmt: skip
 HEAVY = {"aiohttp", "asyncio", "httptools", "msgspec", "pydantic", "rich", "sqlite3", "ssl", "turbohtml"}
 
 
@@ -59,6 +66,13 @@ def modules(folder: Path, *arguments: str) -> set[str]:
     )
     assert done.returncode == 0, done.stderr
     return set(done.stderr.split())
+
+
+async def make_job(settings: Settings) -> None:
+    """One job that nobody works on."""
+    backends = await open_backends(settings, create=True)
+    await backends.book.create("shop", "https://shop.example/")
+    await backends.close()
 
 
 def test_a_quiet_crawl_imports_nothing_that_it_does_not_need(tmp_path):
@@ -73,6 +87,14 @@ def test_a_quiet_crawl_imports_nothing_that_it_does_not_need(tmp_path):
     assert (tmp_path / "one.jsonl").read_text() == '{"title":"One"}\n'
     assert found & OPTIONAL == set()
     assert {"turbohtml", "gossamer.store.sqlite.store"} <= found, "this looks at the right process"
+
+
+@pytest.mark.parametrize("arguments", [("jobs",), ("status",), ("top", "--once")], ids=" ".join)
+def test_who_looks_at_jobs_imports_neither_spiders_nor_what_fetches_pages(tmp_path, arguments):
+    asyncio.run(make_job(Settings(data=str(tmp_path / ".gossamer"))))
+    found = modules(tmp_path, *arguments)
+    assert {name for name in found if name.startswith(FOR_CRAWLS)} == set()
+    assert "gossamer.frontier.sqlite.frontier" in found, "this looks at the right process"
 
 
 @pytest.mark.parametrize("arguments", [("--help",), ("version",), ("--version",)], ids=" ".join)

@@ -13,7 +13,7 @@ from gossamer.core.errors import UsageError
 from gossamer.core.jobs import Job
 from gossamer.crawl.replay import ReplayPlan, _options_of, plan_replay, prepare_replay
 from gossamer.targets.discovery import find_target
-from gossamer.targets.plan import plan_of
+from gossamer.targets.planned_spider import plan_of
 from gossamer.testing.shop import Shop
 from gossamer.testing.site import Site, serve_in_thread
 from gossamer.wiring.backends import Backends, open_backends

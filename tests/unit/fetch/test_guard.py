@@ -12,7 +12,7 @@ from gossamer.fetch.guard import AddressGuard, GuardError, place_of, refusal_for
 from gossamer.fetch.http.target import parse_target
 from gossamer.spiders.generic import GenericSpider
 from gossamer.spiders.spider import Spider
-from gossamer.wiring.rules import trusted_places
+from gossamer.wiring.scope import trusted_places
 
 PRIVATE = [
     "0.0.0.0",

@@ -20,13 +20,11 @@ from gossamer.targets.plan import (
     check_proxies,
     fleet_notes,
     plan_from,
-    plan_of,
-    section_under,
+    sections_under,
     settings_to_keep,
     settings_under,
-    target_under,
-    version_of,
 )
+from gossamer.targets.planned_spider import plan_of, target_under, version_of
 
 SECRET = "hunter2secret"
 SPIDER = """
@@ -295,16 +293,20 @@ def test_a_secret_anywhere_in_an_option_of_a_stage_is_not_kept(value):
     assert SECRET not in settings_to_keep(settings(pipeline={"options": {"Geo": {"place": value}}}))
 
 
-def test_one_section_of_a_plan_is_the_same_as_all_of_them_have_it(file):
-    said = {"frontier": {"url": "redis://far/0", "shards": 3}, "extract": {"deferred": True}}
+def test_some_sections_of_a_plan_are_the_same_as_all_of_them_have_them(file):
+    said = {
+        "frontier": {"url": "redis://far/0", "shards": 3},
+        "extract": {"deferred": True},
+        "budgets": {"cost": 2.5, "patterns": {"search": {"pattern": "/search", "pages": 5}}},
+    }
     plan = plan_from(planned(file, own=settings(**said)))
-    own = settings(frontier={"url": "redis://here/0", "shards": 5})
-    whole = settings_under(plan, own)
-    assert section_under(plan, "frontier", own.frontier) == whole.frontier
+    own = settings(frontier={"url": "redis://here/0", "shards": 5}, delay=3.0)
+    whole, some = settings_under(plan, own), sections_under(plan, own, *said)
     assert (whole.frontier.url, whole.frontier.shards) == ("redis://here/0", 3)
-    assert section_under(plan, "extract", own.extract) == whole.extract
+    assert [getattr(some, name) for name in said] == [getattr(whole, name) for name in said]
+    assert some.delay == 3.0, "all else is this machine's"
     with pytest.raises(SettingError, match=r"there is no setting 'extract.later'"):
-        section_under(replace(plan, settings='{"extract": {"later": 1}}'), "extract", own.extract)
+        sections_under(replace(plan, settings='{"extract": {"later": 1}}'), own, "extract")
 
 
 def test_reading_a_plan_costs_what_its_settings_need(file):
@@ -312,9 +314,9 @@ def test_reading_a_plan_costs_what_its_settings_need(file):
     plan = plan_from(planned(file))
     own = Settings()
     settings_under(plan, own)
-    section_under(plan, "frontier", own.frontier)
+    sections_under(plan, own, "frontier")
     assert calls_of(lambda: settings_under(plan, own)) < 50 * len(setting_fields())
-    assert calls_of(lambda: section_under(plan, "frontier", own.frontier)) < 100
+    assert calls_of(lambda: sections_under(plan, own, "frontier")) < 100
 
 
 def calls_of(work) -> int:

@@ -21,7 +21,7 @@ from gossamer.spiders.generic import GenericSpider
 from gossamer.spiders.spider import Spider
 from gossamer.targets.discovery import find_target, spiders_in
 from gossamer.targets.settings import spider_settings
-from gossamer.wiring.rules import admission_of
+from gossamer.wiring.scope import admission_of
 
 
 @dataclass(frozen=True)

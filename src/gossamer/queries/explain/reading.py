@@ -26,6 +26,7 @@ from gossamer.queries.explain.job_scope import JobScope
 from gossamer.queries.freshness import find_known
 from gossamer.queries.traps import find_trap
 from gossamer.wiring.backends import Backends
+from gossamer.wiring.robots import robots_deny
 
 ROWS = 1000
 """Attempts of a URL that are looked at, of all requests to it."""
@@ -50,7 +51,7 @@ async def read_facts(backends: Backends, job: Job, scope: JobScope, request: Req
     facts = replace(
         facts,
         canonical=url,
-        is_denied=scope.obeys_robots and await backends.robots_deny(url),
+        is_denied=scope.obeys_robots and await robots_deny(backends, url),
         items=found.total,
         drops=await find_drops(backends.ledger, job, url),
         ladder=await backends.find_ladder(urls.host_key(url)),
