@@ -18,8 +18,9 @@ from gossamer.cli.errors import exit_codes
 HELP = """Crawl and scrape the web, from one file on a laptop.
 
 Progress and logs go to stderr, results to stdout. Exit codes: 0 finished, 1 finished, but nothing was
-fetched, a host was lost, a hook of the spider failed, or there are dead letters or links left out as a trap
-(--strict), 2 wrong use, 3 stopped early, 4 a needed service is missing.
+fetched, most requests failed, every item was dropped, a host was lost, a hook of the spider failed, or there
+are dead letters or links left out as a trap (--strict), 2 wrong use, 3 stopped early, 4 a needed service is
+missing.
 """
 EXAMPLES = """
   gossamer demo                            crawl a small shop on this machine

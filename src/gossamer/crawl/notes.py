@@ -43,6 +43,8 @@ def ending_of(
         successes=tally.successes or max(tally.pages - dead, 0),
         failures=sum(failures_of(tally).values()) + refused_seeds,
         dead=dead,
+        items=tally.items,
+        dropped_items=DropKind.ITEM.count_in(tally.dropped),
         lost=lost,
         left_out=count_left_out(tally.dropped),
         failed_hooks=failed_hooks,
@@ -201,7 +203,8 @@ def callback_notes(tally: JobTotals) -> list[CrawlNote]:
         if not tally.callback_items.get(name) and not tally.callback_requests.get(name)
     }
     said = [_idle_note(idle, is_all=len(idle) == len(pages))] if idle else []
-    if pages and not idle and not (any(tally.callback_items.values()) or _has_items(tally)):
+    has_failed = bool(tally.by_reason.get(Fault.CALLBACK))  # of which there is a warning of its own
+    if pages and not idle and not (any(tally.callback_items.values()) or _has_items(tally) or has_failed):
         names = ", ".join(f"{name}() on {format_count(count, 'page')}" for name, count in pages.items())
         said.append(f"no callback gave an item: {names}")
     return [make_note(NoteKind.CALLBACK, text) for text in said]

@@ -57,6 +57,7 @@ from gossamer.targets.planned_spider import version_of
 from gossamer.wiring.assemble import CrawlParts, wire_crawl
 from gossamer.wiring.backends import Backends, open_backends
 from gossamer.wiring.budgets import end_finder_of, read_budget_statuses
+from gossamer.wiring.code_warnings import read_code_warnings
 from gossamer.wiring.trap_warnings import read_trap_warnings
 
 log = logging.getLogger("gossamer.crawl")
@@ -149,16 +150,17 @@ class CrawlRun:
         target = await _known_target(self._wired.backends, self.job, tally)
         lost = await self._wired.backends.lost_letters(self.job, tally)
         result = replace(self._make_result(ran, before, tally, lost), budgets=await self._read_budgets())
-        warnings = await self._read_warnings(tally)
+        warnings = await self._read_warnings(tally, ran.stats.dead)
         notes = (*result.notes, *log_in_notes(target), *told)
         return replace(result, known_target=target, warnings=warnings, notes=notes)
 
-    async def _read_warnings(self, tally: JobTotals) -> tuple[str, ...]:
+    async def _read_warnings(self, tally: JobTotals, dead: int) -> tuple[str, ...]:
         meter = self._wired.parts.admission.meter
         if meter is not None:
             await meter.save()
-        is_kept = not self.settings.memory
-        return await read_trap_warnings(self._wired.backends, self.job, tally, is_kept=is_kept)
+        backends, is_kept = self._wired.backends, not self.settings.memory
+        failed = await read_code_warnings(backends, self.job, tally, dead, is_kept=is_kept)
+        return failed + await read_trap_warnings(backends, self.job, tally, is_kept=is_kept)
 
     async def _look_at_others(self) -> None:
         """Say which other jobs ask the same hosts, and wait for none that was killed."""

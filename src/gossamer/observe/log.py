@@ -23,13 +23,16 @@ from gossamer.core.events import (
 from gossamer.core.logs import LogEvent
 from gossamer.core.results import Attempt, Verdict
 from gossamer.core.text import format_count
+from gossamer.observe.code_failures import CodeError, error_of
 from gossamer.observe.log_setup import LEVELS
 from gossamer.observe.silent_hosts import HostMonitor
 from gossamer.observe.text import error_headline, one_line, printable_lines, shown_url
 from gossamer.runtime.log_context import line_details
 
 MAX_TRACEBACKS = 50
-"""Different tracebacks of spiders' code that are logged in full; later ones only by their headline."""
+"""Different errors of spiders' code that are logged once, with their tracebacks; others by headline alone."""
+FIRST_COUNT = 100
+"""The page with the same error that is logged again, with the count; then each after ten times as many."""
 
 _VERDICTS = {Verdict.DEAD: logging.WARNING, Verdict.EXPIRED: logging.INFO}
 
@@ -39,7 +42,7 @@ class LogSink:
 
     def __init__(self, logger: logging.Logger | None = None) -> None:
         self._logger = logger or logging.getLogger("gossamer.crawl")
-        self._tracebacks: set[str] = set()
+        self._code_errors: dict[CodeError, int] = {}
         self._drops: set[str] = set()
         self._silent_hosts = HostMonitor()
 
@@ -74,10 +77,27 @@ class LogSink:
         level = logging.ERROR if is_users_code else _VERDICTS.get(attempt.verdict, logging.DEBUG)
         if not self._logger.isEnabledFor(level):
             return
-        text = describe_attempt(event)
-        if is_users_code and self._is_new_traceback(attempt.detail):
-            text = f"{text}\n{printable_lines(attempt.detail.rstrip())}"
-        self._log_line(level, LogEvent.PAGE_DONE, text, **_details_of(event))
+        more = ""
+        if is_users_code:
+            level, more = self._describe_error(attempt.detail)
+        if self._logger.isEnabledFor(level):
+            self._log_line(level, LogEvent.PAGE_DONE, describe_attempt(event) + more, **_details_of(event))
+
+    def _describe_error(self, detail: str) -> tuple[int, str]:
+        """At which level an error of the spider's code is logged, and what beside its headline.
+
+        One error is one line, however many pages meet it: the first has the traceback, and later ones now and
+        then the count.
+        """
+        error = error_of(detail)
+        if error not in self._code_errors and len(self._code_errors) >= MAX_TRACEBACKS:
+            return logging.ERROR, ""
+        count = self._code_errors[error] = self._code_errors.get(error, 0) + 1
+        if count == 1:
+            return logging.ERROR, f"\n{printable_lines(detail.rstrip())}" if "\n" in detail else ""
+        if count >= FIRST_COUNT and str(count).strip("0") == "1":
+            return logging.ERROR, f" ({count:,} pages failed there so far)"
+        return logging.DEBUG, ""
 
     def _log_drops(self, event: PageDoneEvent) -> None:
         """Why items are dropped: each reason the first time, for it is mostly a slip of the spider."""
@@ -89,14 +109,6 @@ class LogSink:
                 self._log_line(
                     logging.WARNING, LogEvent.ITEM_DROPPED, text, job=event.job, url=url, reason=reason
                 )
-
-    def _is_new_traceback(self, detail: str) -> bool:
-        """Whether it is the traceback of a callback or a pipeline step whose error occurs the first time."""
-        error = error_headline(detail)
-        if "\n" not in detail or error in self._tracebacks or len(self._tracebacks) >= MAX_TRACEBACKS:
-            return False
-        self._tracebacks.add(error)
-        return True
 
 
 def _details_of(event: PageDoneEvent) -> dict[str, Any]:

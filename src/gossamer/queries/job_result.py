@@ -14,6 +14,7 @@ from gossamer.policy.goals import ListingGoal, read_goals
 from gossamer.policy.spider_stats import read_spider_stats
 from gossamer.queries.budgets import read_budgets
 from gossamer.wiring.backends import Backends
+from gossamer.wiring.code_warnings import read_code_warnings
 from gossamer.wiring.trap_warnings import read_trap_warnings
 
 LEAST_S = 1e-6
@@ -59,6 +60,7 @@ async def read_result(backends: Backends, job: Job) -> JobResult:
     totals = await backends.store.read_totals(job)
     lost = await backends.lost_letters(job, totals)
     known = stats or FrontierStats(state=job.state)
+    warnings = await read_code_warnings(backends, job, totals, known.dead)
     took_s = max((job.finished_at or backends.clock.now()) - job.created_at, LEAST_S)
     return JobResult(
         job=job.id,
@@ -82,7 +84,7 @@ async def read_result(backends: Backends, job: Job) -> JobResult:
         stats=read_spider_stats(totals),
         budgets=await read_budgets(backends, job),
         left_out=totals.dropped,
-        warnings=await read_trap_warnings(backends, job, totals),
+        warnings=warnings + await read_trap_warnings(backends, job, totals),
         redirects_to_known=totals.by_reason.get(LedgerReason.KNOWN_TARGET, 0),
         error=job.end_error if job.end_reason is FinishReason.ERROR else "",
         is_forgotten=stats is None,

@@ -30,6 +30,12 @@ OK, FAILED, STOPPED = ExitCode.OK, ExitCode.DEAD_LETTERS, ExitCode.STOPPED
         (ExitFacts(pages=0, dead=1), FAILED, FAILED),
         # every page was parsed, and its callback failed
         (ExitFacts(pages=2, successes=0, failures=2, dead=2), FAILED, FAILED),
+        # most requests failed, or as many as did not
+        (ExitFacts(pages=30, successes=3, failures=27, dead=27), FAILED, FAILED),
+        (ExitFacts(pages=6, successes=3, failures=3, dead=3), OK, FAILED),
+        # every item was dropped, or some
+        (ExitFacts(pages=9, successes=9, dropped_items=9), FAILED, FAILED),
+        (ExitFacts(pages=9, successes=9, dropped_items=8, items=1), OK, OK),
         # a host was lost half-way
         (ExitFacts(pages=9, successes=9, failures=3, dead=3, lost=3), FAILED, FAILED),
         (ExitFacts(is_early=True, pages=9, successes=9, dead=3, lost=3), STOPPED, STOPPED),

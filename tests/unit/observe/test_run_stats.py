@@ -242,9 +242,25 @@ def test_a_spiders_traceback_is_logged_once(log):
     for _ in range(3):
         sink.emit(page(verdict=Verdict.DEAD, reason="callback", detail=detail))
     text = log.getvalue()
-    assert text.count("callback 200: KeyError: 'a'") == 3
+    assert text.count("ERROR   dead https://a.example/ callback 200: KeyError: 'a'") == 1
+    assert text.count("DEBUG   dead https://a.example/ callback 200: KeyError: 'a'") == 2
     assert text.count('File "x.py", line 3') == 1
     assert all(row.startswith(("2", "    ")) for row in text.splitlines())
+
+
+def test_an_error_that_many_pages_meet_is_logged_now_and_then_with_the_count(log):
+    sink = LogSink()
+    for number in range(1234):
+        frames = 'Traceback (most recent call last):\n  File "x.py", line 3, in parse\n    f()\n'
+        sink.emit(page(verdict=Verdict.DEAD, reason="callback", detail=f"{frames}KeyError: '{number}'\n"))
+    sink.emit(page(verdict=Verdict.DEAD, reason="callback", detail="a str is not an item"))
+    rows = [row for row in log.getvalue().splitlines() if " ERROR " in row]
+    assert [row.partition("callback 200: ")[2] for row in rows] == [
+        "KeyError: '0'",
+        "KeyError: '99' (100 pages failed there so far)",
+        "KeyError: '999' (1,000 pages failed there so far)",
+        "a str is not an item",
+    ]
 
 
 def test_a_host_that_stops_answering_is_a_warning(log):

@@ -146,8 +146,9 @@ def wait_for_job(
 ) -> None:
     """Wait for the end of a job of the fleet.
 
-    Exits as `gossamer crawl` does: 0 finished, 1 finished, but nothing was fetched or a host was lost,
-    3 stopped early (paused, cancelled, or the time is over; or no process works on a crawl of one machine).
+    Exits as `gossamer crawl` does: 0 finished, 1 finished, but most requests failed, every item was dropped
+    or a host was lost, 3 stopped early (paused, cancelled, or the time is over; or no process works on a
+    crawl of one machine).
     """
 
     patience_s = None if timeout is None else parse_seconds(timeout, "--timeout")

@@ -1,0 +1,77 @@
+"""Errors of a spider's code, told once with a count: what fails at one line fails for one reason. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from gossamer.core.errors import Fault
+from gossamer.core.record import Record
+from gossamer.core.results import Attempt
+from gossamer.core.text import format_count
+from gossamer.observe.text import error_headline, one_line
+
+CODE_FAULTS = (Fault.CALLBACK, Fault.CALLBACK_TIMEOUT, Fault.PIPELINE, Fault.HOOK)
+"""Faults of code that users wrote."""
+MOST_ERRORS = 3
+"""Errors that are named in one warning."""
+
+_FRAME = re.compile(r'^  File "(?P<file>.*)", line (?P<line>\d+), in (?P<name>.*)$', re.MULTILINE)
+_NOTHING = re.compile(r"^(Attribute|Type)Error: .*'?NoneType'?")
+
+
+class CodeError(Record, frozen=True):
+    """One error of a spider's code: the same wherever a page meets it."""
+
+    kind: str  # of the exception, or the whole message where there is no traceback
+    file: str = ""
+    line: str = ""
+    name: str = ""  # of the function
+
+    @property
+    def place(self) -> str:
+        """Where it was raised, in words; empty where nobody knows."""
+        file = self.file.rpartition("/")[2]
+        return one_line(f"{self.name}() in {file}, line {self.line}") if self.file else ""
+
+
+def error_of(detail: str) -> CodeError:
+    """The error that the detail of an attempt tells of: the last line of the file that was called first."""
+    headline = error_headline(detail)
+    frames = [match.groupdict() for match in _FRAME.finditer(detail)]
+    if not frames:
+        return CodeError(headline)
+    own = [frame for frame in frames if frame["file"] == frames[0]["file"]][-1]
+    return CodeError(headline.partition(":")[0], own["file"], own["line"], own["name"])
+
+
+def describe_failures(attempts: Sequence[Attempt], failed: int, job: str = "") -> str:
+    """One sentence about the pages that failed in a spider's code, by the latest of these attempts.
+
+    ``failed`` is how many there are; with a ``job`` it says how they are fetched again.
+    """
+    errors = [error_of(attempt.detail) for attempt in attempts]
+    examples = dict(zip(errors, attempts, strict=True))
+    ranked = Counter(errors).most_common()
+    said = []
+    for error, count in ranked[:MOST_ERRORS]:
+        headline = error_headline(examples[error].detail)
+        where = f" ({error.place})" if error.place else ""
+        times = f"{format_count(count, 'time')} " if len(ranked) > 1 else ""
+        said.append(f"{times}{headline}{where}{hint_for(headline)}")
+    more = ", ..." if len(ranked) > MOST_ERRORS else ""
+    pages = format_count(failed, "page")
+    again = ""
+    if job:
+        reasons = {attempt.reason for attempt in attempts}
+        option = f" --reason {min(reasons)}" if len(reasons) == 1 else ""
+        again = f"; fix it, then `gossamer dead retry {job}{option}` and the same command"
+    return f"{pages} failed in the spider's code: {'; '.join(said)}{more}{again}"
+
+
+def hint_for(headline: str) -> str:
+    """What an error mostly comes from; empty for most."""
+    if _NOTHING.match(headline):
+        return ": mostly a selector that found nothing, for which get() gives None"
+    return ""

@@ -1,0 +1,59 @@
+"""Errors of a spider's code, told once with a count."""
+
+from __future__ import annotations
+
+import pytest
+
+from gossamer.core.results import Attempt, Verdict
+from gossamer.observe.code_failures import describe_failures
+
+OWN = """in the pipeline step Prices:
+Traceback (most recent call last):
+  File "/home/me/shop.py", line 7, in parse
+    yield Product(price=self.price(response))
+  File "/home/me/shop.py", line {line}, in price
+    return Decimal(text)
+  File "/usr/lib/python3.11/decimal.py", line 900, in __new__
+    raise {error}
+{error}
+"""
+
+
+def failed(*details: str, reason: str = "callback") -> list[Attempt]:
+    return [
+        Attempt(at=1.0, url="", fingerprint=number, verdict=Verdict.DEAD, reason=reason, detail=detail)
+        for number, detail in enumerate(details)
+    ]
+
+
+def test_pages_that_fail_at_one_line_fail_for_one_reason() -> None:
+    attempts = failed(*(OWN.format(line=9, error=f"ValueError: {n} is wrong") for n in range(3)))
+    assert describe_failures(attempts, 3, "shop-1") == (
+        "3 pages failed in the spider's code: ValueError: 2 is wrong (price() in shop.py, line 9); fix it, "
+        "then `gossamer dead retry shop-1 --reason callback` and the same command"
+    )
+
+
+def test_the_commonest_errors_come_first_and_are_counted() -> None:
+    details = [OWN.format(line=9, error="KeyError: 'a'"), *["a str is not an item"] * 2]
+    details += [OWN.format(line=n, error="TypeError: no") for n in (20, 21)]
+    attempts = [*failed(*details), *failed("too slow", reason="pipeline")]
+    said = describe_failures(attempts, 6, "shop-1")
+    assert said.startswith(
+        "6 pages failed in the spider's code: 2 times a str is not an item; 1 time KeyError"
+    )
+    assert said.endswith(", ...; fix it, then `gossamer dead retry shop-1` and the same command")
+    assert describe_failures(failed("no"), 1) == "1 page failed in the spider's code: no"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        "AttributeError: 'NoneType' object has no attribute 'strip'",
+        "TypeError: 'NoneType' object is not subscriptable",
+        "TypeError: float() argument must be a string or a real number, not 'NoneType'",
+    ],
+)
+def test_a_value_that_is_not_there_is_mostly_a_selector_that_found_nothing(error: str) -> None:
+    said = describe_failures(failed(OWN.format(line=9, error=error)), 1)
+    assert said.endswith(": mostly a selector that found nothing, for which get() gives None")
