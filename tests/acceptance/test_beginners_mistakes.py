@@ -57,6 +57,21 @@ def product(body: str) -> str:
 
 
 MISTAKES = {
+    "a selector that finds nothing": Mistake(
+        spider=product("sku = response.css('.skuu::text').get()\nyield Product(sku=sku, name='a', price=1)"),
+        said=(
+            "item dropped: Product.sku: nothing found by response.css('.skuu::text').get() (first on "
+            "http://127.0.0.1:",
+        ),
+    ),
+    "a selector of a dict that finds nothing": Mistake(
+        spider=product("yield {'sku': response.css('.skuu::text').get()}") + "    require_fields = ['sku']\n",
+        said=("item dropped: item.sku: nothing found by response.css('.skuu::text').get() (first on",),
+    ),
+    "a list for one value": Mistake(
+        spider=product("yield Product(sku=response.css('.sku::text').getall(), name='a', price=1)"),
+        said=("Product.sku: a list, not a string: getall() gives a list, get() the first value (first",),
+    ),
     "a bug in a callback": Mistake(
         spider=product("yield {'name': response.css('h1::text').get().stripp()}"),
         said=(

@@ -390,7 +390,7 @@ def test_parse_tells_items_that_fail_their_page_from_dropped_ones(tmp_path, site
 def test_parse_shows_what_a_crawl_would_keep(crawled, site):
     found = asked(f"parse {site.url} --spider world.py", cwd=crawled)
     assert (found["spider"], found["callback"], found["status"]) == ("world", "parse", 200)
-    assert [item["dropped"] for item in found["items"]] == ["Thing.title: not a string"]
+    assert [item["dropped"] for item in found["items"]] == ["Thing.title: None, not a string"]
     refused = {request["url"].removeprefix(site.url): request["refused"] for request in found["requests"]}
     assert refused["/page"] == ""
     assert (refused["/hidden"], refused["http://other.example/"]) == ("excluded", "offsite")

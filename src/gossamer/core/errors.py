@@ -242,6 +242,8 @@ class DropItem(GossamerError):
 
     stage: str = ""
     """The step that raised it; set by the pipeline. Empty: the item is not what its own type promises."""
+    empty_field: str = ""
+    """The field that is ``None`` and may not be."""
 
 
 class PipelineError(GossamerError):

@@ -144,7 +144,9 @@ class DefaultPipeline:
                 return self._make_record(item, url, page)
             if self._late_steps:
                 item = check_item(item)
-        except (DropItem, UnstorableItemError):
+        except DropItem as error:
+            raise self._name_source(error, item, page) from None
+        except UnstorableItemError:
             raise
         except BaseException as error:
             raise _slip_of(item, error) from error
@@ -156,13 +158,24 @@ class DefaultPipeline:
             item = await self._run(step, item, url, page)
         try:
             record = self._make_record(item, url, page)
-        except (DropItem, UnstorableItemError):
+        except DropItem as error:
+            raise self._name_source(error, item, page) from None
+        except UnstorableItemError:
             raise
         except BaseException as error:
             raise _slip_of(item, error) from error
         for step in self._lookers:
             await self._run(step, record, url, page)
         return record
+
+    def _name_source(self, dropped: DropItem, item: Any, page: Any) -> DropItem:
+        """The same error, with the expression of the spider that found nothing, where it is known."""
+        if not dropped.empty_field or page is None or self._spider is None:
+            return dropped
+        explain = import_module("gossamer.items.field_source").explain_empty_field  # seldom needed
+        kind = PLAIN_TYPE if isinstance(item, dict) else type(item).__name__
+        why = explain(self._spider, page.request.callback or "parse", kind, dropped.empty_field)
+        return drop_error(kind, dropped.empty_field, why) if why else dropped
 
     async def _run(self, step: Step, item: Any, url: str, page: Any) -> Any:
         """One step; ``find_step`` finds its name and the page's URL in this frame."""

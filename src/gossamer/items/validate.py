@@ -63,12 +63,23 @@ def unstorable_error(kind: str, place: str, problem: str) -> UnstorableItemError
 
 def to_drop_error(kind: str, error: ValidationError) -> DropItem:
     """The first problem that pydantic found; the index within a list is left out."""
-    problem = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    problem = error.errors(include_url=False, include_context=False)[0]
     place = "".join("[]" if isinstance(part, int) else f".{part}" for part in problem["loc"]).lstrip(".")
     message = problem["msg"].removeprefix("Value error, ").removeprefix("Input ")
-    return drop_error(
-        kind, place, PHRASES.get(problem["type"], message.replace("should be a valid", "not a valid"))
-    )
+    wrong = PHRASES.get(problem["type"], message.replace("should be a valid", "not a valid"))
+    dropped = drop_error(kind, place, _name_slip(problem["input"], wrong))
+    if problem["input"] is None and len(problem["loc"]) == 1:
+        dropped.empty_field = place
+    return dropped
+
+
+def _name_slip(value: Any, wrong: str) -> str:
+    """What is wrong, with the kind of a value that is a slip of the spider and nothing that a page says."""
+    if value is None:
+        return f"None, {wrong}"
+    if isinstance(value, list) and wrong.startswith("not a "):
+        return f"a list, {wrong}: getall() gives a list, get() the first value"
+    return wrong
 
 
 def revalidate_item(item: BaseModel, values: dict[str, Any]) -> BaseModel:
@@ -229,4 +240,6 @@ def check_required(kind: str, values: Mapping[str, Any], required: tuple[str, ..
     for name in required:
         value = values.get(name)
         if value is None or value in ("", [], {}, ()):
-            raise drop_error(kind, name, "required, but empty")
+            dropped = drop_error(kind, name, "required, but empty")
+            dropped.empty_field = name if value is None else ""
+            raise dropped

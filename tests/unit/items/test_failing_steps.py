@@ -137,7 +137,7 @@ class Checked(Item):
     [
         (Product(sku="a", name="b", price="n/a"), "Product.price: not a number"),
         (Product(sku="a", price=1), "Product.name: missing"),
-        (Product(sku="a", name=None, price=1), "Product.name: not a string"),
+        (Product(sku="a", name=None, price=1), "Product.name: None, not a string"),
         (Product(sku=" ", name="b", price=1), "Product.sku: the key is empty"),
         (Checked(price=0), "Checked.price: should be greater than 0"),
         (Checked(ratio=float("nan")), "Checked.ratio: not a finite number"),
@@ -145,7 +145,7 @@ class Checked(Item):
         (Checked(parts=[1, 2, "x"]), "Checked.parts[]: not a whole number"),
         (Offer(shop="s", number=1, products=[{"sku": "a"}]), "Offer.products[].name: missing"),
         (Row("x"), "Row.number: not a whole number"),
-        (Row(None), "Row.number: not a whole number"),
+        (Row(None), "Row.number: None, not a whole number"),
     ],
 )
 async def test_drops_say_why_in_few_words(pipeline, item, expected):
