@@ -16,6 +16,7 @@ from pathlib import Path
 import msgspec
 from meanings import code, docstring, inherited, meanings, prose, sentence, table
 from reference_commands import commands_page
+from reference_in_short import job_sentences, overview_sentences
 from reference_metrics import metrics_page
 from reference_settings import settings_page
 
@@ -212,6 +213,14 @@ def states_page() -> str:
             "by `gossamer jobs` and `status`, with the [finish reason](results.md#finish-reasons) of that "
             "run, in their `--json`, and by the HTTP API.",
             enum_table(JobState, "state"),
+            "## In short",
+            "What `gossamer status`, `gossamer top`, the dashboard and the HTTP API (`say`) say of a job "
+            "begins with a sentence about its situation: the first of these that holds. If an alert is on "
+            "that needs a person, and the sentence does not name it already, `shop-1 needs you:` and the "
+            "subject of the alert come before it.",
+            job_sentences(),
+            "The first sentence about all jobs (the overview, `gossamer top`) is that of the first of these:",
+            overview_sentences(),
             "## Commands of a job",
             "Where each command leads from each state; - means that it is refused, and changes nothing. "
             "Once the end of a job is recorded, `gossamer pause`, `resume` and `cancel` refuse it as well.",

@@ -31,7 +31,8 @@ def scripts(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     """The generator, as a module."""
     monkeypatch.syspath_prepend(str(ROOT / "scripts"))
     yield importlib.import_module("reference")
-    for name in ("reference", "meanings", "reference_commands", "reference_metrics", "reference_settings"):
+    parts = ("commands", "in_short", "metrics", "settings")
+    for name in ("reference", "meanings", *(f"reference_{part}" for part in parts)):
         sys.modules.pop(name, None)
 
 

@@ -19,7 +19,7 @@ from gossamer.core.text import format_count
 from gossamer.policy.alerts import STILL_S, AlertReading, AlertRules, ReadingState
 from gossamer.policy.drift import DriftFinding, FindingKind
 from gossamer.policy.job_samples import KEPT_S, covered_s, growth_of
-from gossamer.policy.sentences.jobs import describe_lane
+from gossamer.policy.sentences.idle_jobs import describe_lane
 from gossamer.policy.sentences.quality import describe_finding
 from gossamer.policy.sentences.words import SentenceFormatter, short_name
 from gossamer.policy.trap_closing import warn_of_traps

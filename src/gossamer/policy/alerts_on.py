@@ -18,6 +18,7 @@ from gossamer.policy.alert_readings import describe_failure, is_reported, kind_o
 from gossamer.policy.alerts import AlertRules, AlertState
 from gossamer.policy.job_memory import JobMemory, PlaceMemory
 from gossamer.policy.job_profile import JobProfile
+from gossamer.policy.sentences.job_facts import has_led_lately
 from gossamer.policy.sentences.quality import describe_finding
 from gossamer.policy.sentences.words import SentenceFormatter
 from gossamer.policy.troubles import Severity, Trouble, TroubleKind, make_trouble, order_troubles
@@ -71,9 +72,11 @@ def alerts_of_place(
     ``running``: the jobs of the fleet that run. Without a leader nobody checks, and that is an alert itself.
     """
     fresh = [memory for memory in memories if memory.is_fresh(now)]
-    states = [state for memory in fresh for state in memory.alerts]
+    over = {TroubleKind.NO_SUPERVISOR} if view is not None and view.leader else set()
+    states = [state for memory in fresh for state in memory.alerts if state.kind not in over]
+    led_at = max((memory.at for memory in memories if memory.look.is_fleet), default=0.0)
     return AlertView(
-        troubles=_collect(states, _find_missing_leader(view, running, now)),
+        troubles=_collect(states, _find_missing_leader(view, running, now, led_at)),
         is_known=bool(fresh),
         checked_at=max((memory.at for memory in memories), default=0.0),
     )
@@ -105,9 +108,12 @@ def _read_findings(
             yield make_trouble(kind, one.field or job.id, text, since=since, job=job.id, is_over=True)
 
 
-def _find_missing_leader(view: RosterView | None, running: int, now: float) -> list[Trouble]:
-    """That nobody leads although jobs of the fleet run: no supervisor is there that could report it."""
-    if view is None or view.leader or not running:
+def _find_missing_leader(view: RosterView | None, running: int, now: float, led_at: float) -> list[Trouble]:
+    """That nobody leads although jobs of the fleet run: no supervisor is there that could report it.
+
+    A supervisor that led a moment ago may lead again at once.
+    """
+    if view is None or view.leader or not running or has_led_lately(now - led_at):
         return []
     jobs = f"{format_count(running, 'job')} {'runs' if running == 1 else 'run'}"
     text = f"No supervisor leads the fleet, and {jobs}."

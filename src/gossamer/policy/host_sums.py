@@ -26,7 +26,7 @@ from gossamer.policy.politeness import (
     may_start,
     slots_for,
 )
-from gossamer.policy.sentences.jobs import SlowHost
+from gossamer.policy.sentences.job_facts import SlowHost
 
 LATE_HOSTS = 6
 """Hosts that are kept of those that decide when a job is done."""
@@ -60,6 +60,7 @@ class HostSums(Record, frozen=True, kw_only=True):
     held: dict[DelayReason, int] = {}  # hosts that are not asked for now, by the reason
     held_until: float | None = None  # when the first of those may be asked again
     robots: int = 0  # hosts whose robots.txt decides the delay
+    slowed: int = 0  # hosts that refused faster requests
     due: int = 0  # requests of hosts whose turn has come and that have a free slot
     pending: int = 0  # requests that wait for the hosts that were looked at
     starts: tuple[int, ...] = ()  # of these, those that may start within ``HORIZONS_S``
@@ -119,6 +120,7 @@ def sum_hosts(
         held=dict(held),
         held_until=min(ends, default=None),
         robots=sum(pace.why is DelayReason.ROBOTS for pace in paces),
+        slowed=sum(pace.why is DelayReason.PACE for pace in paces),
         due=sum(report.pending for report in reports if may_start(report.state, rules, now)),
         pending=sum(report.pending for report in reports),
         starts=tuple(

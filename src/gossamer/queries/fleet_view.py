@@ -103,9 +103,10 @@ async def read_fleet_view(backends: Backends, settings: Settings) -> FleetView:
     working = [shift for shift in view.shifts if shift.state is ShiftState.WORKING and shift.worker]
     slots = sum(worker.slots for worker in there if worker.state is WorkerState.WORKING)
     now = backends.clock.now()
+    led_s_ago = now - place.at if place.look.is_fleet else None
     return FleetView(
         at=now,
-        say=_say(view, known, slots, len(working), now),
+        say=_say(view, known, slots, len(working), led_s_ago=led_s_ago),
         troubles=tuple(troubles_of_place(place, view, known, now)[:SHOWN]),
         leader=view.leader,
         workers=_workers(view, working),
@@ -192,7 +193,12 @@ def _end(end: ShiftResult) -> ShiftEndView:
 
 
 def _say(
-    view: RosterView, known: Sequence[ObservedJob], slots: int, shifts: int, now: float
+    view: RosterView,
+    known: Sequence[ObservedJob],
+    slots: int,
+    shifts: int,
+    *,
+    led_s_ago: float | None,
 ) -> tuple[str, str]:
     counts = count_workers(view)
     short = next((one for one in known if one.limit is PaceLimit.WORKERS), None)
@@ -202,11 +208,12 @@ def _say(
         slots=slots,
         shifts=shifts,
         leader=view.leader,
+        led_s_ago=led_s_ago,
         more_workers=sum(one.more_workers for one in known),
         due=sum(one.hosts.due for one in known),
         short_job=short.job.id if short else "",
         short_per_s=short.pace.pages_per_s if short else 0.0,
         short_allowed_per_s=(short.hosts.allowed_per_s or 0.0) if short else 0.0,
     )
-    said = describe_fleet(facts, formatter_at(now))
+    said = describe_fleet(facts, formatter_at(view.at))
     return said.answer, said.reason

@@ -55,6 +55,13 @@ async def list_hosts(backends: Backends, job: Job, limit: int) -> HostPage:
     )
 
 
+async def find_closed(backends: Backends, job: Job) -> str:
+    """The first of the busiest hosts that is closed by an error of its robots.txt: until when, and why."""
+    return await _find_closed(
+        backends, await backends.open_frontier(job).busiest_hosts(MOST_CLOSED), backends.clock.now()
+    )
+
+
 async def _find_closed(backends: Backends, reports: list[HostReport], now: float) -> str:
     """The first host in trouble that is closed by an error of its robots.txt: until when, and why."""
     for report in [report for report in reports if report.state.troubled_since][:MOST_CLOSED]:

@@ -117,7 +117,7 @@ async def read_job_view(backends: Backends, settings: Settings, job: Job) -> Job
     place = await read_place(backends, settings, [job])
     now = backends.clock.now()
     lag_s = place.look.store_lag_s if place.is_fresh(now) else None
-    known = await observe_job(backends, job, view=view, lag_s=lag_s or 0.0)
+    known = await observe_job(backends, job, view=view, place=place)
     hour = await read_last_hour(backends, job, known.at) if known.is_running else None
     troubles, said = troubles_of(known), say_of(known)
     totals = known.totals

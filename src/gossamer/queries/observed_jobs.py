@@ -14,20 +14,25 @@ from gossamer.core.record import Record
 from gossamer.core.shifts import JobSample, RosterView
 from gossamer.core.text import format_count
 from gossamer.observe.sentences import formatter_at
+from gossamer.policy.alert_readings import TroubledHost, describe_silence
 from gossamer.policy.alerts_on import AlertView, alerts_of_job
 from gossamer.policy.eta import TimeEstimate, estimate_time_left
 from gossamer.policy.goals import read_goals
 from gossamer.policy.host_sums import HostSums
-from gossamer.policy.job_memory import JobMemory
+from gossamer.policy.job_memory import JobMemory, PlaceMemory
 from gossamer.policy.job_profile import decode_profile
 from gossamer.policy.job_samples import lately
 from gossamer.policy.pace_limit import DelayReason, PaceLimit, find_limit, time_left_s
-from gossamer.policy.sentences.jobs import YOUNG_S, ObservedJobFacts, describe_job, describe_lane
+from gossamer.policy.sentences.idle_jobs import describe_lane
+from gossamer.policy.sentences.job_facts import YOUNG_S, ObservedJobFacts, drop_refuted, is_held_up
+from gossamer.policy.sentences.jobs import describe_job
 from gossamer.policy.sentences.words import Saying, short_name
 from gossamer.policy.trap_closing import count_left_out, warn_of_traps
-from gossamer.policy.troubles import Trouble, TroubleKind, make_trouble, order_troubles
+from gossamer.policy.troubles import Severity, Trouble, TroubleKind, make_trouble, order_troubles
+from gossamer.queries.hosts import find_closed
+from gossamer.queries.job_workers import TakerCounts, workers_of
 from gossamer.queries.jobs import refresh_job
-from gossamer.watch.job_look import find_unserved, observe_hosts, pace_facts, takers_of
+from gossamer.watch.job_look import find_unserved, observe_hosts, pace_facts
 from gossamer.watch.memories import load_job_memory
 from gossamer.wiring.alert_targets import alert_rules_of
 from gossamer.wiring.backends import Backends
@@ -35,8 +40,12 @@ from gossamer.wiring.rules import lanes_of_job
 
 TOO_EARLY = "too early"
 """Why nothing is said of the pace of a job that has just begun."""
+TROUBLED_S = 60.0
+"""A host that has answered nothing well for so long is named."""
 REQUESTS_PER_SHIFT = 32
 """So many requests that may start now would keep one more shift busy."""
+
+NO_PLACE = PlaceMemory()
 
 
 class ObservedJob(Record, frozen=True, kw_only=True):
@@ -55,18 +64,33 @@ class ObservedJob(Record, frozen=True, kw_only=True):
     pace: TimeEstimate = TimeEstimate()
     left_s: float | None = None
     is_at_work: bool = True
-    shifts: int = 0  # at work
+    workers: TakerCounts | None = None  # that take its lanes; None: it is no fleet's, or nobody asked
     more_workers: int = 0  # shifts that would have something to do
     has_supervisor: bool = True
-    has_workers: bool = True
+    place: PlaceMemory = PlaceMemory()  # what is remembered of what all jobs need
+    closed: str = ""  # the first host that is closed by its robots.txt, while no host may be asked
     unserved: tuple[DueCounts, ...] = ()  # what may start now on lanes that no worker takes
     store: str = ""  # what people call it
-    store_lag_s: float = 0.0
 
     @property
     def is_running(self) -> bool:
         """Whether a run is under way."""
         return self.job.is_running and self.stats is not None
+
+    @property
+    def shifts(self) -> int:
+        """Its shifts that are at work."""
+        return self.workers.shifts if self.workers else 0
+
+    @property
+    def has_workers(self) -> bool:
+        """Whether a worker takes one of its lanes, as far as is known."""
+        return self.workers is None or self.workers.there > 0
+
+    @property
+    def store_lag_s(self) -> float:
+        """How long the store took to answer, by a look that is not old."""
+        return self.place.look.store_lag_s if self.place.is_fresh(self.at) else 0.0
 
     @property
     def is_pace_known(self) -> bool:
@@ -81,9 +105,15 @@ class ObservedJob(Record, frozen=True, kw_only=True):
 
 
 async def observe_job(
-    backends: Backends, job: Job, *, view: RosterView | None = None, lag_s: float = 0.0
+    backends: Backends,
+    job: Job,
+    *,
+    view: RosterView | None = None,
+    place: PlaceMemory = NO_PLACE,
 ) -> ObservedJob:
-    """What is known of a job; ``view`` is the fleet's roster, with its history."""
+    """What is known of a job. ``view`` is the fleet's roster, with its history; ``place`` is what is
+    remembered of what all jobs need.
+    """
     job = await refresh_job(backends, job)
     totals, now = await backends.store.read_totals(job), backends.clock.now()
     stats, unreadable = await _read_stats(backends, job)
@@ -94,19 +124,27 @@ async def observe_job(
         stats=stats,
         unreadable=unreadable,
         store=backends.store_name,
-        store_lag_s=lag_s,
+        place=place,
     )
     memory = await load_job_memory(backends.requests.shared, job)
     known = replace(known, memory=memory, alerts=await read_alerts(backends, job, memory))
     if stats is None or not job.is_running:
         return replace(known, is_at_work=False)
+    return await _observe_run(backends, known, stats, view)
+
+
+async def _observe_run(
+    backends: Backends, known: ObservedJob, stats: FrontierStats, view: RosterView | None
+) -> ObservedJob:
+    """What is known besides of a job that runs."""
+    job, now, memory = known.job, known.at, known.memory
     frontier = backends.open_frontier(job)
     rules = await frontier.read_rules()
     hosts, limit = memory.hosts, memory.pace.limit
     samples: Sequence[JobSample] = lately(memory.samples)
     if not memory.is_fresh(now):
         hosts = await observe_hosts(frontier, stats, rules, now, memory)
-        limit = find_limit(pace_facts(memory, stats, hosts, lag_s, is_slot_free=True))
+        limit = find_limit(pace_facts(memory, stats, hosts, known.store_lag_s, is_slot_free=True))
         samples = view.samples.get(job.id, ()) if view else ()
     pace = estimate_time_left(samples, max_pages=rules.max_pages)
     known = replace(
@@ -117,6 +155,7 @@ async def observe_job(
         pace=pace,
         left_s=time_left_s(pace.seconds, [host.empties_s for host in hosts.latest]),
         is_at_work=job.is_fleet or await backends.at_work(job) is not None,
+        closed=await find_closed(backends, job) if limit is PaceLimit.HELD else "",
     )
     if view is None:
         return known
@@ -150,15 +189,14 @@ async def _read_stats(backends: Backends, job: Job) -> tuple[FrontierStats | Non
 
 def _add_fleet(known: ObservedJob, view: RosterView, lanes: Sequence[str]) -> ObservedJob:
     """With who works on it, or could."""
-    job, more = known.job.id, 0
+    more = 0
     if known.limit is PaceLimit.WORKERS:
         more = max(1, min(known.hosts.due // REQUESTS_PER_SHIFT, known.hosts.hosts))
     return replace(
         known,
-        shifts=sum(shift.job == job and bool(shift.worker) for shift in view.shifts),
+        workers=workers_of(view, known.job.id, lanes),
         more_workers=more,
         has_supervisor=bool(view.leader),
-        has_workers=bool(takers_of(view, lanes)),
     )
 
 
@@ -172,43 +210,92 @@ def say_of(known: ObservedJob) -> Saying:
 
 def facts_of(known: ObservedJob) -> ObservedJobFacts:
     """What the sentences about a job rest on."""
-    job, stats, hosts = known.job, known.stats, known.hosts
-    return ObservedJobFacts(
+    needs = tuple(one for one in troubles_of(known) if one.severity is Severity.NEEDS_YOU)
+    return replace(_calm_facts(known), needs=needs)
+
+
+def _calm_facts(known: ObservedJob) -> ObservedJobFacts:
+    """The same without its troubles."""
+    job, stats, place = known.job, known.stats, known.place
+    facts = ObservedJobFacts(
         id=job.id,
         state=job.state,
         now=known.at,
         created_at=job.created_at,
         end_reason=job.end_reason,
         end_error=job.end_error,
+        unreadable=known.unreadable,
+        away=next(iter(place.look.away), "") if place.is_fresh(known.at) else "",
         is_fleet=job.is_fleet,
         is_at_work=known.is_at_work,
-        has_supervisor=known.has_supervisor,
-        has_workers=known.has_workers,
-        unserved=known.unserved,
         is_forgotten=stats is None and not known.unreadable,
         limit=known.limit,
+        attempts=known.totals.attempts,
+        answered=known.totals.successes,
         pages=known.totals.pages,
         items=known.totals.items,
         waiting=stats.waiting if stats else 0,
         dead=stats.dead if stats else 0,
         max_pages=known.rules.max_pages,
         pages_per_s=known.pace.pages_per_s if known.is_running and known.is_pace_known else None,
-        allowed_per_s=hosts.allowed_per_s,
         left_s=known.left_s,
         left_note=known.pace.reason,
         is_growing=known.is_growing,
-        held_until=hosts.held_until,
-        held_hosts=hosts.held_hosts,
-        skipped_hosts=hosts.held.get(DelayReason.SKIPPED, 0),
-        is_asked_for=set(hosts.held) == {DelayReason.RETRY_AFTER},
         next_at=stats.next_at if stats else None,
-        due=hosts.due,
-        more_workers=known.more_workers,
         store=known.store,
         store_lag_s=known.store_lag_s,
-        slowest=hosts.latest[0] if hosts.latest else None,
         goals=read_goals(known.totals),
     )
+    return _add_hosts(_add_workers(facts, known), known)
+
+
+def _add_workers(facts: ObservedJobFacts, known: ObservedJob) -> ObservedJobFacts:
+    """With who works on it, or could."""
+    workers, place = known.workers or TakerCounts(), known.place
+    return replace(
+        facts,
+        has_supervisor=known.has_supervisor,
+        led_s_ago=known.at - place.at if place.look.is_fleet else None,
+        has_workers=known.has_workers,
+        silent_workers=workers.silent,
+        paused_workers=workers.paused,
+        refusing=workers.refusing,
+        refusal=workers.refusal,
+        slots=workers.slots,
+        more_workers=known.more_workers,
+        unserved=known.unserved,
+    )
+
+
+def _add_hosts(facts: ObservedJobFacts, known: ObservedJob) -> ObservedJobFacts:
+    """With what its hosts allow."""
+    hosts = known.hosts
+    return replace(
+        facts,
+        allowed_per_s=hosts.allowed_per_s,
+        held_until=hosts.held_until,
+        hosts=hosts.hosts,
+        held=hosts.held,
+        slowed=hosts.slowed,
+        closed=known.closed,
+        troubled=describe_longest_trouble(hosts.troubled, known.at),
+        due=hosts.due,
+        slowest=hosts.latest[0] if hosts.latest else None,
+    )
+
+
+def is_job_held_up(known: ObservedJob) -> bool:
+    """Whether a job that runs does not get all that it asks for, though it needs nobody."""
+    handled = sum(one.severity is Severity.TAKES_CARE for one in troubles_of(known))
+    return is_held_up(facts_of(known), handled)
+
+
+def describe_longest_trouble(hosts: Sequence[TroubledHost], now: float) -> str:
+    """The host that has answered nothing well for longest, if that is worth a word."""
+    longest = min(hosts, key=lambda host: host.since, default=None)
+    if longest is None or now - longest.since < TROUBLED_S:
+        return ""
+    return f"{short_name(longest.host)} {describe_silence(longest, formatter_at(now))}"
 
 
 def note_on_left(known: ObservedJob) -> str:
@@ -238,7 +325,7 @@ def troubles_of(known: ObservedJob) -> list[Trouble]:
     """What is wrong with a job: its alerts, and what one look shows."""
     told = {alert.kind for alert in known.alerts.troubles}
     found = [one for one in _seen_troubles(known) if one.kind not in told]
-    return order_troubles([*known.alerts.troubles, *found])
+    return order_troubles([*drop_refuted(_calm_facts(known), known.alerts.troubles), *found])
 
 
 def _seen_troubles(known: ObservedJob) -> list[Trouble]:
@@ -283,10 +370,10 @@ def _running_troubles(known: ObservedJob) -> list[tuple[TroubleKind, str, float]
         text = f"{format_count(waiting, 'request')} of {job.id} {wait}, and no worker takes its lane."
         found.append((TroubleKind.NO_WORKER, text, known.at))
     if known.limit is PaceLimit.HELD and known.hosts.held_hosts:
-        hosts = known.hosts.held_hosts
+        hosts, held = known.hosts.held_hosts, known.hosts.held
         who = "Its one host is" if hosts == 1 else f"All of its {hosts:,} hosts are"
-        why = ", as it asked" if facts_of(known).is_asked_for and hosts == 1 else ""
-        is_skipped = facts_of(known).skipped_hosts == hosts
+        why = ", as it asked" if hosts == 1 and DelayReason.RETRY_AFTER in held else ""
+        is_skipped = held.get(DelayReason.SKIPPED, 0) == hosts
         found.append((TroubleKind.HELD, f"{who} {'skipped' if is_skipped else f'left alone{why}'}.", since))
     if known.limit is PaceLimit.WORKERS:
         more = f" {format_count(known.more_workers, 'more shift')} would help." if known.more_workers else ""

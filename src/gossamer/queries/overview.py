@@ -17,13 +17,14 @@ from gossamer.policy.goals import ListingGoal, read_goals
 from gossamer.policy.job_life import shown_state
 from gossamer.policy.job_memory import PlaceMemory
 from gossamer.policy.pace_limit import PaceLimit
-from gossamer.policy.sentences.fleet import OverviewFacts, describe_overview
+from gossamer.policy.sentences.overview import OverviewFacts, describe_overview
 from gossamer.policy.sentences.words import SURPLUS
 from gossamer.policy.troubles import SHOWN, Severity, Trouble, order_troubles
 from gossamer.queries.fleet_troubles import WorkerCounts, count_workers, troubles_of_place
 from gossamer.queries.last_hour import HourCounts, add_hours, read_last_hour
 from gossamer.queries.observed_jobs import (
     ObservedJob,
+    is_job_held_up,
     note_on_left,
     note_on_state,
     observe_job,
@@ -136,7 +137,7 @@ async def read_overview(
     troubles = _all_troubles([known[job.id] for job in watched], place, view)
     return Overview(
         at=backends.clock.now(),
-        say=_say(running, troubles, len(listed), backends.clock.now()),
+        say=_say(running, troubles, len(listed), backends.clock.now(), place),
         troubles=tuple(troubles[:SHOWN]),
         more_troubles=max(len(troubles) - SHOWN, 0),
         open=len(groups[OPEN]),
@@ -193,12 +194,11 @@ async def observe_jobs(
 ) -> list[ObservedJob]:
     """What is known of each of some jobs."""
     in_turn = asyncio.Semaphore(AT_ONCE)
-    lag_s = place.look.store_lag_s if place.is_fresh(backends.clock.now()) else 0.0
 
     async def observe(job: Job) -> ObservedJob:
         async with in_turn:
             roster = view if job.is_fleet else None
-            return await observe_job(backends, job, view=roster, lag_s=lag_s)
+            return await observe_job(backends, job, view=roster, place=place)
 
     return list(await asyncio.gather(*map(observe, jobs)))
 
@@ -265,9 +265,15 @@ def _needy(troubles: Sequence[Trouble]) -> set[str]:
 
 
 def _say(
-    running: Sequence[ObservedJob], troubles: Sequence[Trouble], jobs: int, now: float
+    running: Sequence[ObservedJob],
+    troubles: Sequence[Trouble],
+    jobs: int,
+    now: float,
+    place: PlaceMemory,
 ) -> tuple[str, str]:
     needy = _needy(troubles)
+    calm = [one for one in running if one.job.id not in needy]
+    held_up = sum(is_job_held_up(one) for one in calm)
     allowed = [one.hosts.allowed_per_s for one in running if one.hosts.allowed_per_s is not None]
     ends = sorted((one.left_s, one.job.id) for one in running if one.left_s is not None)
     short = [one for one in running if one.limit is PaceLimit.WORKERS]
@@ -276,8 +282,10 @@ def _say(
         jobs=jobs,
         running=len(running),
         need_you=len(needy),
-        well=sum(one.job.id not in needy for one in running),
-        has_place_trouble=any(one.severity is Severity.NEEDS_YOU and not one.job for one in troubles),
+        held_up=held_up,
+        well=len(calm) - held_up,
+        place=tuple(one for one in troubles if one.severity is Severity.NEEDS_YOU and not one.job),
+        unchecked_s=now - place.at if running and place.at and not place.is_fresh(now) else None,
         pages_per_s=sum(paces) if paces else None,
         allowed_per_s=sum(allowed) if allowed else None,
         short_job=short[0].job.id if short else "",

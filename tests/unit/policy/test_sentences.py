@@ -12,16 +12,13 @@ from msgspec.structs import replace
 
 from gossamer.core.access import AT_TERMINAL, LOCAL, LoggedAction
 from gossamer.core.errors import Fault
-from gossamer.core.lifecycle import FinishReason, JobState
 from gossamer.core.record import Record
-from gossamer.policy.goals import ListingGoal
-from gossamer.policy.pace_limit import DelayReason, PaceLimit
+from gossamer.policy.pace_limit import DelayReason
 from gossamer.policy.sentences.actions import describe_action, describe_actor
 from gossamer.policy.sentences.advice import ADVICE, check_advice
 from gossamer.policy.sentences.errors import FailureFacts, advise_on, describe_errors, fate_of, words_for
-from gossamer.policy.sentences.fleet import FleetFacts, OverviewFacts, describe_fleet, describe_overview
+from gossamer.policy.sentences.fleet import FleetFacts, describe_fleet
 from gossamer.policy.sentences.hosts import HostFacts, HostsFacts, describe_host, describe_hosts
-from gossamer.policy.sentences.jobs import ObservedJobFacts, SlowHost, describe_job
 from gossamer.policy.sentences.words import LONGEST_NAME, Saying, SentenceFormatter, list_names, short_name
 
 NOW = 1_000_000.0
@@ -35,133 +32,8 @@ LONGEST_HEADLINE = 120
 NUMBER_WITH_UNIT = re.compile(r"(?<![\w:.+-])\d[\d,.]*(?:/s|%| of| (?:[KMG]iB|[a-z]+))")
 NUMBER = re.compile(r"(?<![\w:.+-])\d[\d,.]*")
 
-SHOPS = ObservedJobFacts(
-    id="shops-7",
-    state=JobState.RUNNING,
-    now=NOW,
-    created_at=NOW - 600,
-    is_fleet=True,
-    limit=PaceLimit.POLITENESS,
-    pages=1_204_551,
-    waiting=589_655,
-    pages_per_s=214,
-    allowed_per_s=223,
-    left_s=7680,
-    slowest=SlowHost(
-        host="lamps.example", pending=768, delay_s=10, why=DelayReason.ROBOTS, empties_s=7680, others_s=4000
-    ),
-)
-
-
-def say(**changes: object) -> Saying:
-    return describe_job(replace(SHOPS, **changes), SHOW)
-
-
-def test_what_the_site_announces_is_said_beside_what_waits() -> None:
-    goals = (
-        ListingGoal(what="offers", done=3, total=40),
-        ListingGoal(what="products", done=3120, total=4213),
-    )
-    assert "requests wait. It has 3,120 of 4,213 products." in say(goals=goals[1:]).reason
-    assert "It has 3 of 40 offers and 3,120 of 4,213 products." in say(goals=goals, pages_per_s=None).reason
-
-
-@pytest.mark.parametrize(
-    ("changes", "answer"),
-    [
-        ({"state": JobState.PAUSED}, "shops-7 is paused."),
-        ({"state": JobState.CANCELLED}, "shops-7 was cancelled."),
-        ({"state": JobState.FINISHED}, "shops-7 is finished: nothing is left to do."),
-        (
-            {"state": JobState.FINISHED, "pages": 0, "dead": 1},
-            "shops-7 is finished, and has not got a single page.",
-        ),
-        ({"limit": PaceLimit.BUDGET, "max_pages": 50_000}, "shops-7 reached its budget of 50,000 pages."),
-        ({"limit": PaceLimit.BUDGET}, "shops-7 has spent its budget."),
-        ({"created_at": NOW - 4}, "shops-7 has just begun."),
-        ({"has_supervisor": False}, "Nobody looks after shops-7: no supervisor is there."),
-        ({"has_workers": False}, "Nobody works on shops-7: no worker takes its lane."),
-        ({"is_fleet": False, "is_at_work": False}, "Nobody works on shops-7: no process crawls it."),
-        (
-            {"is_at_work": False, "end_reason": FinishReason.MAX_PAGES, "max_pages": 1},
-            "shops-7 reached its budget of 1 page.",
-        ),
-        ({"is_at_work": False, "end_reason": FinishReason.BUDGET}, "shops-7 has spent its budget."),
-        (
-            {"is_at_work": False, "end_reason": FinishReason.MAX_PAGES},
-            "shops-7 has nothing left that may be asked for: its hosts have spent their budget of pages "
-            "(max_pages_per_host).",
-        ),
-        (
-            {"is_at_work": False, "end_reason": FinishReason.SKIPPED},
-            "shops-7 ended: all that waits is of hosts that are skipped.",
-        ),
-        (
-            {"limit": PaceLimit.HELD, "held_hosts": 1, "skipped_hosts": 1},
-            "shops-7 waits: its one host is skipped.",
-        ),
-        (
-            {"limit": PaceLimit.HELD, "held_hosts": 0, "left_s": None, "is_growing": True},
-            "shops-7 is under way; it finds pages faster than it fetches them.",
-        ),
-        (
-            {"limit": PaceLimit.HELD, "held_hosts": 2, "skipped_hosts": 2},
-            "shops-7 waits: all of its 2 hosts are skipped.",
-        ),
-        ({"is_at_work": False, "end_reason": FinishReason.MAX_TIME}, "shops-7 reached its budget of time."),
-        ({"is_at_work": False, "end_reason": FinishReason.ERROR}, "shops-7 ended with an error."),
-        ({"is_at_work": False, "end_reason": FinishReason.INTERRUPTED}, "shops-7 was interrupted."),
-        ({"is_at_work": False, "end_reason": FinishReason.SIGNAL}, "shops-7 was stopped."),
-        (
-            {"limit": PaceLimit.HELD, "held_hosts": 1, "held_until": NOW + 60, "is_asked_for": True},
-            "shops-7 is left alone until T+60 s, as its host asked.",
-        ),
-        (
-            {"limit": PaceLimit.HELD, "held_hosts": 3, "held_until": NOW + 60, "is_asked_for": True},
-            "shops-7 is left alone until T+60 s: all of its 3 hosts are on hold.",
-        ),
-        (
-            {"limit": PaceLimit.STORE, "store": "PostgreSQL", "store_lag_s": 6.0},
-            "shops-7 waits for PostgreSQL, for 6 s.",
-        ),
-        ({"limit": PaceLimit.WORKERS}, "shops-7 goes slower than its hosts allow: it lacks workers."),
-        (
-            {"limit": PaceLimit.NOTHING_DUE, "next_at": NOW + 90},
-            "shops-7 waits: nothing may start before T+90 s.",
-        ),
-        ({}, "shops-7 goes as fast as its hosts allow and is done at about T+7680 s, in 7680 s."),
-        (
-            {"left_s": None, "is_growing": True},
-            "shops-7 goes as fast as its hosts allow; it finds pages faster than it fetches them.",
-        ),
-        ({"left_s": None}, "shops-7 goes as fast as its hosts allow."),
-        ({"left_s": None, "limit": None}, "shops-7 is under way."),
-        ({"limit": PaceLimit.NOTHING_DUE, "left_s": None}, "shops-7 is under way."),
-        ({"limit": PaceLimit.NOTHING_DUE, "next_at": NOW + 2, "left_s": None}, "shops-7 is under way."),
-    ],
-)
-def test_the_first_sentence_of_a_job(changes: dict[str, object], answer: str) -> None:
-    assert say(**changes).answer == answer
-
-
-def test_the_second_sentence_says_pace_what_waits_and_what_comes_last() -> None:
-    assert say().reason == (
-        "Pages: 214/s of the 223/s that its hosts allow. 589,655 requests wait. "
-        "The last host is lamps.example, with 768 requests 10 s apart, as its robots.txt asks; "
-        "all others are through by T+4000 s."
-    )
-    assert say(left_s=None, left_note="too early to say").reason.endswith(
-        "cannot be said yet: too early to say."
-    )
-    assert (
-        "10 more workers would have something to do" in say(limit=PaceLimit.WORKERS, more_workers=10).reason
-    )
-
 
 def test_a_pace_from_before_a_change_is_not_said_to_be_a_part_of_what_is_allowed_now() -> None:
-    faster = "89/s lately, more than the 33/s that its hosts allow now."
-    assert say(pages_per_s=89, allowed_per_s=33).reason.startswith(f"Pages: {faster}")
-    assert say(pages_per_s=34, allowed_per_s=33).reason.startswith("Pages: 34/s of the 33/s that")
     facts = HostsFacts(job="shops-7", hosts=1, allowed_per_s=33, started_per_s=89)
     assert describe_hosts(facts, SHOW).reason == (
         "It was asked 89/s lately, more than the 33/s that it allows now."
@@ -188,38 +60,6 @@ def facts_of(kind: type[Record], **more: st.SearchStrategy[object]) -> st.Search
     return st.builds(kind, **more)
 
 
-job_facts = facts_of(
-    ObservedJobFacts,
-    id=st.just("a-spider-with-a-name-of-some-length-12"),
-    now=st.just(NOW),
-    created_at=st.sampled_from([NOW, NOW - 1000]),
-    end_error=st.just("boom"),
-    pages=counts,
-    items=counts,
-    waiting=counts,
-    dead=counts,
-    max_pages=st.none() | counts,
-    pages_per_s=rates,
-    allowed_per_s=rates,
-    left_s=spans,
-    left_note=st.sampled_from(["", "too early to say"]),
-    held_until=st.none() | st.just(NOW + 5),
-    held_hosts=counts,
-    next_at=st.none() | st.just(NOW + 5),
-    due=counts,
-    more_workers=counts,
-    store=st.just("PostgreSQL"),
-    store_lag_s=st.sampled_from([0.0, 8.0]),
-    slowest=st.none()
-    | facts_of(
-        SlowHost,
-        host=hosts,
-        pending=counts,
-        delay_s=st.sampled_from([0.0, 9.0]),
-        empties_s=st.just(9.0),
-        others_s=spans,
-    ),
-)
 host_facts = facts_of(
     HostFacts,
     host=hosts,
@@ -270,29 +110,15 @@ fleet_facts = facts_of(
     short_per_s=st.just(3.0),
     short_allowed_per_s=st.just(9.0),
 )
-overview_facts = facts_of(
-    OverviewFacts,
-    jobs=counts,
-    running=counts,
-    need_you=counts,
-    well=counts,
-    pages_per_s=st.sampled_from([None, 9.0]),
-    allowed_per_s=rates,
-    short_job=st.sampled_from(["", "archive"]),
-    next_job=st.sampled_from(["", "docs"]),
-    next_s=spans,
-)
 
 
 @pytest.mark.parametrize(
     ("describe", "facts"),
     [
-        (describe_job, job_facts),
         (describe_host, host_facts),
         (describe_hosts, hosts_facts),
         (describe_errors, error_facts),
         (describe_fleet, fleet_facts),
-        (describe_overview, overview_facts),
     ],
 )
 @given(data=st.data())
@@ -363,31 +189,6 @@ def test_each_fault_has_words_a_fate_and_advice() -> None:
 )
 def test_how_a_fleet_does(facts: FleetFacts, answer: str) -> None:
     assert describe_fleet(facts, SHOW).answer == answer
-
-
-@pytest.mark.parametrize(
-    ("facts", "answer"),
-    [
-        (OverviewFacts(), "Nothing has been crawled yet."),
-        (OverviewFacts(jobs=3), "Nothing runs, and nothing needs you."),
-        (OverviewFacts(jobs=1, running=1, well=1), "The one job that runs takes care of itself."),
-        (OverviewFacts(jobs=7, running=7, well=7), "All seven jobs take care of themselves."),
-        (
-            OverviewFacts(jobs=7, running=7, need_you=2, well=5),
-            "Two jobs need you. The other five take care of themselves.",
-        ),
-        (
-            OverviewFacts(jobs=2, running=2, need_you=1, well=1),
-            "One job needs you. The other one takes care of itself.",
-        ),
-        (
-            OverviewFacts(jobs=2, running=1, has_place_trouble=True),
-            "The jobs are well, but something that they need is not.",
-        ),
-    ],
-)
-def test_whether_anything_needs_a_person(facts: OverviewFacts, answer: str) -> None:
-    assert describe_overview(facts, SHOW).answer == answer
 
 
 # --------------------------------------------------------------------------- what somebody did

@@ -7,7 +7,7 @@ from gossamer.config.layers import load_settings
 from gossamer.core.hosts import FrontierRules
 from gossamer.core.jobs import JobTotals
 from gossamer.core.shifts import RosterView, WorkerState
-from gossamer.policy.sentences.jobs import YOUNG_S
+from gossamer.policy.sentences.job_facts import YOUNG_S
 from gossamer.policy.troubles import TroubleKind
 from gossamer.queries.observed_jobs import observe_job, say_of, troubles_of
 from gossamer.testing.contracts.frontier_harness import make_entry

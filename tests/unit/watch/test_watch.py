@@ -18,8 +18,9 @@ from gossamer.observe.sentences import formatter_at
 from gossamer.policy.alert_readings import FailingHost
 from gossamer.policy.alerts_on import alerts_of_job, alerts_of_place
 from gossamer.policy.host_sums import HostSums
-from gossamer.policy.pace_limit import DelayReason, PaceLimit
-from gossamer.policy.sentences.jobs import ObservedJobFacts, describe_job
+from gossamer.policy.pace_limit import PaceLimit
+from gossamer.policy.sentences.job_facts import ObservedJobFacts
+from gossamer.policy.sentences.jobs import describe_job
 from gossamer.policy.troubles import TroubleKind
 from gossamer.ports.clock import Clock
 from gossamer.runtime.cancelling import end_tasks
@@ -100,11 +101,10 @@ async def test_the_skip_of_the_only_host_is_shown_by_the_next_look() -> None:
         limit=memory.pace.limit,
         waiting=32,
         is_growing=True,
-        held_hosts=memory.hosts.held_hosts,
-        skipped_hosts=memory.hosts.held[DelayReason.SKIPPED],
+        held=memory.hosts.held,
     )
     said = describe_job(facts, formatter_at(facts.now))
-    assert said.answer == f"{w.job.id} waits: its one host is skipped."
+    assert said.answer == f"{w.job.id} waits: its host is skipped."
     assert f"`gossamer host {w.job.id} HOST --take` takes a host back" in said.reason
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gossamer.core.record import Record
 from gossamer.core.text import format_count
+from gossamer.policy.sentences.idle_jobs import start_supervisor
 from gossamer.policy.sentences.words import (
     Saying,
     SentenceFormatter,
@@ -11,7 +12,6 @@ from gossamer.policy.sentences.words import (
     count_words,
     number_word,
     short_name,
-    start_sentence,
 )
 
 CLOCK_OFF_S = 2.0
@@ -47,6 +47,7 @@ class FleetFacts(Record, frozen=True, kw_only=True):
     slots: int = 0
     shifts: int = 0  # at work
     leader: str = ""  # the supervisor that leads; "": none
+    led_s_ago: float | None = None  # since a supervisor led; None: that is not known
     more_workers: int = 0  # that would have something to do
     due: int = 0  # requests that may start now
     short_job: str = ""  # the job that lacks most workers
@@ -56,13 +57,16 @@ class FleetFacts(Record, frozen=True, kw_only=True):
 
 def describe_fleet(facts: FleetFacts, show: SentenceFormatter) -> Saying:
     """How the workers do."""
-    second = _describe_leader(facts)
+    second = _describe_leader(facts, show)
     if facts.slots:
         second = f"{format_count(facts.shifts, 'shift')} on {format_count(facts.slots, 'slot')}. {second}"
     if facts.short_job and facts.short_allowed_per_s:
         allowed, got = show.rate(facts.short_allowed_per_s), show.rate(facts.short_per_s)
         name = short_name(facts.short_job)
-        second = f"{second} {name} is allowed {allowed} and gets {got}: it waits for slots."
+        second = (
+            f"{second} {name} is allowed {allowed} and gets {got}: more slots would help "
+            "(`gossamer worker --slots N`, or more workers)."
+        )
     return Saying(_describe_workers(facts), second)
 
 
@@ -87,72 +91,7 @@ def _describe_presence(facts: FleetFacts) -> str:
     return "The one worker is there" if facts.workers == 1 else f"{all_of(facts.workers, 'worker')} are there"
 
 
-def _describe_leader(facts: FleetFacts) -> str:
+def _describe_leader(facts: FleetFacts, show: SentenceFormatter) -> str:
     if facts.leader:
         return f"{short_name(facts.leader)} leads."
-    return "No supervisor leads: `gossamer supervisor` starts one."
-
-
-# --------------------------------------------------------------------------- all jobs
-
-
-class OverviewFacts(Record, frozen=True, kw_only=True):
-    """What the sentences about all jobs rest on."""
-
-    jobs: int = 0  # of any state
-    running: int = 0
-    need_you: int = 0  # jobs with a trouble that needs a person
-    well: int = 0  # jobs that run, without one
-    has_place_trouble: bool = False  # something that is no job's needs a person
-    pages_per_s: float | None = 0.0  # None: too early to say
-    allowed_per_s: float | None = None
-    short_job: str = ""  # the job that lacks workers
-    next_job: str = ""  # the next to be done
-    next_s: float | None = None
-
-
-def describe_overview(facts: OverviewFacts, show: SentenceFormatter) -> Saying:
-    """Whether anything is wrong, and whether everything moves."""
-    return Saying(_describe_needs(facts), _describe_pace(facts, show))
-
-
-def _describe_needs(facts: OverviewFacts) -> str:
-    if not facts.jobs:
-        return "Nothing has been crawled yet."
-    if facts.need_you:
-        needs = "needs" if facts.need_you == 1 else "need"
-        return f"{start_sentence(count_words(facts.need_you, 'job'))} {needs} you.{_describe_others(facts)}"
-    if facts.has_place_trouble:
-        return "The jobs are well, but something that they need is not."
-    if not facts.running:
-        return "Nothing runs, and nothing needs you."
-    if facts.running == 1:
-        return "The one job that runs takes care of itself."
-    return f"{all_of(facts.running, 'job')} take care of themselves."
-
-
-def _describe_others(facts: OverviewFacts) -> str:
-    if not facts.well:
-        return ""
-    if facts.well == 1:
-        return " The other one takes care of itself."
-    return f" The other {number_word(facts.well)} take care of themselves."
-
-
-def _describe_pace(facts: OverviewFacts, show: SentenceFormatter) -> str:
-    if not facts.jobs:
-        return "Start with any page of yours, or of somebody who does not mind."
-    if not facts.running:
-        return f"{format_count(facts.jobs, 'crawl')} {'is' if facts.jobs == 1 else 'are'} kept here."
-    jobs = count_words(facts.running, "job")
-    if facts.pages_per_s is None:
-        pages = f"The pace of {jobs} shows in a moment"
-    else:
-        pages = f"Pages: {show.rate(facts.pages_per_s)} on {jobs}"
-    whose = "its" if facts.running == 1 else "their"
-    allowed = f"; {whose} hosts allow {show.rate(facts.allowed_per_s)}" if facts.allowed_per_s else ""
-    missing = f" {short_name(facts.short_job)} lacks workers." if facts.short_job else ""
-    if not facts.next_job or facts.next_s is None:
-        return f"{pages}{allowed}.{missing}"
-    name = short_name(facts.next_job)
-    return f"{pages}{allowed}.{missing} The next to finish is {name}, in {show.span(facts.next_s)}."
+    return f"No supervisor leads. {start_supervisor(facts.led_s_ago, show)}"

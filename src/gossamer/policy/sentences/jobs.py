@@ -1,19 +1,31 @@
-"""How a job does, in two sentences: how fast and until when, and what decides that."""
+"""How a job does, "in short": a sentence that answers, and others that say why. Pure.
+
+This is one function of the whole state: the situation is found first (``job_facts``), and each has its
+sentences. Alerts that need a person come before everything that they
+contradict.
+"""
 
 from __future__ import annotations
 
-from gossamer.core.jobs import DueCounts
-from gossamer.core.lifecycle import FinishReason, JobState
-from gossamer.core.record import Record
-from gossamer.core.text import format_count
-from gossamer.policy.goals import ListingGoal
-from gossamer.policy.pace_limit import DelayReason, PaceLimit
-from gossamer.policy.sentences.words import Saying, SentenceFormatter, describe_pace, list_names, short_name
+from collections.abc import Callable, Mapping
 
-YOUNG_S = 5.0
-"""A job so young has just begun: nothing can be said of its pace."""
-SOON_S = 5.0
-"""So soon the turn of a host comes; what waits for longer waits for a time of its own."""
+from gossamer.core.text import format_count
+from gossamer.policy.pace_limit import DelayReason
+from gossamer.policy.sentences.ended_jobs import ENDED, count_waiting
+from gossamer.policy.sentences.idle_jobs import IDLE
+from gossamer.policy.sentences.job_facts import JobSituation, ObservedJobFacts, drop_refuted, find_situation
+from gossamer.policy.sentences.troubles import describe_needs
+from gossamer.policy.sentences.words import (
+    Saying,
+    SentenceFormatter,
+    SentenceTable,
+    count_words,
+    describe_pace,
+    list_names,
+    short_name,
+    start_sentence,
+)
+from gossamer.policy.troubles import TroubleKind
 
 WHOSE_DELAY = {
     DelayReason.ADAPTIVE: "following its answers",
@@ -30,249 +42,133 @@ WHOSE_DELAY = {
 """Why a host is asked so often, to stand behind its delay."""
 
 
-class SlowHost(Record, frozen=True, kw_only=True):
-    """The host that decides when a job is done."""
-
-    host: str
-    pending: int
-    delay_s: float
-    why: DelayReason
-    empties_s: float
-    others_s: float | None = None  # when all others are through; None: there are none, or it cannot be said
-
-
-class ObservedJobFacts(Record, frozen=True, kw_only=True):
-    """What the sentences about a job rest on. Rates are per second."""
-
-    id: str
-    state: JobState
-    now: float
-    created_at: float
-    end_reason: FinishReason | None = None  # of the last run; None: there is none, or it runs
-    end_error: str = ""
-    is_fleet: bool = False
-    is_at_work: bool = True  # somebody works on it, or could
-    has_supervisor: bool = True
-    has_workers: bool = True  # that take a lane of the job
-    unserved: tuple[DueCounts, ...] = ()  # what may start now on lanes that no worker takes
-    is_forgotten: bool = False  # it is over, and its requests are no longer kept
-    limit: PaceLimit | None = None
-    pages: int = 0
-    items: int = 0
-    waiting: int = 0
-    dead: int = 0
-    max_pages: int | None = None
-    pages_per_s: float | None = None
-    allowed_per_s: float | None = None
-    left_s: float | None = None
-    left_note: str = ""  # why that cannot be said
-    is_growing: bool = False  # it finds pages faster than it fetches them
-    held_until: float | None = None  # when the first of the held hosts may be asked again
-    held_hosts: int = 0
-    skipped_hosts: int = 0  # of these, those that a person skips
-    is_asked_for: bool = False  # the hold was the host's wish
-    next_at: float | None = None  # when the next request may start
-    due: int = 0  # requests that may start now
-    more_workers: int = 0  # that would have something to do
-    store: str = "the store"  # by its name
-    store_lag_s: float = 0.0
-    slowest: SlowHost | None = None
-    goals: tuple[ListingGoal, ...] = ()  # how many of something the site announces, and how many there are
+SAYS: Mapping[JobSituation, frozenset[TroubleKind]] = {
+    JobSituation.UNREADABLE: frozenset({TroubleKind.UNREADABLE, TroubleKind.AWAY}),
+    JobSituation.UNWRITABLE: frozenset({TroubleKind.AWAY, TroubleKind.REDIS_MEMORY}),
+    JobSituation.BUDGET_SPENT: frozenset({TroubleKind.BUDGET}),
+    JobSituation.LOSSES: frozenset({TroubleKind.DEAD_LETTERS}),
+    JobSituation.NO_PAGE: frozenset({TroubleKind.DEAD_LETTERS}),
+    JobSituation.FAILED: frozenset({TroubleKind.FAILED}),
+    JobSituation.LEADER_CHANGES: frozenset({TroubleKind.NO_SUPERVISOR}),
+    JobSituation.NO_SUPERVISOR: frozenset({TroubleKind.NO_SUPERVISOR, TroubleKind.NO_WORKER}),
+    JobSituation.NO_WORKER: frozenset({TroubleKind.NO_WORKER}),
+    JobSituation.REFUSED: frozenset({TroubleKind.NO_WORKER}),
+    JobSituation.NO_LANE: frozenset({TroubleKind.NO_WORKER}),
+    JobSituation.AWAY: frozenset({TroubleKind.AWAY}),
+    JobSituation.STALLED: frozenset({TroubleKind.STALLED}),
+    JobSituation.CLOSED: frozenset({TroubleKind.NO_SUCCESS}),
+    JobSituation.REFUSES: frozenset({TroubleKind.NO_SUCCESS}),
+    JobSituation.SILENT: frozenset({TroubleKind.NO_SUCCESS}),
+}
+"""Alerts that the sentences of a situation have said already."""
 
 
 def describe_job(facts: ObservedJobFacts, show: SentenceFormatter) -> Saying:
     """How a job does."""
-    return (
-        _describe_end(facts)
-        or _describe_start(facts)
-        or _describe_limit(facts, show)
-        or _on_its_way(facts, show)
-    )
-
-
-# --------------------------------------------------------------------------- not at work
-
-
-def _describe_end(facts: ObservedJobFacts) -> Saying | None:
-    """A job that does not run, or whose last run ended with work left."""
-    waits = f"{format_count(facts.waiting, 'request')} {'waits' if facts.waiting == 1 else 'wait'}"
-    if facts.state is JobState.PAUSED:
-        return Saying(
-            f"{facts.id} is paused.",
-            f"Nothing new is begun. {waits}; resume it and it goes on where it was.",
-        )
-    if facts.state is JobState.CANCELLED:
-        return Saying(
-            f"{facts.id} was cancelled.",
-            "What it had stored stays. It cannot be resumed; the same target can be started again.",
-        )
-    if facts.state is JobState.FINISHED:
-        counts = (
-            format_count(facts.pages, "page"),
-            format_count(facts.items, "item"),
-            format_count(facts.dead, "dead letter"),
-        )
-        if not facts.pages and facts.dead:
-            return Saying(
-                f"{facts.id} is finished, and has not got a single page.",
-                f"{format_count(facts.dead, 'request')} {'was' if facts.dead == 1 else 'were'} given up: "
-                "the dead letters say why.",
-            )
-        kept = " Its requests are no longer kept." if facts.is_forgotten else ""
-        return Saying(f"{facts.id} is finished: nothing is left to do.", f"{', '.join(counts)}.{kept}")
-    if facts.limit is PaceLimit.BUDGET and facts.end_reason is None:
-        return Saying(_budget_sentence(facts), f"{waits}. A larger budget lets it go on.")
-    return _describe_stop(facts, waits) if facts.end_reason is not None and not facts.is_at_work else None
-
-
-def _budget_sentence(facts: ObservedJobFacts) -> str:
-    if facts.max_pages is not None and facts.end_reason in (None, FinishReason.MAX_PAGES):
-        return f"{facts.id} reached its budget of {format_count(facts.max_pages, 'page')}."
-    if facts.end_reason is FinishReason.MAX_PAGES:
-        return (
-            f"{facts.id} has nothing left that may be asked for: its hosts have spent their budget of pages "
-            "(max_pages_per_host)."
-        )
-    which = f" ({facts.end_error})" if facts.end_reason is FinishReason.BUDGET and facts.end_error else ""
-    return f"{facts.id} has spent its budget{which}."
-
-
-def _describe_stop(facts: ObservedJobFacts, waits: str) -> Saying:
-    """The last run ended although there is more to do."""
-    way = "the same `gossamer crawl` goes on" if not facts.is_fleet else "`gossamer submit` begins it again"
-    budget = "a larger budget lets it go on"
-    first, second = {
-        FinishReason.MAX_PAGES: (_budget_sentence(facts), f"{waits}; {budget}."),
-        FinishReason.SKIPPED: (
-            f"{facts.id} ended: all that waits is of hosts that are skipped.",
-            f"{waits}; `gossamer host {facts.id} HOST --take` takes a host back"
-            + ("." if facts.is_fleet else f", then {way}."),
-        ),
-        FinishReason.BUDGET: (_budget_sentence(facts), f"{waits}; {budget}."),
-        FinishReason.MAX_ITEMS: (f"{facts.id} reached its budget of items.", f"{waits}; {budget}."),
-        FinishReason.MAX_ERRORS: (
-            f"{facts.id} reached its budget of errors ({facts.end_error}).",
-            f"{waits}; see its dead letters; {budget}.",
-        ),
-        FinishReason.STOPPED: (
-            f"{facts.id} was stopped by its spider: {short_name(facts.end_error, 300)}.",
-            f"{waits}; {way}.",
-        ),
-        FinishReason.MAX_TIME: (f"{facts.id} reached its budget of time.", f"{waits}; {way}."),
-        FinishReason.ERROR: (
-            f"{facts.id} ended with an error.",
-            f"{short_name(facts.end_error, 300)}. {waits}; {way}.".removeprefix(". "),
-        ),
-        FinishReason.INTERRUPTED: (
-            f"{facts.id} was interrupted.",
-            f"Its process ended without a word. {waits}; {way}.",
-        ),
-    }.get(facts.end_reason or FinishReason.SIGNAL, (f"{facts.id} was stopped.", f"{waits}; {way}."))
-    return Saying(first, second)
-
-
-def _describe_start(facts: ObservedJobFacts) -> Saying | None:
-    """A job that has just begun, or that nobody works on."""
-    if facts.now - facts.created_at < YOUNG_S:
-        return Saying(
-            f"{facts.id} has just begun.", f"{_describe_waiting(facts)} Its pace shows in a moment."
-        )
-    if not facts.is_fleet:
-        if facts.is_at_work:
-            return None
-        return Saying(
-            f"Nobody works on {facts.id}: no process crawls it.", "The same `gossamer crawl` goes on."
-        )
-    if not facts.has_supervisor:
-        return Saying(
-            f"Nobody looks after {facts.id}: no supervisor is there.",
-            "Shifts under way end within a minute, and none begins. `gossamer supervisor` starts one.",
-        )
-    if facts.has_workers:
-        return _describe_unserved(facts)
+    situation = find_situation(facts)
+    said = describe_situation(facts, situation, show)
+    said_already = SAYS.get(situation, ())
+    news = [one for one in drop_refuted(facts, facts.needs) if one.kind not in said_already]
+    if not news:
+        return said
     return Saying(
-        f"Nobody works on {facts.id}: no worker takes its lane.",
-        "`gossamer worker` starts one, on any machine with the same settings. Nothing is lost meanwhile.",
+        f"{facts.id} needs you: {describe_needs(news)}.", " ".join(filter(None, (said.answer, said.reason)))
     )
 
 
-def describe_lane(job: str, due: DueCounts) -> str:
-    """What waits on a lane that no worker takes."""
-    requests = format_count(due.requests, "request")
-    return f"{requests} of {job} may start now, and no worker takes the lane {due.lane}."
+def describe_situation(facts: ObservedJobFacts, situation: JobSituation, show: SentenceFormatter) -> Saying:
+    """The sentences of one situation, whatever alerts are on."""
+    answer, reason = SENTENCES[situation]
+    return Saying(answer(facts, show), reason(facts, show))
 
 
-def _describe_unserved(facts: ObservedJobFacts) -> Saying | None:
-    """Where everything that may start waits for workers that are not there, though others are."""
-    if not facts.unserved or facts.due > sum(one.requests for one in facts.unserved):
-        return None
-    first = facts.unserved[0]
-    return Saying(
-        describe_lane(facts.id, first),
-        f"`gossamer worker --lanes {first.lane}` starts one, on any machine with the same settings.",
-    )
+_HELD_BY: Mapping[JobSituation, tuple[str, str]] = {
+    JobSituation.CLOSED: ("its robots.txt cannot be fetched", "a robots.txt cannot be fetched"),
+    JobSituation.ASKED_FOR_TIME: ("its host asked for time", "all of its {hosts} asked for time"),
+    JobSituation.REFUSES: ("its host refuses requests", "all of its {hosts} refuse requests"),
+    JobSituation.SILENT: ("its host does not answer", "none of its {hosts} answers"),
+    JobSituation.ON_HOLD: ("its host is on hold", "all of its {hosts} are on hold"),
+    JobSituation.LEFT_ALONE: ("its host is left alone", "all of its {hosts} are left alone"),
+    JobSituation.SKIPPED: ("its host is skipped", "all of its {hosts} are skipped"),
+}
+"""Why no host may be asked: of one host, and of several."""
+
+
+# --------------------------------------------------------------------------- no host may be asked
+
+
+def _explain_hold(situation: JobSituation) -> Callable[[ObservedJobFacts, SentenceFormatter], str]:
+    one, several = _HELD_BY[situation]
+
+    def explain(facts: ObservedJobFacts, show: SentenceFormatter) -> str:
+        hosts = format_count(facts.held_hosts, "host")
+        until = f" until {show.time(facts.held_until)}" if facts.held_until else ""
+        why = one if facts.held_hosts == 1 else several.format(hosts=hosts)
+        return f"{facts.id} waits{until}: {why}."
+
+    return explain
+
+
+def _describe_hold(facts: ObservedJobFacts, _show: SentenceFormatter) -> str:
+    known = "".join(f" {text}." for text in dict.fromkeys((facts.closed, facts.troubled)) if text)
+    return f"Nothing is lost; it goes on by itself. {count_waiting(facts)}.{known}"
 
 
 # --------------------------------------------------------------------------- at work
 
 
-def _describe_limit(facts: ObservedJobFacts, show: SentenceFormatter) -> Saying | None:
-    """What decides the pace, where that is the answer."""
-    match facts.limit:
-        case PaceLimit.HELD if facts.held_hosts:  # else one has been let go since that was found
-            return _describe_hold(facts, show)
-        case PaceLimit.STORE:
-            lag = f", for {show.span(facts.store_lag_s)}" if facts.store_lag_s else ""
-            return Saying(
-                f"{facts.id} waits for {facts.store}{lag}.",
-                f"Nothing is lost; it goes on by itself. {_describe_work(facts, show)}",
-            )
-        case PaceLimit.WORKERS:
-            more = format_count(facts.more_workers, "more worker")
-            help_ = f" All slots are busy; {more} would have something to do." if facts.more_workers else ""
-            return Saying(
-                f"{facts.id} goes slower than its hosts allow: it lacks workers.",
-                f"{_describe_work(facts, show)}{help_}{_describe_growth(facts)}",
-            )
-        case PaceLimit.NOTHING_DUE if (
-            facts.next_at is not None and facts.next_at > facts.now + SOON_S and facts.waiting
-        ):
-            return Saying(
-                f"{facts.id} waits: nothing may start before {show.time(facts.next_at)}.",
-                f"{_describe_waiting(facts)} What waits has a time of its own, such as that of a next try.",
-            )
-    return None
+def _describe_work_now(facts: ObservedJobFacts, show: SentenceFormatter) -> str:
+    return f"{_describe_work(facts, show)}{_describe_held_up(facts)}"
 
 
-def _describe_hold(facts: ObservedJobFacts, show: SentenceFormatter) -> Saying:
-    if facts.skipped_hosts == facts.held_hosts:
-        hosts = "its one host is" if facts.held_hosts == 1 else f"all of its {facts.held_hosts:,} hosts are"
-        return Saying(
-            f"{facts.id} waits: {hosts} skipped.",
-            f"{_describe_waiting(facts)} `gossamer host {facts.id} HOST --take` takes a host back; otherwise "
-            "it ends ten minutes after its last request.",
+def _describe_slots(facts: ObservedJobFacts) -> str:
+    if not facts.slots:
+        return "all slots are"
+    return "the one slot is" if facts.slots == 1 else f"all {count_words(facts.slots, 'slot')} are"
+
+
+def _describe_held_up(facts: ObservedJobFacts) -> str:
+    """Hosts that give nothing, where others do."""
+    parts = [text for text in dict.fromkeys((facts.closed, facts.troubled)) if text]
+    if 0 < facts.held_hosts < facts.hosts:
+        held = start_sentence(count_words(facts.held_hosts, "host"))
+        parts.insert(
+            0, f"{held} of {facts.hosts:,} {'is' if facts.held_hosts == 1 else 'are'} not asked for now"
         )
-    until = f" until {show.time(facts.held_until)}" if facts.held_until else " for now"
-    why = ", as its host asked" if facts.is_asked_for and facts.held_hosts == 1 else ""
-    if facts.held_hosts == 1:
-        first = f"{facts.id} is left alone{until}{why}."
-    else:
-        first = f"{facts.id} is left alone{until}: all of its {facts.held_hosts:,} hosts are on hold."
-    return Saying(first, f"Nothing is lost: {_waiting_words(facts)}, and it goes on by itself.")
+    return "".join(f" {text}." for text in parts)
 
 
-def _on_its_way(facts: ObservedJobFacts, show: SentenceFormatter) -> Saying:
+_PACES: Mapping[JobSituation, str] = {
+    JobSituation.THROTTLED: "is throttled by all of its hosts",
+    JobSituation.POLITENESS: "goes as fast as its hosts allow",
+    JobSituation.UNDER_WAY: "is under way",
+}
+
+
+def _describe_way(facts: ObservedJobFacts, show: SentenceFormatter) -> str:
     """It goes on: as fast as its hosts allow, or without anything that is known to hold it up."""
-    pace = "goes as fast as its hosts allow" if facts.limit is PaceLimit.POLITENESS else "is under way"
+    pace = _PACES[find_situation(facts)]
+    if find_situation(facts) is JobSituation.THROTTLED and facts.hosts == 1:
+        pace = "is throttled by its host"
     if facts.left_s is not None:
         done = show.time(facts.now + facts.left_s)
-        first = f"{facts.id} {pace} and is done at about {done}, in {show.span(facts.left_s)}."
-    elif facts.is_growing:
-        first = f"{facts.id} {pace}; it finds pages faster than it fetches them."
-    else:
-        first = f"{facts.id} {pace}."
+        return f"{facts.id} {pace} and is done at about {done}, in {show.span(facts.left_s)}."
+    if facts.is_growing:
+        return f"{facts.id} {pace}; it finds pages faster than it fetches them."
+    return f"{facts.id} {pace}."
+
+
+def _describe_progress(facts: ObservedJobFacts, show: SentenceFormatter) -> str:
     note = f" Its end cannot be said yet: {facts.left_note}." if _is_note_new(facts) else ""
-    return Saying(first, f"{_describe_work(facts, show)}{note}{_describe_last_host(facts, show)}")
+    more = f"{note}{_describe_last_host(facts, show)}{_describe_slowed(facts)}{_describe_held_up(facts)}"
+    return f"{_describe_work(facts, show)}{more}"
+
+
+def _describe_slowed(facts: ObservedJobFacts) -> str:
+    if not facts.slowed:
+        return ""
+    some = f"{start_sentence(count_words(facts.slowed, 'host'))} of {facts.hosts:,}"
+    return f" {'Its one host' if facts.hosts == 1 else some} refused faster requests."
 
 
 def _is_note_new(facts: ObservedJobFacts) -> bool:
@@ -282,22 +178,11 @@ def _is_note_new(facts: ObservedJobFacts) -> bool:
 def _describe_work(facts: ObservedJobFacts, show: SentenceFormatter) -> str:
     """Pace of what is allowed, what waits, and how much of what is announced is there."""
     goals = list_names([goal.to_text() for goal in facts.goals])
-    rest = f"{_describe_waiting(facts)}{f' It has {short_name(goals, 300)}.' if goals else ''}"
+    rest = f"{count_waiting(facts)}.{f' It has {short_name(goals, 300)}.' if goals else ''}"
     if facts.pages_per_s is None:
         return rest
     pace = describe_pace(facts.pages_per_s, facts.allowed_per_s, "its hosts allow", show)
     return f"Pages: {pace}. {rest}"
-
-
-def _describe_waiting(facts: ObservedJobFacts) -> str:
-    words = _waiting_words(facts)
-    return f"{words[:1].upper()}{words[1:]}."
-
-
-def _waiting_words(facts: ObservedJobFacts) -> str:
-    if not facts.waiting:
-        return "nothing waits"
-    return f"{format_count(facts.waiting, 'request')} {'waits' if facts.waiting == 1 else 'wait'}"
 
 
 def _describe_growth(facts: ObservedJobFacts) -> str:
@@ -317,3 +202,63 @@ def _describe_last_host(facts: ObservedJobFacts, show: SentenceFormatter) -> str
     others = show.time(facts.now + last.others_s)
     name = short_name(last.host)
     return f" The last host is {name}, with {requests}{apart}; all others are through by {others}."
+
+
+SENTENCES: SentenceTable[JobSituation, ObservedJobFacts] = {
+    **ENDED,
+    **IDLE,
+    **{situation: (_explain_hold(situation), _describe_hold) for situation in _HELD_BY},
+    JobSituation.SKIPPED: (
+        _explain_hold(JobSituation.SKIPPED),
+        lambda f, _: (
+            f"{count_waiting(f)}. `gossamer host {f.id} HOST --take` takes a host back; otherwise it ends "
+            "ten minutes after its last request."
+        ),
+    ),
+    JobSituation.ON_HOLD: (
+        _explain_hold(JobSituation.ON_HOLD),
+        lambda f, show: f"{_describe_hold(f, show)} `gossamer host {f.id} HOST --ask` ends a hold.",
+    ),
+    JobSituation.JUST_BEGUN: (
+        lambda f, _: f"{f.id} has just begun.",
+        lambda f, _: f"{count_waiting(f)}. Its pace shows in a moment.",
+    ),
+    JobSituation.NOT_BEGUN: (
+        lambda f, _: f"{f.id} has not begun: no request has been tried yet.",
+        lambda f, show: f"It was made {show.span(f.now - f.created_at)} ago. {count_waiting(f)}.",
+    ),
+    JobSituation.STALLED: (
+        lambda f, _: f"{f.id} stands still: work is due, and nothing is tried.",
+        _describe_work_now,
+    ),
+    JobSituation.STORE_SLOW: (
+        lambda f, show: (
+            f"{f.id} waits for {f.store}{f', for {show.span(f.store_lag_s)}' if f.store_lag_s else ''}."
+        ),
+        lambda f, show: f"Nothing is lost; it goes on by itself. {_describe_work_now(f, show)}",
+    ),
+    JobSituation.SLOTS_BUSY: (
+        lambda f, _: f"{f.id} goes slower than its hosts allow: {_describe_slots(f)} busy.",
+        lambda f, show: (
+            f"{_describe_work_now(f, show)} More slots would help: `gossamer worker --slots N`, or "
+            f"more workers.{_describe_growth(f)}"
+        ),
+    ),
+    JobSituation.CONCURRENCY: (
+        lambda f, _: f"{f.id} goes slower than its hosts allow: no more may be in flight at once.",
+        lambda f, show: (
+            f"{_describe_work_now(f, show)} More at once would help: `--concurrency N`.{_describe_growth(f)}"
+        ),
+    ),
+    JobSituation.NOT_DUE: (
+        lambda f, show: f"{f.id} waits: nothing may start before {show.time(f.next_at or f.now)}.",
+        lambda f, _: (
+            f"{count_waiting(f)}. What waits has a time of its own, such as that of a next try."
+            f"{_describe_held_up(f)}"
+        ),
+    ),
+    JobSituation.THROTTLED: (_describe_way, _describe_progress),
+    JobSituation.POLITENESS: (_describe_way, _describe_progress),
+    JobSituation.UNDER_WAY: (_describe_way, _describe_progress),
+}
+"""Of each situation the answer and its reason."""

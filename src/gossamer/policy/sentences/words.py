@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, TypeVar
 
 from gossamer.core.text import format_count
 
+S = TypeVar("S")
+F = TypeVar("F")
 LONGEST_NAME = 48
 """Characters of a name in a sentence; what is longer is cut in the middle."""
 SURPLUS = 1.1
@@ -28,6 +30,12 @@ class Saying(NamedTuple):
 
     answer: str  # one sentence that answers
     reason: str = ""  # why, and what else is worth knowing
+
+
+SentenceTable = Mapping[
+    S, tuple[Callable[[F, SentenceFormatter], str], Callable[[F, SentenceFormatter], str]]
+]
+"""Of each situation the answer and its reason, made of facts."""
 
 
 def describe_pace(done: float, allowed: float | None, allows: str, show: SentenceFormatter) -> str:

@@ -1,0 +1,117 @@
+"""The sentences about a job that does not run: paused, given up, finished, or stopped with work left."""
+
+from __future__ import annotations
+
+from gossamer.core.lifecycle import FinishReason
+from gossamer.core.text import format_count
+from gossamer.policy.sentences.job_facts import JobSituation, ObservedJobFacts
+from gossamer.policy.sentences.words import SentenceTable, short_name
+
+
+def count_waiting(facts: ObservedJobFacts) -> str:
+    """How many requests wait: a main clause without its end."""
+    if facts.unreadable:
+        return "It is not known how many requests wait"
+    if not facts.waiting:
+        return "Nothing waits"
+    return f"{format_count(facts.waiting, 'request')} {'waits' if facts.waiting == 1 else 'wait'}"
+
+
+def count_dead(facts: ObservedJobFacts) -> str:
+    """How many requests were given up: a main clause without its end."""
+    return f"{format_count(facts.dead, 'request')} {'was' if facts.dead == 1 else 'were'} given up"
+
+
+def _explain_no_page(facts: ObservedJobFacts) -> str:
+    if facts.dead:
+        return f"{count_dead(facts)}: the dead letters say why."
+    return f"No request was given up either; `gossamer attempts {facts.id}` lists what was tried."
+
+
+def _count_results(facts: ObservedJobFacts) -> str:
+    kept = " Its requests are no longer kept." if facts.is_forgotten else ""
+    return f"{format_count(facts.pages, 'page')}, {format_count(facts.items, 'item')}.{kept}"
+
+
+def _describe_budget(facts: ObservedJobFacts) -> str:
+    match facts.end_reason:
+        case FinishReason.MAX_ITEMS:
+            return f"{facts.id} reached its budget of items."
+        case FinishReason.MAX_ERRORS:
+            return f"{facts.id} reached its budget of errors ({facts.end_error})."
+        case None | FinishReason.MAX_PAGES if facts.max_pages is not None:
+            return f"{facts.id} reached its budget of {format_count(facts.max_pages, 'page')}."
+        case FinishReason.MAX_PAGES:
+            return (
+                f"{facts.id} has nothing left that may be asked for: its hosts have spent their budget of "
+                "pages (max_pages_per_host)."
+            )
+    which = f" ({facts.end_error})" if facts.end_reason is FinishReason.BUDGET and facts.end_error else ""
+    return f"{facts.id} has spent its budget{which}."
+
+
+def _raise_budget(facts: ObservedJobFacts) -> str:
+    letters = "see its dead letters; " if facts.end_reason is FinishReason.MAX_ERRORS else ""
+    return f"{count_waiting(facts)}; {letters}a larger budget lets it go on."
+
+
+def _take_back(facts: ObservedJobFacts) -> str:
+    again = "" if facts.is_fleet else ", then the same `gossamer crawl` goes on"
+    return f"{count_waiting(facts)}; `gossamer host {facts.id} HOST --take` takes a host back{again}."
+
+
+def _begin_again(facts: ObservedJobFacts) -> str:
+    way = "`gossamer submit` begins it again" if facts.is_fleet else "the same `gossamer crawl` goes on"
+    return f"{count_waiting(facts)}; {way}."
+
+
+def _explain_error(facts: ObservedJobFacts) -> str:
+    error = f"{short_name(facts.end_error, 300)}. " if facts.end_error else ""
+    return f"{error}{_begin_again(facts)}"
+
+
+ENDED: SentenceTable[JobSituation, ObservedJobFacts] = {
+    JobSituation.PAUSED: (
+        lambda f, _: f"{f.id} is paused.",
+        lambda f, _: f"Nothing new is begun. {count_waiting(f)}; resume it and it goes on where it was.",
+    ),
+    JobSituation.CANCELLED: (
+        lambda f, _: f"{f.id} was cancelled.",
+        lambda f, _: "What it had stored stays. It cannot be resumed; the same target can be started again.",
+    ),
+    JobSituation.NO_PAGE: (
+        lambda f, _: f"{f.id} is finished, and has not got a single page.",
+        lambda f, _: _explain_no_page(f),
+    ),
+    JobSituation.LOSSES: (
+        lambda f, _: f"{f.id} is finished, and {count_dead(f)}.",
+        lambda f, _: f"{_count_results(f)} `gossamer dead list {f.id}` says what is missing, and why.",
+    ),
+    JobSituation.FINISHED: (
+        lambda f, _: f"{f.id} is finished: nothing is left to do.",
+        lambda f, _: _count_results(f),
+    ),
+    JobSituation.BUDGET_SPENT: (lambda f, _: _describe_budget(f), lambda f, _: _raise_budget(f)),
+    JobSituation.TIME_SPENT: (
+        lambda f, _: f"{f.id} reached its budget of time.",
+        lambda f, _: _begin_again(f),
+    ),
+    JobSituation.ONLY_SKIPPED: (
+        lambda f, _: f"{f.id} ended: all that waits is of hosts that are skipped.",
+        lambda f, _: _take_back(f),
+    ),
+    JobSituation.ENDED_BY_SPIDER: (
+        lambda f, _: f"{f.id} was stopped by its spider: {short_name(f.end_error, 300)}.",
+        lambda f, _: _begin_again(f),
+    ),
+    JobSituation.FAILED: (
+        lambda f, _: f"{f.id} ended with an error.",
+        lambda f, _: _explain_error(f),
+    ),
+    JobSituation.INTERRUPTED: (
+        lambda f, _: f"{f.id} was interrupted.",
+        lambda f, _: f"Its process ended without a word. {_begin_again(f)}",
+    ),
+    JobSituation.STOPPED: (lambda f, _: f"{f.id} was stopped.", lambda f, _: _begin_again(f)),
+}
+"""The answer, and its reason."""

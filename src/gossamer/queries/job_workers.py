@@ -1,0 +1,41 @@
+"""The workers of a fleet, as one job sees them: those that take its lanes, and those that cannot do it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gossamer.core.record import Record
+from gossamer.core.shifts import EndReason, RosterView
+from gossamer.watch.job_look import SILENT_S, takers_of
+
+
+class TakerCounts(Record, frozen=True, kw_only=True):
+    """The workers that take a lane of a job, in numbers."""
+
+    shifts: int = 0  # of the job, at work
+    there: int = 0
+    slots: int = 0  # of those
+    silent: int = 0  # their beats stay away
+    paused: int = 0  # paused or leaving
+    refusing: int = 0  # those that are there, if none of them can do the job
+    refusal: str = ""  # why they cannot
+
+
+def workers_of(view: RosterView, job_id: str, lanes: Sequence[str]) -> TakerCounts:
+    """The workers that take one of these lanes."""
+    takers = takers_of(view, lanes)
+    ids = {worker for worker, _ in takers}
+    others = [one for one in view.workers if one.id not in ids and not set(lanes).isdisjoint(one.lanes)]
+    silent = sum(one.beat_at + SILENT_S <= view.at for one in others)
+    refusals = [one for one in view.standings if one.job == job_id and one.why is EndReason.REFUSED]
+    refused_by = {worker for one in refusals for worker in one.refused_by}
+    can_none = bool(ids) and ids <= refused_by
+    return TakerCounts(
+        shifts=sum(shift.job == job_id and bool(shift.worker) for shift in view.shifts),
+        there=len(takers),
+        slots=sum(slots for _, slots in takers),
+        silent=silent,
+        paused=len(others) - silent,
+        refusing=len(takers) if can_none else 0,
+        refusal=next((one.detail for one in refusals if one.detail), "") if can_none else "",
+    )
