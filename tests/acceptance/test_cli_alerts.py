@@ -43,9 +43,12 @@ def test_a_crawl_that_fails_is_told_and_listed(tmp_path):
         gossamer("crawl bad.py -q", cwd=tmp_path, code=2, env=env)
         page = asked("alerts", cwd=tmp_path, env=env)
         (alert,) = page["alerts"]
+        last = alert["ways"].pop()
         for way in alert["ways"]:
             gossamer(way["command"].removeprefix("gossamer "), cwd=tmp_path, env=env)
         assert asked("alerts", cwd=tmp_path, env=env)["alerts"] == [], "it was cancelled"
+        gone = gossamer(last["command"].removeprefix("gossamer "), cwd=tmp_path, env=env, code=2)
+        assert "no alert 'failed:bad-1:bad-1' is on; `gossamer alerts` lists" in gone.stderr
     (notice,) = service.received
     assert (notice["change"], notice["alert"], notice["severity"]) == ("begun", "failed", "needs_you")
     assert "out of luck" in notice["text"]

@@ -93,6 +93,11 @@ def test_a_field_that_vanishes_half_way_is_told_with_its_page_and_time(tmp_path,
     assert f"(archived: {finding['place']})" in notice["text"]
     (alert,) = asked("alerts", cwd=tmp_path, env=env)["alerts"]
     assert (alert["kind"], alert["job"], page in alert["text"]) == ("drift", "shop-1", True)
+    for way in alert["ways"]:  # each can be carried out, and the last one acknowledges the alert
+        gossamer(way["command"].removeprefix("gossamer "), cwd=tmp_path, env=env)
+    known = asked("alerts", cwd=tmp_path, env=env)
+    assert (known["alerts"], known["acknowledged"][0]["text"]) == ([], alert["text"])
+    assert asked("status shop", cwd=tmp_path)["alerts"] == []
 
 
 def test_items_that_are_dropped_for_a_field_are_told_too(tmp_path, told):

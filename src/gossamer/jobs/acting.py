@@ -20,6 +20,7 @@ from gossamer.core.errors import (
     UsageError,
 )
 from gossamer.jobs.action_kind import ActionKind, ActionParts, check_same_order
+from gossamer.jobs.alert_actions import ALERT_ACTIONS
 from gossamer.jobs.delayed_actions import CLAIM_S, finish_due, open_timer
 from gossamer.jobs.fleet_actions import FLEET_ACTIONS
 from gossamer.jobs.host_actions import HOST_ACTIONS
@@ -36,6 +37,7 @@ ACTIONS: Mapping[str, ActionKind] = {
     **LETTER_ACTIONS,
     **FLEET_ACTIONS,
     **SCHEDULE_ACTIONS,
+    **ALERT_ACTIONS,
 }
 """What can be done, by its name."""
 LATEST = 200

@@ -115,7 +115,7 @@ class AlertState(Record, frozen=True, kw_only=True):
 
     def as_trouble(self) -> Trouble:
         """The same for people."""
-        return make_trouble(self.kind, self.who, self.text, since=self.bad_since, job=self.job)
+        return make_trouble(self.kind, self.who, self.text, since=self.bad_since, job=self.job, is_alert=True)
 
 
 class AlertChanges(Record, frozen=True, kw_only=True):

@@ -2,12 +2,14 @@
 
 The remembered state counts until the next check is overdue. From then on nobody knows whether anything is
 wrong, and no alert is shown. An alert about a run ends with the run: of a job that does not run only what
-stays true is shown.
+stays true is shown. One that a person has acknowledged is on no longer, until it has ended and begins anew.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from msgspec.structs import replace
 
 from gossamer.core.jobs import Job
 from gossamer.core.lifecycle import OVER, FinishReason
@@ -33,6 +35,7 @@ class AlertView(Record, frozen=True, kw_only=True):
     """The alerts that are on for a job, or for what all jobs need."""
 
     troubles: tuple[Trouble, ...] = ()  # the worst first
+    acknowledged: tuple[Trouble, ...] = ()  # they last, and somebody has said that they know
     is_known: bool = True  # False: the next check is overdue, or there was none yet
     checked_at: Time = 0.0  # by the latest check; 0: there was none
 
@@ -40,6 +43,15 @@ class AlertView(Record, frozen=True, kw_only=True):
     def need_you(self) -> tuple[Trouble, ...]:
         """Those that a person has to mend: with any of these on, nothing may be called well."""
         return tuple(one for one in self.troubles if one.severity is Severity.NEEDS_YOU)
+
+    def acknowledge(self, known: Mapping[str, float]) -> AlertView:
+        """The same where these were acknowledged: by their ids, with the time at which that was."""
+        aside = tuple(one for one in self.troubles if one.since <= known.get(one.id, 0.0))
+        return replace(
+            self,
+            troubles=tuple(one for one in self.troubles if one not in aside),
+            acknowledged=(*self.acknowledged, *aside),
+        )
 
 
 def alerts_of_job(
@@ -94,7 +106,7 @@ def _read_end(job: Job, now: float) -> tuple[Trouble, ...]:
     if job.end_reason is not FinishReason.ERROR or job.state in OVER:
         return ()
     text, since = describe_failure(job.id, job.end_error), job.finished_at or now
-    return (make_trouble(TroubleKind.FAILED, job.id, text, since=since, job=job.id),)
+    return (make_trouble(TroubleKind.FAILED, job.id, text, since=since, job=job.id, is_alert=True),)
 
 
 def _read_findings(
@@ -105,7 +117,9 @@ def _read_findings(
         kind = kind_of_finding(one)
         if is_reported(kind, rules):
             text, since = describe_finding(one, job.id, show), one.since or profile.at
-            yield make_trouble(kind, one.field or job.id, text, since=since, job=job.id, is_over=True)
+            yield make_trouble(
+                kind, one.field or job.id, text, since=since, job=job.id, is_over=True, is_alert=True
+            )
 
 
 def _find_missing_leader(view: RosterView | None, running: int, now: float, led_at: float) -> list[Trouble]:

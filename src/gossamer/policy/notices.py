@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from gossamer.core.alerts import AlertChange, AlertNotice
 from gossamer.core.record import Record, Time
 from gossamer.policy.alerts import AlertChanges, AlertState
-from gossamer.policy.troubles import SEVERITIES, Severity, ways_out
+from gossamer.policy.troubles import SEVERITIES, Severity, name_trouble, ways_out
 
 FIRST_PAUSE_S = 5.0
 """After a delivery that failed; twice as long each time."""
@@ -58,10 +58,10 @@ def make_notices(
 
 
 def _describe_change(change: AlertChange, state: AlertState, place: str, now: float) -> AlertNotice:
-    found_at_end = state.is_certain  # of all items of a job, once it has ended
-    ways = ways_out(state.kind, state.job, state.who, is_over=found_at_end)
+    at_end = state.is_certain  # found of all items of a job, once it had ended
+    ways = ways_out(state.kind, state.job, state.who, is_over=at_end, is_alert=at_end)
     return AlertNotice(
-        id=f"{state.kind}:{state.job}:{state.who}:{state.bad_since:.3f}:{change}",
+        id=f"{name_trouble(*state.key)}:{state.bad_since:.3f}:{change}",
         change=change,
         alert=state.kind.value,
         severity=SEVERITIES[state.kind].value,

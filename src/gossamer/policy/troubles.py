@@ -92,6 +92,7 @@ class TroubleWay(Record, frozen=True, kw_only=True):
 class Trouble(Record, frozen=True, kw_only=True):
     """One thing that is wrong."""
 
+    id: str  # the same as long as it lasts
     kind: TroubleKind
     severity: Severity
     who: str  # the job, host, worker or service that it is about
@@ -102,18 +103,31 @@ class Trouble(Record, frozen=True, kw_only=True):
 
 
 def make_trouble(
-    kind: TroubleKind, who: str, text: str, *, since: float, job: str = "", is_over: bool = False
+    kind: TroubleKind,
+    who: str,
+    text: str,
+    *,
+    since: float,
+    job: str = "",
+    is_over: bool = False,
+    is_alert: bool = False,
 ) -> Trouble:
-    """A trouble with its severity and its ways out; ``is_over``: its job has ended."""
+    """A trouble with its severity and its ways out, as :func:`ways_out` has them."""
     return Trouble(
+        id=name_trouble(kind, job, who),
         kind=kind,
         severity=SEVERITIES[kind],
         who=who,
         text=text,
         since=since,
         job=job,
-        ways=ways_out(kind, job, who, is_over=is_over),
+        ways=ways_out(kind, job, who, is_over=is_over, is_alert=is_alert),
     )
+
+
+def name_trouble(kind: TroubleKind, job: str, who: str) -> str:
+    """What a trouble is called by programs and on the command line."""
+    return f"{kind.value}:{job}:{who}"
 
 
 def order_troubles(troubles: Iterable[Trouble]) -> list[Trouble]:
@@ -121,10 +135,18 @@ def order_troubles(troubles: Iterable[Trouble]) -> list[Trouble]:
     return sorted(troubles, key=lambda one: (_RANKS[one.severity], -one.since, one.kind, one.job, one.who))
 
 
-def ways_out(kind: TroubleKind, job: str, who: str, *, is_over: bool = False) -> tuple[TroubleWay, ...]:
-    """What a person may do about a trouble; a job that has ended cannot be paused, nor given new limits."""
+def ways_out(
+    kind: TroubleKind, job: str, who: str, *, is_over: bool = False, is_alert: bool = False
+) -> tuple[TroubleWay, ...]:
+    """What a person may do about a trouble.
+
+    ``is_over``: its job has ended, and cannot be paused, nor given new limits. ``is_alert``: it can be
+    acknowledged.
+    """
     ways = _WAYS[kind](job, who)
-    return tuple(way for way in ways if not way.action) if is_over else ways
+    if is_over:
+        ways = tuple(way for way in ways if not way.action)
+    return (*ways, _acknowledge(name_trouble(kind, job, who))) if is_alert else ways
 
 
 def _command(text: str, command: str) -> TroubleWay:
@@ -133,6 +155,12 @@ def _command(text: str, command: str) -> TroubleWay:
 
 def _place(text: str, job: str, place: str, command: str = "") -> TroubleWay:
     return TroubleWay(text=text, place=f"/jobs/{quote(job, safe='')}{place}", command=command)
+
+
+def _acknowledge(name: str) -> TroubleWay:
+    return TroubleWay(
+        text="Acknowledge", action="acknowledge", command=f"gossamer alerts ack {shlex.quote(name)}"
+    )
 
 
 def _pause(job: str) -> TroubleWay:

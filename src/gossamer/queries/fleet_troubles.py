@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from gossamer.core.record import Record
 from gossamer.core.shifts import EndReason, RosterView, WorkerInfo
 from gossamer.core.text import format_count
-from gossamer.policy.alerts_on import alerts_of_place
-from gossamer.policy.job_memory import PlaceMemory
+from gossamer.policy.alerts_on import AlertView
 from gossamer.policy.sentences.words import short_name
 from gossamer.policy.troubles import Trouble, TroubleKind, make_trouble
 from gossamer.queries.observed_jobs import ObservedJob
@@ -40,14 +39,13 @@ def count_workers(view: RosterView) -> WorkerCounts:
 
 
 def troubles_of_place(
-    place: PlaceMemory, view: RosterView | None, jobs: Sequence[ObservedJob], at: float
+    alerts: AlertView, view: RosterView | None, jobs: Sequence[ObservedJob], at: float
 ) -> list[Trouble]:
     """What is wrong with what all jobs need: alerts, and what the roster shows."""
     running = [one.job.id for one in jobs if one.is_running and one.job.is_fleet]
-    alerts = alerts_of_place([place], at, view=view, running=len(running)).troubles
-    told = {trouble.kind for trouble in alerts}
+    told = {trouble.kind for trouble in (*alerts.troubles, *alerts.acknowledged)}
     found = [] if view is None else _roster_troubles(view, running, at)
-    return [*alerts, *(one for one in found if one.kind not in told)]
+    return [*alerts.troubles, *(one for one in found if one.kind not in told)]
 
 
 def _roster_troubles(view: RosterView, running: Sequence[str], at: float) -> list[Trouble]:

@@ -16,7 +16,7 @@ from gossamer.policy.sentences.fleet import FleetFacts, describe_fleet
 from gossamer.policy.troubles import SHOWN, Trouble
 from gossamer.queries.fleet_troubles import count_workers, is_silent_worker, troubles_of_place
 from gossamer.queries.observed_jobs import ObservedJob
-from gossamer.queries.overview import observe_jobs, read_place
+from gossamer.queries.overview import observe_jobs, read_fleet_alerts, read_place
 from gossamer.wiring.backends import Backends
 
 WORKERS = 500
@@ -103,11 +103,12 @@ async def read_fleet_view(backends: Backends, settings: Settings) -> FleetView:
     working = [shift for shift in view.shifts if shift.state is ShiftState.WORKING and shift.worker]
     slots = sum(worker.slots for worker in there if worker.state is WorkerState.WORKING)
     now = backends.clock.now()
+    alerts = await read_fleet_alerts(backends, settings, jobs, view)
     led_s_ago = now - place.at if place.look.is_fleet else None
     return FleetView(
         at=now,
         say=_say(view, known, slots, len(working), led_s_ago=led_s_ago),
-        troubles=tuple(troubles_of_place(place, view, known, now)[:SHOWN]),
+        troubles=tuple(troubles_of_place(alerts, view, known, now)[:SHOWN]),
         leader=view.leader,
         workers=_workers(view, working),
         more_workers=max(len(view.workers) - WORKERS, 0),

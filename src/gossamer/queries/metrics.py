@@ -25,7 +25,13 @@ from gossamer.queries.jobs import refresh_job
 from gossamer.queries.observed_jobs import read_alerts
 from gossamer.queries.proxies import ProxyStatus, list_proxies
 from gossamer.version import __version__
-from gossamer.watch.memories import load_job_memory, load_place_memory, place_of_crawl, place_of_fleet
+from gossamer.watch.memories import (
+    load_acknowledged,
+    load_job_memory,
+    load_place_memory,
+    place_of_crawl,
+    place_of_fleet,
+)
 from gossamer.wiring.backends import Backends
 from gossamer.wiring.rules import lanes_of_job
 
@@ -139,7 +145,9 @@ class MetricsReader:
         """What whoever watches a place says of what all its jobs need; of several, the slowest store."""
         shared, now = self._backends.requests.shared, self._backends.clock.now()
         memories = [await load_place_memory(shared, place) for place in places]
-        found = alert_samples(alerts_of_place(memories, now, view=view, running=running).troubles)
+        alerts = alerts_of_place(memories, now, view=view, running=running)
+        known = await load_acknowledged(shared, place_of_fleet(self._settings.cluster.fleet))
+        found = alert_samples(alerts.acknowledge(known).troubles)
         lags_s = [memory.look.store_lag_s for memory in memories if memory.is_fresh(now)]
         return [*found, *([MetricSample(metrics.STORE_LAG, max(lags_s))] if lags_s else [])]
 

@@ -15,12 +15,11 @@ from gossamer.core.shifts import JobSample, RosterView
 from gossamer.core.text import format_count
 from gossamer.observe.sentences import formatter_at
 from gossamer.policy.alert_readings import TroubledHost, describe_silence
-from gossamer.policy.alerts_on import AlertView, alerts_of_job
+from gossamer.policy.alerts_on import AlertView
 from gossamer.policy.eta import TimeEstimate, estimate_time_left
 from gossamer.policy.goals import read_goals
 from gossamer.policy.host_sums import HostSums
 from gossamer.policy.job_memory import JobMemory, PlaceMemory
-from gossamer.policy.job_profile import decode_profile
 from gossamer.policy.job_samples import lately
 from gossamer.policy.pace_limit import DelayReason, PaceLimit, find_limit, time_left_s
 from gossamer.policy.sentences.idle_jobs import describe_lane
@@ -32,6 +31,7 @@ from gossamer.policy.troubles import Severity, Trouble, TroubleKind, make_troubl
 from gossamer.queries.hosts import find_closed
 from gossamer.queries.job_workers import TakerCounts, workers_of
 from gossamer.queries.jobs import refresh_job
+from gossamer.watch.alerts_on import read_job_alerts
 from gossamer.watch.job_look import find_unserved, observe_hosts, pace_facts
 from gossamer.watch.memories import load_job_memory
 from gossamer.wiring.alert_targets import alert_rules_of
@@ -163,17 +163,17 @@ async def _observe_run(
     return _add_fleet(replace(known, unserved=await find_unserved(frontier, view, lanes)), view, lanes)
 
 
-async def read_alerts(backends: Backends, job: Job, memory: JobMemory) -> AlertView:
+async def read_alerts(backends: Backends, job: Job, memory: JobMemory | None = None) -> AlertView:
     """The alerts that are on for a job. Raises ``StorageError``."""
-    kept = await backends.profiles.read_profiles([job]) if job.end_reason is not None else {}
     now = backends.clock.now()
-    return alerts_of_job(
+    return await read_job_alerts(
+        backends.requests.shared,
+        backends.profiles,
         job,
-        memory,
-        now,
         formatter_at(now),
-        profile=decode_profile(kept.get(job.id)),
+        now=now,
         rules=alert_rules_of(backends.settings.alerts),
+        memory=memory,
     )
 
 
@@ -323,7 +323,7 @@ def note_on_state(known: ObservedJob) -> str:
 
 def troubles_of(known: ObservedJob) -> list[Trouble]:
     """What is wrong with a job: its alerts, and what one look shows."""
-    told = {alert.kind for alert in known.alerts.troubles}
+    told = {alert.kind for alert in (*known.alerts.troubles, *known.alerts.acknowledged)}
     found = [one for one in _seen_troubles(known) if one.kind not in told]
     return order_troubles([*drop_refuted(_calm_facts(known), known.alerts.troubles), *found])
 

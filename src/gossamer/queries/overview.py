@@ -13,6 +13,7 @@ from gossamer.core.record import Record, Time
 from gossamer.core.shifts import RosterView
 from gossamer.observe.sentences import formatter_at
 from gossamer.observe.units import format_duration, format_rate
+from gossamer.policy.alerts_on import AlertView
 from gossamer.policy.goals import ListingGoal, read_goals
 from gossamer.policy.job_life import shown_state
 from gossamer.policy.job_memory import PlaceMemory
@@ -30,6 +31,7 @@ from gossamer.queries.observed_jobs import (
     observe_job,
     troubles_of,
 )
+from gossamer.watch.alerts_on import read_place_alerts
 from gossamer.watch.memories import load_place_memory, place_of_crawl, place_of_fleet
 from gossamer.wiring.backends import Backends
 
@@ -134,7 +136,8 @@ async def read_overview(
     hours = await _read_hours(backends, [one for one in found if one.is_running])
     rows = [make_row(known[job.id], hours.get(job.id)) for job in part[:limit]]
     running = [known[job.id] for job in watched if known[job.id].is_running]
-    troubles = _all_troubles([known[job.id] for job in watched], place, view)
+    alerts = await read_fleet_alerts(backends, settings, groups[OPEN], view)
+    troubles = _all_troubles([known[job.id] for job in watched], alerts, view)
     return Overview(
         at=backends.clock.now(),
         say=_say(running, troubles, len(listed), backends.clock.now(), place),
@@ -184,6 +187,14 @@ async def read_place(backends: Backends, settings: Settings, jobs: Sequence[Job]
     names += [place_of_crawl(job) for job in jobs if job.is_running and not job.is_fleet]
     found = [await load_place_memory(backends.requests.shared, name) for name in names[:AT_ONCE]]
     return max(found, key=lambda memory: memory.at, default=PlaceMemory())
+
+
+async def read_fleet_alerts(
+    backends: Backends, settings: Settings, jobs: Sequence[Job], view: RosterView | None
+) -> AlertView:
+    """The alerts that are on for what these jobs need. Raises ``StorageError``."""
+    shared, now = backends.requests.shared, backends.clock.now()
+    return await read_place_alerts(shared, settings.cluster.fleet, jobs, now=now, view=view)
 
 
 async def observe_jobs(
@@ -253,10 +264,10 @@ def make_row(known: ObservedJob, hour: HourCounts | None) -> JobRow:
     )
 
 
-def _all_troubles(jobs: Sequence[ObservedJob], place: PlaceMemory, view: RosterView | None) -> list[Trouble]:
-    at = max((one.at for one in jobs), default=place.at)
+def _all_troubles(jobs: Sequence[ObservedJob], alerts: AlertView, view: RosterView | None) -> list[Trouble]:
+    at = max((one.at for one in jobs), default=alerts.checked_at)
     found = [trouble for one in jobs for trouble in troubles_of(one)]
-    return order_troubles([*troubles_of_place(place, view, jobs, at), *found])
+    return order_troubles([*troubles_of_place(alerts, view, jobs, at), *found])
 
 
 def _needy(troubles: Sequence[Trouble]) -> set[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from gossamer.core.jobs import Job, tag_of
+from gossamer.policy.alerts import MOST_ALERTS
 from gossamer.policy.job_memory import JobMemory, PlaceMemory
 from gossamer.policy.notices import NoticeMemory
 from gossamer.ports.shared_state import SharedState
@@ -16,6 +17,7 @@ KEPT_S = 7 * 86_400.0
 _decode_job = msgspec.msgpack.Decoder(JobMemory).decode
 _decode_place = msgspec.msgpack.Decoder(PlaceMemory).decode
 _decode_notices = msgspec.msgpack.Decoder(NoticeMemory).decode
+_decode_acknowledged = msgspec.msgpack.Decoder(dict[str, float]).decode
 _encode = msgspec.msgpack.Encoder().encode
 
 
@@ -69,6 +71,23 @@ async def load_notices(shared: SharedState, place: str) -> NoticeMemory:
 async def save_notices(shared: SharedState, place: str, memory: NoticeMemory) -> None:
     """Keep the news of a place. Raises ``StorageError``."""
     await shared.put(SPACE, f"news:{place}", _encode(memory), KEPT_S)
+
+
+async def load_acknowledged(shared: SharedState, about: str) -> dict[str, float]:
+    """When alerts of a job, or of what all jobs need, were acknowledged, by the ids of the alerts."""
+    stored = await shared.get(SPACE, f"acknowledged:{about}")
+    return _decode_acknowledged(stored) if stored else {}
+
+
+async def save_acknowledged(shared: SharedState, about: str, more: dict[str, float]) -> None:
+    """Keep that alerts were acknowledged, besides others. Raises ``StorageError``."""
+
+    def add(stored: bytes | None) -> bytes:
+        known = (_decode_acknowledged(stored) if stored else {}) | more
+        latest = sorted(known, key=known.__getitem__)[-MOST_ALERTS:]
+        return _encode({name: known[name] for name in latest})
+
+    await shared.update(SPACE, f"acknowledged:{about}", add, KEPT_S)
 
 
 def _key_of(job: Job) -> str:

@@ -120,3 +120,19 @@ def test_a_look_that_takes_no_longer_than_the_grace_more_than_the_one_before_is_
         pace, before_s = pace.expect(took_s), took_s
     usual = LookPace(every_s=5.0, expected_s=2.25)
     assert usual.rest_after(NOW, NOW + 2.25) == pytest.approx(45.0), "it costs a twentieth"
+
+
+def test_an_acknowledged_alert_is_on_no_longer_until_it_begins_anew() -> None:
+    on = alerts_of_job(JOB, memory(TroubleKind.GROWING, TroubleKind.STALLED), NOW, SHOW)
+    (stalled, growing) = on.troubles
+    known = on.acknowledge({stalled.id: NOW - 10, growing.id: growing.since - 1, "other:shop-1:": NOW})
+    assert (kinds(known.troubles), kinds(known.acknowledged)) == (["growing"], ["stalled"])
+    assert known.need_you == ()
+
+
+def test_each_alert_can_be_acknowledged_but_a_missing_supervisor() -> None:
+    """Nobody would report anything else without one."""
+    on = alerts_of_job(JOB, memory(*TroubleKind), NOW, SHOW)
+    assert all(one.ways[-1].action == "acknowledge" for one in on.troubles)
+    (missing,) = alerts_of_place([], NOW, view=RosterView(at=NOW), running=1).troubles
+    assert [way.action for way in missing.ways] == [""]

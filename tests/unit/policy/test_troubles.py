@@ -6,11 +6,11 @@ import re
 import shlex
 from pathlib import Path
 
-import click
 import pytest
 import typer
 from hypothesis import given
 from hypothesis import strategies as st
+from typer.core import TyperGroup
 
 import gossamer
 from gossamer.cli.app import build_app
@@ -36,11 +36,12 @@ def test_each_way_out_is_a_command_that_exists_and_a_place_of_the_dashboard(kind
     app = typer.main.get_command(build_app())
     places = set(re.findall(r'^  \["(/?[a-z/]*)", "', PLACES.read_text(), re.MULTILINE))
     assert {"/", "/workers", "", "/hosts"} <= places
-    for way in ways_out(kind, "shops-7", "a.example:8080"):
+    for way in ways_out(kind, "shops-7", "a.example:8080", is_alert=True):
         if way.command:
             _, *words = shlex.split(way.command)
             command, context = app, typer.Context(app)
-            while isinstance(command, click.Group):
+            assert isinstance(command, TyperGroup)
+            while isinstance(command, TyperGroup):
                 name, command, words = command.resolve_command(context, words)
                 context = typer.Context(command, info_name=name, parent=context)
             command.parse_args(context, words)  # raises for an option or an argument that it does not take

@@ -1,4 +1,4 @@
-"""``gossamer alerts``: what is wrong now, and whether those who are told of it are reached."""
+"""``gossamer alerts``: current problems, who is notified of them, and acknowledging them."""
 
 from __future__ import annotations
 
@@ -6,54 +6,86 @@ import asyncio
 from typing import Annotated
 
 import typer
+from msgspec.structs import replace
 
 from gossamer.cli.errors import print_message
 from gossamer.cli.options import AsJson, Data, Set
+from gossamer.cli.terminal.acting import act, loaded_of
 from gossamer.cli.terminal.backends import run_with_backends
 from gossamer.cli.terminal.output import local_short, print_json
 from gossamer.cli.terminal.tables import print_table
 from gossamer.config.command_settings import settings_of
+from gossamer.config.layers import LoadedSettings
 from gossamer.config.settings import Settings
+from gossamer.core.access import LoggedAction
 from gossamer.core.errors import UsageError
+from gossamer.jobs.alert_actions import order_acknowledgement
 from gossamer.jobs.alert_trial import try_targets
 from gossamer.queries.alerts import AlertPage, list_alerts
 from gossamer.queries.documents import to_document
+from gossamer.queries.jobs import find_job
 from gossamer.wiring.backends import Backends
 
 EXAMPLES = """
-  gossamer alerts                           what is wrong now, and who is told
+  gossamer alerts                           current problems, and who is notified
   gossamer alerts list --json
-  gossamer alerts test                      tells everybody that this is a trial
+  gossamer alerts test                      sends a test alert to every target
   gossamer alerts test ops
+  gossamer alerts ack shop-3                you know of all alerts of shop-3
+  gossamer alerts ack drift:shop-3          ... or of one, by the id that --json shows
 """
 
 
 def show_alerts(
     action: Annotated[
         str,
-        typer.Argument(metavar="ACTION", help="`list`, or `test`: tell the targets that this is a trial."),
+        typer.Argument(
+            metavar="ACTION",
+            help="`list`; `test`: send a test alert to the targets; `ack`: acknowledge alerts.",
+        ),
     ] = "list",
     target: Annotated[
-        str | None, typer.Argument(metavar="TARGET", help="The target to try; by default all of them.")
+        str | None,
+        typer.Argument(
+            metavar="NAME", help="`test`: the target, by default all. `ack`: a job, or an alert's id."
+        ),
     ] = None,
     *,
     data: Data = None,
     settings: Set = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show what is wrong now, or test who is told of it.
+    """List current problems, acknowledge them, or send a test alert.
 
-    With `test`, the exit code is 1 if a target is not reached.
+    With `test`, the exit code is 1 if a target is not reached. An acknowledged alert is no longer listed as
+    a problem, until it has ended and begins anew.
     """
     settled = settings_of(data, settings)
     if action == "list" and target is None:
         _print_alerts(settled, as_json=as_json)
     elif action == "test":
         _run_trial(settled, target, as_json=as_json)
+    elif action == "ack" and target is not None:
+        _acknowledge(loaded_of(data, settings), target, as_json=as_json)
     else:
         raise UsageError(
-            f"{action!r} is not an action; `gossamer alerts list` and `gossamer alerts test` are"
+            f"{' '.join(filter(None, (action, target)))!r} is not an action; `gossamer alerts list`, "
+            "`gossamer alerts test` and `gossamer alerts ack NAME` are"
         )
+
+
+def _acknowledge(loaded: LoadedSettings, name: str, *, as_json: bool) -> None:
+    async def work(backends: Backends) -> LoggedAction:
+        order = order_acknowledgement(name)
+        job = await find_job(backends, order.job) if order.job else None
+        return await act(backends, loaded, replace(order, job=job.id) if job else order)
+
+    done = run_with_backends(loaded.settings, work)
+    if as_json:
+        print_json(done.after)
+    else:
+        for text in done.before["alerts"]:
+            print_message(f"acknowledged: {text}")
 
 
 def _print_alerts(settings: Settings, *, as_json: bool) -> None:
@@ -73,7 +105,13 @@ def _print_alerts(settings: Settings, *, as_json: bool) -> None:
             ),
             wide="what is wrong",
         )
-    elif page.is_watched:
+    if page.acknowledged:
+        print_table(
+            ("since", "acknowledged", "what is wrong"),
+            ((local_short(one.since), one.kind, one.text) for one in page.acknowledged),
+            wide="what is wrong",
+        )
+    elif page.is_watched and not page.alerts:
         print_message("nothing is wrong")
     if page.targets:
         _print_targets(page)

@@ -3,7 +3,7 @@ import { openDialog } from "../dialog.js";
 import { h } from "../dom.js";
 import { lasting } from "../format.js";
 import { button, link, linkButton, trouble } from "../ui.js";
-import { actButton } from "../actions.js";
+import { act, actButton } from "../actions.js";
 import { mark } from "../marks.js";
 import { changeLimits, pauseJob } from "./job_actions.js";
 
@@ -18,10 +18,14 @@ function placeOf(one) {
 /** A way out: a place, an action, or a command to be run on the server. */
 function wayOut(ctx, one, way) {
   if (way.action === "pause") return actButton(ctx, way.text, () => pauseJob(ctx, one.job));
+  if (way.action === "acknowledge") return actButton(ctx, way.text, () => acknowledge(ctx, one));
   if (way.action === "limits") return actButton(ctx, way.text, () => changeLimits(ctx, one.job));
   if (way.place) return way.place === ctx.path ? null : linkButton(way.place, way.text);
   return way.command ? button(`${way.text}…`, () => showCommand(way)) : null;
 }
+
+const acknowledge = (ctx, one) =>
+  act(ctx, `/alerts/${encodeURIComponent(one.id)}/actions`, { do: "acknowledge" }, "Acknowledged.");
 
 const showCommand = (way) =>
   openDialog(way.text, ({ close }) => ({

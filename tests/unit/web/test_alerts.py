@@ -1,0 +1,66 @@
+"""Alerts by the HTTP API: what is wrong now, and acknowledging it."""
+
+from __future__ import annotations
+
+from secrets import token_hex
+from urllib.parse import quote
+
+import pytest
+
+from gossamer.policy.alerts import AlertState
+from gossamer.policy.job_memory import JobMemory, PlaceMemory
+from gossamer.policy.troubles import TroubleKind
+from gossamer.watch.memories import place_of_crawl, place_of_fleet, save_job_memory, save_place_memory
+from kit.servers import on_servers
+from kit.web import do, make_job, open_web
+
+
+@pytest.fixture(params=["sqlite", *on_servers("redis and postgres")])
+async def web(request, tmp_path):
+    places = {}
+    if request.param != "sqlite":
+        urls = {name: request.getfixturevalue(f"{name}_url") for name in ("redis", "postgres")}
+        places = {
+            "frontier": {"url": urls["redis"]},
+            "store": {"url": urls["postgres"]},
+            "redis": {"prefix": f"alerts-{token_hex(4)}"},
+        }
+    async with open_web(tmp_path, **places) as opened:
+        yield opened
+
+
+async def remember(web, job):
+    """A trap and a slow store, as whoever watches has noted."""
+    now, shared = web.backends.clock.now(), web.backends.requests.shared
+
+    def state(kind, job_id, who, text):
+        return AlertState(kind=kind, job=job_id, who=who, text=text, bad_since=now - 60, began_at=now - 30)
+
+    trap = state(TroubleKind.TRAP, job.id, job.id, f"{job.id} leaves links out.")
+    await save_job_memory(shared, job, JobMemory(at=now, due_at=now + 60, alerts=(trap,)))
+    is_fleet = web.backends.requests.fleet is not None
+    place = place_of_fleet("default") if is_fleet else place_of_crawl(job)
+    slow = state(TroubleKind.STORE_LAG, "", "a/store", "a/store takes 7 s to answer.")
+    await save_place_memory(shared, place, PlaceMemory(at=now, due_at=now + 60, alerts=(slow,)))
+
+
+async def test_alerts_are_listed_and_acknowledged_one_by_one(web):
+    job, _ = await make_job(web)
+    await remember(web, job)
+    page = await web.get("/alerts")
+    assert [(one["kind"], one["job"]) for one in page["alerts"]] == [("store_lag", ""), ("trap", job.id)]
+    assert (page["is_watched"], page["acknowledged"], page["targets"]) == (True, [], [])
+    shown = (await web.get("/overview"))["troubles"]
+    assert {one["id"] for one in page["alerts"]} <= {one["id"] for one in shown}
+    for one in page["alerts"]:
+        path = f"/alerts/{quote(one['id'], safe='')}/actions"
+        done = await do(web, path, do="acknowledge", key=one["id"])
+        assert (done["before"], done["after"]) == ({"alerts": [one["text"]]}, {"alerts": [one["id"]]})
+        again = await do(web, path, do="acknowledge", key=one["id"])
+        assert again["action"] == done["action"], "once"
+        refused = await do(web, path, 400, do="acknowledge")
+        assert "`gossamer alerts` lists those that are" in refused["error"]["why"]
+    after = await web.get("/alerts")
+    assert (after["alerts"], len(after["acknowledged"])) == ([], 2)
+    assert (await web.get("/overview"))["troubles"] == []
+    await do(web, "/alerts/trap/actions", 400, do="pause")
