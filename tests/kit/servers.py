@@ -13,7 +13,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -47,7 +47,7 @@ class RedisProcess(Process):
     ) -> None:
         self._binary = program("redis-server", "redis-server")
         super().__init__()
-        self._password = password
+        self.password = password
         self._options = [
             *("--maxmemory-policy", policy, "--appendonly", "yes" if is_durable else "no"),
             *(("--maxmemory", maxmemory) if maxmemory else ()),
@@ -58,7 +58,7 @@ class RedisProcess(Process):
     @property
     def url(self) -> str:
         """Where it is: its first database."""
-        return f"redis://{f':{self._password}@' if self._password else ''}127.0.0.1:{self.port}/0"
+        return f"redis://{f':{self.password}@' if self.password else ''}127.0.0.1:{self.port}/0"
 
     def command(self) -> Sequence[str]:
         """Nothing here that only some versions know."""
@@ -79,6 +79,15 @@ class RedisProcess(Process):
         os.truncate(self._append_only_file(), length)
         self.start()
 
+    def ask(self, *words: str) -> bytes:
+        """What `redis-cli` says. Raises when it fails."""
+        return subprocess.run([*self.cli(), *words], check=True, capture_output=True, timeout=START_S).stdout
+
+    def cli(self) -> Sequence[str]:
+        """What runs commands on it, before them."""
+        login = ("-a", self.password, "--no-auth-warning") if self.password else ()
+        return ["redis-cli", "-p", str(self.port), *login]
+
     def _append_only_file(self) -> Path:
         folder = self.folder / "appendonlydir"  # since Redis 7
         (found,) = folder.glob("*.incr.aof") if folder.exists() else self.folder.glob("*.aof")
@@ -94,14 +103,14 @@ class RedisProcess(Process):
 
 
 @contextmanager
-def redis_cluster() -> Iterator[list[RedisProcess]]:
+def redis_cluster(make: Callable[..., RedisProcess] = RedisProcess) -> Iterator[list[RedisProcess]]:
     """Three nodes of a Redis Cluster that share the slots."""
     options = ("--cluster-enabled", "yes", "--cluster-node-timeout", "5000", *SYNCED)
     nodes: list[RedisProcess] = []
     try:
-        nodes += [RedisProcess(options=options).start() for _ in range(3)]
+        nodes += [make(options=options).start() for _ in range(3)]
         addresses = [f"127.0.0.1:{node.port}" for node in nodes]
-        _cli("--cluster", "create", *addresses, "--cluster-yes")
+        nodes[0].ask("--cluster", "create", *addresses, "--cluster-yes")
         deadline = time.monotonic() + START_S
         while not all(is_complete(node) for node in nodes):
             if time.monotonic() > deadline:
@@ -115,12 +124,8 @@ def redis_cluster() -> Iterator[list[RedisProcess]]:
 
 def is_complete(node: RedisProcess) -> bool:
     """Whether a node of a cluster sees all three, and every slot served."""
-    state = _cli("-p", str(node.port), "cluster", "info")
+    state = node.ask("cluster", "info")
     return b"cluster_state:ok" in state and b"cluster_known_nodes:3" in state
-
-
-def _cli(*words: str) -> bytes:
-    return subprocess.run(["redis-cli", *words], check=True, capture_output=True).stdout
 
 
 class PostgresProcess(Process):

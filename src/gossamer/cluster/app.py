@@ -11,7 +11,14 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-from gossamer.cluster.broker import broker_errors, broker_trouble, broker_url, is_redis
+from gossamer.cluster.broker import (
+    CONNECT_S,
+    broker_errors,
+    broker_trouble,
+    broker_url,
+    celery_options,
+    is_redis,
+)
 from gossamer.cluster.celery_log import set_up_log
 from gossamer.cluster.packages import Celery, Queue, RedisChannel
 from gossamer.cluster.publisher import queue_of
@@ -35,7 +42,7 @@ def make_app(settings: Settings, lanes: Sequence[str] = ()) -> Celery:
     fleet = settings.cluster.fleet
     lanes = lanes or (*settings.cluster.lanes, EXTRACT_LANE, SEED_LANE)
     url = broker_url(settings)
-    app = Celery("gossamer", broker=url, set_as_current=False)
+    app = Celery("gossamer", set_as_current=False)
     if is_redis(url):
         # What was received and not acknowledged is not put back: it holds nothing of value, and trying to
         # ends the worker when the connection is gone (kombu 5.7).
@@ -61,14 +68,8 @@ def make_app(settings: Settings, lanes: Sequence[str] = ()) -> Celery:
         worker_cancel_long_running_tasks_on_connection_loss=False,
         broker_connection_retry_on_startup=True,
         broker_channel_error_retry=True,
-        broker_connection_timeout=5,
-        # Who publishes is told at once that it cannot be done: it tries again by itself.
-        broker_transport_options={
-            "socket_connect_timeout": 5,
-            "visibility_timeout": 3600,
-            "max_retries": 1,
-            "interval_start": 0,
-        },
+        broker_connection_timeout=CONNECT_S,
+        **celery_options(url),
     )
     return app
 
@@ -80,4 +81,4 @@ def check_broker(settings: Settings) -> None:
             connection.connect()
             connection.default_channel.close()
         except broker_errors(connection) as error:
-            raise StorageError(broker_trouble(app.conf.broker_url, error)) from None
+            raise StorageError(broker_trouble(app.conf.broker_place, error)) from None

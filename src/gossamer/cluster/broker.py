@@ -10,12 +10,21 @@ from gossamer.config.settings import Settings
 from gossamer.core.errors import SettingError
 from gossamer.core.redaction import shown_server
 from gossamer.wiring.open import check_serves_fleet
-from gossamer.wiring.redis import broker_meaning
+from gossamer.wiring.redis_broker import (
+    IN_REDIS,
+    broker_meaning,
+    find_mistake,
+    has_sentinels,
+    sentinel_options,
+)
 
-IN_REDIS = ("redis", "rediss")
-"""The schemes of brokers that are a Redis."""
 BROKERS = (*IN_REDIS, "amqp", "amqps", "pyamqp")
 """The schemes of brokers."""
+FORMS = (
+    "Write redis://HOST:PORT/DB, redis+sentinel://HOST:PORT,HOST:PORT/NAME/DB (with rediss in place of redis "
+    "over TLS) or amqp://USER:PASSWORD@HOST:PORT/VHOST; a Redis Cluster cannot be the broker"
+)
+CONNECT_S = 5
 
 
 def broker_url(settings: Settings) -> str:
@@ -24,17 +33,26 @@ def broker_url(settings: Settings) -> str:
     url = settings.broker.url or settings.frontier.url or ""
     if not settings.broker.url and url.partition(":")[0] not in BROKERS:
         raise SettingError(
-            "a fleet needs a broker: set broker.url to redis://HOST/0 or amqp://USER@HOST/VHOST "
-            "(a frontier.url of redis:// serves as both)"
+            f"a fleet needs a broker: set broker.url. {FORMS} (a frontier.url of another form serves as both)"
         )
     wrong = _wrong_with(url)
     if wrong:
         name = "broker.url" if settings.broker.url else "frontier.url, which names the broker, too,"
-        raise SettingError(
-            f"{name} is not a broker URL: {wrong}. Write redis://HOST:PORT/DB (rediss:// for TLS) or "
-            "amqp://USER:PASSWORD@HOST:PORT/VHOST"
-        )
+        raise SettingError(f"{name} is not a broker URL: {wrong}. {FORMS}")
     return url
+
+
+def celery_options(url: str) -> dict[str, Any]:
+    """What Celery is configured with for the broker at a URL; Sentinels have a form of their own there."""
+    # Who publishes is told at once that it cannot be done: it tries again by itself.
+    transport: dict[str, Any] = {
+        "socket_connect_timeout": CONNECT_S,
+        "visibility_timeout": 3600,
+        "max_retries": 1,
+        "interval_start": 0,
+    }
+    options = {"broker_place": shown_server(url), "broker_url": url, "broker_transport_options": transport}
+    return options | (sentinel_options(url, transport, CONNECT_S) if has_sentinels(url) else {})
 
 
 def is_redis(url: str) -> bool:
@@ -44,10 +62,15 @@ def is_redis(url: str) -> bool:
 
 def _wrong_with(url: str) -> str:
     """What is wrong with a broker's URL, without a word of it; nothing, if nothing is."""
+    scheme, colon, _ = url.partition("://")
+    if not colon or scheme not in BROKERS:
+        return f"it does not begin with {', '.join(f'{scheme}://' for scheme in BROKERS)}"
+    return find_mistake(url) if has_sentinels(url) else _wrong_with_server(url)
+
+
+def _wrong_with_server(url: str) -> str:
     try:
         parts = urlsplit(url)
-        if parts.scheme not in BROKERS or "://" not in url:
-            return f"it does not begin with {', '.join(f'{scheme}://' for scheme in BROKERS)}"
         _ = parts.port
         database = parts.path.strip("/")
     except ValueError:

@@ -61,7 +61,7 @@ class PatientConsumer(Consumer):  # type: ignore[misc] # it has no types
 
     def _wait_after(self, error: BaseException) -> None:
         """Complain, and leave it alone for a while, unless the worker is told to end."""
-        text = broker_trouble(self.app.conf.broker_url, error)
+        text = broker_trouble(self.app.conf.broker_place, error)
         until = time.monotonic() + self._complaints.report_error(BROKER, text, time.monotonic())
         while time.monotonic() < until:
             maybe_shutdown()

@@ -46,7 +46,7 @@ class ShiftPublisher:
                 for shift in shifts:
                     self._publish_shift(producer, shift)
         except broker_errors(self._app) as error:
-            raise StorageError(broker_trouble(self._app.conf.broker_url, error)) from None
+            raise StorageError(broker_trouble(self._app.conf.broker_place, error)) from None
 
     def _drop_void(self, producer: Any, name: str) -> None:
         """Empty a queue that no worker reads; shifts that are still asked for are asked for again."""

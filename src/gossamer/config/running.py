@@ -24,7 +24,8 @@ class BrokerSettings(BaseSettings):
 
     url: str | None = Field(
         default=None,
-        description="`redis://HOST/DB` or `amqp://USER@HOST/VHOST`; by default the Redis of the frontier.",
+        description="`redis://HOST/DB`, `redis+sentinel://HOST,HOST/NAME/DB` or `amqp://USER@HOST/VHOST`; by "
+        "default the Redis of the frontier.",
     )
 
 

@@ -12,9 +12,9 @@ class FrontierSettings(BaseSettings):
 
     url: str | None = Field(
         default=None,
-        description="`sqlite:///FILE` or `redis://HOST/DB` (`rediss://` with TLS, `redis+cluster://` for a "
-        "Redis Cluster), or a URL of another scheme that an installed package supports; by default "
-        "`gossamer.db` in the data directory.",
+        description="`sqlite:///FILE`, `redis://HOST/DB`, `redis+sentinel://HOST,HOST/NAME/DB` or "
+        "`redis+cluster://HOST` (`rediss` in place of `redis` is over TLS), or a URL of another scheme that "
+        "an installed package supports; by default `gossamer.db` in the data directory.",
     )
     lease_ttl: Annotated[float, Field(ge=1, allow_inf_nan=False)] = Field(
         default=60.0,

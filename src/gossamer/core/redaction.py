@@ -23,12 +23,13 @@ def shown_server(url: str) -> str:
         return url[:_LONGEST] if _NO_URL.fullmatch(url) else _HIDDEN
     try:
         parts = urlsplit(url)
-        _ = parts.port
+        hosts = parts.netloc.rpartition("@")[2]
+        _ = [urlsplit(f"//{host}").port for host in hosts.split(",")]  # of several servers, each has its own
     except ValueError:
         return scheme[0] + _HIDDEN
     if "@" in url[scheme.end() + len(parts.netloc) :]:
         return scheme[0] + _HIDDEN
-    shown = f"{scheme[0]}{parts.netloc.rpartition('@')[2]}{parts.path}"
+    shown = f"{scheme[0]}{hosts}{parts.path}"
     return "".join(c if c.isprintable() else "?" for c in shown[:_LONGEST])
 
 

@@ -15,7 +15,6 @@ from gossamer.core.errors import JobBusyError, StorageError
 from gossamer.core.hosts import FrontierRules
 from gossamer.core.jobs import Job, tag_of
 from gossamer.core.text import format_count
-from gossamer.drivers.redis.errors import BROKER_RIGHTS, describe_error
 from gossamer.drivers.redis.server import OLDEST, RedisClock, RedisServer
 from gossamer.fetch.sessions.login import SPACE as LOG_INS
 from gossamer.fetch.sessions.pool import SPACE as SESSIONS
@@ -220,8 +219,3 @@ def _warn_once(what: str) -> None:
 def _warn_of_clock(off: str, advice: str) -> None:
     """Once in a process."""
     log.warning("this machine's clock is %s; %s", off, advice)
-
-
-def broker_meaning(error: BaseException) -> str:
-    """What is wrong with a Redis that carries messages, by its driver's error."""
-    return describe_error(error, BROKER_RIGHTS)

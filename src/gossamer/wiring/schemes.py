@@ -16,6 +16,7 @@ from gossamer.config.settings import Settings
 from gossamer.core.errors import SettingError
 from gossamer.core.record import Record
 from gossamer.core.redaction import shown_server
+from gossamer.drivers.redis.address import ADDRESSES, REDIS_SCHEMES
 from gossamer.ports.backends import FrontierBackend, StoreBackend
 from gossamer.ports.clock import Clock
 from gossamer.wiring.databases import DatabasePool
@@ -155,9 +156,9 @@ FRONTIERS = SchemeTable(
     FrontierScheme,
     {
         DEFAULT: FrontierScheme(_import_late("gossamer.wiring.sqlite", "open_frontier")),
-        **dict.fromkeys(("redis", "rediss", "redis+cluster"), _IN_REDIS),
+        **dict.fromkeys(REDIS_SCHEMES, _IN_REDIS),
     },
-    ("sqlite:///FILE", "redis://HOST/0"),
+    ("sqlite:///FILE", *ADDRESSES),
 )
 
 STORES = SchemeTable(

@@ -51,6 +51,7 @@ class Servers:
     postgres: PostgresProcess
     database: str  # URL of an empty database
     broker: str = ""  # URL; by default a database of the same Redis
+    requests: str = ""  # URL; by default the first database of that Redis
 
     @property
     def broker_url(self) -> str:
@@ -133,7 +134,7 @@ class Fleet:
         self.slots = slots
         self.settings = {**FAST, **(settings or {})}
         places = {
-            "frontier.url": servers.redis.url,
+            "frontier.url": servers.requests or servers.redis.url,
             "store.url": servers.database,
             "broker.url": servers.broker_url,
             "data": str(folder / "data"),

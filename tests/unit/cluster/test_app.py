@@ -64,6 +64,9 @@ def test_settings_that_no_fleet_can_work_with(said, error):
         (f"unix:///{SECRET}", "it does not begin with redis://"),
         (f"amqp:{SECRET}", "it does not begin with redis://"),
         (f"redis://there/{SECRET}", "its database is not a number"),
+        (f"redis+sentinel://:{SECRET}@there", "it does not say by which NAME"),
+        (f"redis+sentinel://me:12/{SECRET}@there/main", "there is an @ behind its hosts"),
+        (f"redis+cluster://:{SECRET}@there", "it does not begin with redis://"),
         (f"redis://:{SECRET}@there:99999/0", "its host or port cannot be read"),
     ],
 )
@@ -78,6 +81,7 @@ def test_a_broker_s_url_that_is_none(url, says):
     [
         "redis://:p%2Fw%40@there:1/3",
         "rediss://there/0?ssl_cert_reqs=none",
+        "rediss+sentinel://:p%2Fw@there:1,elsewhere/main/3?ssl_ca_certs=f",
         "redis://there",
         "amqp://there//",
         "amqps://u:p@there:5671/crawl?heartbeat=10",
@@ -113,6 +117,15 @@ def test_what_is_said_of_a_broker(url, error, says):
         assert "\n" not in said
         assert "hifts are asked for again" in said
         assert re.search(says, said)
+
+
+def test_a_broker_behind_sentinels_is_shown_as_it_was_written():
+    app = make_app(settings(broker={"url": f"redis+sentinel://:{SECRET}@a:1,b:2/main"}))
+    assert app.conf.broker_place == "redis+sentinel://a:1,b:2/main"
+    assert app.conf.worker_disable_prefetch
+    assert broker_trouble(app.conf.broker_place, OSError("no")).startswith(
+        "the broker redis+sentinel://a:1,b:2/main cannot be reached"
+    )
 
 
 def test_a_url_is_shown_without_its_secrets():

@@ -12,6 +12,7 @@ from gossamer.core.hosts import FrontierRules, HostSignal
 from gossamer.core.jobs import DeadLetterFilter
 from gossamer.core.lifecycle import JobCommand
 from gossamer.core.results import Verdict
+from gossamer.drivers.redis import clients
 from gossamer.drivers.redis import server as servers
 from gossamer.drivers.redis.errors import RIGHTS
 from gossamer.drivers.redis.server import LuaScript, RedisClock, RedisServer
@@ -143,7 +144,7 @@ async def test_nobody_there():
 
 
 async def test_one_that_hangs(monkeypatch):
-    monkeypatch.setattr(servers, "ANSWER_S", 0.3)
+    monkeypatch.setattr(clients, "ANSWER_S", 0.3)
     with RedisProcess() as process:
         server = RedisServer(process.url)
         await server.check_server()

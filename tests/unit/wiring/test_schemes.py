@@ -9,6 +9,7 @@ from gossamer import Spider
 from gossamer.config.settings import Settings
 from gossamer.core.errors import SettingError
 from gossamer.crawl.run import crawl
+from gossamer.drivers.redis.address import ADDRESSES
 from gossamer.wiring import checks
 from gossamer.wiring.backends import open_backends
 from gossamer.wiring.open import check_serves_fleet, fleet_of, open_fleet
@@ -85,7 +86,8 @@ def test_an_unknown_scheme_is_refused_with_those_that_are_known(install):
     with pytest.raises(SettingError) as refused:
         FRONTIERS.find_scheme("mysql://u:secret@h/db")
     assert str(refused.value) == (
-        "frontier.url = 'mysql://h/db': unsupported scheme; use sqlite:///FILE or redis://HOST/0"
+        "frontier.url = 'mysql://h/db': unsupported scheme; use sqlite:///FILE, "
+        f"{', '.join([*ADDRESSES][:-1])} or {[*ADDRESSES][-1]}"
     )
     with pytest.raises(SettingError) as refused:
         STORES.find_scheme("x")
@@ -93,7 +95,7 @@ def test_an_unknown_scheme_is_refused_with_those_that_are_known(install):
         "store.url = 'x': unsupported scheme; use sqlite:///FILE, postgresql://USER@HOST/DATABASE or mongodb://HOST/DATABASE"
     )
     install(OURS)
-    with pytest.raises(SettingError, match=r"use sqlite:///FILE, redis://HOST/0 or xyz://\.\.\.$"):
+    with pytest.raises(SettingError, match=r"use sqlite:///FILE, redis://HOST:PORT/DB, .* or xyz://\.\.\.$"):
         FRONTIERS.find_scheme("mysql://h/db")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gossamer.core.errors import StorageError
+from gossamer.drivers.redis.packages import MasterNotFoundError
 from gossamer.drivers.redis.packages import exceptions as driver
 
 PASSING = (
@@ -38,10 +39,26 @@ def describe_error(error: BaseException, rights: str = RIGHTS) -> str:
     """What a Redis does or is that raised ``error``; ``rights`` are what its user should have."""
     text = str(error) or type(error).__name__
     lower = text.lower()
+    if isinstance(error, MasterNotFoundError):
+        return _describe_sentinels(text)
     for kinds, signs, words in _MEANINGS:
         if isinstance(error, kinds) or any(sign in lower for sign in signs):
             return words.format(text=text, rights=rights)
     return f"refuses a command: {text}"
+
+
+def _describe_sentinels(text: str) -> str:
+    """Why no Sentinel has named a primary, by the driver's text: each that failed is behind a colon."""
+    asked, _, failed = text.partition(" : ")
+    name = asked.removeprefix("No master found for ")
+    if "uthentication" in failed:
+        return "has Sentinels that want a password of their own: add ?sentinel_password=PASSWORD to the URL"
+    if failed:
+        return f"has no Sentinel that answers and names a primary {name}; what was stored is not lost"
+    return (
+        f"has Sentinels that name no primary {name} that is up; is it called so (`sentinel monitor NAME`)? "
+        "During a fail-over the crawl waits for the new one"
+    )
 
 
 _MEANINGS: tuple[tuple[tuple[type[BaseException], ...], tuple[str, ...], str], ...] = (
@@ -74,6 +91,16 @@ _MEANINGS: tuple[tuple[tuple[type[BaseException], ...], tuple[str, ...], str], .
         "is a node of a Redis Cluster; write its URL as redis+cluster://HOST:PORT",
     ),
     (
+        (),
+        ("unknown command 'sentinel'", "unknown command `sentinel`"),
+        "is no Sentinel; write redis://HOST:PORT/DB for a single server",
+    ),
+    (
+        (),
+        ("cluster mode is not enabled", "cluster support disabled"),
+        "is not in a Redis Cluster; write redis://HOST:PORT/DB for a single server",
+    ),
+    (
         (driver.ClusterDownError, driver.SlotNotCoveredError),
         (),
         "is an incomplete cluster ({text}); the crawl continues when all of its slots are served",
@@ -83,7 +110,17 @@ _MEANINGS: tuple[tuple[tuple[type[BaseException], ...], tuple[str, ...], str], .
         ("max number of clients",),
         "has no connections left ({text}); raise its maxclients, or run fewer workers",
     ),
+    (
+        (),
+        ("certificate verify failed",),
+        "has a certificate that cannot be verified ({text}); where it is of an authority of your own, add "
+        "?ssl_ca_certs=FILE to the URL",
+    ),
     ((driver.TimeoutError, TimeoutError), (), "does not answer in time; what was stored is not lost"),
-    (PASSING, (), "cannot be reached ({text}); is it running? What was stored is not lost"),
+    (
+        PASSING,
+        ("redis cluster cannot be connected",),
+        "cannot be reached ({text}); is it running? What was stored is not lost",
+    ),
 )
 """The first that fits: the driver's classes, or words of the server's, and what to say."""

@@ -7,11 +7,29 @@ from gossamer.core.errors import MissingServiceError
 try:
     from redis import exceptions
     from redis.asyncio import BlockingConnectionPool, Redis, RedisCluster
+    from redis.asyncio.cluster import ClusterNode
+    from redis.asyncio.connection import SSLConnection, parse_url
     from redis.asyncio.retry import Retry
+    from redis.asyncio.sentinel import MasterNotFoundError, Sentinel, SentinelConnectionPool
     from redis.backoff import NoBackoff
+    from redis.retry import Retry as BlockingRetry
 except ImportError:
     raise MissingServiceError(
         "the settings name Redis, but its driver is missing: pip install 'gossamer[redis]'"
     ) from None
 
-__all__ = ["BlockingConnectionPool", "NoBackoff", "Redis", "RedisCluster", "Retry", "exceptions"]
+__all__ = [
+    "BlockingConnectionPool",
+    "BlockingRetry",
+    "ClusterNode",
+    "MasterNotFoundError",
+    "NoBackoff",
+    "Redis",
+    "RedisCluster",
+    "Retry",
+    "SSLConnection",
+    "Sentinel",
+    "SentinelConnectionPool",
+    "exceptions",
+    "parse_url",
+]

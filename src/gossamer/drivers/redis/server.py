@@ -22,30 +22,19 @@ from urllib.parse import quote
 
 from gossamer.core.errors import StorageError, UsageError
 from gossamer.core.redaction import shown_server
+from gossamer.drivers.redis.address import CLUSTER, FORMS, kind_of, parse_address
+from gossamer.drivers.redis.clients import close_client, make_client
 from gossamer.drivers.redis.errors import is_passing, translate_error
-from gossamer.drivers.redis.packages import (
-    BlockingConnectionPool,
-    NoBackoff,
-    Redis,
-    RedisCluster,
-    Retry,
-)
+from gossamer.drivers.redis.packages import Redis, RedisCluster
 from gossamer.drivers.redis.packages import exceptions as driver
 from gossamer.runtime.cancelling import heed_cancellation
 
 T = TypeVar("T")
 
-CLUSTER = "redis+cluster"
-CONNECT_S, ANSWER_S = 5.0, 15.0
-CONNECTIONS = 32
 STEP = 500
 """Keys that one step of a search goes through."""
 PATIENCE_S = 10.0
 """How long what may be repeated is repeated."""
-FORMS = (
-    "write redis://HOST:PORT/DB, rediss:// for TLS, redis+cluster:// for Redis Cluster; in a password write "
-    "%2F for /, %3F for ?, %23 for #, %40 for @"
-)
 OLDEST = (6, 2)
 """The version from which on everything is there that is used."""
 
@@ -65,7 +54,7 @@ def load_script(package: str, *names: str) -> LuaScript:
 
 
 class RedisServer:
-    """A server by its URL: ``redis://``, ``rediss://`` (TLS) or ``redis+cluster://``.
+    """A server, the primary that Sentinels name, or a cluster, by its URL (:data:`~.address.ADDRESSES`).
 
     ``prefix`` is the first part of every key.
     """
@@ -77,24 +66,13 @@ class RedisServer:
         self.where = shown_server(url).partition("://")[2] or "…"
         if self.where.endswith("…"):  # a part of a password may be anywhere in it
             raise UsageError(f"a Redis URL cannot be read; {FORMS}")
-        self.is_cluster = url.startswith(CLUSTER)
-        bounds: dict[str, Any] = {
-            "socket_timeout": ANSWER_S,
-            "socket_connect_timeout": CONNECT_S,
-            "retry": Retry(NoBackoff(), 0),  # what may be repeated is known here, not there
-            "decode_responses": False,
-            "protocol": 2,  # what every version speaks
-        }
+        self.is_cluster = kind_of(url) == CLUSTER
         try:
-            if self.is_cluster:
-                self.client = RedisCluster.from_url(
-                    "redis" + url.removeprefix(CLUSTER), max_connections=CONNECTIONS, **bounds
-                )
-            else:
-                pool = BlockingConnectionPool.from_url(
-                    url, max_connections=CONNECTIONS, timeout=ANSWER_S, **bounds
-                )
-                self.client = Redis.from_pool(pool)
+            address = parse_address(url)
+        except ValueError as error:
+            raise UsageError(f"{self.where} is not a Redis URL: {error}; {FORMS}") from None
+        try:
+            self.client = make_client(address)
         except (ValueError, driver.RedisError) as error:
             raise UsageError(
                 f"{self.where} is not a Redis URL ({_without_secrets(error)}); {FORMS}"
@@ -173,6 +151,11 @@ class RedisServer:
         return [await self.client.info()]
 
     def _check_version(self, info: dict[str, Any]) -> None:
+        if info.get("redis_mode") == "sentinel":
+            raise UsageError(
+                f"Redis at {self.where} is a Sentinel, which keeps no data; write "
+                "redis+sentinel://HOST:PORT/NAME for the primary that it calls NAME"
+            )
         version = str(info["redis_version"])
         if tuple(int(part) for part in version.split(".")[:2]) < OLDEST:
             needed = ".".join(map(str, OLDEST))
@@ -228,9 +211,7 @@ class RedisServer:
 
     async def close(self) -> None:
         """Let go of the connections. Idempotent."""
-        await self.client.aclose()
-        if isinstance(self.client, Redis):
-            await self.client.connection_pool.disconnect()
+        await close_client(self.client)
 
 
 class RedisClock:
