@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from gossamer.core.drops import DropKind
 from gossamer.core.errors import Fault, LedgerReason
@@ -17,6 +17,7 @@ from gossamer.engine.supervisor import RunSummary
 from gossamer.observe.text import error_headline, shown_url
 from gossamer.policy.blocks import find_redirect_block
 from gossamer.policy.freshness import is_partial
+from gossamer.policy.sentences.refusals import explain_refusal
 from gossamer.policy.trap_closing import count_left_out
 
 MOST_NAMES = 4
@@ -75,7 +76,14 @@ _CONTINUED = (FinishReason.SIGNAL, FinishReason.MAX_TIME, FinishReason.PAUSED, F
 
 
 def notes_of(
-    job: str, ran: RunSummary, before: JobTotals, tally: JobTotals, *, lost: int = 0, is_kept: bool = True
+    job: str,
+    ran: RunSummary,
+    before: JobTotals,
+    tally: JobTotals,
+    *,
+    lost: int = 0,
+    is_kept: bool = True,
+    lacks_yield: Callable[[str], bool] = lambda _: False,
 ) -> list[CrawlNote]:
     """Why a run did nothing or little, and how to go on; empty when there is nothing to say.
 
@@ -106,7 +114,7 @@ def notes_of(
         )
         said.append(make_note(NoteKind.MISSING, text))
     if tally.pages > before.pages:
-        said += callback_notes(tally)
+        said += callback_notes(tally, lacks_yield)
     elif ran.reason is FinishReason.FINISHED:
         said += _no_page_notes(job if is_kept else "", ran, before, tally)
     return said
@@ -142,7 +150,9 @@ def _continuation_notes(job: str, ran: RunSummary, *, is_kept: bool) -> list[Cra
 
 
 def _format_refused(seeded: SeedingResult) -> str:
-    return f"({by_reason(seeded.refused)}), for example {shown_url(seeded.example)}"
+    why = explain_refusal(seeded.refused)
+    example = f"for example {shown_url(seeded.example)}"
+    return f"({by_reason(seeded.refused)}), {example}{f': {why}' if why else ''}"
 
 
 def _no_page_notes(job: str, ran: RunSummary, before: JobTotals, tally: JobTotals) -> list[CrawlNote]:
@@ -189,10 +199,11 @@ def failures_of(tally: JobTotals) -> dict[str, int]:
     return {reason: count for reason, count in tally.by_reason.items() if reason not in set(LedgerReason)}
 
 
-def callback_notes(tally: JobTotals) -> list[CrawlNote]:
+def callback_notes(tally: JobTotals, lacks_yield: Callable[[str], bool] = lambda _: False) -> list[CrawlNote]:
     """Callbacks that never gave anything, and a crawl without any item: mostly a selector that fits nothing.
 
-    Gossamer's own callbacks, whose names begin with an underscore, are not meant.
+    Gossamer's own callbacks, whose names begin with an underscore, are not meant. ``lacks_yield`` says of a
+    callback's name whether its code can give nothing.
     """
     if is_partial(tally):  # pages that lead to others have nothing new, and that is as it should be
         return []
@@ -202,7 +213,11 @@ def callback_notes(tally: JobTotals) -> list[CrawlNote]:
         for name, count in pages.items()
         if not tally.callback_items.get(name) and not tally.callback_requests.get(name)
     }
-    said = [_idle_note(idle, is_all=len(idle) == len(pages))] if idle else []
+    said = []
+    if idle:
+        is_all = len(idle) == len(pages)
+        silent = [name for name in idle if lacks_yield(name)]
+        said.append(_idle_note(idle, _idle_cause(silent, tally, len(idle), is_all=is_all), is_all=is_all))
     has_failed = bool(tally.by_reason.get(Fault.CALLBACK))  # of which there is a warning of its own
     if pages and not idle and not (any(tally.callback_items.values()) or _has_items(tally) or has_failed):
         names = ", ".join(f"{name}() on {format_count(count, 'page')}" for name, count in pages.items())
@@ -210,19 +225,30 @@ def callback_notes(tally: JobTotals) -> list[CrawlNote]:
     return [make_note(NoteKind.CALLBACK, text) for text in said]
 
 
-def _idle_note(pages: Mapping[str, int], *, is_all: bool) -> str:
-    """That these callbacks gave nothing on so many pages each, in one line."""
+def _idle_cause(silent: Sequence[str], tally: JobTotals, idle: int, *, is_all: bool) -> str:
+    """Why callbacks give nothing: code that can give nothing, links that were refused, or their selectors."""
+    if silent:
+        names = "it" if idle == 1 else ", ".join(f"{name}()" for name in silent)
+        return f"{names} {'has' if len(silent) == 1 else 'have'} no `yield` and no `return` with a value"
+    refused = DropKind.LINK.select_from(tally.dropped)
+    if is_all and (why := explain_refusal(refused)):
+        return f"{format_count(sum(refused.values()), 'link')} left out ({by_reason(refused)}): {why}"
+    return f"do {'its' if idle == 1 else 'their'} selectors fit?"
+
+
+def _idle_note(pages: Mapping[str, int], cause: str, *, is_all: bool) -> str:
+    """That these callbacks gave nothing on so many pages each, and why, in one line."""
     if len(pages) == 1:
         ((name, count),) = pages.items()
         on = "its only page" if count == 1 else f"any of its {count:,} pages"
-        return f"{name}() gave neither items nor new requests on {on}: do its selectors fit?"
+        return f"{name}() gave neither items nor new requests on {on}: {cause}"
     most_first = sorted(pages.items(), key=lambda each: -each[1])
     listed = ", ".join(
         f"{name}() on {format_count(count, 'page')}" for name, count in most_first[:MOST_NAMES]
     )
     listed += ", ..." if len(pages) > MOST_NAMES else ""
     which = "no callback gave items or" if is_all else f"{len(pages)} callbacks gave neither items nor"
-    return f"{which} new requests on any page: {listed}; do their selectors fit?"
+    return f"{which} new requests on any page: {listed}; {cause}"
 
 
 def _has_items(tally: JobTotals) -> bool:

@@ -8,6 +8,7 @@ import logging
 import resource
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -54,6 +55,7 @@ from gossamer.targets.discovery import CrawlTarget
 from gossamer.targets.launch import launch_of
 from gossamer.targets.loading import load_target
 from gossamer.targets.planned_spider import version_of
+from gossamer.targets.unused_results import lacks_yield
 from gossamer.wiring.assemble import CrawlParts, wire_crawl
 from gossamer.wiring.backends import Backends, open_backends
 from gossamer.wiring.budgets import end_finder_of, read_budget_statuses
@@ -264,6 +266,10 @@ class CrawlRun:
         kept = self._wired.backends.keeping if self.settings.memory else None
         return ItemSource(self.settings, self.job, type(self.spider), kept)
 
+    def _notes_of(self, ran: RunSummary, before: JobTotals, tally: JobTotals, lost: int) -> list[CrawlNote]:
+        is_kept, callbacks = not self.settings.memory, partial(lacks_yield, self.spider)
+        return notes_of(self.job.id, ran, before, tally, lost=lost, is_kept=is_kept, lacks_yield=callbacks)
+
     def _make_result(self, ran: RunSummary, before: JobTotals, tally: JobTotals, lost: int) -> CrawlResult:
         seconds = max(ran.ended_at - ran.started_at, 1e-6)
         return CrawlResult(
@@ -291,7 +297,7 @@ class CrawlRun:
             redirects_to_known=tally.by_reason.get(LedgerReason.KNOWN_TARGET, 0),
             peak_rss_mb=round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1),
             notes=(
-                *notes_of(self.job.id, ran, before, tally, lost=lost, is_kept=not self.settings.memory),
+                *self._notes_of(ran, before, tally, lost),
                 *map(failed_hook_note, self._failed_hooks),
             ),
             failed_hooks=tuple(self._failed_hooks),

@@ -35,7 +35,7 @@ from gossamer.items.clean import (
 from gossamer.items.item import Item, file_fields, is_misfit, key_fields
 from gossamer.items.keys import content_hash, content_key, key_text
 from gossamer.items.stages import Options, Step, load_steps
-from gossamer.items.typed import check_item
+from gossamer.items.typed import check_item, describe_stranger
 from gossamer.items.validate import (
     MAX_ITEM_BYTES,
     MAX_REASON,
@@ -218,9 +218,7 @@ class DefaultPipeline:
         elif _is_item(item):
             kind, values, data = _from_dataclass(item)
         else:
-            raise UnstorableItemError(
-                f"{_describe_type(item)} is not an item: yield an Item, a dict or a dataclass"
-            )
+            raise UnstorableItemError(describe_stranger(item))
         if ESCAPED_NUL in data:
             data = clean_json(data)
         if len(data) > MAX_ITEM_BYTES:

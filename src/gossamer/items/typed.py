@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import AsyncGenerator, Coroutine, Generator
 from typing import Any
 
 from pydantic import BaseModel
@@ -11,6 +12,14 @@ from gossamer.core.errors import UnstorableItemError
 from gossamer.items.clean import clean_dict, dataclass_values, model_values
 from gossamer.items.item import Item, is_misfit
 from gossamer.items.validate import check_shape, checked_dataclass, revalidate_item
+
+_MEANT: tuple[tuple[Any, str], ...] = (
+    (Generator, "`yield from` gives what it makes, not `yield`"),
+    (Coroutine | AsyncGenerator, "call it with `await`, or in `async for`"),
+    (list | tuple | set, "`yield from` gives its elements, not `yield`"),
+    (str, "yield an Item, a dict or a dataclass that holds it"),
+)
+"""What is probably meant by things of other types."""
 
 
 def check_item(item: Any) -> Any:
@@ -34,7 +43,20 @@ def check_item(item: Any) -> Any:
         given = dataclass_values(item)
         check_shape(kind, given)
         return checked_dataclass(item, clean_dict(given))
-    raise UnstorableItemError(f"a {kind} is not an item: yield an Item, a dict or a dataclass")
+    raise UnstorableItemError(describe_stranger(item))
+
+
+def describe_stranger(thing: Any) -> str:
+    """What was yielded, which is no item, and what was probably meant."""
+    if isinstance(thing, type):
+        return f"the class {thing.__name__} is not an item: make one, {thing.__name__}(...)"
+    what = "None" if thing is None else f"a {type(thing).__name__}"
+    meant = "yield an Item, a dict or a dataclass"
+    if isinstance(thing, str) and thing.startswith(("http://", "https://", "/")):
+        meant = "to follow a link, yield response.follow(url)"
+    else:
+        meant = next((said for kinds, said in _MEANT if isinstance(thing, kinds)), meant)
+    return f"{what} is not an item: {meant}"
 
 
 def value_of(item: Any, name: str) -> Any:

@@ -19,6 +19,7 @@ from gossamer.targets.discovery import CrawlTarget, find_target
 from gossamer.targets.plan import unshared_note
 from gossamer.targets.settings import spider_settings
 from gossamer.targets.slips import find_slips
+from gossamer.targets.unused_results import find_unused_results
 
 log = logging.getLogger("gossamer.crawl")
 
@@ -70,7 +71,7 @@ def load_target(
         loaded = replace(loaded, settings=loaded.settings.model_copy(update={"processes": 1}))
     if loaded.settings.processes > 1 and found.spider.unshared_settings:
         log.warning("%s", unshared_note(found.spider.unshared_settings))
-    for slip in find_slips(type(found.spider)):
+    for slip in (*find_slips(type(found.spider)), *find_unused_results(type(found.spider))):
         log.warning("%s", slip)
     return LoadedTarget(found, loaded)
 

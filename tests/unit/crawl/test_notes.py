@@ -54,7 +54,10 @@ DONE = JobTotals(pages=3, attempts=3, successes=3, callback_pages={"parse": 3}, 
             ran(refused={"offsite": 1}),
             FRESH,
             FRESH,
-            ["nothing to do: no start URL was accepted (1 offsite), for example x:y"],
+            [
+                "nothing to do: no start URL was accepted (1 offsite), for example x:y: its host is not one "
+                "of the spider's allowed_domains, nor below one of them; if it is wanted, add the host there"
+            ],
             ExitCode.DEAD_LETTERS,
         ),
         (

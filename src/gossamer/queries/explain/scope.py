@@ -9,6 +9,7 @@ from gossamer.core.record import Record
 from gossamer.policy import urls
 from gossamer.policy.patterns import compile_pattern
 from gossamer.policy.scope import MEDIA, extension_of
+from gossamer.policy.sentences.refusals import CAUSES
 from gossamer.queries.reasons import describe_refusal
 
 
@@ -51,15 +52,7 @@ def scope_rule(scoping: ScopeFacts, url: str) -> str:
         return f"none of the setting include matches it ({_quote_patterns(scoping.include)})"
     if scoping.refused == MEDIA:
         return f"the built-in spider follows no links to files with the suffix .{extension_of(url)}"
-    known = {
-        "extension": "the setting deny_extensions has its suffix",
-        "scheme": "only http and https are crawled",
-        "too_long": f"it is longer than {urls.MAX_URL_LENGTH} characters",
-        "bad_url": "it is not a URL",
-        "trap_segments": "its path has more segments than the setting traps.max_segments",
-        "trap_repeats": "its path repeats itself more often than the setting traps.max_repeats",
-    }
-    return known.get(scoping.refused, scoping.refused)
+    return CAUSES.get(scoping.refused, scoping.refused)
 
 
 def _quote_patterns(patterns: Sequence[str]) -> str:
