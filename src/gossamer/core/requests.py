@@ -252,7 +252,8 @@ class Lease(Record, frozen=True, kw_only=True):
     expiries: int = 0  # earlier leases that no worker came back from
     host_down: bool = False  # the host has been in trouble for too long: settle as DEAD without trying
     host_answered: bool = False  # the host has answered something before
-    host_pause_s: float = 0.0  # longest pause of the host if this fails too: with any, this is a probe
+    host_pause_s: float = 0.0  # longest pause of the host if this fails, unless the host names a time
+    is_probe: bool = False  # the host is in trouble
     host_silent: bool = False  # those are without any answer; refusals are answers
     is_suspect: bool = False  # that trouble may be of single pages: fewer than two witnesses have met it
     blames_pages: bool = False  # the host answers others: what fails again is charged to the page

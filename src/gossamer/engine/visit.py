@@ -312,7 +312,7 @@ class Visitor:
         wait_s = None if answer.retry_at is None else answer.retry_at - self._parts.clock.now()
         if answer.signal is not None:
             attempt.started_at = answer.signal.started_at
-        elif lease.host_pause_s and wait_s is not None and retry.is_unanswered(fault, lease):
+        elif lease.is_probe and wait_s is not None and retry.is_unanswered(fault, lease):
             return HostSignal(retry_after_s=wait_s)  # nobody was asked: its turn comes when robots.txt may be
         error = FetchError(fault, answer.detail, retry_after_s=wait_s)
         result = self._handle_failure(attempt, error, answer.signal or HostSignal())

@@ -134,8 +134,11 @@ def is_down(host: HostState, rules: FrontierRules) -> bool:
 
 
 def next_pause_s(host: HostState, rules: FrontierRules) -> float:
-    """Most seconds that the host is left alone if its next request fails too; 0 when it is well."""
-    return _pause_s(host, rules, host.incidents + 1, 1.0) if host.troubled_since else 0.0
+    """Most seconds that the host is left alone if its next request fails and asks for no time."""
+    delay_s = delay_in_force(host, rules)
+    if not host.troubled_since:
+        return delay_s * SLOW_DOWN
+    return max(_pause_s(host, rules, host.incidents + 1, 1.0), delay_s)
 
 
 def _pause_s(host: HostState, rules: FrontierRules, incidents: int, jitter: float) -> float:
@@ -271,7 +274,7 @@ def settle_lease(
         if signal.started_at >= host.incident_at:
             host = replace(_slow_down(host, rules, signal), incident_at=now)
     else:
-        host = _put_on_hold(host, rules, signal, now=now, jitter=jitter, mark=mark)
+        host = _put_on_hold(host, rules, signal, now=now, jitter=jitter, mark=mark, failed=failed)
     # The real start corrects the grant's, if it was later than what may be caught up, or the delay has become
     # longer: what lies between two starts is never less than what is always kept of a delay.
     delay_s = draw_delay(host, rules, 0.0)
@@ -345,7 +348,14 @@ def _slow_down(host: HostState, rules: FrontierRules, signal: HostSignal) -> Hos
 
 
 def _put_on_hold(
-    host: HostState, rules: FrontierRules, signal: HostSignal, *, now: float, jitter: float, mark: int
+    host: HostState,
+    rules: FrontierRules,
+    signal: HostSignal,
+    *,
+    now: float,
+    jitter: float,
+    mark: int,
+    failed: int | None,
 ) -> HostState:
     """Put the host on hold: for as long as it asks, else for a pause that doubles per incident.
 
@@ -356,7 +366,7 @@ def _put_on_hold(
     if not is_silent:
         host = replace(host, answered_at=now, silences=0)
     if is_new:
-        host = _add_incident(host, rules, signal, now, mark)
+        host = _add_incident(host, rules, signal, now=now, mark=mark, failed=failed)
     else:
         host = replace(host, troubled_by=_add_witness(host.troubled_by, mark))
     if is_down(host, rules):
@@ -381,10 +391,14 @@ def _add_witness(troubled_by: int, mark: int) -> int:
 
 
 def _add_incident(
-    host: HostState, rules: FrontierRules, signal: HostSignal, now: float, mark: int
+    host: HostState, rules: FrontierRules, signal: HostSignal, *, now: float, mark: int, failed: int | None
 ) -> HostState:
-    """One trouble more. The first refusal of several slows down; the pauses between the others grow."""
-    if signal.kind is HostSignalKind.THROTTLED and not host.incidents and not blames_pages(host):
+    """One trouble more. The first refusal of several slows down; the pauses between the others grow.
+
+    That of a page which has failed before, right after an answer, tells of the page and not of the pace.
+    """
+    is_proof = bool(failed) and host.blamed > 0
+    if signal.kind is HostSignalKind.THROTTLED and not host.incidents and not is_proof:
         host = _slow_down(host, rules, signal)
     since, troubled_by = host.troubled_since, host.troubled_by
     if since:

@@ -121,10 +121,10 @@ def _is_hosts(fault: Fault, lease: Lease, rules: FrontierRules) -> bool:
     if lease.blames_pages and (lease.throttled or lease.failures or most_retries(lease.entry, rules)):
         return False
     if kind is FaultKind.OVERLOAD:
-        is_overload = lease.host_pause_s > 0 and not lease.is_suspect
+        is_overload = lease.is_probe and not lease.is_suspect
         return is_overload or lease.throttled < REFUSALS_OF_A_PAGE
     if is_unanswered(fault, lease):
-        is_outage = lease.host_pause_s > 0 and not (lease.is_suspect and lease.failures)
+        is_outage = lease.is_probe and not (lease.is_suspect and lease.failures)
         return lease.host_answered and (is_outage or lease.throttled == 0)
     return kind is FaultKind.THROTTLED
 
@@ -160,19 +160,21 @@ def _retry_later(
     """Again at no charge; bounded, unless other requests have met the same trouble of the host.
 
     The request waits longer than its host, and longer each time, so that others are the next probes: were it
-    one of the pages that make the host hang, the host would never be seen well again.
+    one of the pages that always fail, the host would never be seen well again.
     """
-    is_probe = lease.host_pause_s > 0 and not lease.is_suspect
+    is_probe = lease.is_probe and not lease.is_suspect
     has_asked = FAULTS[fault].kind is FaultKind.THROTTLED
     nth, base_s = lease.throttled + 1 + (not has_asked), rules.backoff_base_s
     cap_s = min(rules.backoff_cap_s, LONGEST_PAUSE_S)
     if is_probe:
         times = min(lease.attempt, MOST_PAUSES)
         nth, base_s, cap_s = 1, lease.host_pause_s * 2 * times, cap_s * max(2, times)
+    after_host_s = min(lease.host_pause_s * (1.0 + jitter), max(cap_s, lease.host_pause_s))
     wait = growing_pause_s(nth, base_s, cap_s, jitter)
     if retry_after_s is not None:
         asked_s = min(max(retry_after_s, 0.0), rules.retry_after_cap_s)
         wait = asked_s if has_asked and not lease.throttled else max(wait, asked_s)
+    wait = max(wait, after_host_s)
     return _at_no_charge(lease, rules, due_at=now + wait, is_excused=is_probe and not has_asked)
 
 

@@ -7,10 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from gossamer.core.errors import Fault, FetchError
 from gossamer.core.hosts import FrontierRules
 from gossamer.core.requests import Request
+from gossamer.engine.answer_memory import AnswerMemory
 from gossamer.engine.supervisor import RunSummary, Supervisor
 from gossamer.engine.worker import Worker
 from kit.engine import URL, Kit, follow, virtually
@@ -81,6 +83,31 @@ def test_a_site_with_pages_that_always_fail_is_through_in_twice_the_time(
     assert (ran.stats.done, ran.stats.waiting) == (GOOD + 1, 0)
     is_hard = kind in ("reset", "timeout") and order != "mixed"  # pauses, while nothing else is answered
     assert seconds_of(ran) <= (2.3 if is_hard else 2) * plain_s
+
+
+@pytest.mark.parametrize("kind", ["503", "503 in 0 s", "502", "reset"])
+def test_a_page_that_always_fails_at_a_slow_host_is_not_its_only_probe(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Bug it would catch: it is due before its host may be asked, and stands before pages that are well.
+
+    Each worker of a fleet may be one that has seen no answer of the host.
+    """
+    monkeypatch.setattr(AnswerMemory, "note_answer", lambda *_: None)
+
+    async def main(answer: Any) -> float:
+        kit = Kit(replace(DEFAULT, min_delay_s=1.5, backoff_base_s=0.3), latency_s=0.4)
+        urls = [f"{URL}{n}" for n in range(38)]
+        kit.site.replies = {urls[5]: answer, urls[24]: answer}
+        kit.pages.yields = {URL: follow(*urls)}
+        ran = await Supervisor(kit.parts, Worker(kit.parts, kit.shift)).run(kit.seeds_of(URL))
+        assert (ran.stats.done, ran.stats.dead) == ((39, 0) if answer == 200 else (37, 2))
+        return max(at for at, url in kit.site.log if url not in (urls[5], urls[24])) - ran.started_at
+
+    answers = {"503": 503, "503 in 0 s": (503, {"retry-after": "0"}), "502": 502}
+    reset = FetchError(Fault.CONNECT, "reset")
+    most = 2.5 if "in" in kind else 2  # a time that a host names is kept, whatever is known of its pages
+    assert virtually(main, answers.get(kind, reset)) <= most * virtually(main, 200)
 
 
 @pytest.mark.parametrize("kind", ["503", "429"])

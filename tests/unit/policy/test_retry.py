@@ -111,28 +111,28 @@ def test_no_answer_is_charged_to_the_page_that_meets_it_twice_at_a_host_that_ans
 
 @pytest.mark.parametrize("fault", faults(FaultKind.UNANSWERED))
 def test_no_answer_of_a_host_that_has_never_answered_is_charged(fault):
-    assert decide(fault, lease(host_pause_s=8.0)).charged
-    assert decide(fault, lease(host_pause_s=8.0, failures=2)).verdict is Verdict.DEAD
+    assert decide(fault, lease(is_probe=True)).charged
+    assert decide(fault, lease(is_probe=True, failures=2)).verdict is Verdict.DEAD
 
 
 @pytest.mark.parametrize("fault", faults(FaultKind.UNANSWERED, FaultKind.OVERLOAD))
 def test_while_the_host_is_in_trouble_nothing_is_charged_to_its_pages(fault):
-    tired = lease(throttled=99, failures=99, host_answered=True, host_pause_s=2.0)
+    tired = lease(throttled=99, failures=99, host_answered=True, is_probe=True, host_pause_s=2.0)
     decision = decide(fault, tired)
     assert (decision.verdict, decision.charged, decision.is_excused) == (Verdict.RETRY, False, True)
 
 
 def test_a_failing_gateway_is_charged_when_the_same_page_meets_it_again_and_again():
-    for standing in ({}, {"host_pause_s": 2.0, "is_suspect": True}):
+    for standing in ({}, {"is_probe": True, "is_suspect": True}):
         assert not decide(Fault.GATEWAY, lease(throttled=2, **standing)).charged
         assert decide(Fault.GATEWAY, lease(throttled=3, **standing)).charged
         assert decide(Fault.GATEWAY, lease(throttled=3, failures=2, **standing)).verdict is Verdict.DEAD
 
 
 @pytest.mark.parametrize("fault", faults(FaultKind.THROTTLED, FaultKind.OVERLOAD, FaultKind.UNANSWERED))
-@pytest.mark.parametrize("pause_s", [0.0, 2.0])
-def test_where_pages_are_the_cause_a_failure_is_charged_like_any_other(fault, pause_s):
-    held = lease(blames_pages=True, host_answered=True, host_pause_s=pause_s)
+@pytest.mark.parametrize("is_probe", [False, True])
+def test_where_pages_are_the_cause_a_failure_is_charged_like_any_other(fault, is_probe):
+    held = lease(blames_pages=True, host_answered=True, is_probe=is_probe)
     assert (decide(fault, held).verdict, decide(fault, held).charged) == (Verdict.RETRY, True)
     assert decide(fault, replace(held, failures=2)).verdict is Verdict.DEAD
     once = replace(held, entry=replace(held.entry, request=held.entry.request.replace(max_retries=0)))
@@ -142,23 +142,35 @@ def test_where_pages_are_the_cause_a_failure_is_charged_like_any_other(fault, pa
 
 def test_trouble_that_one_page_alone_has_met_is_bounded():
     for fault in (Fault.TIMEOUT_HEADERS, Fault.THROTTLED):
-        alone = lease(throttled=2, host_pause_s=2.0, is_suspect=True, host_answered=True)
+        alone = lease(throttled=2, is_probe=True, is_suspect=True, host_answered=True)
         assert (decide(fault, alone).charged, decide(fault, alone).is_excused) == (False, False)
         assert decide(fault, replace(alone, throttled=3)).verdict is Verdict.DEAD
 
 
 def test_a_name_that_is_gone_is_an_outage_only_of_a_host_that_had_one():
-    assert decide(Fault.DNS, lease(host_pause_s=2.0)).verdict is Verdict.DEAD
-    assert decide(Fault.DNS, lease(host_pause_s=2.0, host_answered=True)).is_excused
+    assert decide(Fault.DNS, lease(is_probe=True)).verdict is Verdict.DEAD
+    assert decide(Fault.DNS, lease(is_probe=True, host_answered=True)).is_excused
 
 
 def test_a_probe_waits_longer_than_its_host_so_that_another_page_is_the_next():
     for nth in range(1, 20):
         host_waits = retry.growing_pause_s(nth, 1.0, retry.LONGEST_PAUSE_S, 1.0)
         rules = replace(RULES, backoff_cap_s=300.0)
-        probe = lease(host_pause_s=host_waits, host_answered=True)
+        probe = lease(is_probe=True, host_pause_s=host_waits, host_answered=True)
         for fault in (Fault.CONNECT, Fault.THROTTLED):
             assert retry.decide_retry(fault, probe, rules, now=NOW, jitter=0.0).due_at >= NOW + host_waits
+
+
+@pytest.mark.parametrize("standing", [{}, {"is_probe": True, "is_suspect": True}])
+@pytest.mark.parametrize("host_waits", [1.4, 5.6, retry.LONGEST_PAUSE_S, 240.0])
+@pytest.mark.parametrize("jitter", [0.0, 0.99])
+def test_a_refused_request_waits_as_long_as_its_host_and_no_longer_than_any_may(standing, host_waits, jitter):
+    """Bug it would catch: it stands first in the queue when its host may be asked, and is each probe."""
+    rules = replace(RULES, backoff_base_s=0.3, backoff_cap_s=300.0)
+    refused = lease(host_pause_s=host_waits, host_answered=True, **standing)
+    for fault in (Fault.THROTTLED, Fault.GATEWAY, Fault.CONNECT):
+        due_at = retry.decide_retry(fault, refused, rules, now=NOW, jitter=jitter).due_at
+        assert NOW + host_waits <= due_at <= NOW + max(host_waits, retry.LONGEST_PAUSE_S)
 
 
 def test_a_named_time_is_honoured_with_a_cap():

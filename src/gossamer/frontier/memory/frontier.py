@@ -51,7 +51,7 @@ from gossamer.policy.urls import again_twin_of
 from gossamer.ports.clock import Clock
 
 _OF_THE_HOST = (
-    *("host_down", "host_answered", "host_silent"),
+    *("host_down", "host_answered", "host_silent", "is_probe"),
     *("is_suspect", "blames_pages", "host_unheard", "asks_known"),
 )
 

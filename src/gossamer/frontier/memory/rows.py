@@ -91,6 +91,7 @@ class RequestRow:
             host_down=politeness.is_down(host, rules),
             host_answered=host.answered_at > 0,
             host_pause_s=politeness.next_pause_s(host, rules),
+            is_probe=host.troubled_since > 0,
             host_silent=politeness.is_silent(host),
             is_suspect=politeness.is_suspect(host),
             blames_pages=blames_pages(host),

@@ -22,7 +22,7 @@ from gossamer.frontier.transitions import recorded_as, request_after, state_afte
 _TRIES = Struct("<dIIIIH")
 _RANK, _TRIED, _RANKED, _AFTER_IDS = Struct("<d"), 1, 2, 2**48
 _SHOWN = Struct("<ddddB")  # granted_at, start_by, deadline, pause, STANDING; between token and host's name
-_DOWN, _ANSWERED, _SUSPECT, _SILENT, _BLAMES, _KNOWN, _UNHEARD = 1, 2, 4, 8, 16, 32, 64
+_DOWN, _ANSWERED, _SUSPECT, _SILENT, _BLAMES, _KNOWN, _UNHEARD, _TROUBLED = (1 << bit for bit in range(8))
 """``STANDING`` of lua/library.lua."""
 _HOST = Struct("<6d4IBB")
 _HOST_MORE = Struct("<4dI")  # of a host that was written by this version
@@ -257,6 +257,7 @@ def leases_of(shown: Sequence[bytes], index: int, of: int) -> Iterator[Lease]:
             host_down=bool(standing & _DOWN),
             host_answered=bool(standing & _ANSWERED),
             host_pause_s=pause_s,
+            is_probe=bool(standing & _TROUBLED),
             host_silent=bool(standing & _SILENT),
             is_suspect=bool(standing & _SUSPECT),
             blames_pages=bool(standing & _BLAMES),

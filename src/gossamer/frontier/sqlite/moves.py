@@ -154,6 +154,7 @@ def _grant_lease(s: FrontierTransaction, host: SqliteHost, head: Head, ttl_s: fl
         host_down=politeness.is_down(host.state, s.rules),
         host_answered=host.state.answered_at > 0,
         host_pause_s=politeness.next_pause_s(host.state, s.rules),
+        is_probe=host.state.troubled_since > 0,
         host_silent=politeness.is_silent(host.state),
         is_suspect=politeness.is_suspect(host.state),
         blames_pages=blames_pages(host.state),

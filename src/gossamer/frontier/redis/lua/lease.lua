@@ -98,6 +98,7 @@ local function standing_of(h)
   return (is_down(h, rules) and STANDING.DOWN or 0) + (h.answered_at > 0 and STANDING.ANSWERED or 0)
     + (is_suspect(h) and STANDING.SUSPECT or 0) + (is_silent(h) and STANDING.SILENT or 0)
     + (blames_pages(h) and STANDING.BLAMES or 0) + (h.pages == 0 and STANDING.UNHEARD or 0)
+    + (h.troubled_since > 0 and STANDING.TROUBLED or 0)
 end
 
 -- Whose turn it is, request by request (rulings.in_turn): {host, band, start_by, standing, next_pause_s} each.

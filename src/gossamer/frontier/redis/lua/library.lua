@@ -49,7 +49,8 @@ local HOST, WAITING = '<ddddddIIIIBBddddI', '<BBII' -- lane, band, in the list, 
 local HOST_BEFORE, FORM_AT = '<ddddddIIIIBB', 65
 local WHOLE, SKIPPED, PACED, HELD, DATED, LOOKING = 2, 4, 8, 16, 32, 64
 local LEASE = '<c4BBddBB' -- host, lane, band, granted_at, start_by, STANDING, length of the owner's name after it
-local STANDING = {DOWN = 1, ANSWERED = 2, SUSPECT = 4, SILENT = 8, BLAMES = 16, KNOWN = 32, UNHEARD = 64} -- of a host at a grant, added up
+-- Of a host at a grant, added up.
+local STANDING = {DOWN = 1, ANSWERED = 2, SUSPECT = 4, SILENT = 8, BLAMES = 16, KNOWN = 32, UNHEARD = 64, TROUBLED = 128}
 local PLACE = '>c4BB'
 
 local now = tonumber(ARGV[1])

@@ -93,7 +93,9 @@ local function pause_s(h, rules, incidents, jitter)
 end
 
 local function next_pause_s(h, rules)
-  return h.troubled_since > 0 and pause_s(h, rules, h.incidents + 1, 1) or 0
+  local delay_s = delay_in_force(h, rules)
+  if h.troubled_since <= 0 then return delay_s * SLOW_DOWN end
+  return max(pause_s(h, rules, h.incidents + 1, 1), delay_s)
 end
 
 local SEVERAL, NO_WITNESS = 0, 1
@@ -217,8 +219,9 @@ do
     h.pace_s = min(h.limit_s * SLOW_DOWN, max(rules.max_delay_s, own_delay(h, rules) * SLOW_DOWN))
   end
 
-  local function incident(h, rules, signal, now, mark)
-    if signal.kind == THROTTLED and h.incidents == 0 and not blames_pages(h) then slow(h, rules, signal) end
+  local function incident(h, rules, signal, now, mark, failed)
+    local is_proof = (failed or 0) > 0 and h.blamed > 0 -- against the page, not against the pace
+    if signal.kind == THROTTLED and h.incidents == 0 and not is_proof then slow(h, rules, signal) end
     if h.troubled_since ~= 0 then
       local unasked_s = signal.started_at - max(h.hold_until, h.incident_at)
       if unasked_s > UNASKED_S then h.troubled_since = h.troubled_since + unasked_s end
@@ -230,11 +233,11 @@ do
     if signal.kind == UNREACHABLE then h.silences = h.silences + 1 end
   end
 
-  local function trouble(h, rules, signal, now, jitter, mark)
+  local function trouble(h, rules, signal, now, jitter, mark, failed)
     local is_silent, is_new = signal.kind == UNREACHABLE, signal.started_at >= h.incident_at
     if not is_silent then h.answered_at, h.silences = now, 0 end
     if is_new then
-      incident(h, rules, signal, now, mark)
+      incident(h, rules, signal, now, mark, failed)
     else
       witness(h, mark)
     end
@@ -283,7 +286,7 @@ do
         h.incident_at = now
       end
     else
-      trouble(h, rules, signal, now, jitter, mark)
+      trouble(h, rules, signal, now, jitter, mark, failed)
     end
     keep_distance(h, rules, started_at)
   end

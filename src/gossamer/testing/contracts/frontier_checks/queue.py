@@ -307,7 +307,7 @@ async def a_host_in_trouble_is_probed(w: FrontierHarness) -> None:
     """One request at a time, over a restart too; when the patience with it is spent, it is down."""
     await w.add_entries(*[make_entry(number) for number in range(6)])
     first = (await w.lease_requests(1)).leases[0]
-    assert_equal((first.host_answered, first.host_pause_s), (False, 0.0), "nothing is known of a new host")
+    assert_equal((first.host_answered, first.is_probe), (False, False), "nothing is known of a new host")
     assert_holds(first.host_unheard, "no page of it has come")
     await w.settle_lease(first)
     leases = (await w.lease_requests()).leases
@@ -321,7 +321,9 @@ async def a_host_in_trouble_is_probed(w: FrontierHarness) -> None:
     w.clock.advance(2)
     (probe,) = (await w.lease_requests()).leases
     assert_equal(
-        (probe.host_pause_s, probe.is_suspect, probe.host_down), (2.0, True, False), "the probe knows it"
+        (probe.is_probe, probe.host_pause_s, probe.is_suspect, probe.host_down),
+        (True, 2.0, True, False),
+        "the probe knows it",
     )
     assert_holds(probe.host_silent and not first.host_silent, "and that there was no answer")
     assert_equal((probe.failures, probe.throttled), (0, 0), "what is excused counts against nothing")
@@ -359,12 +361,12 @@ async def pages_that_always_fail_do_not_hold_their_host(w: FrontierHarness) -> N
         assert_equal((again.entry.fingerprint, again.blames_pages), (0, False), "it is due again")
     w.frontier = await w.subject.reopen() or w.frontier
     proven = await fail_next()
-    assert_holds(proven.blames_pages and not proven.host_pause_s, "then pages are the cause, not their host")
+    assert_holds(proven.blames_pages and not proven.is_probe, "then pages are the cause, not their host")
     for _ in range(2):
-        assert_holds(not (await fail_next(HostSignalKind.UNREACHABLE)).host_pause_s, "which need not wait")
+        assert_holds(not (await fail_next(HostSignalKind.UNREACHABLE)).is_probe, "which need not wait")
     w.clock.advance(100)
     probe = await w.lease_one()
-    assert_holds(probe.asks_known and probe.host_pause_s, "when all fail, a known URL is the probe")
+    assert_holds(probe.asks_known and probe.is_probe, "when all fail, a known URL is the probe")
     signal = HostSignal(kind=HostSignalKind.UNREACHABLE, started_at=w.clock.now())
     await w.frontier.release([probe], [signal])
     w.clock.advance(100)
@@ -375,9 +377,11 @@ async def pages_that_always_fail_do_not_hold_their_host(w: FrontierHarness) -> N
 async def a_host_that_throttles_is_slowed(w: FrontierHarness) -> None:
     """Half as fast after a refusal, whatever the fixed delay; faster again with each success."""
     await w.add_entries(*[make_entry(number) for number in range(9)])
+    most_s: list[float] = []
 
     async def gap_after(kind: HostSignalKind) -> float:
         (lease,) = (await w.lease_requests(1)).leases
+        most_s.append(round(lease.host_pause_s, 6))
         await w.settle_lease(lease, signal=HostSignal(kind=kind, started_at=w.clock.now()))
         next_at = (await w.lease_requests(0)).next_at or 0.0
         gap = next_at - w.clock.now()
@@ -386,5 +390,6 @@ async def a_host_that_throttles_is_slowed(w: FrontierHarness) -> None:
 
     assert_equal(await gap_after(HostSignalKind.OK), 0.1, "the fixed delay")
     assert_equal(await gap_after(HostSignalKind.THROTTLED), 0.2, "half as fast")
+    assert_equal(most_s, [0.2, 0.2], "which the lease of a host that is well tells before")
     gaps = [await gap_after(HostSignalKind.OK) for _ in range(4)]
     assert_holds(0.2 >= gaps[0] > gaps[-1] > 0.1, f"faster with each success: {gaps}")
