@@ -26,9 +26,11 @@ from gossamer.core.errors import (
 from gossamer.core.record import Record
 from gossamer.core.redaction import hide_userinfo
 from gossamer.observe.text import printable_lines
+from gossamer.queries.outages import explain_outage
 from gossamer.runtime.known_secrets import hide_secrets
 from gossamer.web.answers import LIMIT_S, encode_answer
 from gossamer.web.headers import SAID
+from gossamer.web.parts import parts_of
 
 log = logging.getLogger("gossamer.web")
 
@@ -89,7 +91,7 @@ PLAIN: Mapping[type[GossamerError], tuple[int, str, str]] = {
 """The status, what is said to have happened, and what to do, by the nearest class."""
 
 
-async def _answer_ours(_request: Request, error: Exception) -> Response:
+async def _answer_ours(request: Request, error: Exception) -> Response:
     said = str(error)
     if isinstance(error, AccessError):
         return error_response(error.status, "This may not be asked.", said, error.way, wait_s=error.wait_s)
@@ -97,18 +99,12 @@ async def _answer_ours(_request: Request, error: Exception) -> Response:
         now = error.now if isinstance(error, ConflictError) else None
         return error_response(409, "Nothing was done.", said, "Look again, then decide.", now=now)
     if isinstance(error, StorageError | MissingServiceError):
-        way = "`gossamer doctor` says what is missing. No crawl depends on the dashboard."
-        return error_response(503, f"{_part_of(said)} cannot be read.", said, way, wait_s=AGAIN_S)
+        outage = explain_outage(parts_of(request).backends, error)
+        return error_response(503, outage.answer, said, outage.reason, wait_s=AGAIN_S)
     status, what, way = next(PLAIN[kind] for kind in type(error).__mro__ if kind in PLAIN)
     if status == 500:
         log.error("an answer failed: %s: %s", type(error).__name__, error)
     return error_response(status, what, said, way)
-
-
-def _part_of(message: str) -> str:
-    """The service that an error is of: messages begin with its name."""
-    first = message.partition(" ")[0]
-    return first if first in ("Redis", "PostgreSQL") else "The data"
 
 
 async def _answer_timeout(_request: Request, _error: Exception) -> Response:

@@ -221,7 +221,9 @@ def test_a_part_fails_alone_and_keeps_what_it_had(visitor: Visitor, canned: Cann
     expect(page.locator(".bands")).to_be_visible()
     canned.status["/jobs/shops-7"] = 503
     page.keyboard.type("..")
-    expect(page.locator(".stale h1")).to_be_visible()
+    expect(page.locator("h1:visible")).to_have_text("Redis cannot be read.")
+    expect(page.locator(".fault").first).to_contain_text("the fleet waits, and loses nothing")
+    expect(page.locator(".stale").first).to_be_visible()
 
 
 @pytest.mark.thorough

@@ -17,6 +17,7 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 import gossamer
+from gossamer.policy.sentences.outages import describe_outage
 
 STATIC = Path(gossamer.__file__).parent / "web" / "static"
 TYPES = {
@@ -94,7 +95,9 @@ class _Handler(BaseHTTPRequestHandler):
                 time.sleep(seconds)
         for start, status in self.site.status.items():
             if path.startswith(start):
-                self._send_json({"error": "PostgreSQL did not answer within 5 s."}, status)
+                what, way = describe_outage("Redis at queue:6379 is away", is_fleet=True)
+                why = "Redis at queue:6379 does not answer in time"
+                self._send_json({"error": {"what": what, "why": why, "way": way}}, status)
                 return
         if method == "GET":
             found = self.site.answers(path, query)

@@ -22,6 +22,8 @@ async def test_who_is_away_is_named(redis_server, postgres_server, tmp_path):
                 assert answer.status_code == (503 if part else 200), f"{path}: {answer.text}"
                 if part:
                     assert answer.json()["error"]["what"] == f"{part} cannot be read."
+                    fleet = f"While {part} does not answer, the fleet waits, and loses nothing"
+                    assert answer.json()["error"]["way"].startswith(fleet)
                     assert answer.headers["retry-after"] == "5"
 
         for number, server in enumerate((redis, postgres)):

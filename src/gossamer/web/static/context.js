@@ -56,11 +56,13 @@ export class Context {
       ? [this.fault(part, what), h("div", { key: `old-${name}`, class: "stale" }, draw(part.data))]
       : draw(part.data);
   }
-  /** A view that is one part: its head is the answer, or only its name as long as there is none. */
+  /** A view that is one part: its head is the answer; its name while there is none; and what failed, if it did. */
   whole(name, title, waiting, draw) {
-    const part = this.part(name);
-    if (part?.data === undefined) return [head({ answer: title }), this.show(name, draw, { waiting, what: title })];
-    return this.show(name, draw);
+    const part = this.part(name),
+      failed = part?.error && head({ answer: part.error.what });
+    if (part?.data === undefined)
+      return [failed || head({ answer: title }), this.show(name, draw, { waiting, what: "" })];
+    return [failed, this.show(name, draw, { what: "" })];
   }
 
   waiting(part, blocks) {
@@ -76,11 +78,12 @@ export class Context {
     ];
   }
 
+  /** `what` is empty where the head of the view says already what failed. */
   fault(part, what = "This") {
     return h(
       "div",
       { key: `fault-${part.name}`, class: "fault", role: "alert" },
-      h("p", {}, h("b", {}, `${what} could not be read. `), part.error.message),
+      h("p", {}, what ? [h("b", {}, `${what} could not be read. `), part.error.message] : part.error.why),
       h(
         "p",
         { class: "sub" },
@@ -95,8 +98,8 @@ export class Context {
         h(
           "span",
           { class: "sub" },
-          `Tried at ${clock(part.askedAt / 1000)}. On the server: `,
-          h("code", {}, "gossamer doctor"),
+          `Tried at ${clock(part.askedAt / 1000)}.`,
+          part.error.way.includes("doctor") ? null : [" On the server: ", h("code", {}, "gossamer doctor")],
         ),
       ),
     );

@@ -150,7 +150,7 @@ export const head = ({ over, answer, say, does }) =>
     does && h("div", { class: "does" }, does),
   );
 
-const MEANING = { dead: "needs you", held: "takes care of itself", info: "for your information" };
+const MEANING = { dead: "needs you", held: "is being handled", info: "for your information" };
 /** What is wrong, with which thing, since when, and the ways out. */
 export const trouble = ({ key, kind, who, href, text, since, ways = [] }) =>
   h(

@@ -47,7 +47,7 @@ const line = (ctx, group, chosen, total) =>
         showDetail();
       },
     },
-    mark(kindOf(group), kindOf(group) === "dead" ? "needs you" : "takes care of itself"),
+    mark(kindOf(group), kindOf(group) === "dead" ? "needs you" : "is being handled"),
     h(
       "span",
       {},

@@ -77,7 +77,7 @@ function whatCell(job) {
         job.trouble_kind === "dead"
           ? "needs you"
           : job.trouble_kind === "held"
-            ? "takes care of itself"
+            ? "is being handled"
             : undefined,
       ),
       h("span", {}, foreign(job.trouble, { max: 160 })),
