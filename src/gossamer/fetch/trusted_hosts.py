@@ -12,10 +12,10 @@ from gossamer.core.requests import Request
 from gossamer.core.results import FetchResult
 from gossamer.core.routes import DIRECT, Route
 from gossamer.fetch.guard import AddressGuard, place_of
+from gossamer.fetch.spaces import TRUSTED
 from gossamer.ports.fetcher import Fetcher
 from gossamer.ports.shared_state import SharedState
 
-SPACE = "trusted"
 FOR_S = 10 * 365 * 86400.0
 
 
@@ -28,11 +28,11 @@ class TrustedHosts:
 
     async def trust_place(self, place: str) -> None:
         """The operator named this host on this port."""
-        await self._shared.put(SPACE, f"{self._job} {place}", b"1", FOR_S)
+        await self._shared.put(TRUSTED, f"{self._job} {place}", b"1", FOR_S)
 
     async def is_named(self, place: str) -> bool:
         """Whether the operator named exactly this host on this port."""
-        return await self._shared.get(SPACE, f"{self._job} {place}") is not None
+        return await self._shared.get(TRUSTED, f"{self._job} {place}") is not None
 
 
 class TrustingFetcher:

@@ -16,10 +16,7 @@ from gossamer.core.hosts import FrontierRules
 from gossamer.core.jobs import Job, tag_of
 from gossamer.core.text import format_count
 from gossamer.drivers.redis.server import OLDEST, RedisClock, RedisServer
-from gossamer.fetch.sessions.login import SPACE as LOG_INS
-from gossamer.fetch.sessions.pool import SPACE as SESSIONS
-from gossamer.fetch.sessions.shared_cookies import SPACE as COOKIES
-from gossamer.fetch.trusted_hosts import SPACE as TRUST
+from gossamer.fetch.spaces import COOKIES, LOG_INS, SESSIONS, TRUSTED
 from gossamer.fleet.marks import forget_marks
 from gossamer.frontier.redis.frontier import RedisFrontier
 from gossamer.observe.sentences import formatter_at
@@ -101,7 +98,7 @@ class RedisFrontierBackend:
         if not await frontier.is_there():
             return False
         await forget_marks(self.shared, job)
-        for space in (TRUST, COOKIES, SESSIONS, LOG_INS):
+        for space in (TRUSTED, COOKIES, SESSIONS, LOG_INS):
             named = self.server.key_for(f"shared:{space}:{tag_of(job)} ")  # and a host, or a site
             await self.server.delete_keys(f"{named.removesuffix('}')}*")
         await frontier.delete_requests()

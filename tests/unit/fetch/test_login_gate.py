@@ -14,8 +14,9 @@ from gossamer.core.requests import Request
 from gossamer.core.results import FetchResult
 from gossamer.core.routes import DIRECT, Proxy, Route
 from gossamer.fetch.robots_cache import RobotsCache
-from gossamer.fetch.sessions.login import SPACE, LoginOptions, SharedLoginGate
+from gossamer.fetch.sessions.login import LoginOptions, SharedLoginGate
 from gossamer.fetch.sessions.login_steps import StepParts
+from gossamer.fetch.spaces import LOG_INS
 from gossamer.policy.log_in import MAX_TIMES, LoginState
 from gossamer.shared.memory import MemorySharedState
 from gossamer.testing.clock import EPOCH, LoopClock
@@ -107,7 +108,7 @@ class World:
 
     async def save(self):
         self.saved += 1
-        stored = [value for (space, _), (value, _) in self.shared._values.items() if space == SPACE]
+        stored = [value for (space, _), (value, _) in self.shared._values.items() if space == LOG_INS]
         is_in = [state for state in map(DECODE, stored) if state.logged_in_at]
         assert len(is_in) < self.saved, "who reads that has no cookies yet"
 

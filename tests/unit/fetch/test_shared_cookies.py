@@ -11,7 +11,8 @@ import pytest
 
 from gossamer.core.cookies import Cookie
 from gossamer.core.errors import StorageError
-from gossamer.fetch.sessions.shared_cookies import SPACE, SharedCookieStore
+from gossamer.fetch.sessions.shared_cookies import SharedCookieStore
+from gossamer.fetch.spaces import COOKIES
 from gossamer.shared.memory import MemorySharedState
 from gossamer.testing.clock import ManualClock
 
@@ -301,7 +302,7 @@ async def test_names_of_sessions_are_not_shown_in_places(world: World) -> None:
     one = world.worker()
     world.answered(one, "a=1; Path=/", session="bob@example.com \ud800")
     await one.save_cookies()
-    places = [key for space, key in world.shared._values if space == SPACE]
+    places = [key for space, key in world.shared._values if space == COOKIES]
     assert len(places) == 2
     assert not any("bob" in place for place in places)
     assert await world.sent(world.worker(), session="bob@example.com \ud800") == "a=1"

@@ -2,17 +2,39 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from gossamer.core.errors import MissingServiceError
 
+
+@contextmanager
+def _without_metrics() -> Iterator[None]:
+    """Keep redis-py from importing a whole SDK for metrics of its own, which is half of its start-up.
+
+    A program that has OpenTelemetry may want them.
+    """
+    if "opentelemetry" in sys.modules:
+        yield
+        return
+    sys.modules["opentelemetry.sdk.metrics"] = None  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        del sys.modules["opentelemetry.sdk.metrics"]
+
+
 try:
-    from redis import exceptions
-    from redis.asyncio import BlockingConnectionPool, Redis, RedisCluster
-    from redis.asyncio.cluster import ClusterNode
-    from redis.asyncio.connection import SSLConnection, parse_url
-    from redis.asyncio.retry import Retry
-    from redis.asyncio.sentinel import MasterNotFoundError, Sentinel, SentinelConnectionPool
-    from redis.backoff import NoBackoff
-    from redis.retry import Retry as BlockingRetry
+    with _without_metrics():
+        from redis import exceptions
+        from redis.asyncio import BlockingConnectionPool, Redis, RedisCluster
+        from redis.asyncio.cluster import ClusterNode
+        from redis.asyncio.connection import SSLConnection, parse_url
+        from redis.asyncio.retry import Retry
+        from redis.asyncio.sentinel import MasterNotFoundError, Sentinel, SentinelConnectionPool
+        from redis.backoff import NoBackoff
+        from redis.retry import Retry as BlockingRetry
 except ImportError:
     raise MissingServiceError(
         "the settings name Redis, but its driver is missing: pip install 'gossamer[redis]'"

@@ -25,13 +25,13 @@ from gossamer.core.requests import Request
 from gossamer.core.routes import Route
 from gossamer.core.text import format_count
 from gossamer.fetch.sessions.login_steps import LoginSteps, StepParts
+from gossamer.fetch.spaces import LOG_INS
 from gossamer.policy import log_in, urls
 from gossamer.policy.log_in import LoginState
 from gossamer.ports.login_guide import LoginGuide
 from gossamer.ports.shared_state import SharedState
 from gossamer.runtime.cancelling import end_tasks
 
-SPACE = "log-ins"
 TURN_SPACE = "log-in-turns"
 LOG_OUT_SPACE = "log-outs"
 KEPT_S = 400 * 86400.0
@@ -231,7 +231,7 @@ class SharedLoginGate:
         return int(await self._shared.update(LOG_OUT_SPACE, f"{self._job} {page}", changed, LOG_OUTS_KEPT_S))
 
     async def _load(self, key: Key) -> LoginState:
-        state = _read_state(await self._shared.get(SPACE, self._storage_key(key)))
+        state = _read_state(await self._shared.get(LOG_INS, self._storage_key(key)))
         self._known[key] = state
         return state
 
@@ -239,7 +239,7 @@ class SharedLoginGate:
         def changed(stored: bytes | None) -> bytes:
             return msgspec.msgpack.encode(change(_read_state(stored)))
 
-        stored = await self._shared.update(SPACE, self._storage_key(key), changed, KEPT_S)
+        stored = await self._shared.update(LOG_INS, self._storage_key(key), changed, KEPT_S)
         state = self._known[key] = _decode_state(stored)
         return state
 

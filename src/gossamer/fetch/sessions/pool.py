@@ -21,12 +21,12 @@ from gossamer.core.requests import Request
 from gossamer.core.results import Verdict
 from gossamer.core.routes import RouteReport
 from gossamer.fetch.sessions.stamp import SharedStamp
+from gossamer.fetch.spaces import SESSIONS
 from gossamer.policy import sessions, urls
 from gossamer.policy.sessions import Identity, SessionKey, SessionRules, SessionState, SessionVerdict
 from gossamer.ports.clock import Clock
 from gossamer.ports.shared_state import SharedState
 
-SPACE = "sessions"
 KEPT_S = 400 * 86400.0
 MAX_KNOWN = 20_000
 """Identities that stay in memory."""
@@ -49,7 +49,7 @@ class SessionPool:
         self._clock = clock
         self._job = job
         self._rules = rules
-        self._stamp = SharedStamp(shared, SPACE, f"{job} *", KEPT_S, is_alone=is_alone)
+        self._stamp = SharedStamp(shared, SESSIONS, f"{job} *", KEPT_S, is_alone=is_alone)
         self._known: OrderedDict[SessionKey, tuple[SessionState, bytes]] = OrderedDict()  # and its mark
         self._uses: OrderedDict[SessionKey, tuple[int, int]] = OrderedDict()  # not saved yet: of a generation
         self._opening: dict[SessionKey, asyncio.Task[SessionState]] = {}
@@ -206,7 +206,7 @@ class SessionPool:
     async def _read(self, key: SessionKey) -> SessionState | None:
         """The identity, if nothing has to be written for it: it continues, or is new and may have any age."""
         mark, known = self._stamp.mark_of(key.site), self._known.get(key)
-        state = _read_state(await self._shared.get(SPACE, self._storage_key(key)))
+        state = _read_state(await self._shared.get(SESSIONS, self._storage_key(key)))
         if self._known.get(key) is not known:  # it was changed here meanwhile
             return None
         if state is None:
@@ -228,7 +228,7 @@ class SessionPool:
                 state = sessions.open_state(state, key, self._rules, now)
             return msgspec.msgpack.encode(change(state))
 
-        state = _decode_state(await self._shared.update(SPACE, self._storage_key(key), changed, KEPT_S))
+        state = _decode_state(await self._shared.update(SESSIONS, self._storage_key(key), changed, KEPT_S))
         self._keep(key, state, mark)
         return state
 

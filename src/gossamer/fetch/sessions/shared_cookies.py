@@ -24,11 +24,10 @@ from typing import NamedTuple
 from gossamer.core.cookies import Cookie
 from gossamer.fetch.sessions.cookies import CookieJar, record_with
 from gossamer.fetch.sessions.set_cookie import MAX_AGE_S
+from gossamer.fetch.spaces import COOKIES
 from gossamer.policy.urls import hostname_of, registrable_domain
 from gossamer.ports.clock import Clock
 from gossamer.ports.shared_state import SharedState
-
-SPACE = "cookies"
 
 Key = tuple[str, str]
 """Session and registrable domain."""
@@ -127,7 +126,7 @@ class SharedCookieStore:
 
     async def _look_now(self) -> None:
         self._coming = None  # who asks from now on may know of something that was saved later
-        stamp = await self._shared.get(SPACE, self._storage_key())
+        stamp = await self._shared.get(COOKIES, self._storage_key())
         self._has_looked = True
         if stamp != self._stamp:
             self._stamp = stamp
@@ -137,7 +136,7 @@ class SharedCookieStore:
         try:
             while True:
                 known = self._known.get(key)
-                record = await self._shared.get(SPACE, self._storage_key(*key))
+                record = await self._shared.get(COOKIES, self._storage_key(*key))
                 if self._known.get(key) is known:
                     break  # else it was saved here meanwhile, and what was read may be older than that
         finally:
@@ -190,7 +189,7 @@ class SharedCookieStore:
 
     async def _save_jar(self, key: Key, cookies: list[Cookie]) -> None:
         place, known = self._storage_key(*key), self._known.get(key)
-        record = await self._shared.get(SPACE, place) if known is None else known.record
+        record = await self._shared.get(COOKIES, place) if known is None else known.record
         while True:
             generation = self._generation  # what others save and tell from now on is read again
             made = record_with(record or b"", key[1], cookies, self._clock.now())
@@ -201,19 +200,19 @@ class SharedCookieStore:
             self._is_announced = False
             if made is None:
                 return
-            if await self._shared.compare_and_swap(SPACE, place, record, *made):
+            if await self._shared.compare_and_swap(COOKIES, place, record, *made):
                 break
-            record = await self._shared.get(SPACE, place)
+            record = await self._shared.get(COOKIES, place)
         self._known[key] = _LoadedJar(made[0], generation)
         self._apply_record(key, made[0])
 
     async def _announce_save(self) -> None:
         """Let the others look. A stamp that somebody else has set meanwhile was not seen here yet."""
         stamp = os.urandom(8)
-        if await self._shared.compare_and_swap(SPACE, self._storage_key(), self._stamp, stamp, MAX_AGE_S):
+        if await self._shared.compare_and_swap(COOKIES, self._storage_key(), self._stamp, stamp, MAX_AGE_S):
             self._stamp = stamp
         else:
-            await self._shared.put(SPACE, self._storage_key(), stamp, MAX_AGE_S)
+            await self._shared.put(COOKIES, self._storage_key(), stamp, MAX_AGE_S)
         self._is_announced = True
 
     def _storage_key(self, session: str = "", site: str = "") -> str:
