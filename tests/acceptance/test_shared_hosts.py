@@ -29,7 +29,7 @@ def test_a_crawl_says_that_another_one_asks_the_same_host(tmp_path: Path) -> Non
         said = second_crawl(site, data)
         process.kill()
         process.wait()
-        host = site.url.split("/")[2].partition(":")[0]
+        host = site.url.split("/")[2]
         assert "and saved-shop-1 (" in said
         assert f"both crawl {host}: they share its pace and take turns" in said
         assert "both crawl" not in second_crawl(site, data), "it is not crawled any more"

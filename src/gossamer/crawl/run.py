@@ -168,8 +168,8 @@ class CrawlRun:
         """Say which other jobs ask the same hosts, and wait for none that was killed."""
         await self._wired.backends.withdraw_claims(self.job)
         hosts = named_hosts(self.spider.allowed_domains, self.spider.start_urls)
-        for other in await self._wired.backends.jobs_sharing_hosts(self.job, hosts):
-            log.warning("%s", other.warning_for(self.job))
+        for warning in await self._wired.backends.warn_of_shared_hosts(self.job, hosts):
+            log.warning("%s", warning)
 
     async def _read_budgets(self) -> tuple[BudgetStatus, ...]:
         await self._wired.parts.router.close()  # what was spent is saved

@@ -1,17 +1,22 @@
-"""Whether two crawls may ask the same host: then they share its pace, and each is slower there.
+"""Which crawls ask the same hosts: those share the pace of such a host, and each is slower there.
 
 What a crawl may ask is named by hosts as frontiers know them (``example.com``, ``127.0.0.1:8000``) and by
-domains, which stand for their sub-domains on every port, too (``*.example.com``). Pure.
+domains, which stand for their sub-domains on every port, too (``*.example.com``). That two crawls name one
+domain does not mean that they ask one host: only the hosts of start URLs are sure to be asked. Pure.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 
 from gossamer.policy import urls
 from gossamer.policy.scope import domain_of
 
-_ANY_HOST, _ANY_PORT = "*.", "*"
+_ANY_HOST = "*."
+COMPARED = 20
+"""Hosts of start URLs that are looked for in the domains of another crawl."""
+NAMED = 3
+"""Other crawls that a sentence names."""
 
 
 def named_hosts(allowed_domains: Iterable[str], start_urls: Iterable[str]) -> tuple[str, ...]:
@@ -21,48 +26,41 @@ def named_hosts(allowed_domains: Iterable[str], start_urls: Iterable[str]) -> tu
     return tuple(sorted(names | {host for url in start_urls if (host := urls.host_key(url))}))
 
 
-def shared_host(ours: Iterable[str], theirs: Iterable[str]) -> str | None:
-    """A host or domain that both may ask, as far as one is known. Costs what it takes to read both once."""
-    others = _NamedHosts(name for name in theirs if name)
-    for name in ours:
-        if (host := others.shared_with(*_parse_name(name))) is not None:
-            return host
-    return None
+def first_hosts(names: Iterable[str]) -> tuple[str, ...]:
+    """Those of the hosts that a crawl names which it is sure to ask: the hosts of its start URLs."""
+    return tuple(name for name in names if not name.startswith(_ANY_HOST))
 
 
-class _NamedHosts:
-    """What one crawl names, to be asked about many other names."""
+def may_share(ours: Sequence[str], theirs: Iterable[str]) -> tuple[str, ...]:
+    """Those of our hosts that another crawl may ask, which names ``theirs``; first those that it begins with.
 
-    def __init__(self, names: Iterable[str]) -> None:
-        self._places: set[tuple[str, str]] = set()  # hosts and domains with their ports
-        self._domains: set[tuple[str, str]] = set()
-        self._below: dict[tuple[str, str], str] = {}  # a host below a domain, on a port or (none) on any
-        for name in names:
-            host, port, is_domain = _parse_name(name)
-            self._places |= {(host, port), (host, _ANY_PORT)}
-            if is_domain:
-                self._domains.add((host, port or _ANY_PORT))
-            for domain in _domains_above(host):
-                self._below.setdefault((domain, port or _ANY_PORT), host)
-                self._below.setdefault((domain, _ANY_PORT), host)
-
-    def shared_with(self, host: str, port: str, is_domain: bool) -> str | None:
-        """A host that is asked by whoever names this one, too."""
-        asked = port or _ANY_PORT if is_domain else port
-        if (host, asked) in self._places:
-            return host
-        if any({(name, port), (name, _ANY_PORT)} & self._domains for name in (host, *_domains_above(host))):
-            return host
-        return self._below.get((host, asked)) if is_domain else None
+    A crawl that names no domain may ask any host.
+    """
+    names = set(theirs)
+    domains = [name.removeprefix(_ANY_HOST) for name in names if name.startswith(_ANY_HOST)]
+    both = [host for host in ours if host in names]
+    others = [host for host in ours[:COMPARED] if host not in names and _is_within(host, domains)]
+    return (*both, *others)
 
 
-def _domains_above(host: str) -> Iterator[str]:
-    while host := host.partition(".")[2]:
-        yield host
+def _is_within(host: str, domains: Sequence[str]) -> bool:
+    bare = urls.parse_origin(f"http://{host}").hostname
+    return not domains or any(
+        name == domain or name.endswith(f".{domain}") for domain in domains for name in (host, bare)
+    )
 
 
-def _parse_name(name: str) -> tuple[str, str, bool]:
-    """The host's name, its port (none: the usual one, or of a domain any), and whether it is a domain."""
-    place = urls.parse_origin(f"http://{name.removeprefix(_ANY_HOST)}")
-    port = place.host_key.removeprefix(place.hostname).removeprefix(":")
-    return place.hostname, port, name.startswith(_ANY_HOST)
+def describe_sharing(ours: str, host: str, others: Sequence[tuple[str, str]]) -> str:
+    """How slow a crawl is at a host that others ask, too; each of those is given by its id and its target."""
+    if len(others) == 1:
+        ((theirs, target),) = others
+        return (
+            f"{ours} and {theirs} ({target}) both crawl {host}: they share its pace and take turns, so each "
+            f"has about half of it there until {theirs} ends"
+        )
+    named = ", ".join(theirs for theirs, _ in others[:NAMED])
+    more = f" and {len(others) - NAMED:,} more" if len(others) > NAMED else ""
+    return (
+        f"{ours} and {len(others):,} other jobs ({named}{more}) crawl {host}: they share its pace and take "
+        f"turns, so each has about 1/{len(others) + 1} of it there"
+    )

@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 import secrets
 import socket
-from collections.abc import Collection
+from collections import defaultdict
+from collections.abc import Collection, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from gossamer.config.settings import Settings
 from gossamer.core.archive import ArchiveEntry
@@ -18,11 +19,10 @@ from gossamer.core.lifecycle import JobState
 from gossamer.core.redaction import shown_server
 from gossamer.core.requests import Request
 from gossamer.core.shifts import FleetStore
-from gossamer.policy import urls
+from gossamer.policy import shared_hosts, urls
 from gossamer.policy.content_memory import ContentMemory
 from gossamer.policy.request_variants import variant_of
 from gossamer.policy.sentences.fleet import describe_other_store
-from gossamer.policy.shared_hosts import shared_host
 from gossamer.ports.archive_reader import ArchiveReader
 from gossamer.ports.backends import FleetBackend, FrontierBackend, StoreBackend
 from gossamer.ports.clock import Clock
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from gossamer.policy.ladder import LadderState
     from gossamer.ports.schedule_store import ScheduleStore
 
-HOSTS_LOOKED_AT = 200
-"""Hosts of another job that are compared with those of a new one: those with most requests."""
+HOSTS_LOOKED_AT = 5
+"""Hosts of a new job that are looked for among those of each other one."""
 
 PLACES = {
     "postgresql": "PostgreSQL",
@@ -56,20 +56,6 @@ _PLACE, _KEPT_S = "place", 100 * 366 * 86_400.0
 def name_place(url: str | None) -> str:
     """What people call a place of crawls."""
     return PLACES.get((url or "").partition(":")[0].partition("+")[0], FILE)
-
-
-class SharedHost(NamedTuple):
-    """Another job, and a host that it may ask, too."""
-
-    job: Job
-    host: str
-
-    def warning_for(self, ours: Job) -> str:
-        """What this means, and what to do."""
-        return (
-            f"{ours.id} and {self.job.id} ({self.job.target}) both crawl {self.host}: they share its pace "
-            f"and take turns, so each has about half of it there until {self.job.id} ends"
-        )
 
 
 class Backends:
@@ -241,24 +227,36 @@ class Backends:
         """
         return await self.requests.at_work(job)
 
-    async def jobs_sharing_hosts(self, ours: Job, hosts: Collection[str]) -> list[SharedHost]:
-        """Other jobs that are worked on now and may ask one of these hosts (as ``named_hosts`` gives them).
+    async def warn_of_shared_hosts(self, ours: Job, names: Collection[str]) -> list[str]:
+        """A sentence for each host that ``ours`` begins with and that other jobs ask now.
 
-        What another job asks is known from what it was submitted with, and from what waits in its frontier.
+        ``names`` are the hosts that it names, as ``named_hosts`` gives them.
         """
-        found = []
+        hosts = shared_hosts.first_hosts(names)
+        sharing: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
         for job in await self.book.list_jobs(unfinished=True) if hosts else []:
             if job.id == ours.id or job.state is not JobState.RUNNING:
                 continue
             with contextlib.suppress(StorageError):  # whoever looks after it says so
                 if not job.is_fleet and (_is_same_crawl(job, ours) or await self.at_work(job) is None):
                     continue
-                theirs = plan_from(job.plan).hosts if job.is_fleet else (urls.host_key(job.target),)
-                reports = await self.open_frontier(job).busiest_hosts(HOSTS_LOOKED_AT)
-                host = shared_host(hosts, (*theirs, *(report.host for report in reports)))
-                if host is not None:
-                    found.append(SharedHost(job, host))
-        return found
+                if host := await self._find_shared(job, hosts):
+                    sharing[host].append((job.id, job.target))
+        return [
+            shared_hosts.describe_sharing(ours.id, host, others) for host, others in sorted(sharing.items())
+        ]
+
+    async def _find_shared(self, job: Job, hosts: Sequence[str]) -> str:
+        """The first of some hosts that a job asks now; empty: it asks none of them, as far as is known."""
+        theirs = plan_from(job.plan).hosts if job.is_fleet else (urls.host_key(job.target),)
+        for host in shared_hosts.may_share(hosts, theirs)[:HOSTS_LOOKED_AT]:
+            report = await self.open_frontier(job).find_host(host)
+            if report is None:
+                if host in theirs:  # it has not come to its start URLs yet
+                    return host
+            elif report.pending or report.state.in_flight:
+                return host
+        return ""
 
     async def withdraw_claims(self, ours: Job) -> None:
         """Let nobody wait for what other crawls had in flight when they were killed.

@@ -27,7 +27,8 @@ from gossamer.queries.documents import to_document
 from gossamer.queries.jobs import summarise_job
 from gossamer.queries.status import JobStatus
 from gossamer.targets.discovery import find_target
-from gossamer.targets.plan import plan_from
+from gossamer.targets.plan import JobPlan, pack_plan, plan_from
+from gossamer.testing.contracts.frontier_harness import make_entry, make_outcome
 from gossamer.wiring import assemble as wiring
 from gossamer.wiring import routing
 from gossamer.wiring.backends import open_backends
@@ -297,28 +298,59 @@ async def test_the_fleet_is_shown_with_all_fields(backends):
     assert (shift["state"], shift["pages"], shift["recalled"]) == ("asked", 0, None)
 
 
-async def test_who_submits_is_told_of_other_jobs_with_the_same_hosts(backends, settings, wanted):
-    first = await submit_job(backends, *wanted)
-    said = {"data": settings.data, "frontier.url": settings.frontier.url}
-    same = prepare_submission("https://news.shop.example/sale", {}, said)
-    other = prepare_submission("https://other.example/", {}, said)
-    second, third = await submit_job(backends, *same), await submit_job(backends, *other)
-    sharing = await backends.jobs_sharing_hosts(second, plan_from(same[1]).hosts)
-    assert [(found.job.id, found.host) for found in sharing] == [(first.id, "news.shop.example")]
-    assert f"{second.id} and {first.id} ({TARGET}) both crawl" in sharing[0].warning_for(second)
-    assert await backends.jobs_sharing_hosts(third, plan_from(other[1]).hosts) == []
+async def submit_url(backends, url):
+    said = {"data": backends.settings.data, "frontier.url": backends.settings.frontier.url}
+    submission = prepare_submission(url, {}, said)
+    return await submit_job(backends, *submission), plan_from(submission[1]).hosts
+
+
+async def test_who_submits_learns_of_other_jobs_that_ask_the_same_host(backends):
+    first, _ = await submit_url(backends, TARGET)
+    news, hosts = await submit_url(backends, "https://news.shop.example/sale")
+    assert await backends.warn_of_shared_hosts(news, hosts) == [], "it may ask this host, and has not"
+    frontier = backends.open_frontier(first)
+    await frontier.add([make_entry(1, "news.shop.example")])
+    (said,) = await backends.warn_of_shared_hosts(news, hosts)
+    assert f"{news.id} and {first.id} ({TARGET}) both crawl news.shop.example: they share its pace" in said
+    (lease,) = (await frontier.lease("http", 1, 60.0)).leases
+    assert len(await backends.warn_of_shared_hosts(news, hosts)) == 1, "it asks the host now"
+    await frontier.settle([make_outcome(lease, Verdict.SUCCESS, backends.clock.now())])
+    assert await backends.warn_of_shared_hosts(news, hosts) == [], "it has asked the host, and is done there"
+    await frontier.add([make_entry(2, "news.shop.example")])
     await change_job(backends, first, JobCommand.PAUSE)
-    assert await backends.jobs_sharing_hosts(second, plan_from(same[1]).hosts) == []
+    assert await backends.warn_of_shared_hosts(news, hosts) == []
 
 
-def test_submit_says_it(settings, monkeypatch, capsys):
+async def test_many_jobs_are_one_warning_for_each_host_that_they_share(backends, monkeypatch):
+    """Jobs at other ports of this machine name its domain, and ask other hosts."""
+    for port in range(8000, 8020):
+        await submit_url(backends, f"http://127.0.0.1:{port}/")
+    job, hosts = await submit_url(backends, "http://127.0.0.1:9000/")
+    reads = []
+    opened = backends.open_frontier
+    monkeypatch.setattr(backends, "open_frontier", lambda job: reads.append(job.id) or opened(job))
+    assert await backends.warn_of_shared_hosts(job, hosts) == []
+    assert len(reads) <= 20, "each job is looked at once"
+    monkeypatch.undo()
+    plan = pack_plan(JobPlan(target="", hosts=hosts))
+    for name in ("a", "b", "c", "d"):
+        same = await backends.book.create(name, "http://127.0.0.1:9000/", plan=plan)
+        await backends.requests.create_frontier(same, FrontierRules())
+    (said,) = await backends.warn_of_shared_hosts(job, hosts)
+    assert f"{job.id} and 4 other jobs (d-1, c-1, b-1 and 1 more) crawl 127.0.0.1:9000" in said
+
+
+def test_submit_says_it(settings, monkeypatch, capsys, tmp_path):
     monkeypatch.setenv("GOSSAMER_FRONTIER__URL", settings.frontier.url)
-    for target in (TARGET, "https://news.shop.example/"):
+    spider = tmp_path / "again.py"
+    attributes = f'name = "again"; start_urls = [{TARGET!r}]'
+    spider.write_text(f"from gossamer import Spider\n\nclass Again(Spider):\n    {attributes}\n")
+    for target in (TARGET, str(spider)):
         with pytest.raises(SystemExit) as end:
             build_app("submit")(["submit", target, "--data", settings.data, "--json"], prog_name="gossamer")
         assert not end.value.code
     said = capsys.readouterr().err
-    assert "news.shop.example-1 and shop.example-1 (https://shop.example/) both crawl" in said
+    assert "again-1 and shop.example-1 (https://shop.example/) both crawl shop.example" in said
 
 
 def test_wait_says_that_its_time_is_over(settings, monkeypatch, capsys):

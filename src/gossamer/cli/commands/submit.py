@@ -50,7 +50,7 @@ from gossamer.queries.job_result import JobResult, read_result
 from gossamer.queries.jobs import find_job, refresh_job
 from gossamer.queries.pace import JobProgress, read_progress
 from gossamer.targets.plan import fleet_notes, plan_from
-from gossamer.wiring.backends import Backends, SharedHost
+from gossamer.wiring.backends import Backends
 
 SUBMIT_EXAMPLES = """
   gossamer submit shop.py --max-pages 1000
@@ -105,15 +105,15 @@ def submit_crawl(
     given = crawl_overrides(settings, max_time=max_time, no_robots=no_robots, recrawl=recrawl, **limits)
     settled, plan, name, text = prepare_submission(target, arguments_of(argument), given)
 
-    async def work(backends: Backends) -> tuple[Job, int, list[SharedHost]]:
+    async def work(backends: Backends) -> tuple[Job, int, list[str]]:
         job = await submit_job(backends, settled, plan, name, text, key=job_key_of(key))
         view = await backends.require_fleet().roster.read_roster()
-        sharing = await backends.jobs_sharing_hosts(job, plan_from(plan).hosts)
+        sharing = await backends.warn_of_shared_hosts(job, plan_from(plan).hosts)
         return job, len(view.workers) if view.leader else 0, sharing
 
     with write_lines(settled):
         job, workers, sharing = run_with_backends(settled, work, create=True)
-    for warning in (*fleet_notes(plan_from(plan), given), *(other.warning_for(job) for other in sharing)):
+    for warning in (*fleet_notes(plan_from(plan), given), *sharing):
         print_message(warning, logging.WARNING)
     if as_json:
         print_json({"job": job.id, "spider": job.name, "target": job.target, "workers": workers})
