@@ -64,7 +64,67 @@ def parse(body: str) -> str:
 
 FOLLOW = "response.follow_all(css='a.product', callback=self.parse_product)"
 
+
+def start(url: str) -> str:
+    """The spider with another start URL."""
+    return (HEAD + PARSE + PRODUCT).replace("{url}/catalog", url)
+
+
+def refused(line: str, *said: str) -> Mistake:
+    """A command that is wrong."""
+    return Mistake(said, 2, line=line)
+
+
+WRONG_URL = "start_urls of the spider 'shop' holds {!r}, which is not a URL that can be crawled: {}"
 MISTAKES = {
+    "a start URL without a scheme": Mistake(
+        code=2,
+        spider=start("127.0.0.1/catalog"),
+        said=(WRONG_URL.format("127.0.0.1/catalog", "is 'http://127.0.0.1/catalog' meant?"),),
+    ),
+    "a start URL with a slip in its scheme": Mistake(
+        code=2,
+        spider=start("htp://127.0.0.1/catalog"),
+        said=(WRONG_URL.format("htp://127.0.0.1/catalog", "is 'http://127.0.0.1/catalog' meant?"),),
+    ),
+    "a start URL with a space": Mistake(
+        code=2,
+        spider=start("http://127.0 .0.1/"),
+        said=(WRONG_URL.format("http://127.0 .0.1/", "its host has a space in it"),),
+    ),
+    "a start URL without a host": Mistake(
+        code=2,
+        spider=start("http:///catalog"),
+        said=(WRONG_URL.format("http:///catalog", "it names no host behind http://"),),
+    ),
+    "a start URL that is a path": Mistake(
+        code=2,
+        spider=start("/catalog"),
+        said=(WRONG_URL.format("/catalog", "it has no http:// or https:// and no host"),),
+    ),
+    "a target with a slip in its scheme": refused("crawl htp://127.0.0.1/", "is 'http://127.0.0.1/' meant?"),
+    "a target without a host": refused("crawl http:///catalog", "it names no host behind http://"),
+    "a spider's name for its file": refused("crawl shop", "no spider 'shop'; did you mean 'shop.py'?"),
+    "a class for its file": refused("crawl Shop", "there is no spider 'Shop'; did you mean 'shop.py'?"),
+    "a word that is nothing": refused("crawl example", "; a site is named by its URL, https://..."),
+    "a file that is misspelt": refused("crawl shpo.py", "there is no file shpo.py; did you mean shop.py?"),
+    "a file without a command": refused(
+        "shop.py -q", "there is no command 'shop.py': `gossamer crawl shop.py -q` crawls it"
+    ),
+    "scrapy runspider": refused("runspider shop.py -o a.json", "`gossamer crawl shop.py -o a.json` runs the"),
+    "scrapy startproject": refused("startproject tutorial", "`gossamer new tutorial` makes a project"),
+    "scrapy view": refused("view http://a.example/", "`gossamer fetch http://a.example/ --body > page.html`"),
+    "scrapy bench": refused("bench", "`gossamer demo` crawls a small shop on this machine"),
+    "scrapy check": refused("check shop", "`gossamer parse URL --spider NAME` shows what a callback makes"),
+    "scrapy edit": refused("edit shop", "open the file of the spider"),
+    "scrapy crawl": refused("scrapy crawl shop", "leave that word out: `gossamer crawl shop`"),
+    "scrapy --nolog": refused("crawl shop.py --nolog", "No such option: --nolog; use -q for neither"),
+    "scrapy -L": refused("fetch http://a.example/ -L DEBUG", "use -s log.level=LEVEL"),
+    "scrapy -t": refused("crawl shop.py -t json", "use --format NAME, or the suffix of the file of -o"),
+    "scrapy genspider -t": refused("genspider -t crawl a a.example", "rules = [Rule(...)] makes it a Crawl"),
+    "scrapy settings --get": refused("settings --get BOT_NAME", "`gossamer settings --explain KEY` shows"),
+    "scrapy genspider without a domain": refused("genspider quotes", "Missing argument 'DOMAIN'"),
+    "scrapy shell without a page": refused("shell", "Missing argument 'URL'"),
     "a forgotten yield": Mistake(
         code=0,
         spider=product("Product(sku=response.css('.sku::text').get(), name='a', price=1)"),
@@ -166,3 +226,4 @@ def test_a_mistake_is_named(name: str, shop: Site, tmp_path: Path, caplog: pytes
     for text in ("bug in Gossamer", "error of Gossamer", " internal ", *mistake.unsaid):
         assert text not in said, (text, said)
     assert len([row for row in said.splitlines() if " ERROR " in row]) <= 1, said
+    assert mistake.code != 2 or not (tmp_path / ".gossamer").exists()  # no job is left behind

@@ -6,6 +6,7 @@ The list of all commands needs none of them: ``gossamer --help`` and completion 
 
 from __future__ import annotations
 
+import shlex
 import sys
 from importlib import import_module
 from typing import Annotated, Any
@@ -14,6 +15,7 @@ import typer
 from typer.core import TyperGroup
 
 from gossamer.cli.errors import exit_codes
+from gossamer.core.errors import UsageError
 
 HELP = """Crawl and scrape the web, from one file on a laptop.
 
@@ -27,6 +29,7 @@ EXAMPLES = """
   gossamer crawl https://example.com -o pages.jsonl
   gossamer new shop && cd shop && gossamer crawl example
 """
+_HINTS = "gossamer.compat.scrapy.hints"
 GROUPS = frozenset({"dead", "files", "outputs", "report", "schedule", "token"})
 """Homes whose commands are a group of its own."""
 HOMES: dict[str, dict[str, str]] = {
@@ -104,15 +107,40 @@ class CommandGroup(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""
         with exit_codes():
-            return super().invoke(ctx)
+            try:
+                return super().invoke(ctx)
+            except Exception as error:
+                _advise_on_option(error)
+                raise
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command that was asked for; it is imported now if only its name and its help were known."""
+        if args and args[0] not in self.commands and (advice := _advise_newcomer(args)):
+            raise UsageError(f"there is no command {args[0]!r}: {advice}")
         name, command, rest = super().resolve_command(ctx, args)
         if getattr(getattr(command, "callback", None), "__wrapped__", None) is _stand_in:
             application: Any = typer.main.get_command(build_app(name))
             command = application.commands[name]
         return name, command, rest
+
+
+def _advise_newcomer(args: list[str]) -> str:
+    """What is meant by a command of Scrapy, or by a target without a command; empty for anything else."""
+    name, rest = args[0], shlex.join(args[1:])
+    if advice := import_module(_HINTS).command_advice(name, rest):
+        return str(advice)
+    if name.endswith((".py", ".toml")) or "://" in name:
+        return f"`gossamer crawl {shlex.join(args)}` crawls it"
+    return ""
+
+
+def _advise_on_option(error: Any) -> None:
+    """Say what does the same as an option that only Scrapy's commands have."""
+    command = getattr(getattr(error, "ctx", None), "info_name", "")
+    option = getattr(error, "option_name", "")
+    if option and (advice := import_module(_HINTS).option_advice(command, option)):
+        error.message = f"{error.message.rstrip('.')}; {advice}"
+        error.possibilities = None
 
 
 def _stand_in() -> None:

@@ -20,6 +20,7 @@ from gossamer.compat.scrapy import hints as scrapy
 from gossamer.config.names import suggest_name
 from gossamer.core.errors import UsageError
 from gossamer.core.record import Record
+from gossamer.core.redaction import hide_userinfo
 from gossamer.core.requests import Request
 from gossamer.core.rungs import AUTO, explain_wrong_rung
 from gossamer.observe.text import shown_url
@@ -34,12 +35,19 @@ from gossamer.spiders.spider import Spider, may_have_hooks
 from gossamer.targets.arguments import read_arguments, target_text
 from gossamer.targets.scrapy_files import adapt_class, find_project_spiders, give_options
 from gossamer.targets.spider_files import class_in_file, spiders_in_file
-from gossamer.targets.start_url import absolute_url, allowed_domain_of, find_start_url, mend_scheme
+from gossamer.targets.start_url import (
+    absolute_url,
+    allowed_domain_of,
+    explain_wrong_url,
+    find_start_url,
+    find_wrong_url,
+    is_site,
+    mend_scheme,
+)
 
 ENTRY_POINTS = "gossamer.spiders"
 log = logging.getLogger("gossamer.crawl")
 _FILE = re.compile(r"(?P<path>.+\.py)(?::(?P<name>\w+))?|(?P<toml>.+\.toml)")
-_HOST = re.compile(r"(localhost|[\w-]+(\.[\w-]+)+|\[[0-9a-fA-F:.]+\])(:\d+)?([/?#].*)?")
 
 
 class CrawlTarget(Record, frozen=True):
@@ -103,7 +111,7 @@ def file_of(target: str) -> tuple[Path, str | None] | None:
 
 def is_url(target: str) -> bool:
     """Whether a target that is neither a file nor the name of a spider means a site or a page."""
-    return "://" in target or _HOST.fullmatch(target) is not None
+    return "://" in target or is_site(target)
 
 
 def refuse_file(target: str) -> None:
@@ -201,6 +209,7 @@ def _check_spider(spider: Spider) -> None:
         raise UsageError(
             f"start_urls of the spider {spider.name!r} holds {wrong[0]!r}, which is not a string"
         )
+    _check_start_urls(spider)
     _check_scrapy(spider)
     _check_log_in(spider)
     check_rules(spider)
@@ -216,6 +225,18 @@ def _check_spider(spider: Spider) -> None:
         except ValueError as error:
             raise UsageError(f"require of the spider {spider.name!r}: {error}") from None
     _check_fetch(spider)
+
+
+def _check_start_urls(spider: Spider) -> None:
+    """Raise ``UsageError`` where no crawl could begin; a spider with ``start()`` may use them otherwise."""
+    if type(spider).start is not Spider.start or hasattr(spider, "start_requests"):
+        return
+    if (wrong := find_wrong_url(spider.start_urls)) is not None:
+        url, why = wrong
+        raise UsageError(
+            f"start_urls of the spider {spider.name!r} holds {shown_url(url)!r}, which is not a URL that can "
+            f"be crawled: {hide_userinfo(why)}"
+        )
 
 
 def _check_fetch(spider: Spider) -> None:
@@ -295,11 +316,22 @@ def _files_in(folder: Path) -> list[Path]:
 def _not_found(target: str, found: DiscoveryResult, project: Path | None) -> str:
     meant = mend_scheme(target)
     close = [shown_url(meant)] if meant else get_close_matches(target, found.spiders, n=1)
-    hint = f"; did you mean {close[0]!r}?" if close else ""
+    close = close or _files_like(target)
+    hint = f"; did you mean {close[0]!r}?" if close else "; a site is named by its URL, https://..."
     known = ", ".join(sorted(found.spiders)) or "none"
     where = f"in {project}" if project else "(no gossamer.toml here or above, so no project was searched)"
     broken = "".join(f"\n  {message}" for message in found.broken)
     return f"there is no spider {shown_url(target)!r}{hint}\n  spiders found {where}: {known}{broken}"
+
+
+def _files_like(target: str) -> list[str]:
+    """A file of the current folder, or of its spiders, that may be meant: ``shop.py`` by ``Shop``."""
+    name, _, spider_class = target.partition(":")
+    stem = Path(name).stem.lower()
+    files = sorted(path for folder in (".", "spiders") for path in Path(folder).glob("[!_]*.py"))
+    by_stem = {path.stem.lower(): str(path) for path in files}
+    found = [by_stem[near] for near in get_close_matches(stem, by_stem, n=1)]
+    return [f"{path}:{spider_class}" if spider_class else path for path in found]
 
 
 # --------------------------------------------------------------------------- by URL
@@ -307,8 +339,10 @@ def _not_found(target: str, found: DiscoveryResult, project: Path | None) -> str
 
 def _of_url(url: str, arguments: Mapping[str, str], project: Path | None) -> CrawlTarget:
     canonical = find_start_url(url)
-    if canonical is None:
-        raise UsageError(f"{shown_url(url)!r} is not a URL that can be crawled (http or https with a host)")
+    wrong = explain_wrong_url(url)
+    if canonical is None or wrong:
+        why = f": {hide_userinfo(wrong)}" if wrong else ""
+        raise UsageError(f"{shown_url(url)!r} is not a URL that can be crawled{why}")
     domain = allowed_domain_of(canonical)
     discovered = discover_spiders(project)
     # Arguments may be for the project's spiders, which get the pages of their hosts.

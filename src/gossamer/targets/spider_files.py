@@ -10,6 +10,7 @@ import importlib.util
 import sys
 import traceback
 from contextlib import nullcontext
+from difflib import get_close_matches
 from pathlib import Path
 from types import ModuleType
 
@@ -21,7 +22,9 @@ from gossamer.targets.scrapy_files import adapt_class, adapt_module, project_for
 def class_in_file(path: Path, name: str | None) -> type[Spider]:
     """The spider of a file: its only one, or the one of a name. Raises ``UsageError``."""
     if not path.is_file():
-        raise UsageError(f"there is no file {path}")
+        near = get_close_matches(path.name, (other.name for other in path.parent.glob(f"*{path.suffix}")), 1)
+        hint = f"; did you mean {path.with_name(near[0])}?" if near else ""
+        raise UsageError(f"there is no file {path}{hint}")
     if path.suffix == ".toml":
         return spiders_in_file(path)[0]
     module = _import_file(path)

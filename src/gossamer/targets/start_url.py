@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from difflib import get_close_matches
 
 from gossamer.policy import urls
 from gossamer.policy.origins import is_loopback
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _SLIP = re.compile(r"(https?)(?::/?|//?)(?=[^:/])", re.IGNORECASE)
+_BEGINNING = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*):(?P<slashes>/*)")
+_HOST = re.compile(r"(localhost|[\w-]+(\.[\w-]+)+|\[[0-9a-fA-F:.]+\])(:\d+)?([/?#].*)?")
+_CRAWLED = ("http", "https")
+_NEAR = 0.7
+"""How alike a scheme and the one that is meant are at least: ``htp``, ``htps`` and ``ttp`` are."""
 
 
 def absolute_url(text: str) -> str:
@@ -26,6 +33,51 @@ def mend_scheme(text: str) -> str | None:
     """The URL that is meant by ``http:/shop.example`` or ``http//shop.example``; ``None``: no such slip."""
     slip = _SLIP.match(text)
     return f"{slip[1].lower()}://{text[slip.end() :]}" if slip else None
+
+
+def is_site(text: str) -> bool:
+    """Whether a text without a scheme is the name of a site or a page of one: ``shop.example/a``."""
+    return _HOST.fullmatch(text) is not None
+
+
+def explain_wrong_url(typed: str) -> str:
+    """Why a URL that was typed cannot be crawled as it stands, and what is meant; empty for one that can."""
+    text = typed.strip()
+    begun = _BEGINNING.match(text)
+    if begun is None or not begun["slashes"]:
+        meant = mend_scheme(text) or (absolute_url(text) if is_site(text) else "")
+        return f"is {meant!r} meant?" if meant else "it has no http:// or https:// and no host"
+    scheme, rest = begun["scheme"].lower(), text[begun.end() :]
+    if scheme not in _CRAWLED:
+        near = get_close_matches(scheme, _CRAWLED, 1, _NEAR)
+        return f"is {f'{near[0]}://{rest}'!r} meant?" if near else "only http:// and https:// are crawled"
+    if begun["slashes"] == "/":
+        return f"is {f'{scheme}://{rest}'!r} meant?"
+    if begun["slashes"] != "//" or not rest or rest[0] in "?#:":
+        return f"it names no host behind {scheme}://"
+    if re.search(r"\s", rest.partition("/")[0]):
+        return "its host has a space in it"
+    return "" if find_start_url(text) else "it is not a valid URL"
+
+
+def find_wrong_url(start_urls: Iterable[str]) -> tuple[str, str] | None:
+    """A start URL for which no crawl can begin, and why: one without a scheme, or the first if none fits.
+
+    Where some fit, the crawl begins, and tells of the others.
+    """
+    first: tuple[str, str] | None = None
+    has_good = False
+    for url in start_urls:
+        is_absolute = _SCHEME.match(url.strip()) is not None
+        if has_good and is_absolute:
+            continue  # one that fits is enough to begin
+        if not (why := explain_wrong_url(url)):
+            has_good = True
+        elif not is_absolute:
+            return url, why
+        else:
+            first = first or (url, why)
+    return None if has_good else first
 
 
 def find_start_url(text: str) -> str | None:

@@ -2,7 +2,13 @@
 
 import pytest
 
-from gossamer.targets.start_url import allowed_domain_of, find_start_url, mend_scheme
+from gossamer.targets.start_url import (
+    allowed_domain_of,
+    explain_wrong_url,
+    find_start_url,
+    find_wrong_url,
+    mend_scheme,
+)
 
 
 @pytest.mark.parametrize(
@@ -46,3 +52,36 @@ def test_what_cannot_be_fetched(text):
 )
 def test_a_slip_in_the_scheme_is_known(text, meant):
     assert mend_scheme(text) == meant
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("https://shop.example/a b?c=d e", ""),
+        (" http://user:pass@[::1]:8000/#a ", ""),
+        ("htp://shop.example/a", "is 'http://shop.example/a' meant?"),
+        ("httpss://shop.example/", "is 'https://shop.example/' meant?"),
+        ("http:/shop.example/", "is 'http://shop.example/' meant?"),
+        ("https:shop.example", "is 'https://shop.example' meant?"),
+        ("shop.example/a", "is 'https://shop.example/a' meant?"),
+        ("127.0.0.1:8000/a", "is 'http://127.0.0.1:8000/a' meant?"),
+        ("ftp://shop.example/", "only http:// and https:// are crawled"),
+        ("http://", "it names no host behind http://"),
+        ("https:///a", "it names no host behind https://"),
+        ("http://?a", "it names no host behind http://"),
+        ("http://shop .example/", "its host has a space in it"),
+        ("http://[nonsense", "it is not a valid URL"),
+        ("/a", "it has no http:// or https:// and no host"),
+        ("", "it has no http:// or https:// and no host"),
+    ],
+)
+def test_a_wrong_url_has_its_cause_and_what_is_meant(text, said):
+    assert explain_wrong_url(text) == said
+
+
+def test_a_start_url_is_wrong_if_no_crawl_could_begin():
+    good, bad = "https://shop.example/", "htp://shop.example/"
+    assert find_wrong_url([]) is None
+    assert find_wrong_url([bad, good]) is None  # of which the end of the crawl tells
+    assert find_wrong_url([bad, "http://"]) == (bad, "is 'http://shop.example/' meant?")
+    assert find_wrong_url([good, "/a"]) == ("/a", "it has no http:// or https:// and no host")

@@ -124,6 +124,44 @@ ATTRIBUTES = {
 """Attributes of a spider that have a meaning in Scrapy, and none here: the setting that says it."""
 
 
+COMMANDS = {
+    "bench": "`gossamer demo` crawls a small shop on this machine",
+    "check": "contracts in docstrings are not read; `gossamer parse URL --spider NAME` shows what a callback "
+    "makes of a page, and Response.from_html(url, html) tests one in a line",
+    "edit": "open the file of the spider; `gossamer list` shows the spiders",
+    "runspider": "`gossamer crawl {rest}` runs the spider of a file",
+    "scrapy": "leave that word out: `gossamer {rest}`",
+    "startproject": "`gossamer new {rest}` makes a project with a spider that runs",
+    "view": "`gossamer fetch {rest} --body > page.html` keeps a page as it came, for a browser to open",
+}
+"""Commands of Scrapy that have another name here, or none."""
+_ARGUMENTS = {"runspider": "FILE.py", "startproject": "DIR", "view": "URL"}
+OPTIONS = {
+    "--get": "`gossamer settings --explain KEY` shows a setting, and which layer set it",
+    "--logfile": "use -s log.file=FILE",
+    "--loglevel": "use -s log.level=LEVEL",
+    "--nolog": "use -q for neither progress nor a summary",
+    "--output-format": "use --format NAME, or the suffix of the file of -o",
+    "--pdb": "`gossamer parse URL` shows the traceback of one page",
+    "-L": "use -s log.level=LEVEL",
+    "-c": "use --callback NAME",
+    "-t": "use --format NAME, or the suffix of the file of -o",
+    "genspider -t": "there is one template; rules = [Rule(...)] makes it a CrawlSpider",
+}
+"""Options of Scrapy's commands: what does the same here."""
+
+
+def command_advice(name: str, rest: str) -> str:
+    """What to do instead of one of Scrapy's commands with these arguments; ``""`` for any other name."""
+    advice = COMMANDS.get(name, "")
+    return advice.replace("{rest}", rest or _ARGUMENTS.get(name, "COMMAND"))
+
+
+def option_advice(command: str, option: str) -> str:
+    """What to do instead of an option of Scrapy's commands; ``""`` for any other."""
+    return OPTIONS.get(f"{command} {option}") or OPTIONS.get(option, "")
+
+
 def setting_advice(key: str) -> str:
     """What to do instead of one of Scrapy's settings; ``""`` for a name that is not Scrapy's."""
     parts = key.lower().split("_")
