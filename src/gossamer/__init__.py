@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         PageDoneEvent,
         ProgressEvent,
         ShiftEndedEvent,
+        TimeLeftEvent,
     )
     from gossamer.core.form_encoding import FormFile
     from gossamer.core.hooks import Replacement
@@ -96,6 +97,7 @@ _HOMES = {
     "SitemapSpider": "gossamer.spiders.sitemap",
     "Spider": "gossamer.spiders.spider",
     "StorageError": "gossamer.core.errors",
+    "TimeLeftEvent": "gossamer.core.events",
     "Type": "gossamer.core.browsing",
     "UnknownJobError": "gossamer.core.errors",
     "UsageError": "gossamer.core.errors",
@@ -150,6 +152,7 @@ __all__ = [
     "SitemapSpider",
     "Spider",
     "StorageError",
+    "TimeLeftEvent",
     "Type",
     "UnknownJobError",
     "UsageError",

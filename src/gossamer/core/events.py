@@ -49,6 +49,15 @@ class ProgressEvent(Event, frozen=True, kw_only=True):
     stats: FrontierStats  # how many requests are in each state
 
 
+class TimeLeftEvent(Event, frozen=True, kw_only=True):
+    """A regular estimate of how long a job still takes."""
+
+    job: str  # the id of the job
+    least_s: float | None = None  # at least so many seconds; None: not known
+    most_s: float | None = None  # at most so many; None: not known
+    text: str = ""  # ``done in 3 to 5 minutes``, or why that is not known
+
+
 class JobFinishedEvent(Event, frozen=True, kw_only=True):
     """A run of a job ended."""
 

@@ -15,6 +15,7 @@ class LogEvent(StrEnum):
     JOB_FINISHED = "job_finished"  # a run of a job ended: `reason`
     SUMMARY = "summary"  # what a crawl of this machine came to, at its end
     PROGRESS = "progress"  # how far a crawl of this machine is, every ten seconds
+    TIME_LEFT = "time_left"  # how long a crawl of this machine still takes, at `debug`
     PAGE_DONE = "page_done"  # one attempt ended; those that went well are `debug`
     ITEM_DROPPED = "item_dropped"  # an item was not taken: each `reason` the first time
     HOST_SILENT = "host_silent"  # a host has stopped answering

@@ -127,6 +127,8 @@ class JobSample(Record, frozen=True, kw_only=True):
     at: float
     pages: int = 0  # of the job, so far
     waiting: int = 0  # requests that still have to be done
+    settled: int = 0  # requests that are done, dead letters among them
+    is_seeded: bool = False  # its start had given all of its requests
     attempts: int = 0
     items: int = 0  # found, those that the job had already among them
     dead: int = 0  # dead letters that there are

@@ -120,7 +120,7 @@ class CrawlRun:
         await self._outputs.start()
         reason = FinishReason.ERROR
         following = asyncio.create_task(self._follower().run())
-        watch = CrawlWatch(self.settings, self._wired.backends, self.job)
+        watch = self._make_watch()
         watching = asyncio.create_task(watch.run())
         told: list[CrawlNote] = []
         try:
@@ -200,6 +200,11 @@ class CrawlRun:
         """What asks the spider for more when nothing is left to do; ``None``: it has never more."""
         is_asked = type(self.spider).on_idle is not Spider.on_idle
         return (lambda: self._wired.seeds_of(self.spider, "on_idle")) if is_asked else None
+
+    def _make_watch(self) -> CrawlWatch:
+        sink, supervisor = self._wired.parts.sink, self._supervisor
+        backends = self._wired.backends
+        return CrawlWatch(self.settings, backends, self.job, sink, lambda _: supervisor.is_seeded)
 
     def _follower(self) -> ChangeMonitor:
         """What sees to it that the run follows whoever changes its settings."""

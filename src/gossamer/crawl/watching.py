@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 from gossamer.config.settings import Settings
-from gossamer.core.jobs import Job
+from gossamer.core.jobs import FrontierStats, Job
+from gossamer.ports.sink import Sink
 from gossamer.wiring.backends import Backends
 
 if TYPE_CHECKING:
@@ -24,8 +26,17 @@ class CrawlWatch:
     Raises then ``SettingError`` for a target that is not fit, ``MissingServiceError`` for a missing extra.
     """
 
-    def __init__(self, settings: Settings, backends: Backends, job: Job) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        backends: Backends,
+        job: Job,
+        sink: Sink,
+        is_seeded: Callable[[FrontierStats], bool],
+    ) -> None:
         self._settings = settings
+        self._sink = sink
+        self._is_seeded = is_seeded
         self._backends = backends
         self._job = job
         self._is_wanted = settings.replay.job is None
@@ -46,5 +57,7 @@ class CrawlWatch:
 
     def _open(self) -> AlertWatch:
         room = import_module("gossamer.wiring.watch")  # with fifty modules that nothing else needs in a crawl
-        watch: AlertWatch = room.watch_crawl(self._settings, self._backends, self._job)
+        watch: AlertWatch = room.watch_crawl(
+            self._settings, self._backends, self._job, self._sink, self._is_seeded
+        )
         return watch

@@ -64,6 +64,7 @@ class Supervisor:
         self._find_end = find_end
         self._drain_s = drain_s
         self._look_every_s = look_every_s
+        self.is_seeded = False  # whether the start gives no further requests
         self._stop = asyncio.Event()
         self._gauges = GaugeRecorder(parts.series, parts.job, folds=True)
         self._skips = SkipMonitor(parts.frontier)
@@ -119,7 +120,7 @@ class Supervisor:
         was_seeded = False  # at the look before
         while True:
             seeding = self._seeding
-            is_seeded = seeding.done()  # before the look: what was seeded since is not in it
+            is_seeded = self.is_seeded = seeding.done()  # before the look: what was seeded since is not in it
             stats = await self._read_stats()
             end = None if self._find_end is None else await self._find_end(stats)
             now = self._parts.clock.now()

@@ -19,6 +19,7 @@ from gossamer.core.events import (
     LeaseLostEvent,
     NoticeEvent,
     PageDoneEvent,
+    TimeLeftEvent,
 )
 from gossamer.core.logs import LogEvent
 from gossamer.core.results import Attempt, Verdict
@@ -64,6 +65,8 @@ class LogSink:
             case JobFinishedEvent():
                 text = f"{event.job} ended: {event.reason}"
                 self._log_line(logging.INFO, LogEvent.JOB_FINISHED, text, job=event.job, reason=event.reason)
+            case TimeLeftEvent(text=text) if text:
+                self._log_line(logging.DEBUG, LogEvent.TIME_LEFT, f"{event.job}: {text}", job=event.job)
             case LeaseLostEvent():
                 text = f"lease lost {shown_url(event.url)}"
                 self._log_line(logging.INFO, LogEvent.LEASE_LOST, text, job=event.job, url=event.url)

@@ -26,9 +26,8 @@ def progress_line(tallies: RunStats, now: float) -> str:
         f"{stats.dead:,} dead",
         format_statuses(tallies.classes),
     ]
-    eta_s = tallies.eta_s(now)
-    if eta_s:
-        parts.append(f"ETA {format_duration(eta_s)}")
+    if tallies.left_text:
+        parts.append(tallies.left_text)
     return "; ".join(parts)
 
 

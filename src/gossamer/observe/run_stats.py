@@ -6,10 +6,16 @@ run; the frontier's own statistics (``stats``) are of the whole job.
 
 from __future__ import annotations
 
-import math
 from collections import Counter, deque
 
-from gossamer.core.events import Event, JobFinishedEvent, JobStartedEvent, PageDoneEvent, ProgressEvent
+from gossamer.core.events import (
+    Event,
+    JobFinishedEvent,
+    JobStartedEvent,
+    PageDoneEvent,
+    ProgressEvent,
+    TimeLeftEvent,
+)
 from gossamer.core.jobs import FrontierStats
 from gossamer.core.lifecycle import JobState
 from gossamer.core.results import Verdict
@@ -30,6 +36,7 @@ class RunStats:
         self.reason = ""  # why the run ended; empty while it runs
         self.resumed = False
         self.max_pages: int | None = None  # the budget, for whoever shows how much is left
+        self.left_text = ""  # how long the job still takes; empty while there is nothing to say
         self.pages = 0
         self.items = 0
         self.attempts = 0
@@ -47,6 +54,8 @@ class RunStats:
             self._count_page(event)
         elif isinstance(event, ProgressEvent):
             self.stats = event.stats
+        elif isinstance(event, TimeLeftEvent):
+            self.left_text = event.text
         elif isinstance(event, JobStartedEvent):
             self.job, self.started_at, self.resumed = event.job, event.at, event.resumed
         elif isinstance(event, JobFinishedEvent):
@@ -89,20 +98,3 @@ class RunStats:
         """Pages per second of this run."""
         elapsed_s = self.elapsed_s(now)
         return self.pages / elapsed_s if elapsed_s > 0 else 0.0
-
-    def eta_s(self, now: float, listed_left: int = 0) -> float | None:
-        """Seconds until what waits now is done at the rate of now; ``None`` when nobody can say.
-
-        A lower bound while new links are still being found; but if the site announces so many more items,
-        until those are there, as fast as this run finds them.
-        """
-        left, allowed = self.stats.waiting, math.inf
-        if self.max_pages is not None:
-            allowed = max(self.max_pages - self.stats.pages, 0)
-        if min(left, allowed) == 0:
-            return 0.0 if self.started_at is not None and self.attempts else None
-        rate = self.current_rate(now)
-        if rate <= 0:
-            return None
-        listed_s = listed_left * self.elapsed_s(now) / self.items if self.items else 0.0
-        return min(max(left / rate, listed_s), allowed / rate)

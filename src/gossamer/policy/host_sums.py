@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from math import inf
 
 from gossamer.core.hosts import FrontierRules, HostState
 from gossamer.core.jobs import HostReport
@@ -32,6 +33,8 @@ LATE_HOSTS = 6
 """Hosts that are kept of those that decide when a job is done."""
 
 
+BRIEF_S = 10.0
+"""A first pause of a host that is no longer than this changes little."""
 TROUBLED_HOSTS = 5
 """Hosts in trouble that are kept."""
 
@@ -66,6 +69,8 @@ class HostSums(Record, frozen=True, kw_only=True):
     starts: tuple[int, ...] = ()  # of these, those that may start within ``HORIZONS_S``
     latest: tuple[SlowHost, ...] = ()  # those that decide the end, the last one first
     troubled: tuple[TroubledHost, ...] = ()  # those in trouble for which most requests wait
+    stopped_requests: int = 0  # that wait for hosts which are not asked for now, pauses of a moment aside
+    stopped_for_s: float | None = None  # until those may be asked or are given up; None: that is not known
 
     @property
     def held_hosts(self) -> int:
@@ -113,6 +118,7 @@ def sum_hosts(
         for report, pace in zip(reports, paces, strict=True)
         if pace.why in STOPPED and report.state.hold_until > now
     ]
+    stopped_requests, stopped_for_s = _count_stopped(zip(reports, paces, strict=True), rules, now)
     return HostSums(
         hosts=max(hosts, len(reports)),
         looked_at=len(reports),
@@ -132,7 +138,29 @@ def sum_hosts(
         ),
         latest=_latest_hosts(paces),
         troubled=troubled_hosts(reports),
+        stopped_requests=stopped_requests,
+        stopped_for_s=stopped_for_s,
     )
+
+
+def _count_stopped(
+    hosts: Iterable[tuple[HostReport, HostPace]], rules: FrontierRules, now: float
+) -> tuple[int, float | None]:
+    """The requests that wait for stopped hosts, and how long they wait at most; ``None``: nobody knows."""
+    requests, until = 0, 0.0
+    for report, pace in hosts:
+        state = report.state
+        is_brief = state.incidents <= 1 and 0 < state.hold_until - now <= BRIEF_S and not state.is_held
+        if pace.why not in STOPPED or pace.why is DelayReason.BUDGET or not report.pending or is_brief:
+            continue
+        requests += report.pending
+        if pace.why in (DelayReason.HOLD, DelayReason.SKIPPED):
+            until = inf
+        elif pace.why is DelayReason.RETRY_AFTER:
+            until = max(until, state.hold_until + report.pending * pace.delay_s)
+        else:
+            until = max(until, (state.troubled_since or now) + rules.host_patience_s)
+    return requests, until - now if requests and until < inf else None
 
 
 def is_asked_still(state: HostState, rules: FrontierRules, now: float) -> bool:

@@ -16,8 +16,9 @@ from gossamer.policy.alert_readings import JobLook, PlaceLook
 from gossamer.policy.alerts import AlertState
 from gossamer.policy.drift import LEAST_ITEMS, DriftFinding, compare_fills, fill_shares, usual_fills
 from gossamer.policy.host_sums import HostSums
-from gossamer.policy.job_samples import add_sample
+from gossamer.policy.job_samples import LATELY_S, add_sample, rate_of
 from gossamer.policy.pace_limit import LimitState
+from gossamer.policy.time_left import TimeEstimate
 
 ITEMS_EVERY_S = 60.0
 """How often the latest items are looked at."""
@@ -30,6 +31,7 @@ class JobMemory(Record, frozen=True, kw_only=True):
     due_at: Time = 0.0  # by then the next look has come, unless nobody watches any more
     samples: tuple[JobSample, ...] = ()
     pace: LimitState = LimitState()
+    left: TimeEstimate = TimeEstimate()  # how long it still takes
     hosts: HostSums = HostSums()
     attempted_at: Time = 0.0  # when its attempts last grew
     item_pages: int = 0  # its pages when its items last grew
@@ -42,6 +44,14 @@ class JobMemory(Record, frozen=True, kw_only=True):
     def is_fresh(self, now: float) -> bool:
         """Whether the next look is not overdue."""
         return now < self.due_at
+
+    def left_at(self, now: float) -> TimeEstimate:
+        """How long the job still takes; not known where nobody watches it."""
+        return self.left.seen_at(now) if self.is_fresh(now) else TimeEstimate()
+
+    def pages_per_s_at(self, now: float) -> float | None:
+        """Its pages per second in the last minutes; ``None``: not known."""
+        return rate_of(self.samples, "pages", LATELY_S) if self.is_fresh(now) else None
 
 
 class PlaceMemory(Record, frozen=True, kw_only=True):

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gossamer.core.shifts import JobSample
-from gossamer.policy.eta import LEAST_S
 
+LEAST_S = 5.0
+"""Less than this says nothing about a rate."""
 LATELY_S = 120.0
 """All samples of so long are kept."""
 APART_S = 60.0

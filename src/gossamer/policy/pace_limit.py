@@ -189,13 +189,3 @@ def empties_in_s(pending: int, allowed: float | None) -> float | None:
     if not pending:
         return 0.0
     return pending / allowed if allowed else None
-
-
-def time_left_s(by_rates: float | None, by_hosts: Iterable[float | None]) -> float | None:
-    """Seconds until a job is done: by its rates, but not before its last host is empty.
-
-    ``by_rates`` is that of :mod:`~gossamer.policy.eta`; where that cannot be said, this cannot.
-    """
-    if by_rates is None:
-        return None
-    return max([by_rates, *(left for left in by_hosts if left is not None)])

@@ -213,7 +213,7 @@ def _say(
         more_workers=sum(one.more_workers for one in known),
         due=sum(one.hosts.due for one in known),
         short_job=short.job.id if short else "",
-        short_per_s=short.pace.pages_per_s if short else 0.0,
+        short_per_s=(short.pages_per_s or 0.0) if short else 0.0,
         short_allowed_per_s=(short.hosts.allowed_per_s or 0.0) if short else 0.0,
     )
     said = describe_fleet(facts, formatter_at(view.at))

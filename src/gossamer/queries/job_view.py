@@ -172,11 +172,11 @@ async def _budgets(backends: Backends, settings: Settings, known: ObservedJob) -
 
 def _note(use: BudgetUse, known: ObservedJob) -> str:
     """When a budget of pages is spent at this pace."""
-    pace = known.pace.pages_per_s
+    pace = known.pages_per_s
     if use.kind != "pages" or not pace or not known.is_running:
         return ""
     left_s = max(use.limit - use.used, 0.0) / pace
-    end = ", after the end" if known.left_s is not None and known.left_s < left_s else ""
+    end = ", after the end" if known.left.most_s is not None and known.left.most_s < left_s else ""
     return f"At this pace spent at {formatter_at(known.at).time(known.at + left_s)}{end}."
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 from gossamer.core.errors import LostRequestsError, StorageError, UnknownJobError
 from gossamer.core.jobs import FrontierStats, Job, JobTotals
 from gossamer.core.record import FieldMeaning, Record, Time
-from gossamer.policy.goals import ListingGoal, read_goals, sum_goals
+from gossamer.policy.goals import ListingGoal, read_goals
 from gossamer.policy.job_life import mark_interrupted, shown_state
 from gossamer.ports.backends import StoreBackend
 from gossamer.wiring.backends import Backends
@@ -34,13 +34,6 @@ class JobSummary(Record, frozen=True, kw_only=True):
     dead: int | None
     goals: tuple[ListingGoal, ...] = ()  # how many of something the site announces, and how many there are
     unreadable: Annotated[str, FieldMeaning.ASIDE] = ""  # why its requests cannot be read
-
-
-class GoalSummary(Record, frozen=True, kw_only=True):
-    """What the site announces of a job, altogether."""
-
-    text: str  # for people: ``3,120 of 4,213 products``; empty: nothing
-    left: int  # how many things the job has yet to find; 0: none, or nobody knows
 
 
 class JobPage(Record, frozen=True, kw_only=True):
@@ -146,12 +139,9 @@ def summarise_job(
     )
 
 
-async def summarise_goals(backends: Backends, job: Job) -> GoalSummary:
-    """What the site announces of a job."""
-    totals = await backends.store.read_totals(job)
-    listed, listed_done = sum_goals(totals)
-    text = ", ".join(goal.to_text() for goal in read_goals(totals))
-    return GoalSummary(text=text, left=listed - listed_done)
+async def describe_goals(backends: Backends, job: Job) -> str:
+    """``3,120 of 4,213 products``; empty where the site announces nothing."""
+    return ", ".join(goal.to_text() for goal in read_goals(await backends.store.read_totals(job)))
 
 
 async def refresh_job(backends: Backends, job: Job) -> Job:

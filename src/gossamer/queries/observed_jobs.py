@@ -11,21 +11,21 @@ from gossamer.core.hosts import FrontierRules
 from gossamer.core.jobs import DueCounts, FrontierStats, Job, JobTotals
 from gossamer.core.lifecycle import JobState
 from gossamer.core.record import Record
-from gossamer.core.shifts import JobSample, RosterView
+from gossamer.core.shifts import RosterView
 from gossamer.core.text import format_count
 from gossamer.observe.sentences import formatter_at
 from gossamer.policy.alert_readings import TroubledHost, describe_silence
 from gossamer.policy.alerts_on import AlertView
-from gossamer.policy.eta import TimeEstimate, estimate_time_left
 from gossamer.policy.goals import read_goals
 from gossamer.policy.host_sums import HostSums
 from gossamer.policy.job_memory import JobMemory, PlaceMemory
-from gossamer.policy.job_samples import lately
-from gossamer.policy.pace_limit import DelayReason, PaceLimit, find_limit, time_left_s
+from gossamer.policy.pace_limit import DelayReason, PaceLimit, find_limit
 from gossamer.policy.sentences.idle_jobs import describe_lane
 from gossamer.policy.sentences.job_facts import YOUNG_S, ObservedJobFacts, drop_refuted, is_held_up
 from gossamer.policy.sentences.jobs import describe_job
+from gossamer.policy.sentences.time_left import shorten_left
 from gossamer.policy.sentences.words import Saying, short_name
+from gossamer.policy.time_left import TimeEstimate
 from gossamer.policy.trap_closing import count_left_out, warn_of_traps
 from gossamer.policy.troubles import Severity, Trouble, TroubleKind, make_trouble, order_troubles
 from gossamer.queries.hosts import find_closed
@@ -38,8 +38,6 @@ from gossamer.wiring.alert_targets import alert_rules_of
 from gossamer.wiring.backends import Backends
 from gossamer.wiring.rules import lanes_of_job
 
-TOO_EARLY = "too early"
-"""Why nothing is said of the pace of a job that has just begun."""
 TROUBLED_S = 60.0
 """A host that has answered nothing well for so long is named."""
 REQUESTS_PER_SHIFT = 32
@@ -61,8 +59,8 @@ class ObservedJob(Record, frozen=True, kw_only=True):
     alerts: AlertView = AlertView()  # that are on
     hosts: HostSums = HostSums()
     limit: PaceLimit | None = None
-    pace: TimeEstimate = TimeEstimate()
-    left_s: float | None = None
+    pages_per_s: float | None = None  # lately; None: not known
+    left: TimeEstimate = TimeEstimate()
     is_at_work: bool = True
     workers: TakerCounts | None = None  # that take its lanes; None: it is no fleet's, or nobody asked
     more_workers: int = 0  # shifts that would have something to do
@@ -91,17 +89,6 @@ class ObservedJob(Record, frozen=True, kw_only=True):
     def store_lag_s(self) -> float:
         """How long the store took to answer, by a look that is not old."""
         return self.place.look.store_lag_s if self.place.is_fresh(self.at) else 0.0
-
-    @property
-    def is_pace_known(self) -> bool:
-        """Whether it has been watched for long enough."""
-        return not self.pace.reason.startswith(TOO_EARLY)
-
-    @property
-    def is_growing(self) -> bool:
-        """Whether it finds more than it does."""
-        samples = lately(self.memory.samples)
-        return self.left_s is None and bool(samples) and samples[-1].waiting > samples[0].waiting
 
 
 async def observe_job(
@@ -141,19 +128,16 @@ async def _observe_run(
     frontier = backends.open_frontier(job)
     rules = await frontier.read_rules()
     hosts, limit = memory.hosts, memory.pace.limit
-    samples: Sequence[JobSample] = lately(memory.samples)
     if not memory.is_fresh(now):
         hosts = await observe_hosts(frontier, stats, rules, now, memory)
         limit = find_limit(pace_facts(memory, stats, hosts, known.store_lag_s, is_slot_free=True))
-        samples = view.samples.get(job.id, ()) if view else ()
-    pace = estimate_time_left(samples, max_pages=rules.max_pages)
     known = replace(
         known,
         rules=rules,
         hosts=hosts,
         limit=limit,
-        pace=pace,
-        left_s=time_left_s(pace.seconds, [host.empties_s for host in hosts.latest]),
+        pages_per_s=memory.pages_per_s_at(now),
+        left=memory.left_at(now),
         is_at_work=job.is_fleet or await backends.at_work(job) is not None,
         closed=await find_closed(backends, job) if limit is PaceLimit.HELD else "",
     )
@@ -237,10 +221,8 @@ def _calm_facts(known: ObservedJob) -> ObservedJobFacts:
         waiting=stats.waiting if stats else 0,
         dead=stats.dead if stats else 0,
         max_pages=known.rules.max_pages,
-        pages_per_s=known.pace.pages_per_s if known.is_running and known.is_pace_known else None,
-        left_s=known.left_s,
-        left_note=known.pace.reason,
-        is_growing=known.is_growing,
+        pages_per_s=known.pages_per_s,
+        left=known.left,
         next_at=stats.next_at if stats else None,
         store=known.store,
         store_lag_s=known.store_lag_s,
@@ -298,13 +280,11 @@ def describe_longest_trouble(hosts: Sequence[TroubledHost], now: float) -> str:
     return f"{short_name(longest.host)} {describe_silence(longest, formatter_at(now))}"
 
 
-def note_on_left(known: ObservedJob) -> str:
-    """Why the time that a job still needs cannot be said, in a word or two; empty when it can, or is over."""
-    if not known.is_running or known.left_s is not None:
-        return ""
-    if known.limit is PaceLimit.HELD and known.hosts.held_until:
+def left_text(known: ObservedJob) -> str:
+    """The time that a job still takes, for a column, or a word that says why it is not known."""
+    if known.is_running and known.limit is PaceLimit.HELD and known.hosts.held_until:
         return f"from {formatter_at(known.at).time(known.hosts.held_until)}"
-    return "growing" if known.is_growing else "" if known.is_pace_known else TOO_EARLY
+    return shorten_left(known.left)
 
 
 def note_on_state(known: ObservedJob) -> str:

@@ -20,13 +20,14 @@ from gossamer.policy.job_memory import PlaceMemory
 from gossamer.policy.pace_limit import PaceLimit
 from gossamer.policy.sentences.overview import OverviewFacts, describe_overview
 from gossamer.policy.sentences.words import SURPLUS
+from gossamer.policy.time_left import TimeEstimate
 from gossamer.policy.troubles import SHOWN, Severity, Trouble, order_troubles
 from gossamer.queries.fleet_troubles import WorkerCounts, count_workers, troubles_of_place
 from gossamer.queries.last_hour import HourCounts, add_hours, read_last_hour
 from gossamer.queries.observed_jobs import (
     ObservedJob,
     is_job_held_up,
-    note_on_left,
+    left_text,
     note_on_state,
     observe_job,
     troubles_of,
@@ -62,11 +63,13 @@ class JobRow(Record, frozen=True, kw_only=True):
     delayed: int
     leased: int
     dead: int
-    pages_per_s: float
+    pages_per_s: float | None  # None: not known
     allowed_per_s: float | None  # None: not known yet
     limit: str  # what decides the pace; "": nothing that is known does
-    left_s: float | None
-    left_note: str  # why that cannot be said
+    left_s: float | None  # the middle of the range, by factors; None: not known
+    left_least_s: float | None
+    left_most_s: float | None
+    left_text: str  # the range, or why that is not known; "": there is nothing to say
     goals: tuple[ListingGoal, ...]  # how many of something the site announces, and how many there are
     max_pages: int | None
     hosts_held: int
@@ -248,11 +251,13 @@ def make_row(known: ObservedJob, hour: HourCounts | None) -> JobRow:
         delayed=stats.delayed if stats else 0,
         leased=stats.leased if stats else 0,
         dead=stats.dead if stats else 0,
-        pages_per_s=round(known.pace.pages_per_s, 3) if known.is_running else 0.0,
+        pages_per_s=None if known.pages_per_s is None else round(known.pages_per_s, 3),
         allowed_per_s=known.hosts.allowed_per_s if known.is_running else None,
         limit=(known.limit or "") if known.is_running else "",
-        left_s=known.left_s,
-        left_note=note_on_left(known),
+        left_s=known.left.seconds,
+        left_least_s=known.left.least_s,
+        left_most_s=known.left.most_s,
+        left_text=left_text(known),
         goals=read_goals(known.totals)[:GOALS],
         max_pages=known.rules.max_pages,
         hosts_held=known.hosts.held_hosts if known.is_running else 0,
@@ -286,9 +291,11 @@ def _say(
     calm = [one for one in running if one.job.id not in needy]
     held_up = sum(is_job_held_up(one) for one in calm)
     allowed = [one.hosts.allowed_per_s for one in running if one.hosts.allowed_per_s is not None]
-    ends = sorted((one.left_s, one.job.id) for one in running if one.left_s is not None)
+    first = min(
+        (one for one in running if one.left.is_known), key=lambda one: one.left.most_s or 0, default=None
+    )
     short = [one for one in running if one.limit is PaceLimit.WORKERS]
-    paces = [one.pace.pages_per_s for one in running if one.is_pace_known]
+    paces = [one.pages_per_s for one in running if one.pages_per_s is not None]
     facts = OverviewFacts(
         jobs=jobs,
         running=len(running),
@@ -300,8 +307,8 @@ def _say(
         pages_per_s=sum(paces) if paces else None,
         allowed_per_s=sum(allowed) if allowed else None,
         short_job=short[0].job.id if short else "",
-        next_job=ends[0][1] if ends else "",
-        next_s=ends[0][0] if ends else None,
+        next_job=first.job.id if first else "",
+        next_left=first.left if first else TimeEstimate(),
     )
     said = describe_overview(facts, formatter_at(now))
     return said.answer, said.reason
@@ -314,7 +321,7 @@ def _vitals(
         return []
     allowed = sum(one.hosts.allowed_per_s or 0.0 for one in running)
     share, p95 = hour.failed_share(), hour.percentile_s(0.95, 5)
-    pages = sum(one.pace.pages_per_s for one in running)
+    pages = sum(one.pages_per_s or 0.0 for one in running)
     leased = sum(one.stats.leased for one in running if one.stats)
     unit = "request" if leased == 1 else "requests"
     found = [

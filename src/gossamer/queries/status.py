@@ -11,6 +11,7 @@ from gossamer.core.jobs import Job, JobTotals
 from gossamer.core.record import FieldMeaning, Record, Time
 from gossamer.core.steering import SettingChange
 from gossamer.policy.budget_status import BudgetStatus
+from gossamer.policy.sentences.time_left import describe_left
 from gossamer.policy.spider_stats import read_spider_stats
 from gossamer.policy.spider_switches import SpiderChange, find_switches
 from gossamer.policy.troubles import Severity, Trouble
@@ -19,7 +20,7 @@ from gossamer.queries.explain.hold import find_hold
 from gossamer.queries.hosts import HostStatus, list_hosts
 from gossamer.queries.jobs import JobSummary, refresh_job, summarise_job
 from gossamer.queries.observed_jobs import observe_job, say_of, troubles_of
-from gossamer.queries.pace import JobPace, estimate_own_pace, estimate_pace
+from gossamer.queries.pace import JobPace, read_pace
 from gossamer.wiring.backends import Backends
 from gossamer.wiring.trap_warnings import read_trap_warnings
 
@@ -53,7 +54,10 @@ class JobStatus(JobSummary, frozen=True, kw_only=True):
     say: tuple[str, ...] = ()  # how it does, in two sentences: the answer, and why
     shifts: int = 0  # of the fleet, at work
     pages_per_second: float | None = None  # in the last minutes, while it runs
-    eta_seconds: float | None = None
+    eta_seconds: float | None = None  # the middle of the range, by factors; None: not known
+    eta_least_seconds: float | None = None
+    eta_most_seconds: float | None = None
+    left: str = ""  # the time left in words, or why that is not known
     trouble: str = ""  # the latest, of a job of the fleet
     alerts: tuple[Trouble, ...] = ()  # what is wrong with it, the worst first
     forgotten: bool = False  # it ended, and its requests are no longer kept
@@ -79,7 +83,6 @@ class JobStatus(JobSummary, frozen=True, kw_only=True):
     switches: tuple[SpiderChange, ...] = ()  # to other versions of its spider, the latest first
     refused: Annotated[int, FieldMeaning.ASIDE] = 0  # requests that were known already
     is_fleet: Annotated[bool, FieldMeaning.ASIDE] = False
-    eta_note: Annotated[str, FieldMeaning.ASIDE] = ""  # why no end is foreseen, or what is foreseen
     silent: Annotated[str, FieldMeaning.ASIDE] = ""  # which of the hosts does not answer
 
 
@@ -102,9 +105,7 @@ async def read_status(backends: Backends, job: Job, *, hosts: int = HOSTS) -> Jo
     if stats is None:
         return replace(status, forgotten=True, is_fleet=job.is_fleet)
     busiest = await list_hosts(backends, job, hosts)
-    pace = JobPace()
-    if job.is_running:
-        pace = await (estimate_pace if job.is_fleet else estimate_own_pace)(backends, job)
+    pace = await read_pace(backends, job) if job.is_running else JobPace()
     view = await backends.require_fleet().roster.read_roster(history=True) if job.is_fleet else None
     known = await observe_job(backends, job, view=view)
     said = say_of(known)
@@ -114,8 +115,10 @@ async def read_status(backends: Backends, job: Job, *, hosts: int = HOSTS) -> Jo
         alerts=tuple(one for one in troubles_of(known) if one.severity is Severity.NEEDS_YOU),
         shifts=pace.working,
         pages_per_second=pace.pages_per_s,
-        eta_seconds=pace.left_s,
-        eta_note=pace.note,
+        eta_seconds=pace.left.seconds,
+        eta_least_seconds=pace.left.least_s,
+        eta_most_seconds=pace.left.most_s,
+        left=describe_left(pace.left),
         trouble=pace.trouble,
         queue=QueueCounts(pending=stats.pending, delayed=stats.delayed, leased=stats.leased),
         done=stats.done,

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from gossamer.core.errors import StorageError
 from gossamer.core.hosts import FrontierRules
-from gossamer.core.jobs import DueCounts, FrontierStats, ItemFilter, Job
+from gossamer.core.jobs import DueCounts, FrontierStats, ItemFilter, Job, JobTotals
 from gossamer.core.series import ALLOWED, ATTEMPTS, BUCKET_S, HOUR_S, HourlyKind
 from gossamer.core.shifts import JobSample, RosterView, ShiftState, WorkerState
 from gossamer.policy.alert_readings import FailingHost, JobLook, TroubledHost
@@ -19,6 +19,7 @@ from gossamer.policy.host_sums import HostSums, is_asked_still, sum_hosts, troub
 from gossamer.policy.job_memory import JobMemory, fill_look, remember_items, remember_sample, wants_items
 from gossamer.policy.job_samples import mean_latency_s, rate_of
 from gossamer.policy.pace_limit import DelayReason, LimitState, PaceFacts, find_limit, settle_limit
+from gossamer.policy.time_left import LeftFacts, estimate_time_left
 from gossamer.policy.trap_closing import count_left_out
 from gossamer.ports.job_frontier import JobFrontier
 from gossamer.ports.series import Series
@@ -44,26 +45,16 @@ async def look_at_job(
     is_noted = now // BUCKET_S == memory.at // BUCKET_S
     stats = await watched.frontier.read_stats()
     totals = await parts.store.read_totals(job)
-    listed, listed_done = sum_goals(totals)
-    sample = JobSample(
-        at=now,
-        pages=stats.pages,
-        waiting=stats.waiting,
-        attempts=totals.attempts,
-        items=totals.items + totals.duplicates,
-        dead=stats.dead,
-        answers=sum(totals.by_latency.values()),
-        latency_sum_s=totals.latency_sum_s,
-        listed=listed,
-        listed_done=listed_done,
-    )
-    memory = remember_sample(memory, sample)
+    memory = remember_sample(memory, _make_sample(stats, totals, now, is_seeded=watched.is_seeded(stats)))
     rules = await watched.frontier.read_rules()
     hosts = await observe_hosts(watched.frontier, stats, rules, now, memory)
     if not is_noted:
         await parts.series.set_gauges(job, now, gauges_of_hosts(hosts))
     facts = pace_facts(memory, stats, hosts, store_lag_s, is_slot_free=is_slot_free(watched, stats, view))
-    memory = replace(memory, hosts=hosts, pace=_settle_pace(memory, facts, hosts, now))
+    left = estimate_time_left(left_facts(memory, stats, rules, hosts), memory.left)
+    if parts.report_left is not None:
+        parts.report_left(job, left)
+    memory = replace(memory, hosts=hosts, pace=_settle_pace(memory, facts, hosts, now), left=left)
     if wants_items(memory, now):
         with contextlib.suppress(StorageError):  # that the job itself cannot be read would be another matter
             newest = await parts.items.page_items(job, LATEST_ITEMS, ItemFilter())
@@ -83,9 +74,43 @@ async def look_at_job(
     return fill_look(look, memory), memory
 
 
+def _make_sample(stats: FrontierStats, totals: JobTotals, now: float, *, is_seeded: bool) -> JobSample:
+    """The counts of one look."""
+    listed, listed_done = sum_goals(totals)
+    return JobSample(
+        at=now,
+        pages=stats.pages,
+        waiting=stats.waiting,
+        settled=stats.done + stats.dead,
+        is_seeded=is_seeded,
+        attempts=totals.attempts,
+        items=totals.items + totals.duplicates,
+        dead=stats.dead,
+        answers=sum(totals.by_latency.values()),
+        latency_sum_s=totals.latency_sum_s,
+        listed=listed,
+        listed_done=listed_done,
+    )
+
+
 def _settle_pace(memory: JobMemory, facts: PaceFacts, hosts: HostSums, now: float) -> LimitState:
     is_skipped = 0 < hosts.hosts <= hosts.held.get(DelayReason.SKIPPED, 0)
     return settle_limit(memory.pace, find_limit(facts), now, is_ordered=is_skipped)
+
+
+def left_facts(memory: JobMemory, stats: FrontierStats, rules: FrontierRules, hosts: HostSums) -> LeftFacts:
+    """The facts on which the time left rests; the last sample of the memory is of now."""
+    return LeftFacts(
+        now=memory.at,
+        is_seeded=memory.samples[-1].is_seeded,
+        samples=memory.samples,
+        delayed=stats.delayed,
+        pending=stats.pending,
+        max_pages=rules.max_pages,
+        slowest_s=hosts.latest[0].empties_s if hosts.latest else None,
+        stopped_requests=hosts.stopped_requests,
+        stopped_for_s=hosts.stopped_for_s,
+    )
 
 
 async def observe_hosts(

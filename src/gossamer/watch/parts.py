@@ -5,13 +5,15 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 
-from gossamer.core.jobs import Job
+from gossamer.core.jobs import FrontierStats, Job
 from gossamer.core.shifts import PAGE_LANE, RosterView
 from gossamer.policy.alert_readings import BudgetUse, ProxyPoolState
 from gossamer.policy.alerts import AlertRules
 from gossamer.policy.drift import DriftFinding
 from gossamer.policy.sentences.words import SentenceFormatter
+from gossamer.policy.time_left import TimeEstimate
 from gossamer.policy.troubles import Severity
 from gossamer.ports.alert_target import AlertTarget
 from gossamer.ports.clock import Clock
@@ -35,6 +37,7 @@ class WatchedJob:
         None  # requests that may be in hand at once; None: as many as the fleet's slots take
     )
     read_budgets: Callable[[], Awaitable[Sequence[BudgetUse]]] | None = None  # of money, bytes, browser time
+    is_seeded: Callable[[FrontierStats], bool] = attrgetter("seeded")  # whether its start gives no more
 
 
 @dataclass(frozen=True)
@@ -61,4 +64,5 @@ class WatchParts:
     requests_name: str = "the frontier"  # what people call the two places
     store_name: str = "the store"
     targets: Sequence[AlertTarget] = ()
+    report_left: Callable[[Job, TimeEstimate], None] | None = None  # after each look
     wanted: Mapping[str, frozenset[Severity]] = field(default_factory=dict)  # by target: what it is told of

@@ -8,12 +8,16 @@ from functools import partial
 from pathlib import Path
 
 from gossamer.config.settings import Settings
-from gossamer.core.jobs import Job
+from gossamer.core.events import TimeLeftEvent
+from gossamer.core.jobs import FrontierStats, Job
 from gossamer.core.routes import Proxy
 from gossamer.observe.sentences import formatter_at
 from gossamer.policy.alert_readings import ProxyPoolState
 from gossamer.policy.drift import DriftFinding
+from gossamer.policy.sentences.time_left import describe_left
+from gossamer.policy.time_left import TimeEstimate
 from gossamer.ports.job_store import JobStore
+from gossamer.ports.sink import Sink
 from gossamer.watch.item_quality import ensure_profile
 from gossamer.watch.memories import place_of_crawl, place_of_fleet
 from gossamer.watch.parts import WatchedJob, WatchParts
@@ -57,8 +61,23 @@ def watch_fleet(
     return AlertWatch(parts, is_leading=is_leading)
 
 
-def watch_crawl(settings: Settings, backends: Backends, job: Job) -> AlertWatch:
-    """The watch of a crawl of one machine, in its own process. Raises as :func:`watch_fleet` does."""
+def watch_crawl(
+    settings: Settings,
+    backends: Backends,
+    job: Job,
+    sink: Sink,
+    is_seeded: Callable[[FrontierStats], bool],
+) -> AlertWatch:
+    """The watch of a crawl of one machine, in its own process; ``sink`` gets its estimates of the time left.
+
+    Raises as :func:`watch_fleet` does.
+    """
+
+    def report_left(job: Job, left: TimeEstimate) -> None:
+        event = TimeLeftEvent(
+            at=left.at, job=job.id, least_s=left.least_s, most_s=left.most_s, text=describe_left(left)
+        )
+        sink.emit(event)
 
     async def list_jobs() -> Sequence[Job]:
         return [found] if (found := await backends.book.get(job.id)) else []
@@ -70,14 +89,14 @@ def watch_crawl(settings: Settings, backends: Backends, job: Job) -> AlertWatch:
             lanes=lanes_of(settings, job),
             concurrency=settings.concurrency,
             read_budgets=partial(read_budgets, settings, backends.requests.shared, job),
+            is_seeded=is_seeded,
         )
 
     title = str(Path(settings.data).resolve())
-    return AlertWatch(
-        _make_parts(
-            settings, backends, name=place_of_crawl(job), title=title, list_jobs=list_jobs, open_job=open_job
-        )
+    parts = _make_parts(
+        settings, backends, name=place_of_crawl(job), title=title, list_jobs=list_jobs, open_job=open_job
     )
+    return AlertWatch(replace(parts, report_left=report_left))
 
 
 def _make_parts(

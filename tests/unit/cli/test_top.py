@@ -34,7 +34,8 @@ def job(name: str, **fields: Any) -> JobRow:
         "created_at": NOW, "finished_at": None, "pages": 1204, "items": 7, "done": 9,
         "waiting": 1207, "pending": 1200, "delayed": 4, "leased": 3, "dead": 2, "pages_per_s": 12.3,
         "allowed_per_s": 20.0, "limit": "", "goals": (),
-        "left_s": 200.0, "left_note": "", "max_pages": None, "hosts_held": 0, "failed_share": None,
+        "left_s": 200.0, "left_least_s": 180.0, "left_most_s": 230.0, "left_text": "3-4 min",
+        "max_pages": None, "hosts_held": 0, "failed_share": None,
         "spark": (), "trouble": "", "trouble_kind": "", "is_fresh": False,
     }  # fmt: skip
     return JobRow(job=name, **{**known, **fields})
@@ -93,7 +94,7 @@ def test_a_screen_of_80_by_24_has_everything() -> None:
     for part in (
         "One job needs you.", "their hosts allow 20.0/s", "◆ 40 dead letters.",
         "▲ Its one host is left alone.", "and 3 more", "◆ shop-1", "running", "1,204", "12.3/s", "20.0/s",
-        "1,207", "3m 20s", "paused", "it lacks workers", "shop.example", "in 3 s", "▲ img.shop.example",
+        "1,207", "3-4 min", "paused", "it lacks workers", "shop.example", "in 3 s", "▲ img.shop.example",
         "crawler:17  shop-1", "1 of 2", "6.1/s", "123 MB", KEYS,
     ):  # fmt: skip
         assert part in text, part
@@ -252,7 +253,7 @@ def test_one_look_on_a_narrow_terminal_is_told_in_full() -> None:
 
 
 def test_a_pace_that_nobody_knows_yet_is_not_said_to_be_none() -> None:
-    young = job("shop-1", left_s=None, left_note="too early", pages_per_s=0.0)
+    young = job("shop-1", left_s=None, left_text="too early", pages_per_s=None)
     assert " 0.0/s" not in "\n".join(shown(view(jobs=(young,), chosen=None, fleet=None, say=("", ""))))
 
 

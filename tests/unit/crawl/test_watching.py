@@ -15,6 +15,7 @@ from gossamer.crawl.watching import FIRST_REST_S, CrawlWatch
 from gossamer.testing.clock import ManualClock
 from gossamer.watch.memories import load_job_memory
 from gossamer.wiring.backends import open_backends
+from kit.recording_sink import RecordingSink
 
 
 async def test_a_crawl_is_looked_at_after_its_first_rest_and_not_before(tmp_path: Path) -> None:
@@ -24,7 +25,8 @@ async def test_a_crawl_is_looked_at_after_its_first_rest_and_not_before(tmp_path
     try:
         job = await backends.book.create("shop", "shop.py")
         await backends.requests.create_frontier(job, FrontierRules(delay_s=0.0, per_host=9))
-        watch = CrawlWatch(settings, backends, job)
+        told = RecordingSink()
+        watch = CrawlWatch(settings, backends, job, told, lambda _: True)
         running = asyncio.create_task(watch.run())
         await asyncio.sleep(0)
         clock.advance(FIRST_REST_S - 1)
@@ -37,6 +39,7 @@ async def test_a_crawl_is_looked_at_after_its_first_rest_and_not_before(tmp_path
                 break
         else:
             pytest.fail("nothing was looked at")
+        assert told.kinds == ["TimeLeft"], "each look gives its estimate"
         running.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await running
@@ -51,6 +54,6 @@ async def test_a_target_that_is_not_fit_is_told_before_the_crawl_begins(tmp_path
     try:
         job = await backends.book.create("shop", "shop.py")
         with pytest.raises(SettingError, match="NOT_THERE holds no URL"):
-            CrawlWatch(settings, backends, job)
+            CrawlWatch(settings, backends, job, RecordingSink(), lambda _: True)
     finally:
         await backends.close()

@@ -379,8 +379,8 @@ def test_what_keeps_a_job_waiting_is_said_instead_of_that_it_is_too_early():
         by_reason={},
         dropped={},
         is_fleet=True,
-        eta_note="too early to say",
+        left="too early to say when it is done",
     )
-    assert ("left", "too early to say") in _pace_facts(status)
+    assert ("left", "too early to say when it is done") in _pace_facts(status)
     facts = _pace_facts(replace(status, trouble=trouble))
     assert facts == [("workers", "0 shifts at work"), ("trouble", trouble)]

@@ -26,6 +26,7 @@ from gossamer.core.events import (
     LeaseLostEvent,
     NoticeEvent,
     PageDoneEvent,
+    TimeLeftEvent,
 )
 from gossamer.core.logs import LogEvent, LogLine
 from gossamer.core.requests import Request
@@ -83,6 +84,8 @@ def test_every_event_is_one_line_with_its_name_and_its_fields(log: Lines) -> Non
         *(page(**failed) for _ in range(3)),
         page(),
         page(verdict=Verdict.DEAD, reason="callback", detail=TRACEBACK),
+        TimeLeftEvent(at=1.0, job="j-1", text="done in 3 to 5 minutes"),
+        TimeLeftEvent(at=1.0, job="j-1"),
         LeaseLostEvent(at=1.0, job="j-1", url=HOSTILE),
         NoticeEvent(at=1.0, level="warning", text="disk\nlow"),
         JobFinishedEvent(at=1.0, job="j-1", reason="finished"),
@@ -91,7 +94,7 @@ def test_every_event_is_one_line_with_its_name_and_its_fields(log: Lines) -> Non
     lines = log.read_back()
     assert [line["event"] for line in lines] == [
         "job_started", "page_done", "page_done", "item_dropped", *["page_done"] * 3, "host_silent",
-        "page_done", "host_answers", "page_done", "lease_lost", "notice", "job_finished",
+        "page_done", "host_answers", "page_done", "time_left", "lease_lost", "notice", "job_finished",
     ]  # fmt: skip
     assert all(line.keys() >= ALWAYS and line.keys() <= set(LogLine.__struct_fields__) for line in lines)
     assert all(line["job"] == "j-1" for line in lines if line["event"] != "notice")

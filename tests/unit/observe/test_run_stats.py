@@ -14,6 +14,7 @@ from gossamer.core.events import (
     NoticeEvent,
     PageDoneEvent,
     ProgressEvent,
+    TimeLeftEvent,
 )
 from gossamer.core.hosts import HostState
 from gossamer.core.jobs import FrontierStats, HostReport
@@ -24,7 +25,6 @@ from gossamer.observe.log_setup import attach_handlers
 from gossamer.observe.progress import ProgressSink, progress_line
 from gossamer.observe.run_stats import RunStats
 from gossamer.observe.units import format_duration, format_rate, format_size, format_statuses
-from gossamer.queries.jobs import GoalSummary
 
 START = 1_800_000_000.0
 
@@ -83,28 +83,15 @@ def test_the_window_is_bounded():
     assert len(tallies._recent) <= 11
 
 
-def test_the_eta_follows_the_rate_and_the_budget():
-    tallies = tally(*(page(second) for second in range(10)), progress(9, pending=18, leased=2, pages=10))
-    assert tallies.eta_s(START + 10) == 20.0
-    tallies.max_pages = 15
-    assert tallies.eta_s(START + 10) == 5.0
-    tallies.max_pages = 10
-    assert tallies.eta_s(START + 10) == 0.0
-    assert RunStats().eta_s(START) is None
-
-
-def test_the_eta_is_that_of_what_the_site_announces():
-    tallies = tally(*(page(second) for second in range(10)), progress(9, pending=18, leased=2, pages=10))
-    assert tallies.eta_s(START + 10, listed_left=90) == 90.0, "an item a second"
-    assert tallies.eta_s(START + 10, listed_left=5) == 20.0, "what waits takes its time, too"
-    tallies.max_pages = 15
-    assert tallies.eta_s(START + 10, listed_left=90) == 5.0
-    text = shown(tallies, goals=GoalSummary(text="10 of 100 products", left=90))
-    assert ("10 of 100 products" in text, "ETA 5 s" in text) == (True, True)
-
-
-def test_nobody_knows_the_eta_of_a_crawl_that_stands():
-    assert tally(progress(5, pending=3)).eta_s(START + 5) is None
+def test_the_time_left_is_that_of_the_latest_estimate():
+    tallies = tally(
+        progress(9, pending=18), TimeLeftEvent(at=START + 9, job="j-1", text="done in 3 to 5 minutes")
+    )
+    assert "done in 3 to 5 minutes" in progress_line(tallies, START + 10)
+    assert "done in 3 to 5 minutes" in (text := shown(tallies, goals="10 of 100 products"))
+    assert "10 of 100 products" in text
+    unknown = tally(progress(9, pending=18), TimeLeftEvent(at=START + 9, job="j-1"))
+    assert progress_line(unknown, START + 10) == progress_line(tally(progress(9, pending=18)), START + 10)
 
 
 # --------------------------------------------------------------------------- views
@@ -121,13 +108,15 @@ def test_the_view_says_it_all():
         *(page(second) for second in range(10)),
         page(9, Verdict.DEAD, 500, reason="server", items=0),
         progress(10, pending=1200, delayed=3, leased=4, done=10, dead=1, pages=10, hosts=2),
+        TimeLeftEvent(at=START + 9, job="j-1", text="done in 3 to 5 minutes"),
     )
     host = HostReport(
         host="a.example", pending=1199, state=HostState(next_at=START + 12.5, delay_s=0.5, in_flight=1)
     )
     text = shown(tallies, hosts=[host], status="finishing 4 requests")
     for part in (
-        "j-1", "10 s", "finishing 4 requests", "11 of 1,218 known requests", "ETA 20m 07s", "1.0/s now",
+        "j-1", "10 s", "finishing 4 requests",
+        "11 of 1,218 known requests; done in 3 to 5 minutes", "1.0/s now",
         "1.0/s mean", "1,200 pending", "3 delayed", "4 in flight", "2 hosts", "1 dead", "server 1",
         "2xx 10, 5xx 1", "a.example", "1,199", "0.5 s", "in 2.5 s",
     ):  # fmt: skip
@@ -170,8 +159,7 @@ def test_lines_come_every_ten_seconds():
 def test_a_line_has_the_numbers():
     tallies = tally(page(), progress(9, pages=1, dead=2, pending=10))
     assert progress_line(tallies, START + 10) == (
-        "10 s; 1 page (6.0/min); 1 item; queue 10 pending, 0 delayed, 0 in flight; 0 retries; 2 dead; "
-        "2xx 1; ETA 1m 40s"
+        "10 s; 1 page (6.0/min); 1 item; queue 10 pending, 0 delayed, 0 in flight; 0 retries; 2 dead; 2xx 1"
     )
 
 

@@ -31,6 +31,7 @@ from gossamer.policy.sentences.jobs import SAYS, SENTENCES, describe_job
 from gossamer.policy.sentences.overview import OverviewFacts, OverviewSituation, describe_overview
 from gossamer.policy.sentences.troubles import NEEDS
 from gossamer.policy.sentences.words import Saying, SentenceFormatter
+from gossamer.policy.time_left import LeftReason, TimeEstimate
 from gossamer.policy.troubles import SEVERITIES, Severity, Trouble, TroubleKind, make_trouble
 
 NOW = 1_000_000.0
@@ -45,6 +46,9 @@ LONGEST_HEADLINE = 160
 NUMBER_WITH_UNIT = re.compile(r"(?<![\w:.+-])\d[\d,.]*(?:/s|%| of| (?:[KMG]iB|[a-z]+))")
 NUMBER = re.compile(r"(?<![\w:.+-])\d[\d,.]*")
 
+LEFT = TimeEstimate(at=NOW, reason=LeftReason.KNOWN, least_s=7000, most_s=9000)
+GROWING = TimeEstimate(at=NOW, reason=LeftReason.GROWING)
+UNKNOWN = TimeEstimate(at=NOW)
 SHOPS = ObservedJobFacts(
     id="shops-7",
     state=JobState.RUNNING,
@@ -60,7 +64,7 @@ SHOPS = ObservedJobFacts(
     slots=4,
     pages_per_s=214,
     allowed_per_s=223,
-    left_s=7680,
+    left=LEFT,
     slowest=SlowHost(
         host="lamps.example", pending=768, delay_s=10, why=DelayReason.ROBOTS, empties_s=7680, others_s=4000
     ),
@@ -151,8 +155,8 @@ def test_each_situation_has_a_rule_a_sentence_and_an_example(examples: ModuleTyp
             "shops-7 waits: all of its 2 hosts are skipped.",
         ),
         (
-            {"limit": PaceLimit.HELD, "held": {}, "left_s": None, "is_growing": True},
-            "shops-7 is under way; it finds pages faster than it fetches them.",
+            {"limit": PaceLimit.HELD, "held": {}, "left": GROWING},
+            "shops-7 is under way.",
         ),
         (
             {"limit": PaceLimit.HELD, "held": {DelayReason.RETRY_AFTER: 1}, "held_until": NOW + 60},
@@ -186,16 +190,16 @@ def test_each_situation_has_a_rule_a_sentence_and_an_example(examples: ModuleTyp
             {"limit": PaceLimit.NOTHING_DUE, "next_at": NOW + 90},
             "shops-7 waits: nothing may start before T+90 s.",
         ),
-        ({}, "shops-7 goes as fast as its hosts allow and is done at about T+7680 s, in 7680 s."),
-        ({"slowed": 40, "left_s": None}, "shops-7 is throttled by all of its hosts."),
+        ({}, "shops-7 goes as fast as its hosts allow and is done in about 2 hours."),
+        ({"slowed": 40, "left": UNKNOWN}, "shops-7 is throttled by all of its hosts."),
         (
-            {"left_s": None, "is_growing": True},
-            "shops-7 goes as fast as its hosts allow; it finds pages faster than it fetches them.",
+            {"left": GROWING},
+            "shops-7 goes as fast as its hosts allow.",
         ),
-        ({"left_s": None}, "shops-7 goes as fast as its hosts allow."),
-        ({"left_s": None, "limit": None}, "shops-7 is under way."),
-        ({"limit": PaceLimit.NOTHING_DUE, "left_s": None}, "shops-7 is under way."),
-        ({"limit": PaceLimit.NOTHING_DUE, "next_at": NOW + 2, "left_s": None}, "shops-7 is under way."),
+        ({"left": UNKNOWN}, "shops-7 goes as fast as its hosts allow."),
+        ({"left": UNKNOWN, "limit": None}, "shops-7 is under way."),
+        ({"limit": PaceLimit.NOTHING_DUE, "left": UNKNOWN}, "shops-7 is under way."),
+        ({"limit": PaceLimit.NOTHING_DUE, "next_at": NOW + 2, "left": UNKNOWN}, "shops-7 is under way."),
         ({"needs": (NO_SUCCESS,)}, "shops-7 needs you: a.example answers nothing well."),
         (
             {"needs": (DRIFT, NO_SUCCESS), "state": JobState.FINISHED},
@@ -213,9 +217,7 @@ def test_the_second_sentence_says_pace_what_waits_and_what_comes_last() -> None:
         "The last host is lamps.example, with 768 requests 10 s apart, as its robots.txt asks; "
         "all others are through by T+4000 s."
     )
-    assert say(left_s=None, left_note="too early to say").reason.endswith(
-        "cannot be said yet: too early to say."
-    )
+    assert say(left=GROWING).reason.endswith("wait. Still finding pages as fast as it fetches them.")
     faster = "89/s lately, more than the 33/s that its hosts allow now."
     assert say(pages_per_s=89, allowed_per_s=33).reason.startswith(f"Pages: {faster}")
     assert say(pages_per_s=34, allowed_per_s=33).reason.startswith("Pages: 34/s of the 33/s that")
@@ -265,6 +267,7 @@ def make_needs(kinds: list[TroubleKind]) -> tuple[Trouble, ...]:
 
 
 needs = st.lists(st.sampled_from(NEEDING), max_size=3, unique=True).map(make_needs)
+times_left = st.sampled_from([LEFT, *(TimeEstimate(at=NOW, reason=why) for why in LeftReason)])
 job_facts = st.builds(
     ObservedJobFacts,
     id=st.just("a-spider-with-a-name-of-some-length-12"),
@@ -289,8 +292,7 @@ job_facts = st.builds(
     max_pages=st.none() | counts,
     pages_per_s=rates,
     allowed_per_s=rates,
-    left_s=spans,
-    left_note=st.sampled_from(["", "too early to say"]),
+    left=times_left,
     hosts=few,
     held=st.dictionaries(st.sampled_from([*DelayReason]), st.integers(1, 2), max_size=2),
     held_until=st.none() | st.just(NOW + 5),
@@ -334,7 +336,7 @@ overview_facts = st.builds(
     allowed_per_s=rates,
     short_job=st.sampled_from(["", "archive"]),
     next_job=st.sampled_from(["", "docs"]),
-    next_s=spans,
+    next_left=times_left,
     unchecked_s=st.sampled_from([None, 80.0]),
 ).map(add_up)
 
@@ -345,7 +347,7 @@ CLAIMS: dict[str, Callable[[ObservedJobFacts], bool]] = {
     r"not got a single page": lambda f: not f.pages,
     r"were? given up": lambda f: f.dead > 0,
     r"Nothing waits": lambda f: not f.waiting and not f.unreadable,
-    r"is done|The last host is": lambda f: f.left_s is not None and f.has_supervisor and not f.away,
+    r"is done in|[Dd]one in|The last host is": lambda f: f.left.is_known and f.has_supervisor and not f.away,
     r"no supervisor leads|gossamer supervisor": lambda f: f.is_fleet and not f.has_supervisor,
     r"`gossamer supervisor` starts one": lambda f: f.led_s_ago is None or f.led_s_ago > 60,
     r"no worker takes its lane|`gossamer worker` starts one": lambda f: f.is_fleet and not f.has_workers,

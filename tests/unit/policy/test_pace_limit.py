@@ -21,7 +21,6 @@ from gossamer.policy.pace_limit import (
     reason_of_delay,
     settle_limit,
     sum_allowed,
-    time_left_s,
 )
 
 NOW = 1_000_000.0
@@ -165,10 +164,7 @@ def test_hosts_that_were_not_looked_at_are_taken_for_average_ones() -> None:
     assert sum_allowed([None], 1) is None
 
 
-def test_a_job_is_not_done_before_its_last_host_is_empty() -> None:
+def test_when_nothing_waits_at_a_host_any_more() -> None:
     assert empties_in_s(10, 2.0) == 5.0
     assert empties_in_s(10, 0.0) is None
     assert empties_in_s(0, 0.0) == 0.0
-    assert time_left_s(60.0, [5.0, None, 300.0]) == 300.0
-    assert time_left_s(60.0, [5.0]) == 60.0
-    assert time_left_s(None, [300.0]) is None

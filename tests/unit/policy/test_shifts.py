@@ -12,7 +12,6 @@ from gossamer.core.lifecycle import JobState
 from gossamer.core.shifts import (
     EXTRACT_LANE,
     EndReason,
-    JobSample,
     LaneHealth,
     RosterView,
     Shift,
@@ -20,7 +19,6 @@ from gossamer.core.shifts import (
     WorkerInfo,
     WorkerState,
 )
-from gossamer.policy.eta import estimate_time_left
 from gossamer.policy.shifts import (
     LaneDemand,
     ShiftLimits,
@@ -450,64 +448,3 @@ def test_seeding_makes_room_for_nobody():
     wishes = [wish("a", 1, "seed"), wish("b", 1, "seed"), wish("c", 1, "seed"), wish("d")]
     decision = decide(*wishes, workers=[worker(slots=2)], shifts=seeding)
     assert decision.recalls == {}
-
-
-# --------------------------------------------------------------------------- when it will be done
-
-
-def samples(*pairs, every_s=10.0):
-    return [JobSample(at=NOW + n * every_s, pages=p, waiting=w) for n, (p, w) in enumerate(pairs)]
-
-
-def test_eta_from_what_is_left():
-    found = estimate_time_left(samples((0, 300), (100, 200)))
-    assert (found.pages_per_s, found.seconds, found.reason) == (10.0, 20.0, "")
-
-
-def test_eta_of_a_budget():
-    found = estimate_time_left(samples((0, 300), (100, 900)), max_pages=150)
-    assert (found.seconds, "budget" in found.reason) == (5.0, True)
-    assert estimate_time_left(samples((0, 300), (100, 200)), max_pages=10_000).seconds == 20.0
-
-
-@pytest.mark.parametrize(
-    ("given_", "reason"),
-    [
-        ([], "too early"),
-        (samples((0, 5), (1, 4), every_s=1.0), "too early"),
-        (samples((0, 10), (100, 20)), "finds pages faster"),
-        (samples((5, 10), (5, 10)), "no pages"),
-        ([*samples((5, 10)), JobSample(at=NOW + 60, trouble="Redis is gone")], "Redis is gone"),
-    ],
-)
-def test_eta_says_why_it_cannot_be_said(given_, reason):
-    found = estimate_time_left(given_)
-    assert found.seconds is None
-    assert reason in found.reason
-
-
-def listing(*counts, **fields):
-    """Samples of a job that finds more than it does, and of its site, which announces 400 things."""
-    rows = samples(*((n * 100, 300 + n * 50) for n in range(len(counts))))
-    return [replace(row, listed=400, listed_done=n, **fields) for row, n in zip(rows, counts, strict=True)]
-
-
-def test_eta_by_what_the_site_announces():
-    found = estimate_time_left(listing(0, 50, 100))
-    assert (found.seconds, "announces" in found.reason) == (60.0, True), "300 more, 5 a second"
-    assert estimate_time_left(listing(0, 50, 100), max_pages=210).seconds == 1.0, "a budget ends it before"
-    lists_first = [replace(row, waiting=100) for row in listing(0, 0, 5, 105)]
-    assert estimate_time_left(lists_first).seconds == 29.5, "295 more, and lately 10 a second"
-    hardly_any_left = estimate_time_left(listing(100, 200, 399))
-    assert hardly_any_left.seconds == 40.0, "what waits takes its time, too: 400 requests, 10 a second"
-
-
-@pytest.mark.parametrize("counts", [(0, 0, 0), (400, 400, 400), (300, 390, 450)])
-def test_what_is_announced_says_nothing_where_it_does_not_come_or_is_there(counts):
-    assert estimate_time_left(listing(*counts)) == estimate_time_left(
-        samples((0, 300), (100, 350), (200, 400))
-    )
-
-
-def test_eta_of_a_job_that_is_done():
-    assert estimate_time_left(samples((0, 10), (10, 0))).seconds == 0.0

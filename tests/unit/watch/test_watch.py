@@ -100,7 +100,6 @@ async def test_the_skip_of_the_only_host_is_shown_by_the_next_look() -> None:
         created_at=0.0,
         limit=memory.pace.limit,
         waiting=32,
-        is_growing=True,
         held=memory.hosts.held,
     )
     said = describe_job(facts, formatter_at(facts.now))

@@ -22,7 +22,7 @@ from gossamer.cli.terminal.tables import print_facts, print_table
 from gossamer.config.command_settings import settings_of
 from gossamer.core.errors import LedgerReason
 from gossamer.core.text import format_count
-from gossamer.observe.units import format_costs, format_duration, format_rate, format_rungs
+from gossamer.observe.units import format_costs, format_rate, format_rungs
 from gossamer.queries import jobs, status
 from gossamer.queries.documents import to_document
 from gossamer.queries.jobs import JobPage, JobSummary
@@ -199,16 +199,10 @@ def _pace_facts(status: JobStatus) -> list[tuple[str, str]]:
     facts = [
         ("workers", f"{format_count(status.shifts, 'shift')} at work" if status.is_fleet else ""),
         ("pace", "" if pace is None else format_rate(pace)),
-        ("left", _format_time_left(status)),
+        ("left", "" if status.trouble and status.eta_seconds is None else status.left),
         ("trouble", status.trouble),
     ]
     return [(name, value) for name, value in facts if value]
-
-
-def _format_time_left(status: JobStatus) -> str:
-    if status.eta_seconds is None:  # trouble says it better than that nothing is known yet
-        return "" if status.trouble else status.eta_note
-    return f"about {format_duration(status.eta_seconds)}{f' ({status.eta_note})' if status.eta_note else ''}"
 
 
 def _format_counts(counts: dict[str, int]) -> str:

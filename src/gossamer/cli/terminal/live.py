@@ -14,7 +14,7 @@ from gossamer.core.jobs import HostReport, Job
 from gossamer.crawl.run import CrawlRun
 from gossamer.observe.run_stats import RunStats
 from gossamer.ports.frontier_admin import FrontierAdmin
-from gossamer.queries.jobs import GoalSummary, summarise_goals
+from gossamer.queries.jobs import describe_goals
 from gossamer.runtime.cancelling import end_tasks
 from gossamer.wiring.backends import Backends, open_backends
 
@@ -100,8 +100,8 @@ async def _busiest_hosts(frontier: FrontierAdmin) -> list[HostReport]:
         return []
 
 
-async def _goals_of(backends: Backends, job: Job) -> GoalSummary | None:
+async def _goals_of(backends: Backends, job: Job) -> str:
     try:
-        return await summarise_goals(backends, job)
+        return await describe_goals(backends, job)
     except StorageError:  # the crawl itself will say so
-        return None
+        return ""

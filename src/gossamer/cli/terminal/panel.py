@@ -18,7 +18,6 @@ from gossamer.observe.run_stats import RunStats
 from gossamer.observe.silent_hosts import waiting_for
 from gossamer.observe.text import one_line
 from gossamer.observe.units import format_duration, format_rate, format_size, format_statuses
-from gossamer.queries.jobs import GoalSummary
 
 LABEL_WIDTH = 9
 
@@ -38,7 +37,7 @@ def render_panel(
     now: float,
     *,
     hosts: Sequence[HostReport] = (),
-    goals: GoalSummary | None = None,
+    goals: str = "",
     delay_s: float | None = None,
     status: str = "",
 ) -> RenderableType:
@@ -50,10 +49,10 @@ def render_panel(
     facts = Table.grid(padding=(0, 2))
     facts.add_column(style="bold", width=LABEL_WIDTH)
     facts.add_column(overflow="ellipsis", no_wrap=True)
-    listed = [("listed", Text(one_line(goals.text, 120)))] if goals and goals.text else []
+    listed = [("listed", Text(one_line(goals, 120)))] if goals else []
     for label, text in (*_crawl_facts(tallies, now), *listed):
         facts.add_row(label, text)
-    bar = _progress_bar(tallies, now, goals.left if goals else 0)
+    bar = _progress_bar(tallies)
     parts: list[RenderableType] = [_head_line(tallies, now, status), bar, facts]
     if hosts:
         parts.append(_hosts_table(hosts, now, delay_s))
@@ -71,18 +70,18 @@ def _head_line(tallies: RunStats, now: float, status: str) -> Text:
     return head
 
 
-def _progress_bar(tallies: RunStats, now: float, listed_left: int) -> RenderableType:
+def _progress_bar(tallies: RunStats) -> RenderableType:
     """How much of what is known is done; the rest grows while links are found."""
     stats, max_pages = tallies.stats, tallies.max_pages
     done, known = stats.done + stats.dead, stats.done + stats.dead + stats.waiting
     label = f"{done:,} of {format_count(known, 'known request')}"
     if max_pages is not None and stats.pages + stats.waiting > max_pages:
         done, known, label = stats.pages, max_pages, f"{stats.pages:,} of {format_count(max_pages, 'page')}"
-    eta_s = tallies.eta_s(now, listed_left)
+    left = f"; {tallies.left_text}" if tallies.left_text else ""
     bar = Table.grid(padding=(0, 2))
     bar.add_row(
         ProgressBar(total=max(known, 1), completed=done, width=28),
-        Text(f"{label}, ETA {'?' if eta_s is None else format_duration(eta_s)}"),
+        Text(f"{label}{left}"),
     )
     return bar
 

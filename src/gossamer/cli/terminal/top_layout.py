@@ -16,7 +16,6 @@ from gossamer.observe.text import one_line
 from gossamer.observe.units import format_duration, format_rate, format_size
 from gossamer.queries.fleet_view import WorkerView
 from gossamer.queries.hosts import HostStatus
-from gossamer.queries.observed_jobs import TOO_EARLY
 from gossamer.queries.overview import JobRow
 from gossamer.queries.top import TopView
 
@@ -139,16 +138,15 @@ def _jobs_part(view: TopView, chosen: str) -> _Part:
 def _job_cells(row: JobRow) -> tuple[str, ...]:
     mark = MARKS[row.trouble_kind][0] if row.trouble_kind else " "
     is_running = row.state == "running"
-    left = format_duration(row.left_s) if row.left_s is not None else row.left_note
     return (
         f"{mark} {row.job}",
         row.state,
         f"{row.pages:,}",
-        format_rate(row.pages_per_s) if is_running and row.left_note != TOO_EARLY else "",
+        format_rate(row.pages_per_s) if is_running and row.pages_per_s is not None else "",
         format_rate(row.allowed_per_s) if is_running and row.allowed_per_s is not None else "",
         "?" if row.done is None else f"{row.waiting:,}",
         f"{row.dead:,}",
-        left,
+        row.left_text,
     )
 
 

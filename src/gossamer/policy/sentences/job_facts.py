@@ -14,6 +14,7 @@ from gossamer.core.lifecycle import FinishReason, JobState
 from gossamer.core.record import Record
 from gossamer.policy.goals import ListingGoal
 from gossamer.policy.pace_limit import DelayReason, PaceLimit
+from gossamer.policy.time_left import TimeEstimate
 from gossamer.policy.troubles import Trouble, TroubleKind
 
 YOUNG_S = 5.0
@@ -68,9 +69,7 @@ class ObservedJobFacts(Record, frozen=True, kw_only=True):
     max_pages: int | None = None
     pages_per_s: float | None = None
     allowed_per_s: float | None = None
-    left_s: float | None = None
-    left_note: str = ""  # why that cannot be said
-    is_growing: bool = False  # it finds pages faster than it fetches them
+    left: TimeEstimate = TimeEstimate()  # how long it still takes
     hosts: int = 0  # for which requests wait
     held: Mapping[DelayReason, int] = {}  # hosts that are not asked for now, by the reason
     held_until: float | None = None  # when the first of these may be asked again

@@ -14,6 +14,7 @@ from gossamer.policy.pace_limit import DelayReason
 from gossamer.policy.sentences.ended_jobs import ENDED, count_waiting
 from gossamer.policy.sentences.idle_jobs import IDLE
 from gossamer.policy.sentences.job_facts import JobSituation, ObservedJobFacts, drop_refuted, find_situation
+from gossamer.policy.sentences.time_left import describe_left
 from gossamer.policy.sentences.troubles import describe_needs
 from gossamer.policy.sentences.words import (
     Saying,
@@ -145,21 +146,16 @@ _PACES: Mapping[JobSituation, str] = {
 }
 
 
-def _describe_way(facts: ObservedJobFacts, show: SentenceFormatter) -> str:
+def _describe_way(facts: ObservedJobFacts, _: SentenceFormatter) -> str:
     """It goes on: as fast as its hosts allow, or without anything that is known to hold it up."""
     pace = _PACES[find_situation(facts)]
     if find_situation(facts) is JobSituation.THROTTLED and facts.hosts == 1:
         pace = "is throttled by its host"
-    if facts.left_s is not None:
-        done = show.time(facts.now + facts.left_s)
-        return f"{facts.id} {pace} and is done at about {done}, in {show.span(facts.left_s)}."
-    if facts.is_growing:
-        return f"{facts.id} {pace}; it finds pages faster than it fetches them."
-    return f"{facts.id} {pace}."
+    return f"{facts.id} {pace}{f' and is {describe_left(facts.left)}' if facts.left.is_known else ''}."
 
 
 def _describe_progress(facts: ObservedJobFacts, show: SentenceFormatter) -> str:
-    note = f" Its end cannot be said yet: {facts.left_note}." if _is_note_new(facts) else ""
+    note = "" if facts.left.is_known else _describe_left(facts)
     more = f"{note}{_describe_last_host(facts, show)}{_describe_slowed(facts)}{_describe_held_up(facts)}"
     return f"{_describe_work(facts, show)}{more}"
 
@@ -169,10 +165,6 @@ def _describe_slowed(facts: ObservedJobFacts) -> str:
         return ""
     some = f"{start_sentence(count_words(facts.slowed, 'host'))} of {facts.hosts:,}"
     return f" {'Its one host' if facts.hosts == 1 else some} refused faster requests."
-
-
-def _is_note_new(facts: ObservedJobFacts) -> bool:
-    return facts.left_s is None and not facts.is_growing and bool(facts.left_note)
 
 
 def _describe_work(facts: ObservedJobFacts, show: SentenceFormatter) -> str:
@@ -185,17 +177,15 @@ def _describe_work(facts: ObservedJobFacts, show: SentenceFormatter) -> str:
     return f"Pages: {pace}. {rest}"
 
 
-def _describe_growth(facts: ObservedJobFacts) -> str:
-    return (
-        " It finds pages faster than it fetches them, so its end cannot be said yet."
-        if facts.is_growing
-        else ""
-    )
+def _describe_left(facts: ObservedJobFacts) -> str:
+    """How long it still takes as a sentence of its own, or why that is not known."""
+    left = describe_left(facts.left)
+    return f" {start_sentence(left)}." if left else ""
 
 
 def _describe_last_host(facts: ObservedJobFacts, show: SentenceFormatter) -> str:
     last = facts.slowest
-    if last is None or facts.left_s is None or last.others_s is None:
+    if last is None or not facts.left.is_known or last.others_s is None:
         return ""
     requests = format_count(last.pending, "request")
     apart = f" {show.span(last.delay_s)} apart, {WHOSE_DELAY[last.why]}" if last.delay_s else ""
@@ -241,13 +231,13 @@ SENTENCES: SentenceTable[JobSituation, ObservedJobFacts] = {
         lambda f, _: f"{f.id} goes slower than its hosts allow: {_describe_slots(f)} busy.",
         lambda f, show: (
             f"{_describe_work_now(f, show)} More slots would help: `gossamer worker --slots N`, or "
-            f"more workers.{_describe_growth(f)}"
+            f"more workers.{_describe_left(f)}"
         ),
     ),
     JobSituation.CONCURRENCY: (
         lambda f, _: f"{f.id} goes slower than its hosts allow: no more may be in flight at once.",
         lambda f, show: (
-            f"{_describe_work_now(f, show)} More at once would help: `--concurrency N`.{_describe_growth(f)}"
+            f"{_describe_work_now(f, show)} More at once would help: `--concurrency N`.{_describe_left(f)}"
         ),
     ),
     JobSituation.NOT_DUE: (

@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from gossamer.core.record import Record
 from gossamer.core.text import format_count
+from gossamer.policy.sentences.time_left import describe_left
 from gossamer.policy.sentences.troubles import describe_needs
 from gossamer.policy.sentences.words import (
     Saying,
@@ -17,6 +18,7 @@ from gossamer.policy.sentences.words import (
     short_name,
     start_sentence,
 )
+from gossamer.policy.time_left import TimeEstimate
 from gossamer.policy.troubles import Trouble, TroubleKind
 
 
@@ -34,7 +36,7 @@ class OverviewFacts(Record, frozen=True, kw_only=True):
     allowed_per_s: float | None = None
     short_job: str = ""  # the job that lacks workers
     next_job: str = ""  # the next to be done
-    next_s: float | None = None
+    next_left: TimeEstimate = TimeEstimate()  # how long it still takes
 
 
 class OverviewSituation(StrEnum):
@@ -142,7 +144,7 @@ def _describe_pace(facts: OverviewFacts, show: SentenceFormatter) -> str:
     whose = "its" if facts.running == 1 else "their"
     allowed = f"; {whose} hosts allow {show.rate(facts.allowed_per_s)}" if facts.allowed_per_s else ""
     missing = f" More slots would help {short_name(facts.short_job)}." if facts.short_job else ""
-    if not facts.next_job or facts.next_s is None:
+    if not facts.next_job or not facts.next_left.is_known:
         return f"{pages}{allowed}.{missing}"
     name = short_name(facts.next_job)
-    return f"{pages}{allowed}.{missing} The next to finish is {name}, in {show.span(facts.next_s)}."
+    return f"{pages}{allowed}.{missing} The next to finish is {name}: {describe_left(facts.next_left)}."

@@ -18,6 +18,7 @@ from gossamer.core.events import (
     PageDoneEvent,
     ProgressEvent,
     ShiftEndedEvent,
+    TimeLeftEvent,
 )
 from gossamer.core.jobs import FrontierStats
 from gossamer.core.lifecycle import JobState
@@ -76,6 +77,7 @@ EVENTS: tuple[Event, ...] = (
     page_done(4, Verdict.SKIPPED, "robots"),
     LeaseLostEvent(at=5.0, job="shop-1", url="http://a.example/5"),
     ProgressEvent(at=6.0, job="shop-1", stats=FrontierStats(state=JobState.RUNNING, pending=3)),
+    TimeLeftEvent(at=6.5, job="shop-1", least_s=180.0, most_s=300.0, text="done in 3 to 5 minutes"),
     NoticeEvent(at=7.0, level="warning", text="something to know"),
     ShiftEndedEvent(at=7.5, job="shop-1", lane="http", why=EndReason.IDLE, pages=1),
     JobFinishedEvent(at=8.0, job="shop-1", reason="finished"),

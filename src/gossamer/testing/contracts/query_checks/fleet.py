@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from gossamer.config.settings import Settings
 from gossamer.core.errors import SettingError
 from gossamer.core.shifts import EndReason, JobSample
+from gossamer.policy.job_memory import JobMemory
+from gossamer.policy.time_left import LeftReason, TimeEstimate
 from gossamer.policy.troubles import TroubleKind
 from gossamer.ports.backends import FleetRoster
 from gossamer.queries.alerts import list_alerts
 from gossamer.queries.fleet import read_fleet
-from gossamer.queries.pace import JobPace, estimate_pace
+from gossamer.queries.pace import JobPace, read_pace
 from gossamer.testing.contracts.frontier_harness import make_entry
 from gossamer.testing.contracts.query_harness import QueryHarness, register_check
 from gossamer.testing.contracts.roster_harness import TTL_S, make_card, make_end, make_shift
 from gossamer.testing.contracts.suite import assert_equal, assert_holds
+from gossamer.watch.memories import save_job_memory
 
 SETTINGS = Settings()
 
@@ -38,20 +43,23 @@ async def a_fleet_is_told_where_there_can_be_one(s: QueryHarness) -> None:
 
 
 @register_check
-async def the_pace_of_a_job_is_that_of_its_samples(s: QueryHarness) -> None:
-    """Where there is no fleet, nothing is known of it."""
+async def the_pace_of_a_job_is_as_its_watch_noted(s: QueryHarness) -> None:
+    """Where nobody watches it, nothing is known of it."""
     job = await s.make_job("shop", make_entry(1))
-    fleet = s.backends.requests.fleet
-    if fleet is None:
-        assert_equal(await estimate_pace(s.backends, job), JobPace(), "no fleet, no pace")
-        return
-    await begin_shifts(s, fleet.roster, job.id)
+    assert_equal(await read_pace(s.backends, job), JobPace(), "nobody watches it")
     now = round(s.now())
-    await fleet.roster.add_sample(job.id, JobSample(at=now - 60.0, pages=0, waiting=100))
-    await fleet.roster.add_sample(job.id, JobSample(at=now, pages=120, waiting=40))
-    pace = await estimate_pace(s.backends, job)
-    assert_equal((pace.working, pace.pages_per_s, pace.left_s), (1, 2.0, 40.0), "by the samples")
-    assert_equal(pace.trouble, "no such spider", "the latest trouble")
+    samples = (JobSample(at=now - 60.0, pages=0), JobSample(at=now, pages=120))
+    left = TimeEstimate(at=now, reason=LeftReason.KNOWN, least_s=900.0, most_s=1600.0)
+    memory = JobMemory(at=now, due_at=now + 60, samples=samples, left=left)
+    await save_job_memory(s.backends.requests.shared, job, memory)
+    pace = await read_pace(s.backends, job)
+    assert_equal(pace.pages_per_s, 2.0, "by the samples")
+    assert_holds(1100 < (pace.left.seconds or 0) <= 1200, "as noted, less what has gone by")
+    fleet = s.backends.requests.fleet
+    if fleet is not None:
+        await begin_shifts(s, fleet.roster, job.id)
+        pace = await read_pace(s.backends, replace(job, plan=b"p"))
+        assert_equal((pace.working, pace.trouble), (1, "no such spider"), "its fleet's trouble")
 
 
 @register_check

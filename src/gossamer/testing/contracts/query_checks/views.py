@@ -17,12 +17,12 @@ from gossamer.policy.alerts import AlertState
 from gossamer.policy.goals import expectation_key
 from gossamer.policy.job_memory import JobMemory
 from gossamer.policy.pace_limit import LimitState, PaceLimit
+from gossamer.policy.time_left import LeftReason, TimeEstimate
 from gossamer.policy.troubles import TroubleKind
 from gossamer.queries.fleet_view import read_fleet_view
 from gossamer.queries.host_view import HostFilter, read_host, read_hosts
 from gossamer.queries.job_view import read_job_view
 from gossamer.queries.overview import Overview, read_overview
-from gossamer.queries.pace import estimate_pace
 from gossamer.queries.status import read_status
 from gossamer.testing.contracts.frontier_harness import make_entry
 from gossamer.testing.contracts.query_checks.fleet import begin_shifts
@@ -104,7 +104,8 @@ async def what_is_remembered_of_a_job_is_told(s: QueryHarness) -> None:
     memory = JobMemory(
         at=now,
         due_at=now + 60,
-        samples=tuple(JobSample(at=now - 60 + n * 10, pages=n * 20, waiting=90 - n * 10) for n in range(7)),
+        samples=tuple(JobSample(at=now - 60 + n * 10, pages=n * 20) for n in range(7)),
+        left=TimeEstimate(at=now, reason=LeftReason.KNOWN, least_s=2000.0, most_s=2900.0),
         pace=LimitState(limit=PaceLimit.WORKERS, since=now - 40, is_begun=True),
         alerts=(alert,),
     )
@@ -112,7 +113,11 @@ async def what_is_remembered_of_a_job_is_told(s: QueryHarness) -> None:
     async with _crawling(s, job):
         view = await read_job_view(s.backends, SETTINGS, job)
         assert_equal((view.pages_per_s, view.limit, view.limit_since), (2.0, "workers", now - 40), "as noted")
-        assert_equal(view.left_s, 30.0, "by its rates")
+        status = await read_status(s.backends, job)
+        row = (await _read_overview(s)).jobs[0]
+        assert_equal(view.left_text, "30-50 min", "as noted")
+        assert_equal(row.left_text, view.left_text, "the same in a listing")
+        assert_equal(status.left, "done in 30 to 50 minutes", "in words")
         kinds = [trouble.kind for trouble in view.troubles]
         assert_equal(kinds[0], TroubleKind.NO_ITEMS, "the alert")
         await save_job_memory(s.backends.requests.shared, job, replace(memory, due_at=now))
@@ -120,31 +125,24 @@ async def what_is_remembered_of_a_job_is_told(s: QueryHarness) -> None:
         assert_holds(
             TroubleKind.NO_ITEMS not in [one.kind for one in stale.troubles], "what is stale is not told"
         )
+        assert_equal(
+            (stale.left_s, stale.left_text, stale.pages_per_s), (None, "", None), "nor is a time left"
+        )
 
 
 @register_check
 async def what_the_site_announces_is_told_with_how_much_of_it_is_there(s: QueryHarness) -> None:
-    """And the time left is that until all of it is there, though the job finds more than it does."""
+    """In the view of the job and in listings."""
     job = await s.make_job("shop", *(make_entry(n) for n in range(30)))
     key = expectation_key("products")
     await s.end_visits(
         job, {0: (Verdict.SUCCESS, "")}, items=[make_item("a"), make_item("b")], expected={key: 9}
     )
-    now = s.now()
-    samples = (
-        JobSample(at=now - 60, pages=0, waiting=10, listed=9),
-        JobSample(at=now, pages=60, waiting=14, listed=9, listed_done=3),
-    )
-    await save_job_memory(
-        s.backends.requests.shared, job, JobMemory(at=now, due_at=now + 60, samples=samples)
-    )
     async with _crawling(s, job):
         view = await read_job_view(s.backends, SETTINGS, job)
         row = (await _read_overview(s)).jobs[0]
-        pace = await estimate_pace(s.backends, job)
     assert_equal([goal.to_text() for goal in view.goals], ["2 of 9 products"], "in its view")
     assert_equal(row.goals, view.goals, "in a listing")
-    assert_equal((view.left_s, pace.left_s), (120.0, 120.0), "6 more, one in 20 seconds")
 
 
 @register_check

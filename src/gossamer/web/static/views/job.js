@@ -77,7 +77,7 @@ function limits(ctx, job) {
         "politeness",
         "Politeness",
         [
-          h("b", {}, job.left_note === "too early" ? "–" : rate(job.pages_per_s).replace(/\/.*/, "")),
+          h("b", {}, job.pages_per_s === null ? "–" : rate(job.pages_per_s).replace(/\/.*/, "")),
           allowed ? ` of ${pace(allowed, "pages")} allowed` : " pages a second",
         ],
         job.pages_per_s ?? 0,

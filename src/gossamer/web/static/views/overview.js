@@ -1,7 +1,7 @@
 // Overview: is anything wrong, and does everything move?
 import { progress, spark } from "../charts.js";
 import { h } from "../dom.js";
-import { about, count, duration, rate } from "../format.js";
+import { about, count, rate } from "../format.js";
 import { jobMark, mark } from "../marks.js";
 import { jobHref } from "../places.js";
 import { freeze, pager, table } from "../table.js";
@@ -11,7 +11,7 @@ import { troubleList } from "./troubles.js";
 
 const MANY = 10_000_000; // known requests, from which on they are said in words
 const known = (job) => job.done + job.dead + job.waiting;
-const isGrowing = (job) => job.left_note === "growing";
+const isGrowing = (job) => job.left_text === "growing";
 
 const nameCell = (job) =>
   h(
@@ -95,7 +95,7 @@ const columns = (now) => [
     right: true,
     p: 2,
     cell: (job) =>
-      job.left_s !== null && job.left_s !== undefined ? duration(job.left_s) : sub(job.left_note || "–"),
+      job.left_s !== null && job.left_s !== undefined ? job.left_text : sub(job.left_text || "–"),
   },
   {
     key: "items",
