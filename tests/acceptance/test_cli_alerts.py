@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from kit.alert_services import serve_webhook
 from kit.command_line import asked, gossamer
 
@@ -55,3 +57,33 @@ def test_a_crawl_that_fails_is_told_and_listed(tmp_path):
     assert [target["name"] for target in page["targets"]] == ["ops"]
     assert alert["text"] == notice["text"]
     assert notice["ways"] == ["gossamer status bad-1", "gossamer cancel bad-1"]
+
+
+def test_a_webhook_that_was_down_hears_of_a_crawl_that_failed_from_the_next_one(tmp_path):
+    (tmp_path / "bad.py").write_text(
+        "from gossamer import Spider\n\n\nclass Bad(Spider):\n    name = 'bad'\n\n"
+        "    async def start(self):\n        raise ValueError('out of luck')\n        yield\n"
+    )
+    (tmp_path / "good.py").write_text(
+        "from gossamer import Spider\n\n\nclass Good(Spider):\n    name = 'good'\n\n"
+        "    async def start(self):\n        return\n        yield\n"
+    )
+    (tmp_path / "gossamer.toml").write_text('[alerts.targets.ops]\nurl_env = "OPS_URL"\ntimeout = 1.0\n')
+    with serve_webhook() as service:
+        port = service.port
+    env = {"OPS_URL": f"http://127.0.0.1:{port}/{SECRET}"}
+    gossamer("crawl bad.py -q", cwd=tmp_path, code=2, env=env)
+    waits = asked("alerts", cwd=tmp_path, env=env)
+    (target,), (notice,) = waits["targets"], waits["notices"]
+    assert (target["waiting"], target["sent_at"]) == (1, None)
+    assert (notice["state"], notice["tries"], notice["target"]) == ("waiting", 1, "ops")
+    assert "cannot be reached" in notice["error"] == target["error"]
+    shown = gossamer("alerts", cwd=tmp_path, env=env)
+    assert "cannot be reached" in shown.stdout
+    assert SECRET not in shown.stdout + json.dumps(waits)
+    with serve_webhook() as service:
+        env = {"OPS_URL": f"http://127.0.0.1:{service.port}/"}
+        gossamer("crawl good.py -q", cwd=tmp_path, env=env)
+        sent = asked("alerts", cwd=tmp_path, env=env)
+    assert [one["text"] for one in service.received] == [notice["text"]]
+    assert (sent["targets"][0]["waiting"], sent["notices"][0]["state"]) == (0, "sent")

@@ -32,7 +32,7 @@ class AlertTargetSettings(BaseSettings):
     )
     timeout: Annotated[float, Field(gt=0, allow_inf_nan=False)] = Field(
         default=10.0,
-        description="Maximum seconds for an answer; what is not taken is sent again for a day.",
+        description="Maximum seconds for an answer; what is not taken is sent again for three days.",
     )
 
     @model_validator(mode="after")

@@ -14,12 +14,17 @@ from gossamer.policy.troubles import SEVERITIES, Severity, name_trouble, ways_ou
 FIRST_PAUSE_S = 5.0
 """After a delivery that failed; twice as long each time."""
 LONGEST_PAUSE_S = 600.0
-GIVEN_UP_S = 86_400.0
-"""News so old are no longer delivered."""
+GIVEN_UP_S = 3 * 86_400.0
+"""News so old are no longer delivered: a weekend is shorter."""
 MOST_WAITING = 200
 """News that wait at once: of more, the oldest are given up."""
 MOST_TAKEN = 400
 """News of which is known that they were taken."""
+MOST_SETTLED = 50
+"""News that are shown after they were sent or given up."""
+TOO_OLD = "no delivery succeeded within 3 days"
+TOO_MANY = f"more than {MOST_WAITING} notifications waited"
+NO_TARGET = "the settings no longer name this target"
 
 
 class PendingNotice(Record, frozen=True, kw_only=True):
@@ -29,6 +34,7 @@ class PendingNotice(Record, frozen=True, kw_only=True):
     notice: AlertNotice
     tries: int = 0
     next_at: Time = 0.0
+    error: str = ""  # of the latest try; never a secret
 
     @property
     def key(self) -> str:
@@ -36,11 +42,22 @@ class PendingNotice(Record, frozen=True, kw_only=True):
         return f"{self.target} {self.notice.id}"
 
 
+class SettledNotice(Record, frozen=True, kw_only=True):
+    """News that a target took, or that were given up."""
+
+    target: str
+    notice: AlertNotice
+    at: Time
+    tries: int
+    error: str = ""  # why it was given up; empty: the target took it
+
+
 class NoticeMemory(Record, frozen=True, kw_only=True):
-    """News that wait, and which were taken: nobody is told twice, not even after a restart."""
+    """News that wait, and which were taken: no target is notified twice, not even after a restart."""
 
     waiting: tuple[PendingNotice, ...] = ()  # oldest first
     taken: tuple[str, ...] = ()  # keys, oldest first
+    settled: tuple[SettledNotice, ...] = ()  # the latest, oldest first
 
 
 def make_notices(
@@ -76,11 +93,22 @@ def _describe_change(change: AlertChange, state: AlertState, place: str, now: fl
 
 
 def add_notices(memory: NoticeMemory, new: Iterable[PendingNotice], now: float) -> NoticeMemory:
-    """The memory with more that waits, and without what is too old or too much."""
+    """The memory with more that waits; what is too old, or too much, is given up."""
     known = {*memory.taken, *(one.key for one in memory.waiting)}
     fresh = [one for one in new if one.key not in known]
-    kept = [one for one in (*memory.waiting, *fresh) if one.notice.at > now - GIVEN_UP_S]
-    return replace(memory, waiting=tuple(kept[-MOST_WAITING:]))
+    young = [one for one in (*memory.waiting, *fresh) if one.notice.at > now - GIVEN_UP_S]
+    memory = _give_up(memory, (one for one in memory.waiting if one not in young), TOO_OLD, now)
+    memory = _give_up(memory, young[:-MOST_WAITING], TOO_MANY, now)
+    return replace(memory, waiting=tuple(young[-MOST_WAITING:]))
+
+
+def _give_up(memory: NoticeMemory, lost: Iterable[PendingNotice], why: str, now: float) -> NoticeMemory:
+    settled = [_settle(one, now, f"{why}; the last error: {one.error}" if one.error else why) for one in lost]
+    return replace(memory, settled=(*memory.settled, *settled)[-MOST_SETTLED:])
+
+
+def _settle(one: PendingNotice, now: float, error: str = "") -> SettledNotice:
+    return SettledNotice(target=one.target, notice=one.notice, at=now, tries=one.tries, error=error)
 
 
 def next_notices(memory: NoticeMemory, now: float) -> list[PendingNotice]:
@@ -91,16 +119,37 @@ def next_notices(memory: NoticeMemory, now: float) -> list[PendingNotice]:
     return [one for one in first.values() if one.next_at <= now]
 
 
-def settle_notice(memory: NoticeMemory, tried: PendingNotice, now: float, *, is_taken: bool) -> NoticeMemory:
-    """The memory after one was tried: it was taken, or is tried again later."""
-    if is_taken:
-        waiting = tuple(one for one in memory.waiting if one.key != tried.key)
-        return NoticeMemory(waiting=waiting, taken=(*memory.taken, tried.key)[-MOST_TAKEN:])
-    pause_s = min(FIRST_PAUSE_S * 2.0 ** min(tried.tries, 30), LONGEST_PAUSE_S)
-    later = replace(tried, tries=tried.tries + 1, next_at=now + pause_s)
+def settle_notice(memory: NoticeMemory, tried: PendingNotice, now: float, *, error: str) -> NoticeMemory:
+    """The memory after one was tried: it was taken, or is tried again later, since there was an ``error``."""
+    tried = replace(tried, tries=tried.tries + 1, error=error)
+    if not error:
+        return NoticeMemory(
+            waiting=tuple(one for one in memory.waiting if one.key != tried.key),
+            taken=(*memory.taken, tried.key)[-MOST_TAKEN:],
+            settled=(*memory.settled, _settle(tried, now))[-MOST_SETTLED:],
+        )
+    pause_s = min(FIRST_PAUSE_S * 2.0 ** min(tried.tries - 1, 30), LONGEST_PAUSE_S)
+    later = replace(tried, next_at=now + pause_s)
     return replace(memory, waiting=tuple(later if one.key == tried.key else one for one in memory.waiting))
 
 
-def drop_targets(memory: NoticeMemory, targets: Container[str]) -> NoticeMemory:
+def drop_targets(memory: NoticeMemory, targets: Container[str], now: float) -> NoticeMemory:
     """The memory without news for targets that are no longer among these."""
-    return replace(memory, waiting=tuple(one for one in memory.waiting if one.target in targets))
+    kept, lost = _split_notices(memory, targets)
+    return replace(_give_up(memory, lost, NO_TARGET, now), waiting=kept)
+
+
+def take_over(
+    ours: NoticeMemory, theirs: NoticeMemory, targets: Container[str], now: float
+) -> tuple[NoticeMemory, NoticeMemory]:
+    """Both memories after news that a process left behind were taken over: those for one of our targets."""
+    moved, rest = _split_notices(theirs, targets)
+    return add_notices(ours, (replace(one, next_at=0.0) for one in moved), now), replace(theirs, waiting=rest)
+
+
+def _split_notices(
+    memory: NoticeMemory, targets: Container[str]
+) -> tuple[tuple[PendingNotice, ...], tuple[PendingNotice, ...]]:
+    """What waits for one of these targets, and the rest."""
+    mine = tuple(one for one in memory.waiting if one.target in targets)
+    return mine, tuple(one for one in memory.waiting if one.target not in targets)

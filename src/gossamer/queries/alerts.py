@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from gossamer.config.alerts import AlertTargetSettings
 from gossamer.config.settings import Settings
+from gossamer.core.alerts import AlertNotice
 from gossamer.core.jobs import Job
 from gossamer.core.lifecycle import OVER
 from gossamer.core.record import Record, Time
 from gossamer.policy.alerts_on import FOUND_S
+from gossamer.policy.notices import NoticeMemory
 from gossamer.policy.troubles import Trouble, order_troubles
 from gossamer.queries.observed_jobs import read_alerts
 from gossamer.queries.overview import read_fleet_alerts
 from gossamer.watch.alerts_on import list_places
-from gossamer.watch.memories import load_notices
+from gossamer.watch.memories import load_left_news, load_notices
 from gossamer.wiring.backends import Backends
 
 ENDED_JOBS = 50
 """Jobs that are over of which alerts are listed."""
+NOTICES = 50
+"""Notifications that are shown."""
 
 
 class TargetStatus(Record, frozen=True, kw_only=True):
@@ -26,7 +31,25 @@ class TargetStatus(Record, frozen=True, kw_only=True):
     name: str
     kind: str  # webhook, email, apprise
     severities: tuple[str, ...]  # what it is told of
-    waiting: int  # news that it has not taken yet
+    waiting: int  # notifications that it has not taken yet
+    sent_at: Time | None  # when it took the latest one; None: not lately
+    error: str  # why it did not take the one that waits; empty: it takes them, as far as is known
+
+
+class NoticeStatus(Record, frozen=True, kw_only=True):
+    """What became of one notification."""
+
+    target: str
+    state: str  # sent, waiting, failed
+    change: str  # what it reports: the alert has begun, or ended
+    alert: str  # its kind
+    job: str  # "": it is about what all jobs need
+    text: str
+    at: Time  # when the alert was found to begin or to end
+    settled_at: Time | None  # when it was sent or given up; None: it waits
+    next_at: Time | None  # when it is tried again; None: it is not
+    tries: int
+    error: str  # of the latest try, or why it was given up; empty: there was none
 
 
 class AlertPage(Record, frozen=True, kw_only=True):
@@ -36,6 +59,7 @@ class AlertPage(Record, frozen=True, kw_only=True):
     alerts: tuple[Trouble, ...]  # the worst first
     acknowledged: tuple[Trouble, ...]  # they last, and somebody has said that they know
     targets: tuple[TargetStatus, ...]
+    notices: tuple[NoticeStatus, ...]  # what waits, and what was sent or given up lately; the newest first
     is_watched: bool  # somebody looks after the jobs, so that nothing in here is old
     checked_at: Time | None  # when what all jobs need was last checked; None: never
 
@@ -50,21 +74,66 @@ async def list_alerts(backends: Backends, settings: Settings) -> AlertPage:
     view = await fleet.roster.read_roster() if fleet is not None else None
     place = await read_fleet_alerts(backends, settings, jobs, view)
     found = [place, *[await read_alerts(backends, job) for job in (*jobs, *_ended_lately(listed, now))]]
-    waiting: dict[str, int] = {}
-    unfinished = [job for job in jobs if job.is_unfinished]
-    for name in list_places(settings.cluster.fleet, unfinished, is_fleet=view is not None):
-        for news in (await load_notices(shared, name)).waiting:
-            waiting[news.target] = waiting.get(news.target, 0) + 1
+    crawls = [job for job in (*jobs, *_ended_lately(listed, now)) if not job.is_fleet]
+    names = list_places(settings.cluster.fleet, crawls, is_fleet=view is not None)
+    left = [name for name in await load_left_news(shared) if name not in names]
+    notices = [one for name in (*names, *left) for one in list_notices(await load_notices(shared, name))]
+    notices.sort(key=lambda one: (one.settled_at is None, one.settled_at or one.at), reverse=True)
     return AlertPage(
         at=now,
         alerts=tuple(order_troubles(one for view in found for one in view.troubles)),
         acknowledged=tuple(order_troubles(one for view in found for one in view.acknowledged)),
         targets=tuple(
-            TargetStatus(name=name, kind=one.kind, severities=one.severities, waiting=waiting.get(name, 0))
+            _describe_target(name, one, [notice for notice in notices if notice.target == name])
             for name, one in settings.alerts.targets.items()
         ),
+        notices=tuple(notices[:NOTICES]),
         is_watched=place.is_known,
         checked_at=place.checked_at or None,
+    )
+
+
+def _describe_target(name: str, target: AlertTargetSettings, notices: Sequence[NoticeStatus]) -> TargetStatus:
+    waiting = [one for one in notices if one.state == "waiting"]
+    return TargetStatus(
+        name=name,
+        kind=target.kind,
+        severities=target.severities,
+        waiting=len(waiting),
+        sent_at=max((one.settled_at or 0.0 for one in notices if one.state == "sent"), default=None),
+        error=next((one.error for one in waiting if one.error), ""),
+    )
+
+
+def list_notices(memory: NoticeMemory) -> Iterator[NoticeStatus]:
+    """The notifications of one place: those that wait, and those that were sent or given up lately."""
+    for one in memory.waiting:
+        yield _describe_notice(one.notice, one.target, one.tries, one.error, next_at=one.next_at)
+    for done in memory.settled:
+        yield _describe_notice(done.notice, done.target, done.tries, done.error, settled_at=done.at)
+
+
+def _describe_notice(
+    notice: AlertNotice,
+    target: str,
+    tries: int,
+    error: str,
+    *,
+    next_at: float | None = None,
+    settled_at: float | None = None,
+) -> NoticeStatus:
+    return NoticeStatus(
+        target=target,
+        state="waiting" if settled_at is None else "failed" if error else "sent",
+        change=notice.change.value,
+        alert=notice.alert,
+        job=notice.job,
+        text=notice.headline,
+        at=notice.at,
+        settled_at=settled_at,
+        next_at=max(next_at, notice.at) if next_at is not None else None,
+        tries=tries,
+        error=error,
     )
 
 

@@ -58,9 +58,9 @@ async def read_place_alerts(
     return found.acknowledge(known)
 
 
-def list_places(fleet: str, unfinished: Iterable[Job], *, is_fleet: bool) -> list[str]:
+def list_places(fleet: str, jobs: Iterable[Job], *, is_fleet: bool) -> list[str]:
     """The names of the places that are watched: the fleet, and each crawl of one machine."""
-    crawls = [place_of_crawl(job) for job in unfinished if not job.is_fleet]
+    crawls = [place_of_crawl(job) for job in jobs if not job.is_fleet]
     return [place_of_fleet(fleet), *crawls] if is_fleet else crawls
 
 

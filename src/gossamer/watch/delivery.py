@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 
 from gossamer.core.errors import OperatorError, StorageError
 from gossamer.policy.notices import (
@@ -14,22 +14,47 @@ from gossamer.policy.notices import (
     drop_targets,
     next_notices,
     settle_notice,
+    take_over,
 )
 from gossamer.ports.alert_target import AlertTarget
 from gossamer.ports.clock import Clock
 from gossamer.ports.shared_state import SharedState
-from gossamer.watch.memories import load_notices, save_notices
+from gossamer.watch.memories import (
+    claim_left_news,
+    load_left_news,
+    load_notices,
+    note_left_news,
+    save_notices,
+)
 from gossamer.watch.parts import log
+
+LOOK_FOR_LEFT_S = 60.0
+"""How often news are looked for that a process has left behind."""
 
 
 class NoticeDelivery:
-    """Takes news, and hands them to targets one after the other. Where nobody wants news it does nothing."""
+    """Takes news, and hands them to targets one after the other. Where nobody wants news it does nothing.
 
-    def __init__(self, place: str, targets: Sequence[AlertTarget], shared: SharedState, clock: Clock) -> None:
+    ``is_left``: whether nobody works any more at the place of this name. Then its news are delivered by this
+    process. ``None``: the place is a fleet's, whose next leader goes on with them.
+    """
+
+    def __init__(
+        self,
+        place: str,
+        targets: Sequence[AlertTarget],
+        shared: SharedState,
+        clock: Clock,
+        *,
+        is_left: Callable[[str], Awaitable[bool]] | None = None,
+    ) -> None:
         self._place = place
         self._targets = {target.name: target for target in targets}
         self._shared = shared
         self._clock = clock
+        self._is_left = is_left
+        self._is_noted = False  # that news of this place wait
+        self._look_at = 0.0  # when news that were left behind are looked for
         self._memory: NoticeMemory | None = None  # None: what former processes left was not read yet
 
     async def add(self, new: Iterable[PendingNotice]) -> None:
@@ -45,11 +70,13 @@ class NoticeDelivery:
         """Try everything that is due, the targets side by side. Raises nothing."""
         if not self._targets:
             return
+        await self.add(())  # what is too old by now is given up
+        await self._take_left_news()
         memory = await self._read_memory()
         while due := next_notices(memory, self._clock.now()):
-            taken = await asyncio.gather(*(self._try_target(one) for one in due))
-            for one, is_taken in zip(due, taken, strict=True):
-                memory = settle_notice(self._memory or memory, one, self._clock.now(), is_taken=is_taken)
+            errors = await asyncio.gather(*(self._try_target(one) for one in due))
+            for one, error in zip(due, errors, strict=True):
+                memory = settle_notice(self._memory or memory, one, self._clock.now(), error=error)
                 self._memory = memory
             await self.save()
 
@@ -60,25 +87,61 @@ class NoticeDelivery:
     async def _read_memory(self) -> NoticeMemory:
         if self._memory is None:
             try:
-                self._memory = drop_targets(await load_notices(self._shared, self._place), self._targets)
+                kept = await load_notices(self._shared, self._place)
             except StorageError:  # what was left there is delivered by who reads it next
                 return NoticeMemory()
+            self._is_noted = bool(kept.waiting)
+            self._memory = drop_targets(kept, self._targets, self._clock.now())
+            if self._memory != kept:
+                await self.save()
         return self._memory
 
     async def save(self) -> None:
         """Keep the news; what cannot be kept now is kept with what comes next."""
-        if self._memory is not None:
-            with contextlib.suppress(StorageError):
-                await save_notices(self._shared, self._place, self._memory)
+        memory = self._memory
+        if memory is None:
+            return
+        with contextlib.suppress(StorageError):
+            await save_notices(self._shared, self._place, memory)
+            if self._is_left is not None and self._is_noted != bool(memory.waiting):
+                await note_left_news(
+                    self._shared, self._place, self._clock.now(), is_left=bool(memory.waiting)
+                )
+                self._is_noted = bool(memory.waiting)
 
-    async def _try_target(self, one: PendingNotice) -> bool:
+    async def _take_left_news(self) -> None:
+        """Take over what waits at places where nobody works any more. Raises nothing."""
+        now = self._clock.now()
+        if self._is_left is None or now < self._look_at:
+            return
+        self._look_at = now + LOOK_FOR_LEFT_S
+        with contextlib.suppress(OperatorError):
+            for place in await load_left_news(self._shared):
+                if place == self._place or not await self._is_left(place):
+                    continue
+                waiting = (await load_notices(self._shared, place)).waiting
+                is_ours = any(one.target in self._targets for one in waiting)
+                if is_ours and await claim_left_news(self._shared, place):
+                    await self._take_over(place, now)
+
+    async def _take_over(self, place: str, now: float) -> None:
+        theirs = await load_notices(self._shared, place)
+        ours, rest = take_over(await self._read_memory(), theirs, self._targets, now)
+        self._memory = ours
+        await self.save()
+        await save_notices(self._shared, place, rest)
+        if not rest.waiting:
+            await note_left_news(self._shared, place, now, is_left=False)
+
+    async def _try_target(self, one: PendingNotice) -> str:
+        """Why the target did not take it; empty: it did."""
         target = self._targets[one.target]
         try:
             await target.deliver(one.notice)
         except OperatorError as error:
             log.warning("the alert target %s took no news; they are sent again: %s", target.name, error)
-            return False
-        except Exception:  # noqa: BLE001 - a target is code of others; the watch goes on
+            return str(error) or type(error).__name__
+        except Exception as error:  # noqa: BLE001 - a target is code of others; the watch goes on
             log.exception("the alert target %s failed; the news are sent again", target.name)
-            return False
-        return True
+            return type(error).__name__
+        return ""

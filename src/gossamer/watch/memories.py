@@ -13,10 +13,16 @@ from gossamer.ports.shared_state import SharedState
 SPACE = "watch"
 KEPT_S = 7 * 86_400.0
 """What nobody adds to is forgotten after so long."""
+LEFT_NEWS = "left news"
+MOST_LEFT = 100
+"""Crawls of one machine of which is kept that news wait."""
+CLAIM_S = 30.0
+"""For so long the news of a place are taken over by one process alone."""
 
 _decode_job = msgspec.msgpack.Decoder(JobMemory).decode
 _decode_place = msgspec.msgpack.Decoder(PlaceMemory).decode
 _decode_notices = msgspec.msgpack.Decoder(NoticeMemory).decode
+_decode_places = msgspec.msgpack.Decoder(dict[str, float]).decode
 _decode_acknowledged = msgspec.msgpack.Decoder(dict[str, float]).decode
 _encode = msgspec.msgpack.Encoder().encode
 
@@ -29,6 +35,11 @@ def place_of_fleet(fleet: str) -> str:
 def place_of_crawl(job: Job) -> str:
     """The name of the place that a crawl of one machine is."""
     return f"job:{job.id}"
+
+
+def job_of_place(place: str) -> str:
+    """The id of the job whose crawl is a place."""
+    return place.partition(":")[2]
 
 
 async def load_job_memory(shared: SharedState, job: Job) -> JobMemory:
@@ -88,6 +99,29 @@ async def save_acknowledged(shared: SharedState, about: str, more: dict[str, flo
         return _encode({name: known[name] for name in latest})
 
     await shared.update(SPACE, f"acknowledged:{about}", add, KEPT_S)
+
+
+async def load_left_news(shared: SharedState) -> list[str]:
+    """The names of places that may have news which wait for their targets, as far as they are kept there."""
+    stored = await shared.get(SPACE, LEFT_NEWS)
+    return list(_decode_places(stored)) if stored else []
+
+
+async def note_left_news(shared: SharedState, place: str, now: float, *, is_left: bool) -> None:
+    """Keep that news of a place wait, or that none do any more. Raises ``StorageError``."""
+
+    def change(stored: bytes | None) -> bytes:
+        known = _decode_places(stored) if stored else {}
+        known.pop(place, None)
+        latest = sorted(known, key=known.__getitem__)[-MOST_LEFT:]
+        return _encode({name: known[name] for name in latest} | ({place: now} if is_left else {}))
+
+    await shared.update(SPACE, LEFT_NEWS, change, KEPT_S)
+
+
+async def claim_left_news(shared: SharedState, place: str) -> bool:
+    """Whether the caller, and nobody else, may take over the news of a place now."""
+    return await shared.claim(SPACE, f"left:{place}", CLAIM_S)
 
 
 def _key_of(job: Job) -> str:

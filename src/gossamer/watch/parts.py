@@ -61,6 +61,7 @@ class WatchParts:
     read_memory: Callable[[], Awaitable[tuple[int, int]]] | None = None  # bytes that Redis has, and may have
     read_pools: Callable[[], Awaitable[Sequence[ProxyPoolState]]] | None = None  # None: there are no proxies
     find_findings: Callable[[Job], Awaitable[Sequence[DriftFinding]]] | None = None  # of a job that ended
+    is_left: Callable[[str], Awaitable[bool]] | None = None  # whether nobody works at a place any more
     requests_name: str = "the frontier"  # what people call the two places
     store_name: str = "the store"
     targets: Sequence[AlertTarget] = ()

@@ -70,7 +70,9 @@ class AlertWatch:
         self._jobs: dict[str, tuple[Job, JobMemory]] = {}
         self._place: PlaceMemory | None = None
         self._led_at: float | None = None
-        self._delivery = NoticeDelivery(parts.name, parts.targets, parts.shared, parts.clock)
+        self._delivery = NoticeDelivery(
+            parts.name, parts.targets, parts.shared, parts.clock, is_left=parts.is_left
+        )
 
     def __repr__(self) -> str:
         return f"<AlertWatch of {self._parts.name}, {len(self._jobs)} jobs>"

@@ -19,7 +19,7 @@ from gossamer.policy.time_left import TimeEstimate
 from gossamer.ports.job_store import JobStore
 from gossamer.ports.sink import Sink
 from gossamer.watch.item_quality import ensure_profile
-from gossamer.watch.memories import place_of_crawl, place_of_fleet
+from gossamer.watch.memories import job_of_place, place_of_crawl, place_of_fleet
 from gossamer.watch.parts import WatchedJob, WatchParts
 from gossamer.watch.watch import AlertWatch
 from gossamer.wiring.alert_targets import alert_rules_of, alert_targets_of, wanted_severities
@@ -92,11 +92,15 @@ def watch_crawl(
             is_seeded=is_seeded,
         )
 
+    async def is_left(place: str) -> bool:
+        left = await backends.book.get(job_of_place(place))
+        return left is None or await backends.at_work(left) is None
+
     title = str(Path(settings.data).resolve())
     parts = _make_parts(
         settings, backends, name=place_of_crawl(job), title=title, list_jobs=list_jobs, open_job=open_job
     )
-    return AlertWatch(replace(parts, report_left=report_left))
+    return AlertWatch(replace(parts, report_left=report_left, is_left=is_left))
 
 
 def _make_parts(

@@ -123,13 +123,31 @@ def _print_alerts(settings: Settings, *, as_json: bool) -> None:
 
 def _print_targets(page: AlertPage) -> None:
     print_table(
-        ("target", "kind", "told of", "waiting"),
+        ("target", "kind", "told of", "last sent", "waiting", "error"),
         (
-            (one.name, one.kind, ", ".join(one.severities).replace("_", " "), one.waiting)
+            (
+                one.name,
+                one.kind,
+                ", ".join(one.severities).replace("_", " "),
+                local_short(one.sent_at) if one.sent_at else "",
+                one.waiting,
+                one.error,
+            )
             for one in page.targets
         ),
         right=("waiting",),
+        wide="error",
     )
+    if troubled := [one for one in page.notices if one.state != "sent" and one.error]:
+        print_table(
+            ("found", "target", "notification", "tries", "state", "error"),
+            (
+                (local_short(one.at), one.target, one.text, one.tries, one.state, one.error)
+                for one in troubled
+            ),
+            right=("tries",),
+            wide="notification",
+        )
 
 
 def _run_trial(settings: Settings, target: str | None, *, as_json: bool) -> None:
