@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import socket
+import threading
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
 from gossamer.testing.shop import Shop
-from gossamer.testing.site import Site, serve_in_thread
+from gossamer.testing.site import Site, serve_in_thread, serve_until_interrupted
 from kit.command_line import FAST, gossamer
 
 HEAD = """
@@ -76,7 +79,48 @@ def refused(line: str, *said: str) -> Mistake:
 
 
 WRONG_URL = "start_urls of the spider 'shop' holds {!r}, which is not a URL that can be crawled: {}"
+
+
+def with_line(line: str) -> str:
+    """The spider with one more attribute."""
+    return f"{HEAD}    {line}\n{PARSE}{PRODUCT}"
+
+
 MISTAKES = {
+    "required for require": Mistake(
+        code=2,
+        spider=with_line("required = ['h1']"),
+        said=("the spider 'shop' has a list named required, the name of a method: is require meant?",),
+    ),
+    "a method of the name of another": Mistake(
+        code=2,
+        spider=HEAD + PARSE + PRODUCT + "\n    def required(self):\n        return ['h1']\n",
+        said=("has a method required(self), and Gossamer calls required(self, callback): give it another",),
+    ),
+    "start_url for start_urls": Mistake(
+        code=0,
+        spider=(HEAD + PARSE + PRODUCT).replace("start_urls", "start_url"),
+        said=("the spider 'shop' has an attribute start_url: is start_urls meant?", "has no start URLs"),
+    ),
+    "allowed_domain for allowed_domains": Mistake(
+        code=0,
+        spider=(HEAD + PARSE + PRODUCT).replace("allowed_domains", "allowed_domain"),
+        said=("has an attribute allowed_domain: is allowed_domains meant?",),
+    ),
+    "custom_setting for settings": Mistake(
+        code=0,
+        spider=with_line("custom_setting = {'DOWNLOAD_DELAY': 2}"),
+        said=("has an attribute custom_setting: is settings meant?",),
+    ),
+    "custom_settings for settings": Mistake(
+        code=2,
+        spider=with_line("custom_settings = {'DOWNLOAD_DELAY': 2}"),
+        said=("has custom_settings, which Gossamer does not read; write settings", "did you mean 'delay'?"),
+    ),
+    "rule for rules": Mistake(
+        spider=f"{HEAD}    rule = [Rule(allow='product', callback='parse_product')]\n{PRODUCT}",
+        said=("has an attribute rule: is rules meant?", "ShopSpider has no method 'parse'"),
+    ),
     "a start URL without a scheme": Mistake(
         code=2,
         spider=start("127.0.0.1/catalog"),
@@ -210,6 +254,44 @@ MISTAKES = {
 def shop() -> Iterator[Site]:
     with serve_in_thread(Shop(PRODUCTS, per_page=9)) as site:
         yield site
+
+
+@pytest.mark.parametrize(
+    "line", ["dashboard --port {port}", "crawl http://127.0.0.1:9/ --metrics-port {port}"]
+)
+def test_a_port_that_is_in_use_is_one_sentence(line: str, shop: Site, tmp_path: Path) -> None:
+    port = shop.url.rpartition(":")[2]
+    code = 4 if line.startswith("dashboard") else 2
+    said: str = gossamer(line.replace("{port}", port), cwd=tmp_path, code=code).stderr
+    assert f"at 127.0.0.1:{port} (Address already in use); choose" in said
+    assert len(said.splitlines()) == 1
+
+
+def test_the_shop_on_a_port_that_is_in_use_is_one_sentence(shop: Site) -> None:
+    port = int(shop.url.rpartition(":")[2])
+    with pytest.raises(SystemExit, match=rf"127\.0\.0\.1:{port} \(Address already in use\); choose"):
+        serve_until_interrupted(Shop(1), port)
+
+
+def test_a_server_without_tls_is_named_at_the_first_failure(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:  # it takes connections, and says nothing
+        url = f"https://127.0.0.1:{server.getsockname()[1]}/"
+        limit = ("-s", "http.connect_timeout=0.3")
+        said: str = gossamer(f"fetch {url}", *limit, cwd=tmp_path, code=4).stderr
+    assert (
+        "the TLS handshake took too long: if the server speaks plain http on this port, write http://" in said
+    )
+
+
+def test_a_server_that_answers_tls_in_plain_http_is_named_at_the_first_failure(tmp_path: Path) -> None:
+    with HTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as server:
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+        url = f"https://127.0.0.1:{server.server_port}/"
+        said: str = gossamer(f"crawl {url}", *FAST, cwd=tmp_path, code=1).stderr
+        server.shutdown()
+    (dead,) = [row for row in said.splitlines() if " WARNING dead " in row]
+    assert "the server speaks plain http on this port, not TLS" in dead
+    assert dead.endswith("write http:// in its URL")
 
 
 @pytest.mark.parametrize("name", MISTAKES)

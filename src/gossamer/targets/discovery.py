@@ -34,6 +34,7 @@ from gossamer.spiders.rules import check_rules
 from gossamer.spiders.spider import Spider, may_have_hooks
 from gossamer.targets.arguments import read_arguments, target_text
 from gossamer.targets.scrapy_files import adapt_class, find_project_spiders, give_options
+from gossamer.targets.slips import find_overridden
 from gossamer.targets.spider_files import class_in_file, spiders_in_file
 from gossamer.targets.start_url import (
     absolute_url,
@@ -201,6 +202,8 @@ def _check_log_in(spider: Spider) -> None:
 
 def _check_spider(spider: Spider) -> None:
     """Slips that would otherwise show page by page, or as something else."""
+    if overridden := find_overridden(type(spider)):
+        raise UsageError(overridden)
     for name in ("start_urls", "allowed_domains", "sitemap_urls"):
         if isinstance(value := getattr(spider, name, ()), str):
             setattr(spider, name, one_or_more(value))

@@ -12,6 +12,7 @@ It is for trusted clients on 127.0.0.1 and must not serve anything else. ::
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 import struct
 import sys
@@ -111,6 +112,9 @@ def serve_until_interrupted(app: App, port: int = 0) -> None:
         asyncio.run(run())
     except KeyboardInterrupt:
         return
+    except OSError as error:
+        why = os.strerror(error.errno) if error.errno else str(error)
+        sys.exit(f"nothing can be served at 127.0.0.1:{port} ({why}); choose another --port")
 
 
 @contextmanager

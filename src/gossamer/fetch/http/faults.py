@@ -41,6 +41,8 @@ _OLD_TLS = frozenset(
 )
 """What a server gives as a reason, or is refused for, that is too old for ``http.tls = "modern"``."""
 
+IN_HANDSHAKE = "in the TLS handshake"
+"""Where a connection was when its time was over."""
 _OLD_SERVERS = 'http.tls = "compatible" also talks to servers that are too old for the default'
 
 
@@ -56,6 +58,12 @@ def translate_error(error: Exception, *, host: str, tls: TlsMode = "modern") -> 
             fault, detail = Fault.GUARD, error.strerror or "not a public address"
         case ssl.SSLError():
             fault, detail = Fault.TLS, describe_tls_error(error, host, tls)
+        case TimeoutError() if IN_HANDSHAKE in getattr(error.__cause__, "args", ()):
+            fault = Fault.TIMEOUT_CONNECT
+            detail = (
+                "the connection stands, but the TLS handshake took too long: if the server speaks plain http "
+                "on this port, write http:// in its URL"
+            )
         case TimeoutError():
             fault, detail = Fault.TIMEOUT_CONNECT, "the connection took too long"
         case OSError(errno=number) if number in LOCAL_ERRORS:

@@ -19,6 +19,7 @@ from gossamer.core.routes import Proxy
 from gossamer.fetch.guard import AddressGuard
 from gossamer.fetch.http.connection import HttpConnection
 from gossamer.fetch.http.dialer import ProxyDialer, connect_socket
+from gossamer.fetch.http.faults import IN_HANDSHAKE
 from gossamer.fetch.http.limits import HttpOptions
 from gossamer.fetch.http.memory_budget import MemoryBudget
 from gossamer.fetch.http.target import Origin
@@ -157,7 +158,11 @@ class ConnectionPool:
         try:
             if origin.is_tls:
                 context = self._tls.context_for(origin.host)
-                return await start_tls(sock, context, origin.host, self._make_connection)
+                try:
+                    return await start_tls(sock, context, origin.host, self._make_connection)
+                except asyncio.CancelledError as late:  # TimeoutError names it as its cause
+                    late.args = (IN_HANDSHAKE,)
+                    raise
             loop = asyncio.get_running_loop()
             _, connection = await loop.create_connection(self._make_connection, sock=sock)
         except BaseException:
