@@ -102,7 +102,9 @@ class WatchedPlace:
         concurrency: int | None = None,
     ) -> AlertWatch:
         self.concurrency = concurrency
-        parts = replace(self.parts, read_roster=self._read_roster) if is_fleet else self.parts
+        parts = self.parts
+        if is_fleet:
+            parts = replace(parts, read_roster=self._read_roster, try_writing=self._try_writing)
         return AlertWatch(parts, is_leading=is_leading)
 
     async def let_pass(
@@ -144,7 +146,11 @@ class WatchedPlace:
     def cut_requests(self, error: str) -> None:
         """The place of requests, and of what is shared, does not answer."""
         self.trouble = error
-        self.shared.__class__ = _cut_state(error)
+        self.shared.__class__ = _cut_state(error, ("get", "put", "update", "claim"))
+
+    def seal_requests(self, error: str) -> None:
+        """The place of requests answers, and takes no changes."""
+        self.shared.__class__ = _cut_state(error, ("put", "update", "claim"))
 
     def mend_requests(self) -> None:
         self.trouble = ""
@@ -158,6 +164,9 @@ class WatchedPlace:
         """The latest items, as the port has it."""
         found = [item async for item in self.store.read_items(job)]
         return ItemRows(items=tuple(sorted(found, key=lambda item: -item.id)[:limit]))
+
+    async def _try_writing(self) -> None:
+        await self.shared.put("tests", "written", b"", 60.0)
 
     async def _list_jobs(self) -> list[Job]:
         if self.store_s:
@@ -180,10 +189,10 @@ class WatchedPlace:
         return RosterView(at=self.clock.now(), leader=self.roster_leader)
 
 
-def _cut_state(error: str) -> type[MemorySharedState]:
-    """Shared state that does not answer."""
+def _cut_state(error: str, calls: Iterable[str]) -> type[MemorySharedState]:
+    """Shared state that does not answer these calls."""
 
     async def refuse(*args: object, **kwargs: object) -> None:
         raise StorageError(error)
 
-    return type("CutState", (MemorySharedState,), dict.fromkeys(("get", "put", "update", "claim"), refuse))
+    return type("CutState", (MemorySharedState,), dict.fromkeys(calls, refuse))

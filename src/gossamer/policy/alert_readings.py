@@ -93,6 +93,7 @@ class JobLook(Record, frozen=True, kw_only=True):
     fields: tuple[DriftFinding, ...] = ()  # of its items, those that are emptier than usual
     findings: tuple[DriftFinding, ...] = ()  # of all its items, when it had ended
     unreadable: str = ""  # why its requests cannot be read
+    store_refusal: str | None = None  # why the store took no change; "": it took one; None: it was not asked
     left_out: int = 0  # links that were not followed since their patterns count as traps
 
 
@@ -110,6 +111,7 @@ class PlaceLook(Record, frozen=True, kw_only=True):
     pools: tuple[ProxyPoolState, ...] = ()
     idle: tuple[str, ...] = ()  # workers without a shift, although shifts of their lanes are asked for
     away: dict[str, str] = {}  # services that do not answer, and what they said
+    refusing: dict[str, str] = {}  # services that answer and take no changes, and what they said
 
 
 # --------------------------------------------------------------------------- a job
@@ -257,11 +259,19 @@ def _read_budgets(look: JobLook, rules: AlertRules) -> Iterator[AlertReading]:
 # --------------------------------------------------------------------------- what all jobs need
 
 
+def describe_refusing(service: str, error: str) -> str:
+    """That a service takes no changes, and why: it is read-only, or its disk or its memory is full."""
+    return f"{service} takes no changes{f': {short_name(error, 200)}' if error else ''}."
+
+
 def read_place(look: PlaceLook, rules: AlertRules, show: SentenceFormatter) -> Iterator[AlertReading]:
     """What is wrong with the services, the supervisors and the proxies."""
     for service, error in look.away.items():
         why = f": {short_name(error, 200)}" if error else ""
         yield AlertReading(kind=TroubleKind.AWAY, who=service, text=f"{service} does not answer{why}.")
+    for service, error in look.refusing.items():
+        text = describe_refusing(service, error)
+        yield AlertReading(kind=TroubleKind.AWAY, who=service, text=text)
     if look.is_fleet and look.jobs and not look.has_leader:
         jobs = format_count(look.jobs, "job")
         text = f"No supervisor leads the fleet, and {jobs} {'runs' if look.jobs == 1 else 'run'}."

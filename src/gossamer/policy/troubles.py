@@ -28,7 +28,7 @@ class Severity(StrEnum):
 class TroubleKind(StrEnum):
     """What is wrong."""
 
-    AWAY = "away"  # Redis or the database does not answer
+    AWAY = "away"  # Redis or the database does not answer, or takes no changes
     NO_SUPERVISOR = "no_supervisor"  # nobody looks after the jobs of the fleet
     NO_WORKER = "no_worker"  # nobody works on a job
     FAILED = "failed"  # a job ended with an error

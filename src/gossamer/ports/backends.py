@@ -120,6 +120,10 @@ class FleetBackend(FrontierBackend, Protocol):
         """The bytes of memory that the server uses, and may use (0: it has no limit)."""
         ...
 
+    async def try_writing(self) -> None:
+        """Change something that means nothing, once. Raises ``StorageError`` where no change is taken."""
+        ...
+
     async def forget_job(self, job: Job) -> bool:
         """Delete all that is here of a job; whether there was anything."""
         ...

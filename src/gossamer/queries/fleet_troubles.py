@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from gossamer.core.record import Record
 from gossamer.core.shifts import EndReason, RosterView, WorkerInfo
 from gossamer.core.text import format_count
+from gossamer.policy.alert_readings import describe_refusing
 from gossamer.policy.alerts_on import AlertView
 from gossamer.policy.sentences.words import short_name
 from gossamer.policy.troubles import Trouble, TroubleKind, make_trouble
@@ -41,11 +42,21 @@ def count_workers(view: RosterView) -> WorkerCounts:
 def troubles_of_place(
     alerts: AlertView, view: RosterView | None, jobs: Sequence[ObservedJob], at: float
 ) -> list[Trouble]:
-    """What is wrong with what all jobs need: alerts, and what the roster shows."""
+    """What is wrong with what all jobs need: alerts, and what the roster shows.
+
+    Where its server takes no changes, the roster cannot show who is there.
+    """
     running = [one.job.id for one in jobs if one.is_running and one.job.is_fleet]
+    refusing = {item for one in jobs for item in one.place.look.refusing.items()}
+    found = [
+        make_trouble(TroubleKind.AWAY, service, describe_refusing(service, why), since=at)
+        for service, why in sorted(refusing)
+    ]
+    if view is not None and not found:
+        found = _roster_troubles(view, running, at)
     told = {trouble.kind for trouble in (*alerts.troubles, *alerts.acknowledged)}
-    found = [] if view is None else _roster_troubles(view, running, at)
-    return [*alerts.troubles, *(one for one in found if one.kind not in told)]
+    shown = [one for one in alerts.troubles if not refusing or one.kind is not TroubleKind.NO_SUPERVISOR]
+    return [*shown, *(one for one in found if one.kind not in told)]
 
 
 def _roster_troubles(view: RosterView, running: Sequence[str], at: float) -> list[Trouble]:

@@ -14,7 +14,7 @@ from gossamer.core.record import Record
 from gossamer.core.shifts import RosterView
 from gossamer.core.text import format_count
 from gossamer.observe.sentences import formatter_at
-from gossamer.policy.alert_readings import TroubledHost, describe_silence
+from gossamer.policy.alert_readings import TroubledHost, describe_refusing, describe_silence
 from gossamer.policy.alerts_on import AlertView
 from gossamer.policy.goals import read_goals
 from gossamer.policy.host_sums import HostSums
@@ -209,6 +209,7 @@ def _calm_facts(known: ObservedJob) -> ObservedJobFacts:
         end_reason=job.end_reason,
         end_error=job.end_error,
         unreadable=known.unreadable,
+        unwritable=next((describe_refusing(*item) for item in place.look.refusing.items()), ""),
         away=next(iter(place.look.away), "") if place.is_fresh(known.at) else "",
         is_fleet=job.is_fleet,
         is_at_work=known.is_at_work,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from gossamer.config.settings import Settings
 from gossamer.core.errors import UsageError
 from gossamer.core.jobs import Job
@@ -33,8 +35,9 @@ from gossamer.queries.observed_jobs import (
     troubles_of,
 )
 from gossamer.watch.alerts_on import read_place_alerts
+from gossamer.watch.job_look import find_refusal
 from gossamer.watch.memories import load_place_memory, place_of_crawl, place_of_fleet
-from gossamer.wiring.backends import Backends
+from gossamer.wiring.backends import Backends, name_place
 
 AT_ONCE = 8
 """Jobs that are looked at side by side."""
@@ -189,7 +192,12 @@ async def read_place(backends: Backends, settings: Settings, jobs: Sequence[Job]
     names = [place_of_fleet(settings.cluster.fleet)] if backends.requests.fleet is not None else []
     names += [place_of_crawl(job) for job in jobs if job.is_running and not job.is_fleet]
     found = [await load_place_memory(backends.requests.shared, name) for name in names[:AT_ONCE]]
-    return max(found, key=lambda memory: memory.at, default=PlaceMemory())
+    place = max(found, key=lambda memory: memory.at, default=PlaceMemory())
+    refusing = {**place.look.refusing} if place.is_fresh(backends.clock.now()) else {}
+    if backends.requests.fleet is not None:  # one that takes no changes could not have remembered it
+        refusing[name_place(settings.frontier.url)] = await find_refusal(backends.requests.fleet.try_writing)
+    found_now = {service: why for service, why in refusing.items() if why}
+    return replace(place, look=replace(place.look, refusing=found_now))
 
 
 async def read_fleet_alerts(

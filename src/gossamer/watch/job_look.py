@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 
 from msgspec.structs import replace
 
@@ -33,6 +35,8 @@ RATE_S = 60.0
 """Rates are those of so many seconds."""
 FAILING_HOSTS = 10
 """Hosts with most failures that are looked at."""
+STORED_S = 3.0
+"""A store that answers, and stores nothing within so many seconds, takes no changes."""
 SILENT_S = 10.0
 """A worker without a beat for so long is not there."""
 
@@ -48,8 +52,8 @@ async def look_at_job(
     memory = remember_sample(memory, _make_sample(stats, totals, now, is_seeded=watched.is_seeded(stats)))
     rules = await watched.frontier.read_rules()
     hosts = await observe_hosts(watched.frontier, stats, rules, now, memory)
-    if not is_noted:
-        await parts.series.set_gauges(job, now, gauges_of_hosts(hosts))
+    note = partial(parts.series.set_gauges, job, now, gauges_of_hosts(hosts))
+    refusal = None if is_noted else await find_refusal(note)
     facts = pace_facts(memory, stats, hosts, store_lag_s, is_slot_free=is_slot_free(watched, stats, view))
     left = estimate_time_left(left_facts(memory, stats, rules, hosts), memory.left)
     if parts.report_left is not None:
@@ -70,6 +74,7 @@ async def look_at_job(
         troubled=await find_troubled(parts, watched, hosts, rules=rules, failing=failing),
         budgets=tuple(await watched.read_budgets() if watched.read_budgets else ()),
         left_out=count_left_out(totals.dropped),
+        store_refusal=refusal,
     )
     return fill_look(look, memory), memory
 
@@ -91,6 +96,18 @@ def _make_sample(stats: FrontierStats, totals: JobTotals, now: float, *, is_seed
         listed=listed,
         listed_done=listed_done,
     )
+
+
+async def find_refusal(write: Callable[[], Awaitable[None]]) -> str:
+    """Why a place that may be read takes no changes; empty: it takes them. Raises nothing for its trouble."""
+    try:
+        async with asyncio.timeout(STORED_S):
+            await write()
+    except TimeoutError:
+        return f"nothing was stored within {STORED_S:g} seconds"
+    except StorageError as error:
+        return str(error)
+    return ""
 
 
 def _settle_pace(memory: JobMemory, facts: PaceFacts, hosts: HostSums, now: float) -> LimitState:

@@ -59,6 +59,9 @@ class WatchParts:
     rules: AlertRules = field(default_factory=AlertRules)
     read_roster: Callable[[], Awaitable[RosterView]] | None = None  # None: no fleet
     read_memory: Callable[[], Awaitable[tuple[int, int]]] | None = None  # bytes that Redis has, and may have
+    try_writing: Callable[[], Awaitable[None]] | None = (
+        None  # raises where the fleet's server takes no changes
+    )
     read_pools: Callable[[], Awaitable[Sequence[ProxyPoolState]]] | None = None  # None: there are no proxies
     find_findings: Callable[[Job], Awaitable[Sequence[DriftFinding]]] | None = None  # of a job that ended
     is_left: Callable[[str], Awaitable[bool]] | None = None  # whether nobody works at a place any more

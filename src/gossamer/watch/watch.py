@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import TypeVar
 
 from msgspec.structs import replace
@@ -28,7 +28,7 @@ from gossamer.policy.trap_closing import count_left_out
 from gossamer.policy.troubles import TroubleKind
 from gossamer.runtime.cancelling import end_tasks
 from gossamer.watch.delivery import NoticeDelivery
-from gossamer.watch.job_look import look_at_job
+from gossamer.watch.job_look import find_refusal, look_at_job
 from gossamer.watch.memories import (
     load_job_memory,
     load_place_memory,
@@ -70,6 +70,7 @@ class AlertWatch:
         self._jobs: dict[str, tuple[Job, JobMemory]] = {}
         self._place: PlaceMemory | None = None
         self._led_at: float | None = None
+        self._store_refusal = ""  # why the store took no changes at the latest look at a job
         self._delivery = NoticeDelivery(
             parts.name, parts.targets, parts.shared, parts.clock, is_left=parts.is_left
         )
@@ -134,6 +135,7 @@ class AlertWatch:
         began = clock.now()
         are_due, here = began >= self._jobs_at, {job.id for job in jobs}
         gone = [job for job, _ in self._jobs.values() if job.id not in here]
+        self._store_refusal = self._store_refusal if jobs else ""  # nobody writes, so that it is not known
         chosen = [job for job in jobs if are_due or job.id not in self._jobs]
         changes = [await self._watch_job(job, place, view, began) for job in chosen]
         changes += [await self._end_job(job, place.at) for job in gone]
@@ -169,7 +171,7 @@ class AlertWatch:
 
     async def _hand_over(self) -> None:
         """Leave the watch to whoever leads, with what was found while nobody could."""
-        if self._place is not None and self._place.look.away:
+        if self._place is not None and (self._place.look.away or self._place.look.refusing):
             with contextlib.suppress(StorageError):
                 await _in_time(save_place_memory(self._parts.shared, self._parts.name, self._place))
             await self._delivery.save()
@@ -182,7 +184,7 @@ class AlertWatch:
         if self._is_leading():
             self._led_at = now
             return True
-        can_somebody_lead = self._parts.requests_name not in place.away
+        can_somebody_lead = self._parts.requests_name not in {*place.away, *place.refusing}
         if can_somebody_lead or self._led_at is None or now - self._led_at > ALONE_S:
             self._led_at = None
             return False
@@ -199,6 +201,7 @@ class AlertWatch:
             used, most = await _in_time(parts.read_memory()) if parts.read_memory else (0, 0)
         except StorageError as error:
             away[parts.requests_name] = str(error)
+        refusing = await self._find_refusing(away)
         began, jobs = parts.clock.now(), None
         try:
             jobs = await _in_time(parts.list_jobs())
@@ -220,8 +223,17 @@ class AlertWatch:
             pools=pools,
             idle=idle_workers(view, ShiftLimits()) if view is not None else (),
             away=away,
+            refusing={name: why for name, why in refusing.items() if name not in away},
         )
         return look, jobs, view
+
+    async def _find_refusing(self, away: Collection[str]) -> dict[str, str]:
+        """The services that answer and take no changes, and why."""
+        parts = self._parts
+        found = {parts.store_name: self._store_refusal} if self._store_refusal else {}
+        if parts.try_writing is not None and parts.requests_name not in away:
+            found[parts.requests_name] = await find_refusal(parts.try_writing)
+        return {name: why for name, why in found.items() if why}
 
     async def _judge_place(self, look: PlaceLook) -> AlertChanges:
         parts, before = self._parts, self._place
@@ -289,6 +301,8 @@ class AlertWatch:
             memory = known[1] if known else JobMemory()
             look = JobLook(id=job.id, at=place.at, unreadable=str(error))
         memory = replace(memory, due_at=self._pace.due_at(began, self._parts.clock.now()))
+        if look.store_refusal is not None:
+            self._store_refusal = look.store_refusal
         return await self._judge_job(job, look, memory)
 
     async def _end_job(self, job: Job, now: float) -> AlertChanges:

@@ -92,6 +92,10 @@ class RedisFrontierBackend:
         """See :class:`~gossamer.ports.backends.FleetBackend`; of a cluster, its fullest server."""
         return await self.server.read_memory()
 
+    async def try_writing(self) -> None:
+        """See :class:`~gossamer.ports.backends.FleetBackend`."""
+        await self.server.run_command("SET", self.server.key_for("written"), "", "EX", 60)
+
     async def forget_job(self, job: Job) -> bool:
         """See :class:`~gossamer.ports.backends.FleetBackend`."""
         frontier = RedisFrontier(self.server, job.id, FrontierRules(), self.clock, tag=tag_of(job))

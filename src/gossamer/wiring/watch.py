@@ -57,7 +57,9 @@ def watch_fleet(
         open_job=open_job,
     )
     read_roster = partial(fleet.roster.read_roster, history=True)  # whose shift just ended is not idle
-    parts = replace(parts, read_roster=read_roster, read_memory=fleet.read_memory)
+    parts = replace(
+        parts, read_roster=read_roster, read_memory=fleet.read_memory, try_writing=fleet.try_writing
+    )
     return AlertWatch(parts, is_leading=is_leading)
 
 

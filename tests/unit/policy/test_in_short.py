@@ -430,7 +430,7 @@ def test_nothing_is_called_well_while_something_is_wrong(facts: OverviewFacts) -
         ),
         (
             OverviewFacts(jobs=2, running=1, well=1, place=(make_need(TroubleKind.AWAY),)),
-            "A.example does not answer: the one job that runs waits, and nothing is lost.",
+            "A.example cannot be used: the one job that runs waits, and nothing is lost.",
         ),
         (
             OverviewFacts(jobs=2, running=1, need_you=1, place=(make_need(TroubleKind.NO_SUPERVISOR),)),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace as replace_part
+from unittest.mock import AsyncMock
 
 import pytest
 from msgspec.structs import replace
 
 from gossamer.core.alerts import AlertChange
-from gossamer.core.errors import MissingServiceError
+from gossamer.core.errors import MissingServiceError, StorageError
 from gossamer.core.hosts import FrontierRules, HostCommand, HostOrder
 from gossamer.core.jobs import HostReport
 from gossamer.core.lifecycle import FinishReason, JobState
@@ -207,6 +208,38 @@ async def test_the_last_leader_tells_that_the_server_is_away_and_nobody_else_doe
     await w.let_pass(second, 5, first)
     leads[then] = True
     await w.let_pass(first, 60, second)
+    assert await told(w) == [("begun", "away"), ("ended", "away")]
+
+
+async def test_a_server_that_takes_no_changes_is_told_by_the_last_leader() -> None:
+    """Nobody can lead then, and nothing that is found can be remembered."""
+    w = await WatchedPlace.open()
+    leads = True
+    watch = w.make_watch(is_fleet=True, is_leading=lambda: leads)
+    await w.let_pass(watch, 20)
+    w.seal_requests("Redis at queue:6379 is a replica, which takes no changes")
+    leads = False
+    await w.let_pass(watch, 60)
+    assert await told(w) == [("begun", "away")]
+    assert w.target.notices[0].text.startswith("Redis takes no changes: Redis at queue:6379 is a replica")
+    w.mend_requests()
+    leads = True
+    await w.let_pass(watch, 60)
+    assert await told(w) == [("begun", "away"), ("ended", "away")]
+
+
+async def test_a_store_that_answers_and_stores_nothing_is_told() -> None:
+    w = await WatchedPlace.open()
+    watch = w.make_watch()
+    await w.let_pass(watch, 20)
+    set_gauges = w.store.series.set_gauges
+    w.store.series.set_gauges = fails = AsyncMock(side_effect=StorageError("the server's disk is full"))
+    await w.let_pass(watch, 60)
+    assert fails.await_count > 0
+    assert await told(w) == [("begun", "away")]
+    assert w.target.notices[0].text == "PostgreSQL takes no changes: the server's disk is full."
+    w.store.series.set_gauges = set_gauges
+    await w.let_pass(watch, 60)
     assert await told(w) == [("begun", "away"), ("ended", "away")]
 
 

@@ -11,7 +11,7 @@ LONGEST_WHO = 40
 """Characters of the name in a clause."""
 
 NEEDS: Mapping[TroubleKind, str] = {
-    TroubleKind.AWAY: "{who} does not answer",
+    TroubleKind.AWAY: "{who} cannot be used",
     TroubleKind.NO_SUPERVISOR: "no supervisor leads the fleet",
     TroubleKind.NO_WORKER: "work waits, and no worker takes it",
     TroubleKind.FAILED: "it ended with an error",
@@ -31,6 +31,8 @@ NEEDS: Mapping[TroubleKind, str] = {
 
 def describe_need(one: Trouble) -> str:
     """A trouble in a clause; ``who`` of what is of the whole job is the job."""
+    if one.kind is TroubleKind.AWAY and one.text.startswith(f"{one.who} "):
+        return one.text.partition(":")[0].rstrip(".")  # it does not answer, or takes no changes
     words = NEEDS.get(one.kind, one.text.rstrip("."))
     if one.kind is TroubleKind.DRIFT and one.who == one.job:
         return "something of its items is not as usual"
