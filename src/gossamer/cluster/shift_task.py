@@ -140,7 +140,7 @@ class ShiftTask:
         self._log_end(why, detail)
         return ShiftResult(
             id=shift.id, job=shift.job, lane=shift.lane, why=why, detail=detail,
-            pages=self._pages, clean=clean,
+            pages=self._pages, visits=self._worker.ended_visits if self._worker else 0, clean=clean,
         )  # fmt: skip
 
     def _log_end(self, why: EndReason, detail: str) -> None:
@@ -189,6 +189,7 @@ class ShiftTask:
             self._worker,
             wired.parts.frontier,
             wired.parts.clock,
+            lane=self._shift.lane,
             max_s=self._lengths.shift,
             drain_s=self._lengths.drain,
             when_empty=self._notify_supervisor,

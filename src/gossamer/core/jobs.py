@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from hashlib import sha256
 from typing import Any
 
@@ -30,6 +31,11 @@ class AddResult(Record, frozen=True, kw_only=True):
     too_deep: int = 0
 
 
+def earliest_time(times: Iterable[float | None]) -> float | None:
+    """The first of some times, those left out that are not known."""
+    return min((time for time in times if time is not None), default=None)
+
+
 class FrontierStats(Record, frozen=True, kw_only=True):
     """A frontier's own count of its job; the five states are counted from the structures."""
 
@@ -43,7 +49,8 @@ class FrontierStats(Record, frozen=True, kw_only=True):
     duplicates: int = 0
     too_deep: int = 0
     hosts: int = 0
-    next_at: float | None = None  # when the next waiting request may start, if one waits
+    deadline: float | None = None  # when the first lease ends by itself
+    next_by_lane: dict[str, float] = {}  # when the next waiting request of each lane may start
     budget_spent: bool = False  # ``max_pages`` is reached, and no page that was counted is left to extract
     seeded: bool = False  # ``finish_seeding`` was called, and nothing that it rests on was lost since
 
@@ -51,6 +58,15 @@ class FrontierStats(Record, frozen=True, kw_only=True):
     def waiting(self) -> int:
         """Requests that still have to be done."""
         return self.pending + self.delayed + self.leased
+
+    @property
+    def next_at(self) -> float | None:
+        """When something may happen next: a turn, a retry, the end of a lease."""
+        return earliest_time((self.deadline, *self.next_by_lane.values()))
+
+    def next_on(self, lane: str) -> float | None:
+        """The same for who works on one lane: it takes back any lease that has ended."""
+        return earliest_time((self.deadline, self.next_by_lane.get(lane)))
 
 
 class DueCounts(Record, frozen=True, kw_only=True):

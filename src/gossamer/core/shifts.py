@@ -103,6 +103,7 @@ class ShiftResult(Record, frozen=True, kw_only=True):
     why: EndReason
     detail: str = ""  # for people: what went wrong, the way out; never a secret
     pages: int = 0
+    visits: int = 0  # that it made, whatever became of them
     worker: str = ""
     at: float = 0.0  # set by the roster
     clean: bool = True  # False: it may hold leases still, which the supervisor takes back

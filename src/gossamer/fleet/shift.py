@@ -13,7 +13,7 @@ from typing import Any
 
 from gossamer.core.jobs import FrontierStats
 from gossamer.core.lifecycle import JobState
-from gossamer.core.shifts import EndReason
+from gossamer.core.shifts import PAGE_LANE, EndReason
 from gossamer.ports.clock import Clock
 from gossamer.ports.frontier import Frontier
 from gossamer.ports.worker_group import WorkerGroup
@@ -35,6 +35,7 @@ class ShiftRun:
         frontier: Frontier,
         clock: Clock,
         *,
+        lane: str = PAGE_LANE,
         max_s: float,
         drain_s: float,
         when_empty: Callable[[], None] = lambda: None,
@@ -42,6 +43,7 @@ class ShiftRun:
         self._worker = worker
         self._frontier = frontier
         self._clock = clock
+        self._lane = lane
         self._max_s = max_s
         self._drain_s = drain_s
         self._when_empty = when_empty
@@ -94,7 +96,8 @@ class ShiftRun:
             return EndReason.STOPPED
         if stats.waiting == 0:
             self._when_empty()
-        is_soon = stats.next_at is not None and stats.next_at - now < SOON_S
+        next_at = stats.next_on(self._lane)
+        is_soon = next_at is not None and next_at - now < SOON_S
         return None if dry_s < LINGER_S or is_soon else EndReason.IDLE
 
     async def _wait_for_end(self, ends: set[asyncio.Task[None]], seconds: float) -> None:

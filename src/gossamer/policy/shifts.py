@@ -66,7 +66,7 @@ def demand_of(
 ) -> LaneDemand:
     """What a job asks for: by what waits and is in hand, and by what its hosts allow side by side.
 
-    What waits is that of all lanes: shifts that find nothing on theirs end, and the next one comes later.
+    How much waits is that of all lanes, and when the next of it may start is that of this one.
     """
     if stats.state is not JobState.RUNNING:
         return LaneDemand(job=job, lane=lane, useful=0)
@@ -75,7 +75,8 @@ def demand_of(
     if lane == EXTRACT_LANE:  # nobody is asked
         by_hosts = by_work
     busy = min(_divide_up(stats.leased, limits.requests_per_shift), by_hosts)
-    is_due = stats.next_at is not None and stats.next_at <= now + limits.ahead_s
+    next_at = stats.next_on(lane)
+    is_due = next_at is not None and next_at <= now + limits.ahead_s
     if stats.budget_spent or not is_due:
         return LaneDemand(job=job, lane=lane, useful=0, busy=busy)
     return LaneDemand(job=job, lane=lane, useful=max(1, min(by_work, by_hosts)), busy=busy)

@@ -241,7 +241,8 @@ class MemoryRoster:
                 refused_by = (*health.refused_by, end.worker)[-REFUSERS:]
                 health = replace(health, refused_by=refused_by)
         elif end.pages or end.why in SHOWN_GOOD:
-            empties = health.empties + 1 if end.why is EndReason.IDLE and not end.pages else 0
+            is_empty = end.why is EndReason.IDLE and not (end.pages or end.visits)
+            empties = health.empties + 1 if is_empty else 0
             health = replace(_clear_failures(health, end.worker), empties=empties)
         self._standings[place] = replace(health, at=end.at, why=end.why)
 

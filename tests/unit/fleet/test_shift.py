@@ -14,9 +14,9 @@ from gossamer.fleet.shift import LINGER_S, SOON_S, ShiftRun
 from kit.engine import CALM, URL, Kit, virtually
 
 
-def entries(count, due_at=0.0):
+def entries(count, due_at=0.0, lane="http"):
     return [
-        Entry(request=Request(f"{URL}{n}"), fingerprint=n, host="site.test", due_at=due_at)
+        Entry(request=Request(f"{URL}{n}", lane=lane), fingerprint=n, host="site.test", due_at=due_at)
         for n in range(count)
     ]
 
@@ -65,6 +65,20 @@ def test_it_waits_for_what_is_due_soon_and_not_for_what_is_due_late():
 
     assert virtually(main, SOON_S - 1) == 1
     assert virtually(main, SOON_S * 4) == 0
+
+
+def test_it_does_not_wait_for_what_others_work_on():
+    """Bug it would catch: it holds its slot for as long as requests wait on another lane."""
+
+    async def main():
+        kit = Kit(idle_wait_s=0.1)
+        await kit.frontier.add(entries(40, lane="browser"))
+        _, run = shift_of(kit)
+        began = kit.clock.now()
+        assert await run.run() is EndReason.IDLE
+        assert kit.clock.now() - began < LINGER_S + 1.5
+
+    virtually(main)
 
 
 def test_its_time_is_over_and_what_is_in_hand_is_finished():

@@ -63,22 +63,22 @@ def test_which_reasons_are_early():
 @pytest.mark.parametrize(
     ("stats", "said", "reason"),
     [
-        ({"pending": 1, "next_at": 1.0}, {}, None),
-        ({"pending": 1, "next_at": 1.0}, {"stopping": True}, FinishReason.SIGNAL),
+        ({"pending": 1, "deadline": 1.0}, {}, None),
+        ({"pending": 1, "deadline": 1.0}, {"stopping": True}, FinishReason.SIGNAL),
         ({"state": JobState.PAUSED}, {}, FinishReason.PAUSED),
         ({"state": JobState.CANCELLED}, {}, FinishReason.CANCELLED),
         ({}, {}, FinishReason.FINISHED),
         ({}, {"seeding": True}, None),
-        ({"pending": 1, "next_at": 1.0, "budget_spent": True}, {}, FinishReason.MAX_PAGES),
-        ({"pending": 1, "next_at": 1.0, "budget_spent": True, "leased": 1}, {}, None),
+        ({"pending": 1, "deadline": 1.0, "budget_spent": True}, {}, FinishReason.MAX_PAGES),
+        ({"pending": 1, "deadline": 1.0, "budget_spent": True, "leased": 1}, {}, None),
         ({"pending": 1}, {}, FinishReason.MAX_PAGES),
         ({"pending": 1}, {"skipped_s": 599.0}, None),
         ({"pending": 1}, {"skipped_s": 600.0}, FinishReason.SKIPPED),
         ({"pending": 1}, {"skipped_s": 9.0, "elapsed_s": 9.0, "max_time_s": 9.0}, FinishReason.MAX_TIME),
         ({"pending": 1, "state": JobState.PAUSED}, {"skipped_s": 600.0}, FinishReason.PAUSED),
-        ({"pending": 1, "next_at": 1.0}, {"asked": FinishReason.BUDGET}, FinishReason.BUDGET),
+        ({"pending": 1, "deadline": 1.0}, {"asked": FinishReason.BUDGET}, FinishReason.BUDGET),
         ({}, {"asked": FinishReason.BUDGET}, FinishReason.FINISHED),
-        ({"pending": 1, "next_at": 1.0}, {"elapsed_s": 9.0, "max_time_s": 9.0}, FinishReason.MAX_TIME),
+        ({"pending": 1, "deadline": 1.0}, {"elapsed_s": 9.0, "max_time_s": 9.0}, FinishReason.MAX_TIME),
     ],
 )
 def test_why_a_run_is_over(stats, said, reason):

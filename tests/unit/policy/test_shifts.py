@@ -60,8 +60,12 @@ def by_job(decision):
     return dict(Counter(job for job, _ in decision.asks))
 
 
+def waits(at, *lanes):
+    return dict.fromkeys(lanes or ("http", "extract"), at)
+
+
 def stats(**fields):
-    whole = {"state": JobState.RUNNING, "pending": 100, "hosts": 100, "next_at": NOW} | fields
+    whole = {"state": JobState.RUNNING, "pending": 100, "hosts": 100, "next_by_lane": waits(NOW)} | fields
     return FrontierStats(**whole)
 
 
@@ -78,9 +82,11 @@ def stats(**fields):
         ({"pending": 3200, "hosts": 1}, 1, 1),  # one slow host
         ({"pending": 3200, "hosts": 1}, 64, 8),
         ({"pending": 0, "delayed": 5}, 1, 1),  # a retry has come due
-        ({"next_at": NOW + 0.9}, 8, 4),
-        ({"next_at": NOW + 1.1}, 8, 0),  # nothing is due for long
-        ({"next_at": None}, 8, 0),
+        ({"next_by_lane": waits(NOW + 0.9)}, 8, 4),
+        ({"next_by_lane": waits(NOW + 1.1)}, 8, 0),  # nothing is due for long
+        ({"next_by_lane": {}}, 8, 0),
+        ({"next_by_lane": waits(NOW, "browser")}, 8, 0),  # others work on that
+        ({"next_by_lane": waits(NOW, "browser"), "deadline": NOW}, 8, 4),  # a lease to take back
         ({"budget_spent": True}, 8, 0),
         ({"state": JobState.PAUSED}, 8, 0),
     ],
@@ -98,7 +104,7 @@ def test_hosts_bound_no_shifts_that_ask_nobody():
 
 def test_what_is_in_hand_keeps_its_shift_and_asks_for_none():
     """The only request of a slow host is under way, and its next turn has not come."""
-    under_way = stats(leased=1, hosts=1, next_at=NOW + 50)
+    under_way = stats(leased=1, hosts=1, next_by_lane=waits(NOW + 50))
     found = demand_of("a", "http", under_way, 1, now=NOW, limits=LIMITS)
     assert (found.useful, found.busy) == (0, 1)
     one = [worker(slots=1)]

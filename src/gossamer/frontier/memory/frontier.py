@@ -95,7 +95,8 @@ class MemoryFrontier(MemoryLetters):
         expired = tuple(self._expire_lease(item, now) for item in self._overdue_items(now))
         self._promote_due(lane, now)
         leases = tuple(self._hand_out(lane, limit, now, ttl_s))
-        return Grant(leases=leases, next_at=self._next_at([lane]), expired=expired)
+        next_at = _or_none(min(self._first_deadline(), self._next_in(lane)))
+        return Grant(leases=leases, next_at=next_at, expired=expired)
 
     async def settle(self, outcomes: Sequence[Outcome]) -> list[bool]:
         """See :class:`~gossamer.ports.frontier.Frontier`."""
@@ -148,7 +149,12 @@ class MemoryFrontier(MemoryLetters):
             duplicates=self._duplicates,
             too_deep=self._too_deep,
             hosts=len(self._schedule.hosts),
-            next_at=self._next_at({*self._schedule.lanes, *self._delayed}),
+            deadline=_or_none(self._first_deadline()),
+            next_by_lane={
+                lane: at
+                for lane in sorted({*self._schedule.lanes, *self._delayed})
+                if (at := self._next_in(lane)) < inf
+            },
             budget_spent=self._is_budget_spent(),
             seeded=self._is_seeded,
         )
@@ -316,12 +322,10 @@ class MemoryFrontier(MemoryLetters):
             item.host.begin_waiting(due_at)
             self._move_item(item, next_state(item.state, RequestTransition.COME_DUE))
 
-    def _next_at(self, lanes: Iterable[str]) -> float | None:
-        earliest = self._first_deadline()
-        if self._state is JobState.RUNNING:
-            open_lanes = (lane for lane in lanes if self._leases_left(lane) != 0)
-            earliest = min(earliest, inf, *map(self._first_in, open_lanes))
-        return None if earliest == inf else earliest
+    def _next_in(self, lane: str) -> float:
+        """When the next request of a lane may be leased; infinity: none."""
+        is_open = self._state is JobState.RUNNING and self._leases_left(lane) != 0
+        return self._first_in(lane) if is_open else inf
 
     def _first_in(self, lane: str) -> float:
         return min(self._schedule.first_in(lane), *(row[0] for row in self._delayed[lane][:1]), inf)
@@ -434,3 +438,7 @@ class MemoryFrontier(MemoryLetters):
         elif item.state is RequestState.DONE and self._known[recorded := recorded_as(item.entry)] is item:
             self._known[recorded] = None
         self._schedule.place_host(item.host, self._rules)
+
+
+def _or_none(at: float) -> float | None:
+    return None if at == inf else at

@@ -29,6 +29,7 @@ from gossamer.core.jobs import (
     FrontierStats,
     HostReport,
     KnownRequest,
+    earliest_time,
 )
 from gossamer.core.lifecycle import JobCommand, JobState, next_job_state
 from gossamer.core.requests import Entry, Grant, Lease
@@ -42,7 +43,7 @@ from gossamer.frontier.redis.search import find_request, raise_requests
 from gossamer.frontier.redis.shard import RedisShard
 from gossamer.frontier.redis.shard_pool import NewShardOptions, ShardPool, check_budget, packed_rules
 from gossamer.frontier.redis.shares import by_shard, even_shares, first_shares, shard_of, split_chunks
-from gossamer.frontier.redis.stats import earliest_time, may_be_over, stats_of
+from gossamer.frontier.redis.stats import may_be_over, stats_of
 from gossamer.frontier.redis.wire import (
     batch_of,
     held_by,

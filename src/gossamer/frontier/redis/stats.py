@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from gossamer.core.jobs import DueCounts, FrontierStats
+from gossamer.core.jobs import DueCounts, FrontierStats, earliest_time
 from gossamer.core.lifecycle import JobState
 
 _COUNTED = ("pending", "delayed", "leased", "done", "dead", "pages", "duplicates", "too_deep", "hosts")
@@ -13,12 +13,18 @@ _COUNTED = ("pending", "delayed", "leased", "done", "dead", "pages", "duplicates
 
 def stats_of(rows: Sequence[Any]) -> FrontierStats:
     """The sums of what the script ``stats`` says of each shard."""
-    counts = [sum(numbers) for numbers in zip(*(row[4:13] for row in rows), strict=True)]
+    counts = [sum(numbers) for numbers in zip(*(row[5:14] for row in rows), strict=True)]
+    by_lane: dict[str, float] = {}
+    for row in rows:
+        for name, time in zip(row[2][::2], row[2][1::2], strict=True):
+            lane, at = name.decode(), float(time)
+            by_lane[lane] = min(at, by_lane.get(lane, at))
     return FrontierStats(
         state=JobState(rows[0][0].decode()),
-        next_at=earliest_time(float(row[1]) if row[1] else None for row in rows),
-        budget_spent=any(row[2] for row in rows),
-        seeded=all(row[3] for row in rows),
+        deadline=earliest_time(float(row[1]) if row[1] else None for row in rows),
+        next_by_lane=by_lane,
+        budget_spent=any(row[3] for row in rows),
+        seeded=all(row[4] for row in rows),
         **dict(zip(_COUNTED, counts, strict=True)),
     )
 
@@ -42,8 +48,3 @@ def may_be_over(stats: FrontierStats) -> bool:
     """Whether somebody would end the job by this reading."""
     is_stuck = stats.state is JobState.RUNNING and not stats.leased and stats.next_at is None
     return stats.waiting == 0 or is_stuck
-
-
-def earliest_time(times: Iterable[float | None]) -> float | None:
-    """The first of some times, those left out that are not known."""
-    return min((time for time in times if time is not None), default=None)

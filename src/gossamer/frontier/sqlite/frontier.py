@@ -25,16 +25,17 @@ from gossamer.core.jobs import (
     LetterCounts,
     LetterPlace,
     LetterRows,
+    earliest_time,
 )
 from gossamer.core.lifecycle import JobCommand, RequestState, next_job_state
 from gossamer.core.requests import Entry, Grant, Lease
 from gossamer.core.results import Outcome
-from gossamer.core.shifts import EXTRACT_LANE
+from gossamer.core.shifts import EXTRACT_LANE, PAGE_LANE
 from gossamer.drivers.sqlite.database import Database
 from gossamer.frontier.sqlite import admin, moves
 from gossamer.frontier.sqlite.due import count_due
 from gossamer.frontier.sqlite.hosts import KEPT, withdraw_claims
-from gossamer.frontier.sqlite.session import SQL, FrontierTransaction, lane_key, pack_rules
+from gossamer.frontier.sqlite.session import SQL, FrontierTransaction, lane_key, lane_name, pack_rules
 from gossamer.frontier.transitions import ROUND
 from gossamer.ports.clock import Clock
 
@@ -94,7 +95,8 @@ class SqliteFrontier:
             s.hosts.save(s.conn)  # so that their turns are seen
             leases = moves.hand_out(s, key, limit, ttl_s, self._owner, jitter=self._random.random)
             s.hosts.save(s.conn)
-            return Grant(leases=leases, next_at=moves.next_at(s, [key]), expired=expired)
+            next_at = earliest_time(moves.next_times(s, key))
+            return Grant(leases=leases, next_at=next_at, expired=expired)
 
         return await self._run_change(lease)
 
@@ -261,6 +263,8 @@ class SqliteFrontier:
 
 
 def _stats_of(s: FrontierTransaction) -> FrontierStats:
+    lanes = [row[0] for row in s.fetch_all("lanes", s.id)]
+    times = {lane: moves.next_times(s, lane) for lane in lanes or [lane_key(PAGE_LANE)]}
     return FrontierStats(
         state=s.state,
         pending=s.counts[RequestState.PENDING],
@@ -272,7 +276,8 @@ def _stats_of(s: FrontierTransaction) -> FrontierStats:
         duplicates=s.duplicates,
         too_deep=s.too_deep,
         hosts=s.known_hosts,
-        next_at=moves.next_at(s, [row[0] for row in s.fetch_all("lanes", s.id)]),
+        deadline=next(iter(times.values()))[0],
+        next_by_lane={lane_name(lane): at for lane, (_, at) in times.items() if at is not None},
         budget_spent=_is_budget_spent(s),
     )
 

@@ -11,6 +11,7 @@ from math import inf
 from typing import Any
 
 from gossamer.core.hosts import HostSignal
+from gossamer.core.jobs import earliest_time
 from gossamer.core.lifecycle import JobState, RequestState, RequestTransition, next_state
 from gossamer.core.requests import Entry, Lease
 from gossamer.core.results import Outcome, Verdict
@@ -166,16 +167,13 @@ def _grant_lease(s: FrontierTransaction, host: SqliteHost, head: Head, ttl_s: fl
     return lease
 
 
-def next_at(s: FrontierTransaction, lanes: Sequence[str]) -> float | None:
-    """When something may happen next: a turn, a delayed request, a deadline."""
-    times: list[float | None] = []
-    for lane in lanes or [lane_key("http")]:  # any will do for the deadlines
-        deadline, due, turn = s.fetch_one("next_times", s.id, lane)
-        s.first_deadline = inf if deadline is None else deadline
-        s.first_due[lane] = inf if due is None else due
-        may_grant = s.state is JobState.RUNNING and left_in(s, lane) != 0
-        times += [deadline, due, turn] if may_grant else [deadline]
-    return min((time for time in times if time is not None), default=None)
+def next_times(s: FrontierTransaction, lane: str) -> tuple[float | None, float | None]:
+    """When the first lease ends by itself, and when the next request of a lane may be leased."""
+    deadline, due, turn = s.fetch_one("next_times", s.id, lane)
+    s.first_deadline = inf if deadline is None else deadline
+    s.first_due[lane] = inf if due is None else due
+    may_grant = s.state is JobState.RUNNING and left_in(s, lane) != 0
+    return deadline, earliest_time((due, turn)) if may_grant else None
 
 
 # --------------------------------------------------------------------------- coming back by themselves

@@ -80,7 +80,7 @@ local function count(e)
     end
   elseif pages > 0 or e.why == 'idle' or e.why == 'time' or e.why == 'seeded' then
     local empties = 0
-    if e.why == 'idle' and pages == 0 then empties = (standing.empties or 0) + 1 end
+    if e.why == 'idle' and pages == 0 and (e.visits or 0) == 0 then empties = (standing.empties or 0) + 1 end
     well(standing, e.worker)
     standing.empties = empties
   end

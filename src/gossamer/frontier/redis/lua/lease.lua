@@ -210,4 +210,4 @@ end
 save_hosts()
 save_job()
 if lane and job.state == 'running' then sharing.register_job(now) end
-return {exact(now), next_at(lane or 1, lane or 0), expired, leases, life}
+return {exact(now), known_time(min(first_deadline(), lane and next_in(lane) or math.huge)), expired, leases, life}

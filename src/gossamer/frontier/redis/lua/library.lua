@@ -567,10 +567,11 @@ local function waits_in(lane)
   return earliest
 end
 
-local function next_at(first_lane, last_lane)
-  local earliest = count.leased > 0 and first_of(DEADLINES) or math.huge
-  for lane = first_lane, last_lane do
-    if job.state == 'running' and leases_left(lane) ~= 0 then earliest = min(earliest, waits_in(lane)) end
-  end
-  return earliest < math.huge and exact(earliest) or ''
+-- When the next request of a lane may be leased; infinity: none.
+local function next_in(lane)
+  return job.state == 'running' and leases_left(lane) ~= 0 and waits_in(lane) or math.huge
 end
+
+local function first_deadline() return count.leased > 0 and first_of(DEADLINES) or math.huge end
+
+local function known_time(at) return at < math.huge and exact(at) or '' end

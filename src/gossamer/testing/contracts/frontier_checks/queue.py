@@ -184,8 +184,17 @@ async def the_host_that_may_start_first_goes_first(w: FrontierHarness) -> None:
 @register_check()
 async def lanes_are_apart(w: FrontierHarness) -> None:
     """A lane gets only its own, and next_at of a lane is its own."""
-    await w.add_entries(make_entry(1, lane="browser"), make_entry(2))
+    later = w.clock.now() + 60.0
+    await w.add_entries(make_entry(1, lane="browser", due_at=later), make_entry(2))
+    stats = await w.frontier.read_stats()
+    assert_equal(stats.next_by_lane["browser"], later, "when something waits on a lane is known")
+    assert_equal((stats.next_at, stats.next_on("browser")), (stats.next_by_lane["http"], later), "of each")
+    assert_equal((sorted(stats.next_by_lane), stats.next_on("new")), (["browser", "http"], None), "alone")
+    w.clock.advance(60)
     assert_equal(await w.lease_fingerprints(lane="http"), [2], "a lane gets its own")
+    stats = await w.frontier.read_stats()
+    assert_equal([*stats.next_by_lane], ["browser"], "nothing more waits on this one")
+    assert_equal(stats.next_on("new"), stats.deadline, "whoever asks ends leases that are over")
     assert_equal(await w.lease_fingerprints(lane="http"), [], "and nothing else")
     assert_equal(await w.lease_fingerprints(lane="browser"), [1], "the other lane's waits for it")
 

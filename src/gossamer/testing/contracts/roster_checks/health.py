@@ -83,6 +83,9 @@ async def empty_shifts_are_counted(w: RosterHarness) -> None:
     )
     await w.end_shift("c", EndReason.IDLE, pages=1)
     assert_equal((await w.read_health()).empties, 0, "one found something")
+    await w.end_shift("d", EndReason.IDLE)
+    await w.end_shift("e", EndReason.IDLE, visits=2)
+    assert_equal((await w.read_health()).empties, 0, "and one something that failed")
 
 
 @register_check
