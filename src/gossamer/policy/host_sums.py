@@ -28,6 +28,7 @@ from gossamer.policy.politeness import (
     slots_for,
 )
 from gossamer.policy.sentences.job_facts import SlowHost
+from gossamer.policy.time_left import HostEstimate
 
 LATE_HOSTS = 6
 """Hosts that are kept of those that decide when a job is done."""
@@ -35,6 +36,8 @@ LATE_HOSTS = 6
 
 BRIEF_S = 10.0
 """A first pause of a host that is no longer than this changes little."""
+HELD_FOR_A_TIME = frozenset({DelayReason.HOLD, DelayReason.RETRY_AFTER})
+"""Reasons of holds whose ends are known."""
 TROUBLED_HOSTS = 5
 """Hosts in trouble that are kept."""
 
@@ -69,8 +72,7 @@ class HostSums(Record, frozen=True, kw_only=True):
     starts: tuple[int, ...] = ()  # of these, those that may start within ``HORIZONS_S``
     latest: tuple[SlowHost, ...] = ()  # those that decide the end, the last one first
     troubled: tuple[TroubledHost, ...] = ()  # those in trouble for which most requests wait
-    stopped_requests: int = 0  # that wait for hosts which are not asked for now, pauses of a moment aside
-    stopped_for_s: float | None = None  # until those may be asked or are given up; None: that is not known
+    end: HostEstimate = HostEstimate()  # when the last of them is through with what waits
 
     @property
     def held_hosts(self) -> int:
@@ -118,7 +120,6 @@ def sum_hosts(
         for report, pace in zip(reports, paces, strict=True)
         if pace.why in STOPPED and report.state.hold_until > now
     ]
-    stopped_requests, stopped_for_s = _count_stopped(zip(reports, paces, strict=True), rules, now)
     return HostSums(
         hosts=max(hosts, len(reports)),
         looked_at=len(reports),
@@ -138,29 +139,38 @@ def sum_hosts(
         ),
         latest=_latest_hosts(paces),
         troubled=troubled_hosts(reports),
-        stopped_requests=stopped_requests,
-        stopped_for_s=stopped_for_s,
+        end=_estimate_end(zip(reports, paces, strict=True), rules, now),
     )
 
 
-def _count_stopped(
+def _estimate_end(
     hosts: Iterable[tuple[HostReport, HostPace]], rules: FrontierRules, now: float
-) -> tuple[int, float | None]:
-    """The requests that wait for stopped hosts, and how long they wait at most; ``None``: nobody knows."""
-    requests, until = 0, 0.0
+) -> HostEstimate:
+    """When the last host is through; and what waits for hosts of which that is not known.
+
+    A host that refused faster requests may be asked faster again: it says nothing about the earliest end.
+    """
+    sure_s, longest_s, stopped, given_up_at = [0.0], [0.0], 0, 0.0
     for report, pace in hosts:
         state = report.state
-        is_brief = state.incidents <= 1 and 0 < state.hold_until - now <= BRIEF_S and not state.is_held
-        if pace.why not in STOPPED or pace.why is DelayReason.BUDGET or not report.pending or is_brief:
+        if not report.pending or pace.why is DelayReason.BUDGET:
             continue
-        requests += report.pending
-        if pace.why in (DelayReason.HOLD, DelayReason.SKIPPED):
-            until = inf
-        elif pace.why is DelayReason.RETRY_AFTER:
-            until = max(until, state.hold_until + report.pending * pace.delay_s)
-        else:
-            until = max(until, (state.troubled_since or now) + rules.host_patience_s)
-    return requests, until - now if requests and until < inf else None
+        if pace.empties_s:
+            longest_s.append(pace.empties_s)
+            sure_s.append(0.0 if pace.why is DelayReason.PACE else pace.empties_s)
+        elif pace.why in HELD_FOR_A_TIME and state.hold_until < inf:
+            held_s = state.hold_until - now + report.pending * pace.delay_s
+            longest_s.append(held_s)
+            sure_s.append(held_s)
+        elif pace.why is DelayReason.SKIPPED:
+            stopped, given_up_at = stopped + report.pending, inf
+        elif pace.why in STOPPED and (state.incidents > 1 or state.hold_until - now > BRIEF_S):
+            stopped += report.pending
+            given_up_at = max(given_up_at, (state.troubled_since or now) + rules.host_patience_s)
+    for_s = given_up_at - now if stopped and given_up_at < inf else None
+    return HostEstimate(
+        least_s=max(sure_s), most_s=max(longest_s), stopped_requests=stopped, stopped_for_s=for_s
+    )
 
 
 def is_asked_still(state: HostState, rules: FrontierRules, now: float) -> bool:

@@ -60,6 +60,15 @@ class LeftLimit(StrEnum):
     LISTED = "listed"  # everything is there that the site announces
 
 
+class HostEstimate(Record, frozen=True, kw_only=True):
+    """When the last host of a job is through with what waits for it now."""
+
+    least_s: float = 0.0
+    most_s: float = 0.0
+    stopped_requests: int = 0  # those for hosts of which it is not known when they may be asked
+    stopped_for_s: float | None = None  # until those are given up at the latest; None: that is not known
+
+
 class LeftFacts(Record, frozen=True, kw_only=True):
     """The facts on which an estimate rests, all of one moment."""
 
@@ -69,9 +78,7 @@ class LeftFacts(Record, frozen=True, kw_only=True):
     delayed: int = 0  # requests that wait for a time of their own
     pending: int = 0  # requests that wait for the turn of their host
     max_pages: int | None = None
-    slowest_s: float | None = None  # until the slowest host is through with what waits for it now
-    stopped_requests: int = 0  # that wait for hosts that are not asked for now
-    stopped_for_s: float | None = None  # until those are given up at the latest; None: that is not known
+    hosts: HostEstimate = HostEstimate()
 
 
 class TimeEstimate(Record, frozen=True, kw_only=True):
@@ -130,15 +137,16 @@ def estimate_time_left(facts: LeftFacts, before: TimeEstimate | None = None) -> 
     samples = [sample for sample in facts.samples if sample.is_seeded]
     if not samples or samples[-1].at - samples[0].at < LEAST_S:
         return replace(unknown, reason=LeftReason.EARLY)
-    found = _estimate_range(facts, samples)
+    found, hosts = _estimate_range(facts, samples), facts.hosts
+    least_s = 0.0 if isinstance(found, LeftReason) else found[0]
+    if hosts.stopped_requests and (hosts.stopped_for_s is None or hosts.stopped_for_s > least_s):
+        return replace(unknown, reason=LeftReason.STOPPED, requests=hosts.stopped_requests)
+    if facts.delayed and (not facts.pending or 0 < least_s < RETRIES_S):
+        return replace(unknown, reason=LeftReason.RETRIES, requests=facts.delayed)
     if isinstance(found, LeftReason):
         return replace(unknown, reason=found)
     least_s, most_s, limit = found
     left = replace(unknown, reason=LeftReason.KNOWN, least_s=least_s, most_s=most_s, limit=limit)
-    if facts.stopped_requests and (facts.stopped_for_s is None or facts.stopped_for_s > least_s):
-        return replace(unknown, reason=LeftReason.STOPPED, requests=facts.stopped_requests)
-    if facts.delayed and (not facts.pending or least_s < RETRIES_S):
-        return replace(unknown, reason=LeftReason.RETRIES, requests=facts.delayed)
     return _firm(left, before)
 
 
@@ -161,7 +169,7 @@ def _estimate_range(facts: LeftFacts, samples: Sequence[JobSample]) -> _Range | 
         return 0.0, 0.0, LeftLimit.WORK
     near = _rates_over(samples, [LEAST_WINDOW_S])
     if not near.settled[0]:
-        return LeftReason.IDLE
+        return _by_hosts(facts, samples)
     alone_s = last.waiting / near.settled[0]  # if nothing further is found
     rates = _rates_over(samples, [max(alone_s * NEAR_SHARE, LEAST_WINDOW_S), max(alone_s, LEAST_WINDOW_S)])
     ended = _by_work(facts, last, rates) or _by_listing(last, rates)
@@ -199,10 +207,20 @@ def _by_work(facts: LeftFacts, last: JobSample, rates: _Rates) -> _Range | None:
     slow, fast = rates.settled
     if rates.found > MOST_FOUND or not slow:
         return None
-    least_s, host_s = last.waiting / fast, facts.slowest_s or 0.0
-    limit = LeftLimit.HOST if host_s > least_s else LeftLimit.WORK
-    more = 1 - rates.found
-    return max(least_s, host_s), max(last.waiting / slow, host_s) / more, limit
+    hosts, least_s = facts.hosts, last.waiting / fast
+    limit = LeftLimit.HOST if hosts.least_s > least_s else LeftLimit.WORK
+    most_s = max(last.waiting / slow, hosts.most_s) / (1 - rates.found)
+    return max(least_s, hosts.least_s), most_s, limit
+
+
+def _by_hosts(facts: LeftFacts, samples: Sequence[JobSample]) -> _Range | LeftReason:
+    """Until the last host is through, where all of them are waited for and none is at work."""
+    found, hosts = _found_share(samples[0], samples[-1]), facts.hosts
+    if not hosts.least_s or facts.delayed:
+        return LeftReason.IDLE
+    if found > MOST_FOUND:
+        return LeftReason.GROWING
+    return hosts.least_s, hosts.most_s / (1 - found), LeftLimit.HOST
 
 
 def _by_listing(last: JobSample, rates: _Rates) -> _Range | None:

@@ -124,9 +124,7 @@ def left_facts(memory: JobMemory, stats: FrontierStats, rules: FrontierRules, ho
         delayed=stats.delayed,
         pending=stats.pending,
         max_pages=rules.max_pages,
-        slowest_s=hosts.latest[0].empties_s if hosts.latest else None,
-        stopped_requests=hosts.stopped_requests,
-        stopped_for_s=hosts.stopped_for_s,
+        hosts=hosts.end,
     )
 
 

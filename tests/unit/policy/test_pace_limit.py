@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from gossamer.core.hosts import FrontierRules, HostState
+from gossamer.core.jobs import HostReport
+from gossamer.policy.host_sums import sum_hosts
 from gossamer.policy.pace_limit import (
     SETTLED_S,
     STOPPED,
@@ -22,6 +24,7 @@ from gossamer.policy.pace_limit import (
     settle_limit,
     sum_allowed,
 )
+from gossamer.policy.time_left import HostEstimate
 
 NOW = 1_000_000.0
 RULES = FrontierRules()
@@ -168,3 +171,31 @@ def test_when_nothing_waits_at_a_host_any_more() -> None:
     assert empties_in_s(10, 2.0) == 5.0
     assert empties_in_s(10, 0.0) is None
     assert empties_in_s(0, 0.0) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("state", "least_s", "most_s", "stopped", "stopped_for_s"),
+    [
+        (HostState(), 40.0, 40.0, 0, None),
+        (HostState(pace_s=8.0), 0.0, 160.0, 0, None),  # it may be asked faster again
+        (HostState(hold_until=NOW + 300, is_held=True), 340.0, 340.0, 0, None),
+        (HostState(hold_until=NOW + 3, incidents=1, troubled_since=NOW, incident_at=NOW), 0.0, 0.0, 0, None),
+        (
+            HostState(hold_until=NOW + 60, incidents=3, troubled_since=NOW - 100, incident_at=NOW),
+            0.0,
+            0.0,
+            20,
+            3500.0,
+        ),
+        (HostState(is_skipped=True), 0.0, 0.0, 20, None),
+    ],
+)
+def test_when_a_host_is_through_with_what_waits(
+    state: HostState, least_s: float, most_s: float, stopped: int, stopped_for_s: float | None
+) -> None:
+    rules = FrontierRules(delay_s=2.0, per_host=1, host_patience_s=3600.0)
+    report = HostReport(host="a.example", pending=20, state=state)
+    end = sum_hosts([report], rules, NOW, hosts=1).end
+    assert end == HostEstimate(
+        least_s=least_s, most_s=most_s, stopped_requests=stopped, stopped_for_s=stopped_for_s
+    )

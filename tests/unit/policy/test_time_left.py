@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from gossamer.core.shifts import JobSample
 from gossamer.policy.sentences.time_left import NOTES, SHORT_NOTES, UNTIL, describe_left, shorten_left
 from gossamer.policy.time_left import (
+    HostEstimate,
     LeftFacts,
     LeftLimit,
     LeftReason,
@@ -56,8 +57,16 @@ def test_pages_that_it_may_still_find_widen_the_range() -> None:
 
 
 def test_the_slowest_host_is_not_through_before() -> None:
-    left = look(LISTED, slowest_s=400.0)
+    left = look(LISTED, hosts=HostEstimate(least_s=400.0, most_s=400.0))
     assert (left.least_s, left.most_s, left.limit) == (400.0, 400.0, LeftLimit.HOST)
+    left = look(LISTED, hosts=HostEstimate(least_s=0.0, most_s=180.0))
+    assert (left.least_s, left.most_s) == (100.0, 180.0), "it may be asked faster again"
+
+
+def test_the_end_of_a_hold_is_known_though_nothing_is_settled_meanwhile() -> None:
+    idle = moments(*[(10, 20)] * 8)
+    left = look(idle, hosts=HostEstimate(least_s=300.0, most_s=300.0))
+    assert (left.least_s, left.most_s, left.limit) == (300.0, 300.0, LeftLimit.HOST)
 
 
 @pytest.mark.parametrize(
@@ -68,9 +77,11 @@ def test_the_slowest_host_is_not_through_before() -> None:
         (LISTED[:2], {}, LeftReason.EARLY),
         (GROWING, {}, LeftReason.GROWING),
         (moments(*[(10, 20)] * 8), {}, LeftReason.IDLE),
-        (LISTED, {"stopped_requests": 7}, LeftReason.STOPPED),
-        (LISTED, {"stopped_requests": 7, "stopped_for_s": 300.0}, LeftReason.STOPPED),
-        (LISTED, {"stopped_requests": 7, "stopped_for_s": 99.0}, LeftReason.KNOWN),
+        (LISTED, {"hosts": HostEstimate(stopped_requests=7)}, LeftReason.STOPPED),
+        (LISTED, {"hosts": HostEstimate(stopped_requests=7, stopped_for_s=300.0)}, LeftReason.STOPPED),
+        (LISTED, {"hosts": HostEstimate(stopped_requests=7, stopped_for_s=99.0)}, LeftReason.KNOWN),
+        (moments(*[(10, 20)] * 8), {"hosts": HostEstimate(stopped_requests=7)}, LeftReason.STOPPED),
+        (moments(*[(10, 20)] * 8), {"delayed": 3, "pending": 0}, LeftReason.RETRIES),
         (LISTED, {"delayed": 3}, LeftReason.KNOWN),
         (LISTED, {"delayed": 3, "pending": 0}, LeftReason.RETRIES),
         (moments(*((n * 10, 150 - n * 10) for n in range(11))), {"delayed": 3}, LeftReason.RETRIES),
