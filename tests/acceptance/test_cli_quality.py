@@ -93,7 +93,8 @@ def test_a_field_that_vanishes_half_way_is_told_with_its_page_and_time(tmp_path,
     assert f"(archived: {finding['place']})" in notice["text"]
     (alert,) = asked("alerts", cwd=tmp_path, env=env)["alerts"]
     assert (alert["kind"], alert["job"], page in alert["text"]) == ("drift", "shop-1", True)
-    for way in alert["ways"]:  # each can be carried out, and the last one acknowledges the alert
+    ways = [way for way in alert["ways"] if "accept" not in way["command"]]
+    for way in ways:  # each can be carried out, and the last one acknowledges the alert
         gossamer(way["command"].removeprefix("gossamer "), cwd=tmp_path, env=env)
     known = asked("alerts", cwd=tmp_path, env=env)
     assert (known["alerts"], known["acknowledged"][0]["text"]) == ([], alert["text"])
@@ -143,6 +144,46 @@ def test_pages_that_give_nothing_any_more_are_told(tmp_path, told, since):
         (notice,) = received
         assert notice["alert"] == "no_items"
         assert f"with {site.url}/{since}" in notice["text"]
+
+
+def test_a_known_loss_is_told_in_each_job_until_it_is_accepted(tmp_path, told):
+    """The first crawl says what is usual; the price is gone in all others."""
+    received, env = told
+    site_now = Catalogue(since=PAGES + 1)
+    with serve_in_thread(site_now) as site:
+        write_spider(tmp_path, site.url)
+        gossamer("crawl shop.py -q", cwd=tmp_path, env=env)
+        site_now.since = 1
+        done = [gossamer("crawl shop.py -q --fresh", cwd=tmp_path, env=env) for _ in range(3)]
+        assert [notice["job"] for notice in received] == ["shop-2", "shop-3", "shop-4"]
+        assert all("in 1 earlier job, 100% had it" in one.stderr for one in done)
+        assert "`gossamer accept shop-4`" in done[-1].stderr
+        assert asked("alerts", cwd=tmp_path, env=env)["alerts"]
+        accepted = asked("accept shop", cwd=tmp_path, env=env)
+        assert (accepted["job"], len(accepted["findings"])) == ("shop-4", 1)
+        assert asked("alerts", cwd=tmp_path, env=env)["alerts"] == []
+        gossamer("crawl shop.py -q --fresh", cwd=tmp_path, env=env)
+    assert len(received) == 3
+    report = asked("report quality shop-5", cwd=tmp_path)
+    assert (report["findings"], report["jobs"]) == ([], ["shop-4"])
+
+
+def test_digits_are_a_text_where_the_spider_declares_a_text(tmp_path):
+    """``sku`` is a ``str``; it is of digits in the first half of the shop, and ``price`` is a ``Decimal``."""
+
+    def shop_of_codes(path, headers):
+        answer = Catalogue(since=PAGES + 1)(path, headers)
+        number = path.strip("/")
+        is_digits = number.isdigit() and int(number) < CHANGED
+        return SiteResponse(answer.status, answer.body.replace(b"V-", b"70" if is_digits else b"V-"))
+
+    with serve_in_thread(shop_of_codes) as site:
+        write_spider(tmp_path, site.url)
+        gossamer("crawl shop.py -q", cwd=tmp_path)
+    report = asked("report quality shop", cwd=tmp_path)
+    kinds = {field["field"]: (field["kind"], field["wrong"]) for field in report["fields"]}
+    assert kinds == {"sku": ("text", 0), "name": ("text", 0), "price": ("decimal", 0)}
+    assert (report["findings"], report["score"]) == ([], 1.0)
 
 
 def test_a_crawl_that_is_well_says_nothing(tmp_path, told):

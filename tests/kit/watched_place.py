@@ -9,22 +9,27 @@ from typing import Any
 from gossamer.core.alerts import AlertNotice
 from gossamer.core.errors import StorageError
 from gossamer.core.hosts import FrontierRules, HostSignal, HostSignalKind
-from gossamer.core.jobs import ItemFilter, ItemRows, Job
+from gossamer.core.jobs import Job
 from gossamer.core.results import Attempt, Outcome, Verdict, VisitResult
 from gossamer.core.shifts import RosterView
 from gossamer.frontier.memory.frontier import MemoryFrontier
 from gossamer.observe.sentences import formatter_at
 from gossamer.policy.alert_readings import BudgetUse
 from gossamer.policy.alerts import AlertRules
+from gossamer.policy.drift import DriftFinding
 from gossamer.policy.job_memory import PlaceMemory
 from gossamer.policy.troubles import Severity
 from gossamer.ports.clock import Clock
 from gossamer.shared.memory import MemorySharedState
+from gossamer.store.memory.items import MemoryItemReader
 from gossamer.store.memory.jobs import MemoryJobStore
+from gossamer.store.memory.ledger import MemoryLedgerReader
+from gossamer.store.memory.profiles import MemoryProfileStore
 from gossamer.store.memory.store import MemoryStore
 from gossamer.testing.clock import ManualClock
 from gossamer.testing.contracts.frontier_harness import make_entry
 from gossamer.testing.contracts.store_harness import make_item
+from gossamer.watch.item_quality import QualityParts, make_profile
 from gossamer.watch.memories import save_place_memory
 from gossamer.watch.parts import WatchedJob, WatchParts
 from gossamer.watch.watch import AlertWatch
@@ -58,6 +63,7 @@ class WatchedPlace:
         w = cls()
         w.clock: Any = clock or ManualClock()
         w.shared, w.book, w.store = MemorySharedState(w.clock), MemoryJobStore(w.clock), MemoryStore()
+        w.profiles = MemoryProfileStore()
         w.job = await w.book.create("shop", "shop.py:Shop")
         w.listed: list[Job] = [w.job]
         w.frontier = MemoryFrontier(rules or FrontierRules(delay_s=5.0), w.clock, seed=1)
@@ -72,7 +78,7 @@ class WatchedPlace:
             shared=w.shared,
             store=w.store,
             series=w.store.series,
-            items=w,
+            find_findings=w._find_findings,
             clock=w.clock,
             list_jobs=w._list_jobs,
             list_all=w.book.list_jobs,
@@ -160,10 +166,12 @@ class WatchedPlace:
         """The place's memory as it was: what was noted since is lost."""
         await save_place_memory(self.shared, self.parts.name, memory)
 
-    async def page_items(self, job: Job, limit: int, which: ItemFilter) -> ItemRows:
-        """The latest items, as the port has it."""
-        found = [item async for item in self.store.read_items(job)]
-        return ItemRows(items=tuple(sorted(found, key=lambda item: -item.id)[:limit]))
+    async def _find_findings(self, job: Job) -> Sequence[DriftFinding]:
+        quality = QualityParts(
+            store=self.store, items=MemoryItemReader(self.store), ledger=MemoryLedgerReader(self.store),
+            book=self.book, profiles=self.profiles, clock=self.clock, sample=500, baseline_jobs=5, drift=0.3,
+        )  # fmt: skip
+        return (await make_profile(quality, job)).losses
 
     async def _try_writing(self) -> None:
         await self.shared.put("tests", "written", b"", 60.0)

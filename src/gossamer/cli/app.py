@@ -81,6 +81,7 @@ HOMES: dict[str, dict[str, str]] = {
     "settings": {"settings": "Show the settings and which layer set each."},
     "doctor": {"doctor": "Check that nothing is missing."},
     "version": {"version": "Show the version."},
+    "accept": {"accept": "Accept the items of a job as they are."},
     "report": {"report": "Report quality, failures, freshness, traps and budgets."},
     "dead": {"dead": "Dead letters: requests that were given up."},
     "schedule": {"schedule": "Schedules: crawls that begin by themselves."},

@@ -62,9 +62,6 @@ class AlertSettings(BaseSettings):
     host_failures: Share = Field(default=0.5, description="Share of the attempts at one host that fail.")
     host_attempts: Limit = Field(default=50, description="... of at least so many in the window.")
     no_items_pages: Limit = Field(default=100, description="Pages in a row without any item.")
-    drift: Share = Field(
-        default=0.5, description="Share of its usual fill that a field has lost among the latest 100 items."
-    )
     stalled: Seconds = Field(default=120.0, description="Seconds without an attempt, although work is due.")
     no_success: Seconds = Field(
         default=900.0, description="Seconds for which a host that is asked has answered nothing well."

@@ -22,10 +22,10 @@ class QualitySettings(BaseSettings):
         description="Number of items that are looked at when a crawl ends, from everywhere among them, and "
         "twenty times as many where something is worse; `gossamer report quality --full` looks at all.",
     )
-    drift: Annotated[float, Field(gt=0, le=1)] = Field(
+    drift: Annotated[float, Field(ge=0, le=1)] = Field(
         default=0.3,
         description="Share of what is usual that a field of the items, or the items of a page, have lost "
-        "before it is told.",
+        "before a finding, and an alert, says so; 0 turns both off.",
     )
 
 

@@ -140,6 +140,10 @@ class AttemptRows(Record, frozen=True, kw_only=True):
 EVERY_ATTEMPT = AttemptFilter()
 
 
+PLAIN_TYPE = "item"
+"""The type of items that are plain dicts: it declares no fields."""
+
+
 class ItemRecord(Record, frozen=True, kw_only=True):
     """An item that passed the pipeline, ready to be stored."""
 

@@ -6,8 +6,11 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Sequence
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from gossamer.config.settings import Settings
 from gossamer.core.errors import OperatorError
@@ -29,17 +32,19 @@ SHOWN = 3
 
 
 async def look_at_items(
-    settings: Settings, wired: CrawlParts, job: Job, totals: JobTotals
+    settings: Settings, wired: CrawlParts, job: Job, totals: JobTotals, spider: type
 ) -> list[CrawlNote]:
     """What of the items of a job that has ended is worse than usual, in sentences; its profile is kept.
 
-    ``totals`` are those of the job at its end. Raises nothing: a look that fails is logged, and takes nothing
-    from the crawl.
+    ``totals`` are those of the job at its end, and the items are those of ``spider``. Raises nothing: a look
+    that fails is logged, and takes nothing from the crawl.
     """
     look = import_module("gossamer.watch.item_quality")
     try:
         async with asyncio.timeout(LOOK_S):
             parts = import_module("gossamer.wiring.quality").quality_parts_of(settings, wired.backends)
+            declared_kinds = import_module("gossamer.items.declared").declared_kinds
+            parts = replace(parts, declare=partial(declared_kinds, spider))
             profile: JobProfile = await look.keep_profile(parts, job, totals)
         if profile.findings and wired.archive is not None:
             with contextlib.suppress(OperatorError):  # it is tried again, and told, when the crawl is closed
@@ -60,5 +65,6 @@ def _tell_findings(findings: Sequence[DriftFinding], job: Job, now: float) -> li
     said = [describe(finding, job.id, show).rstrip(".") for finding in findings[:SHOWN]]
     more = len(findings) - len(said)
     others = f"{format_count(more, 'more finding')}: " if more else ""
-    said.append(f"{others}`gossamer report quality {job.id}` shows what the items are like")
+    ways = f"shows what the items are like; if the site is so now: `gossamer accept {job.id}`"
+    said.append(f"{others}`gossamer report quality {job.id}` {ways}")
     return [make_note(NoteKind.QUALITY, text) for text in said]

@@ -130,7 +130,7 @@ class CrawlRun:
             await book.update(ended)
             reason = ran.reason
             if tally.pages != before.pages:
-                told = await look_at_items(self.settings, self._wired, ended, tally)
+                told = await look_at_items(self.settings, self._wired, ended, tally, type(self.spider))
         except Exception as error:
             await self._record_failure(error)
             raise

@@ -22,7 +22,7 @@ from pydantic_core import PydanticSerializationError
 
 from gossamer.core.errors import DropItem, PipelineError, UnstorableItemError
 from gossamer.core.foreign import ForeignItem
-from gossamer.core.results import ItemRecord
+from gossamer.core.results import PLAIN_TYPE, ItemRecord
 from gossamer.core.stages import StageOrder
 from gossamer.items.clean import (
     ESCAPED_NUL,
@@ -56,8 +56,6 @@ from gossamer.runtime.user_code import await_value, ends_task, traceback_text
 
 _EARLY = (StageOrder.CLEAN, StageOrder.VALIDATE)
 _LATE = (StageOrder.DEDUPLICATE, StageOrder.ENRICH)
-PLAIN_TYPE = "item"
-"""The type of plain dicts."""
 
 
 def _encode_model(value: Any) -> Any:

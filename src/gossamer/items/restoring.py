@@ -12,8 +12,8 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from gossamer.core.errors import UsageError
 from gossamer.core.jobs import StoredItem
+from gossamer.core.results import PLAIN_TYPE
 from gossamer.items.item import Item
-from gossamer.items.pipeline import PLAIN_TYPE
 from gossamer.items.validate import adapter_for, field_checker_of
 
 

@@ -90,8 +90,7 @@ class JobLook(Record, frozen=True, kw_only=True):
     failing: tuple[FailingHost, ...] = ()  # the hosts with most failures
     troubled: tuple[TroubledHost, ...] = ()  # the hosts in trouble for which most requests wait
     budgets: tuple[BudgetUse, ...] = ()
-    fields: tuple[DriftFinding, ...] = ()  # of its items, those that are emptier than usual
-    findings: tuple[DriftFinding, ...] = ()  # of all its items, when it had ended
+    findings: tuple[DriftFinding, ...] = ()  # what of its items is worse than usual
     unreadable: str = ""  # why its requests cannot be read
     store_refusal: str | None = None  # why the store took no change; "": it took one; None: it was not asked
     left_out: int = 0  # links that were not followed since their patterns count as traps
@@ -133,9 +132,6 @@ def read_job(look: JobLook, rules: AlertRules, show: SentenceFormatter) -> Itera
     yield from _read_work(look, rules, show)
     yield from _read_counts(look, rules, show)
     yield from _read_budgets(look, rules)
-    for one in look.fields if rules.drift else ():
-        state = _judge(one.lost, rules.drift, rules.drift * WELL_SHARE)
-        yield _reading(look, TroubleKind.DRIFT, describe_finding(one, look.id, show), state, who=one.field)
 
 
 def describe_failure(job: str, error: str) -> str:
@@ -150,16 +146,16 @@ def kind_of_finding(finding: DriftFinding) -> TroubleKind:
 
 def is_reported(kind: TroubleKind, rules: AlertRules) -> bool:
     """Whether the rule of a finding is on."""
-    return bool(rules.no_items_pages if kind is TroubleKind.NO_ITEMS else rules.drift)
+    return kind is not TroubleKind.NO_ITEMS or bool(rules.no_items_pages)
 
 
 def _read_findings(look: JobLook, rules: AlertRules, show: SentenceFormatter) -> Iterator[AlertReading]:
-    """What the look at all items of a job found, at its end: it does not have to last first."""
+    """What of its items is worse than usual. At its end, that does not have to last first."""
     for one in look.findings:
         kind = kind_of_finding(one)
         if is_reported(kind, rules):
             reading = _reading(look, kind, describe_finding(one, look.id, show), who=one.field)
-            yield replace(reading, is_certain=True)
+            yield replace(reading, is_certain=not look.is_running)
 
 
 def _reading(

@@ -37,7 +37,6 @@ class AlertRules(Record, frozen=True, kw_only=True):
     host_failures: float = 0.5  # the share of attempts at one host that fail
     host_attempts: int = 50  # ... of at least so many
     no_items_pages: int = 100  # pages since the latest item
-    drift: float = 0.5  # the share of its usual fill that a field of the items has lost
     stalled_s: float = 120.0  # without an attempt, although work is due
     no_success_s: float = 900.0  # a host that is asked answers nothing well
     growing: int = 10_000  # requests that wait, and a tenth more than an hour ago

@@ -113,7 +113,7 @@ def _read_findings(
     job: Job, profile: JobProfile, rules: AlertRules, show: SentenceFormatter
 ) -> Iterator[Trouble]:
     """What is worse than usual of all items of a job."""
-    for one in profile.findings:
+    for one in profile.losses:
         kind = kind_of_finding(one)
         if is_reported(kind, rules):
             text, since = describe_finding(one, job.id, show), one.since or profile.at

@@ -6,8 +6,9 @@ come. A finding says what was usual, what is now, and the page and the time from
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections import Counter
+from collections.abc import Mapping
 from enum import StrEnum
 
 from msgspec.structs import replace
@@ -25,10 +26,11 @@ from gossamer.policy.quality import (
     field_of_reason,
     fits_kind,
     kind_of,
+    wanted_kind,
 )
 
-LEAST_ITEMS = 30
-"""Fewer items of a type say nothing of how many values a field has, and how large they are."""
+LEAST_VALUES = 30
+"""Fewer values of a field say nothing of how many different ones there are, and how large they are."""
 LEAST_COMPARED = 10
 """Items of a type that are compared with those of earlier jobs, at least."""
 LEAST_DISTINCT = 10
@@ -86,42 +88,58 @@ class DriftFinding(Record, frozen=True, kw_only=True):
         return 1 - self.now / self.usual if self.usual else 0.0
 
 
+class UsualFacts(Record, frozen=True, kw_only=True):
+    """What earlier jobs say is usual of the items of a spider."""
+
+    jobs: tuple[str, ...] = ()  # those, the newest first
+    fields: dict[str, FieldFacts] = {}  # by ``Product.price``
+    per_page: float | None = None  # items of a page; None: not known
+    page_jobs: int = 0  # jobs that say this
+    items: float = 0.0  # of a job; 0: not known
+    declared: dict[str, str] | None = None  # kinds that types declare
+
+
 # --------------------------------------------------------------------------- against what is usual
 
 
 def find_drift(
-    facts: ItemFacts, look: ItemLook, usual: Mapping[str, FieldFacts], jobs: int, drift: float
+    facts: ItemFacts, look: ItemLook, usual: Mapping[str, FieldFacts], drift: float
 ) -> tuple[DriftFinding, ...]:
-    """The fields that have become worse by the share ``drift``, the worst first.
+    """The fields that have become worse by the share ``drift``, the worst first; with 0, none.
 
-    ``usual`` is what ``jobs`` earlier jobs say; of a field that it does not have, the job's own items before
-    say it.
+    ``usual`` is what earlier jobs say; of a field that it does not have, the job's own items before say it.
     """
     numbers = {profile.type: profile.items for profile in facts.types}
     dropped: Counter[str] = Counter()
     for name, number in facts.errors.items():
         dropped[name.partition(".")[0]] += number
     found: list[DriftFinding] = []
-    for name in dict.fromkeys((*usual, *look.fields)):
+    for name in dict.fromkeys((*usual, *look.fields)) if drift else ():
         kind = name.partition(".")[0]
         if numbers.get(kind, 0) + dropped[kind] < LEAST_COMPARED:
             continue
-        now, known = look.fields.get(name, FieldFacts(fill=0.0, tail=0.0)), usual.get(name)
+        known = usual.get(name)
+        now = look.fields.get(name, FieldFacts(fill=0.0, tail=0.0, items=numbers.get(kind, 0)))
         checks = (
             _compare_fill(name, now, known, look.empty.get(name), drift) if numbers.get(kind) else None,
             _compare_errors(name, facts, look, known, drift),
             *(_compare_values(name, now, known, drift) if known else ()),
         )
-        found += [_locate(one, facts, known, jobs) for one in checks if one]
+        found += [_locate(one, facts, known) for one in checks if one]
     return tuple(sorted(found, key=lambda one: (-one.lost, one.field, one.kind))[:MOST_FIELDS])
 
 
 def _compare_fill(
     name: str, now: FieldFacts, usual: FieldFacts | None, broken: FieldBreak | None, drift: float
 ) -> DriftFinding | None:
-    pairs = [(usual.fill, now.fill), (usual.tail, now.tail)] if usual else []
-    if usual is None and broken is not None:
-        pairs = [(broken.before, broken.after)]
+    pairs: list[tuple[float, float]] = []
+    if usual is None:
+        pairs = [(broken.before, broken.after)] if broken else []
+    else:
+        if broken is not None:
+            pairs.append((usual.tail, now.tail))
+        if _has_fewer_values(now, usual, drift):
+            pairs.append((usual.fill, now.fill))
     worst = max(
         (pair for pair in pairs if pair[0] >= LEAST_FILL),
         key=lambda pair: 1 - pair[1] / pair[0],
@@ -132,35 +150,61 @@ def _compare_fill(
     return _finding_of(FindingKind.FILL, name, worst[0], worst[1], broken)
 
 
+def _has_fewer_values(now: FieldFacts, usual: FieldFacts, drift: float) -> bool:
+    """Whether values are missing, and not only more items without the field have come; by no chance."""
+    if usual.values and now.values > usual.values * (1 - drift):
+        return False
+    return not may_be_chance(now.looked_at, now.items, usual.looked_at, usual.items)
+
+
+def may_be_chance(now: float, of_now: float, usual: float, of_usual: float) -> bool:
+    """Whether so small a share may come by chance where the usual share is larger.
+
+    By the bound of Chernoff for the sum of so many draws; the usual share is known only as well as its own
+    numbers tell it.
+    """
+    share, expected = now / of_now if of_now else 0.0, (usual + 1) / (of_usual + 2)
+    if share >= expected:
+        return True
+    distance = (1 - share) * math.log((1 - share) / (1 - expected))
+    distance += share * math.log(share / expected) if share else 0.0
+    return math.exp(-of_now * distance) > CHANCE
+
+
 def _compare_errors(
     name: str, facts: ItemFacts, look: ItemLook, usual: FieldFacts | None, drift: float
 ) -> DriftFinding | None:
-    """Shares of the values that are well are compared, so that they fall as all others do."""
+    """Shares of the values that are right are compared, so that they fall as all others do."""
     now, broken = look.fields.get(name), look.wrong.get(name)
     errors, before = now.errors if now else 0.0, usual.errors if usual else 0.0
     if usual is None and broken is None:
         return None  # nothing says whether it was ever better
-    if usual is not None and usual.kind:
-        kinds = facts.kinds_of(name)
-        misfits = count_misfits(kinds, usual.kind)
-        errors = max(errors, error_share(facts, name, sum(kinds.values()), misfits))
+    values = facts.count_values(name)
+    if usual is not None:
+        wanted = wanted_kind(name, usual.kind, facts.declared)
+        errors = max(errors, error_share(facts, name, count_misfits(facts.kinds_of(name), wanted)))
     if errors - before < drift:
         return None
+    right = values * (1 - errors)
+    if usual is not None and broken is None:
+        known = max(usual.looked_at, 1.0)
+        if may_be_chance(right, values, known * (1 - before), known):
+            return None
     return _finding_of(FindingKind.TYPE_ERRORS, name, 1 - before, 1 - errors, broken)
 
 
 def _compare_values(
     name: str, now: FieldFacts, usual: FieldFacts, drift: float
 ) -> tuple[DriftFinding | None, DriftFinding | None]:
-    """Whether values are always the same now, or of another size; of enough items only."""
-    if min(now.items, usual.items) < LEAST_ITEMS or not now.distinct:
+    """Whether values are always the same now, or of another size; of enough values only."""
+    if min(now.looked_at, usual.looked_at) < LEAST_VALUES or not now.distinct:
         return None, None
-    filled = now.items * now.fill / (usual.items * usual.fill) if usual.fill else 1.0
+    filled = now.looked_at / usual.looked_at
     wanted = usual.distinct * min(1.0, filled)  # more items have as many different values, or more
     fewer = larger = None
     if wanted >= LEAST_DISTINCT and now.distinct < wanted * (1 - drift):
         fewer = _finding_of(FindingKind.DISTINCT, name, round(wanted), now.distinct, None)
-    if now.magnitude is None or usual.magnitude is None:
+    if now.magnitude is None or usual.magnitude is None or min(now.numbers, usual.numbers) < LEAST_VALUES:
         return fewer, None
     if abs(now.magnitude - usual.magnitude) >= POWERS:
         larger = _finding_of(FindingKind.RANGE, name, 2.0**usual.magnitude, 2.0**now.magnitude, None)
@@ -176,9 +220,9 @@ def _finding_of(
     return replace(finding, since=_time_of(broken.item), url=broken.item.url, count=broken.count)
 
 
-def _locate(finding: DriftFinding, facts: ItemFacts, usual: FieldFacts | None, jobs: int) -> DriftFinding:
+def _locate(finding: DriftFinding, facts: ItemFacts, usual: FieldFacts | None) -> DriftFinding:
     """The finding with the first page that shows it, also where the job was so from its beginning."""
-    finding = replace(finding, jobs=jobs if usual else 0)
+    finding = replace(finding, jobs=usual.jobs if usual else 0)
     first = None if finding.since else _find_first(facts, finding, usual.kind if usual else "")
     if first is None:
         return finding
@@ -210,16 +254,20 @@ def _find_first(facts: ItemFacts, finding: DriftFinding, wanted: str) -> StoredI
 # --------------------------------------------------------------------------- whether items come
 
 
-def find_missing_items(
-    found: ItemCounts, usual: float | None, jobs: int, drift: float
-) -> DriftFinding | None:
-    """Whether pages give fewer items than usual (``None``: nobody knows), or none any more."""
-    if not found.pages:
+def find_missing_items(found: ItemCounts, known: UsualFacts, drift: float) -> DriftFinding | None:
+    """Whether pages give fewer items than usual, or none any more; with 0, nothing is found.
+
+    A job that has as many items as usual on more pages has lost none.
+    """
+    if not found.pages or not drift:
         return None
+    usual = known.per_page
     if usual is None:
         return _find_dry_end(found)
-    now = found.per_page
+    now, items = found.per_page, found.items + found.dropped
     if not usual or not found.is_whole or (now and found.pages < LEAST_COMPARED) or 1 - now / usual < drift:
+        return None
+    if known.items and items > known.items * (1 - drift):
         return None
     is_dry = _find_dry_end(found) is not None
     return DriftFinding(
@@ -230,7 +278,7 @@ def find_missing_items(
         since=found.since if is_dry or not found.items else 0.0,
         url=found.first_since if is_dry or not found.items else "",
         count=found.pages_since if is_dry else found.pages,
-        jobs=jobs,
+        jobs=known.page_jobs,
     )
 
 
@@ -251,51 +299,3 @@ def _find_dry_end(found: ItemCounts) -> DriftFinding | None:
         url=found.first_since,
         count=found.pages_since,
     )
-
-
-# --------------------------------------------------------------------------- while a job runs
-
-
-def fill_shares(items: Iterable[StoredItem]) -> dict[str, float]:
-    """The share of the items of each type that have a field (``P.title``), of types with enough items."""
-    counts: Counter[str] = Counter()
-    filled: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for item in items:
-        counts[item.type] += 1
-        filled[item.type].update(name for name, value in item.data.items() if value not in EMPTY)
-    shares = {
-        f"{kind}.{name}": round(number / counts[kind], 3)
-        for kind, names in filled.items()
-        if counts[kind] >= LEAST_ITEMS
-        for name, number in names.items()
-    }
-    return dict(list(shares.items())[:MOST_FIELDS])
-
-
-def usual_fills(before: Mapping[str, float], latest: Mapping[str, float]) -> dict[str, float]:
-    """How full fields are as a rule: as they were at their fullest; a later type is known from then on."""
-    fills = {**latest, **{name: max(share, latest.get(name, 0.0)) for name, share in before.items()}}
-    return dict(list(fills.items())[:MOST_FIELDS])
-
-
-def compare_fills(
-    usual: Mapping[str, float], items: Sequence[StoredItem], before: Sequence[DriftFinding] = ()
-) -> tuple[DriftFinding, ...]:
-    """The fields that the latest items have less often than usual, of types with enough of them.
-
-    ``before``: what was found at the look before; it knows since when.
-    """
-    latest = fill_shares(items)
-    kinds = {name.partition(".")[0] for name in latest}
-    known = {finding.field: finding for finding in before}
-    facts = ItemFacts(items=tuple(items))
-    numbers = Counter(item.type for item in items)
-    found = []
-    for name, share in usual.items():
-        if share < LEAST_FILL or name.partition(".")[0] not in kinds or latest.get(name, 0.0) >= share:
-            continue
-        number = numbers[name.partition(".")[0]]
-        finding = DriftFinding(field=name, usual=share, now=latest.get(name, 0.0), count=number)
-        first = known.get(name) or _locate(finding, facts, None, 0)
-        found.append(replace(finding, since=first.since, url=first.url))
-    return tuple(found)

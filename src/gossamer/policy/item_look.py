@@ -20,18 +20,26 @@ from gossamer.policy.quality import (
     EMPTY,
     FieldFacts,
     TypeProfile,
+    ValueKind,
     count_misfits,
     field_of_reason,
     fits_kind,
     kind_of,
     main_kind,
+    may_be_text,
+    meant_kind,
     middle_magnitude,
 )
+from gossamer.policy.url_groups import family_of
 
 LEAST_SIDE = 5
 """Items, or pages, before and behind a break, at least."""
 CLEAR = 1.95
 """A break is told where chance would make it once in a thousand times (Kolmogorov's distribution)."""
+MOST_SORTS = 4
+"""Sorts of pages that a site has as a rule; where there are more, time says more than the sort of a page."""
+STRAY = 0.1
+"""The share of a few items of one sort that may have a field, or lack it, although the others do not."""
 CHANCE = 0.001
 """The same for items that were dropped, and pages without any."""
 
@@ -52,6 +60,7 @@ class ItemFacts(Record, frozen=True, kw_only=True):
     share: float = 1.0  # of all of the job's that these are
     types: tuple[TypeProfile, ...] = ()  # profiles of these, or of more of the job's items
     counted: float = 1.0  # the share of the job's items that the profiles are of
+    declared: dict[str, str] | None = None  # kinds that types declare, by ``Product.price``; None: not known
     errors: dict[str, int] = {}  # items that were dropped, by ``Product.price``
     samples: tuple[DropSample, ...] = ()  # some of those, the earliest of each reason among them
 
@@ -60,6 +69,10 @@ class ItemFacts(Record, frozen=True, kw_only=True):
         kind, _, field = name.partition(".")
         fields = (one for profile in self.types if profile.type == kind for one in profile.fields)
         return next((one.kinds for one in fields if one.field == field), {})
+
+    def count_values(self, name: str) -> float:
+        """The values of a field that were looked at, with as many of those whose items were dropped."""
+        return sum(self.kinds_of(name).values()) + self.errors.get(name, 0) * self.counted
 
 
 class ItemLook(Record, frozen=True, kw_only=True):
@@ -83,6 +96,42 @@ def find_break(flags: Sequence[bool]) -> int | None:
     return place if is_clear and LEAST_SIDE <= place <= number - LEAST_SIDE else None
 
 
+def is_of_another_sort(items: Sequence[StoredItem], flags: Sequence[bool], place: int, field: str) -> bool:
+    """Whether the items from a break on are of another sort than those before, so that nothing has been lost.
+
+    A site has a few sorts of pages, one after the other. They differ in the first directory of their URLs, in
+    a text of which there are few (a category), or in a field that the other sort does not have; and within
+    one sort there is no break.
+    """
+    signs: list[list[str]] = [[family_of(item.url) for item in items]]
+    for name in dict.fromkeys(name for item in items for name in item.data):
+        values = [item.data.get(name) for item in items]
+        filled = [value not in EMPTY for value in values]
+        if name == field:
+            continue
+        if all(filled) and all(isinstance(value, str) for value in values):
+            signs.append([str(value) for value in values])
+        elif sum(filled[:place]) / place < sum(filled[place:]) / (len(items) - place):
+            signs.append(list(map(str, filled)))
+    return any(_explains(sign, flags) for sign in signs)
+
+
+def _explains(sign: Sequence[str], flags: Sequence[bool]) -> bool:
+    """Whether a sign tells a few sorts apart, in none of which there is a break."""
+    if not 1 < len(set(sign)) <= MOST_SORTS:
+        return False
+    sorts: defaultdict[str, list[bool]] = defaultdict(list)
+    for one, flag in zip(sign, flags, strict=True):
+        sorts[one].append(flag)
+    return all(_is_even(sort) for sort in sorts.values())
+
+
+def _is_even(flags: Sequence[bool]) -> bool:
+    """Whether there is no break among the items of one sort; of a few items, nearly all must be alike."""
+    stray = min(sum(flags), len(flags) - sum(flags))
+    return find_break(flags) is None and (len(flags) >= 2 * LEAST_SIDE or stray <= len(flags) * STRAY)
+
+
 def measure_job(facts: ItemFacts) -> ItemLook:
     """What the fields of a job are like."""
     ordered: defaultdict[str, list[StoredItem]] = defaultdict(list)
@@ -95,20 +144,24 @@ def measure_job(facts: ItemFacts) -> ItemLook:
         items = ordered[profile.type]
         for field in profile.fields:
             name = f"{profile.type}.{field.field}"
-            fill, kind = field.filled / profile.items, main_kind(field.kinds) if field.kinds else ""
+            fill, kind = field.filled / profile.items, meant_kind(name, field.kinds, facts.declared)
             flags = [item.data.get(field.field) not in EMPTY for item in items]
-            if broken := _break_of(items, flags, facts.share):
+            if broken := _break_of(items, flags, facts.share, field.field):
                 empty[name] = broken
-            if len(field.kinds) > 1 and (broken := _find_other_kind(items, field.field, facts.share)):
+            is_mixed = len(field.kinds) > 1 and not may_be_text(name, facts.declared)
+            if is_mixed and (broken := _find_other_kind(items, field.field, facts.share)):
                 wrong[name] = broken
+            magnitudes = {} if kind == ValueKind.TEXT else field.magnitudes
             fields[name] = FieldFacts(
                 fill=fill,
                 tail=min(fill, empty[name].after) if name in empty else fill,
                 kind=kind,
-                errors=error_share(facts, name, field.filled, count_misfits(field.kinds, kind)),
+                errors=error_share(facts, name, count_misfits(field.kinds, kind)),
                 items=profile.items,
                 distinct=field.distinct,
-                magnitude=middle_magnitude(field.magnitudes),
+                magnitude=middle_magnitude(magnitudes),
+                numbers=sum(magnitudes.values()),
+                values=field.filled / facts.counted if facts.counted else 0.0,
             )
     for name, broken in _find_drops(facts, ordered):
         if name not in wrong or broken.after <= wrong[name].after:
@@ -119,9 +172,11 @@ def measure_job(facts: ItemFacts) -> ItemLook:
     return ItemLook(fields=fields, empty=empty, wrong=wrong)
 
 
-def _break_of(items: Sequence[StoredItem], flags: Sequence[bool], share: float) -> FieldBreak | None:
+def _break_of(
+    items: Sequence[StoredItem], flags: Sequence[bool], share: float, field: str
+) -> FieldBreak | None:
     place = find_break(flags)
-    if place is None:
+    if place is None or is_of_another_sort(items, flags, place, field):
         return None
     first = place + flags[place:].index(False)
     return FieldBreak(
@@ -137,13 +192,13 @@ def _find_other_kind(items: Sequence[StoredItem], field: str, share: float) -> F
     filled = [item for item in items if item.data.get(field) not in EMPTY]
     kinds = [kind_of(item.data[field]) for item in filled]
     wanted = main_kind(Counter(kinds[: max(1, len(kinds) // 2)])) if kinds else ""
-    return _break_of(filled, [fits_kind(kind, wanted) for kind in kinds], share)
+    return _break_of(filled, [fits_kind(kind, wanted) for kind in kinds], share, field)
 
 
-def error_share(facts: ItemFacts, name: str, filled: int, misfits: int) -> float:
+def error_share(facts: ItemFacts, name: str, misfits: int) -> float:
     """The share of a field's values that are wrong, those included whose items were dropped."""
-    dropped = facts.errors.get(name, 0) * facts.counted  # as many of them as of the items are looked at
-    return (misfits + dropped) / (filled + dropped) if filled + dropped else 0.0
+    values = facts.count_values(name)
+    return (misfits + facts.errors.get(name, 0) * facts.counted) / values if values else 0.0
 
 
 def _find_drops(

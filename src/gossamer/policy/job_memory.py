@@ -9,19 +9,20 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from gossamer.core.jobs import StoredItem
 from gossamer.core.record import Record, Time
 from gossamer.core.shifts import JobSample
 from gossamer.policy.alert_readings import JobLook, PlaceLook
 from gossamer.policy.alerts import AlertState
-from gossamer.policy.drift import LEAST_ITEMS, DriftFinding, compare_fills, fill_shares, usual_fills
+from gossamer.policy.drift import LEAST_COMPARED, DriftFinding
 from gossamer.policy.host_sums import HostSums
 from gossamer.policy.job_samples import LATELY_S, add_sample, rate_of
 from gossamer.policy.pace_limit import LimitState
 from gossamer.policy.time_left import TimeEstimate
 
 ITEMS_EVERY_S = 60.0
-"""How often the latest items are looked at."""
+"""How often the items are looked at, at most."""
+ITEMS_GROWN = 1.02
+"""... if there are so many times as many as at the look before."""
 
 
 class JobMemory(Record, frozen=True, kw_only=True):
@@ -35,9 +36,9 @@ class JobMemory(Record, frozen=True, kw_only=True):
     hosts: HostSums = HostSums()
     attempted_at: Time = 0.0  # when its attempts last grew
     item_pages: int = 0  # its pages when its items last grew
-    usual_fills: dict[str, float] = {}  # of the fields of its items
-    fields: tuple[DriftFinding, ...] = ()  # those that are emptier than usual
-    items_at: Time = 0.0  # when its items were last looked at
+    findings: tuple[DriftFinding, ...] = ()  # what of its items is worse than usual
+    items_at: Time = 0.0  # when those were last looked at
+    items_then: int = 0  # how many there were
     judged_end: Time | None = None  # the end of its latest run, once that was looked at
     alerts: tuple[AlertState, ...] = ()
 
@@ -69,16 +70,19 @@ class PlaceMemory(Record, frozen=True, kw_only=True):
 
 
 def wants_items(memory: JobMemory, now: float) -> bool:
-    """Whether the latest items are worth another look: now and then, if there are new ones."""
-    newest = memory.samples[-1].items if memory.samples else 0
-    return now - memory.items_at >= ITEMS_EVERY_S and newest >= LEAST_ITEMS
+    """Whether the items are worth another look: now and then, if there are more of them."""
+    number = _count_items(memory)
+    has_grown = number > memory.items_then * ITEMS_GROWN and number >= LEAST_COMPARED
+    return has_grown and now - memory.items_at >= ITEMS_EVERY_S
 
 
-def remember_items(memory: JobMemory, items: Sequence[StoredItem], now: float) -> JobMemory:
-    """The memory after a look at the latest items."""
-    fills = usual_fills(memory.usual_fills, fill_shares(items))
-    fields = compare_fills(memory.usual_fills, items, memory.fields)
-    return replace(memory, usual_fills=fills, fields=fields, items_at=now)
+def remember_findings(memory: JobMemory, findings: Sequence[DriftFinding], now: float) -> JobMemory:
+    """The memory after a look at the items."""
+    return replace(memory, findings=tuple(findings), items_at=now, items_then=_count_items(memory))
+
+
+def _count_items(memory: JobMemory) -> int:
+    return memory.samples[-1].items if memory.samples else 0
 
 
 def remember_sample(memory: JobMemory, sample: JobSample) -> JobMemory:
@@ -102,5 +106,5 @@ def fill_look(look: JobLook, memory: JobMemory) -> JobLook:
         samples=memory.samples,
         attempted_at=memory.attempted_at,
         item_pages=memory.item_pages,
-        fields=memory.fields,
+        findings=memory.findings,
     )

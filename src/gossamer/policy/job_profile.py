@@ -9,8 +9,15 @@ import msgspec
 
 from gossamer.core.jobs import StoredItem
 from gossamer.core.record import Record, Time
-from gossamer.policy.drift import DriftFinding
-from gossamer.policy.quality import FieldFacts, TypeProfile, list_wanted, median_of, score_item
+from gossamer.policy.drift import DriftFinding, FindingKind, UsualFacts
+from gossamer.policy.quality import (
+    FieldFacts,
+    TypeProfile,
+    list_wanted,
+    median_of,
+    score_item,
+    usual_of,
+)
 
 WORST_ITEMS = 5
 """Items that are named, those with the lowest scores."""
@@ -44,6 +51,13 @@ class JobProfile(Record, frozen=True, kw_only=True):
     score: float = 0.0  # from 0 to 1
     worst: tuple[ItemScore, ...] = ()
     findings: tuple[DriftFinding, ...] = ()  # what is worse than usual
+    accepted_at: Time = 0.0  # when a person said that it is as it should be; 0: nobody did
+    declared: dict[str, str] | None = None  # kinds that types declare, by ``Product.price``; None: not known
+
+    @property
+    def losses(self) -> tuple[DriftFinding, ...]:
+        """What is worse than usual, unless it was accepted."""
+        return () if self.accepted_at else self.findings
 
     @property
     def per_page(self) -> float:
@@ -68,17 +82,61 @@ def decode_profile(record: bytes | None) -> JobProfile | None:
         return None
 
 
-def usual_per_page(profiles: Iterable[JobProfile]) -> float | None:
-    """How many items a page of earlier jobs had; ``None``: nobody knows."""
-    found = [profile.per_page for profile in profiles if profile.pages and profile.is_whole]
-    return median_of(found) if found else None
+def usual_items(earlier: Iterable[JobProfile], most: int) -> UsualFacts:
+    """What is usual after earlier jobs, the newest first; of ``most`` of them that say it.
+
+    A job in which something was lost does not say that this is usual, until it is accepted: what was usual
+    before stays so. The jobs before one that was accepted say nothing any more.
+    """
+    known: list[JobProfile] = []
+    for profile in earlier:
+        known.append(profile)
+        if profile.accepted_at:
+            break
+    if not known:
+        return UsualFacts()
+    names = dict.fromkeys(name for profile in known for name in (*profile.fields, *profile.usual))
+    fields = {name: usual for name in names if (usual := _usual_field(known, name, most))}
+    whole = [one for one in known if one.pages and one.is_whole and not _lacks_items(one)][:most]
+    lacking = (found for one in known if (found := _lacks_items(one)) and found.jobs)
+    lost = None if whole else next(lacking, None)
+    return UsualFacts(
+        jobs=tuple(one.job for one in known if not one.losses)[:most] or known[0].jobs,
+        fields=fields,
+        per_page=median_of(one.per_page for one in whole) if whole else lost.usual if lost else None,
+        page_jobs=len(whole) or (lost.jobs if lost else 0),
+        items=median_of(one.items + one.dropped for one in whole) if whole else 0.0,
+        declared=known[0].declared,
+    )
+
+
+def _usual_field(known: Sequence[JobProfile], name: str, most: int) -> FieldFacts | None:
+    """What is usual of one field; ``None``: nothing says it."""
+    kind, found = name.partition(".")[0], []
+    for profile in known:
+        number = sum(one.items for one in profile.types if one.type == kind)
+        has_lost = any(one.field == name for one in profile.losses)
+        facts = profile.fields.get(name) or (FieldFacts(fill=0, tail=0, items=number) if number else None)
+        if facts is not None and not has_lost:
+            found.append(facts)
+    if found[:most]:
+        return usual_of(found[:most])
+    return next((one.usual[name] for one in known if name in one.usual), None)
+
+
+def _lacks_items(profile: JobProfile) -> DriftFinding | None:
+    """What was found of a job whose pages gave fewer items, and was not accepted."""
+    kind = FindingKind.NO_ITEMS
+    return next((one for one in profile.losses if one.kind is kind), None)
 
 
 def score_items(
-    items: Sequence[StoredItem], usual: Mapping[str, FieldFacts]
+    items: Sequence[StoredItem],
+    usual: Mapping[str, FieldFacts],
+    declared: Mapping[str, str] | None = None,
 ) -> tuple[list[float], tuple[ItemScore, ...]]:
     """How good each item is, and the worst of those that lack something, the very worst first."""
-    wanted = list_wanted(usual)
+    wanted = list_wanted(usual, declared)
     found = [score_item(item, wanted.get(item.type, ())) for item in items]
     scores = [score for score, _ in found]
     worst = sorted((place for place, score in enumerate(scores) if score < 1), key=scores.__getitem__)

@@ -21,6 +21,7 @@ from msgspec.structs import replace
 from gossamer.core.drops import DropKind
 from gossamer.core.jobs import StoredItem
 from gossamer.core.record import Record
+from gossamer.core.results import PLAIN_TYPE
 
 MOST_FIELDS = 200
 """Fields of a type that are looked at; of more, the first ones."""
@@ -88,15 +89,23 @@ class TypeProfile(Record, frozen=True, kw_only=True):
 
 
 class FieldFacts(Record, frozen=True, kw_only=True):
-    """What is usual of one field: medians of earlier jobs."""
+    """One field of the items of a job; or what is usual of it: medians of earlier jobs."""
 
     fill: float  # the share of the items that have it
     tail: float  # ... of those behind the item from which on it was emptier, if there was one
-    kind: str = ValueKind.TEXT.value  # what its values are
+    kind: str = ValueKind.TEXT.value  # what its values are; empty: they may be anything
     errors: float = 0.0  # the share of the values that were of another kind, or dropped, at its worst
     items: float = 0.0  # that were looked at
     distinct: float = 0.0  # different values among them
     magnitude: float | None = None  # of its numbers
+    numbers: float = 0.0  # how many those are
+    values: float = 0.0  # of all items of the job; 0: not known
+    jobs: int = 0  # earlier jobs that say what is usual
+
+    @property
+    def looked_at(self) -> float:
+        """Values that were looked at."""
+        return self.items * self.fill
 
 
 # --------------------------------------------------------------------------- profiles
@@ -263,8 +272,36 @@ def strip_sketches(types: Iterable[TypeProfile]) -> tuple[TypeProfile, ...]:
 # --------------------------------------------------------------------------- what is usual
 
 
+def meant_kind(name: str, kinds: Mapping[str, int], declared: Mapping[str, str] | None) -> str:
+    """What the values of a field are meant to be: what its type declares, or else what most of them are.
+
+    ``declared`` has the fields of types that declare theirs, as ``Product.price``; ``None``: not known. Then
+    a type with a name may have declared a text, to which any text is right.
+    """
+    if declared and name in declared:
+        return declared[name]
+    found = main_kind(kinds) if kinds else ""
+    if may_be_text(name, declared) and found in _WRITTEN and kinds.get(ValueKind.TEXT):
+        return ValueKind.TEXT
+    return found
+
+
+def wanted_kind(name: str, usual: str, declared: Mapping[str, str] | None) -> str:
+    """What a value has to be, where ``usual`` is what most were: what its type declares comes first."""
+    if declared and name in declared:
+        return declared[name]
+    return ValueKind.TEXT if usual in _WRITTEN and may_be_text(name, declared) else usual
+
+
+def may_be_text(name: str, declared: Mapping[str, str] | None) -> bool:
+    """Whether a field may be declared as a text, as far as is known."""
+    if declared is None:
+        return name.partition(".")[0] != PLAIN_TYPE
+    return declared.get(name, "-") in (ValueKind.TEXT, "")
+
+
 def main_kind(kinds: Mapping[str, int]) -> str:
-    """What the values of a field are meant to be: what most are; texts are numbers where nearly all are."""
+    """What most values of a field are; texts are numbers where nearly all are."""
     texts = {kind: kinds.get(kind, 0) for kind in (ValueKind.TEXT, *_WRITTEN)}
     together = sum(texts.values())
     clear = [kind for kind in _WRITTEN if texts[kind] >= CLEAR_SHARE * together]
@@ -275,6 +312,8 @@ def main_kind(kinds: Mapping[str, int]) -> str:
 
 def fits_kind(kind: str, wanted: str) -> bool:
     """Whether a value of a kind is what a field wants: a text may look like a number, and a number be one."""
+    if not wanted:
+        return True
     return kind == wanted or {kind, wanted} == _NUMBERS or (wanted == ValueKind.TEXT and kind in _WRITTEN)
 
 
@@ -318,36 +357,42 @@ def median_of(values: Iterable[float]) -> float:
     return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
 
 
-def usual_of(profiles: Sequence[Mapping[str, FieldFacts]]) -> dict[str, FieldFacts]:
-    """What is usual of fields, by ``Product.price``: the medians of what each job has of them."""
-    names = dict.fromkeys(name for profile in profiles for name in profile)
-    usual = {}
-    for name in names:
-        found = [profile[name] for profile in profiles if name in profile]
-        powers = [one.magnitude for one in found if one.magnitude is not None]
-        kinds = Counter(one.kind for one in found)
-        usual[name] = FieldFacts(
-            fill=median_of(one.fill for one in found),
-            tail=median_of(one.tail for one in found),
-            kind=max(kinds, key=lambda kind: (kinds[kind], kind)),
-            errors=median_of(one.errors for one in found),
-            items=median_of(one.items for one in found),
-            distinct=median_of(one.distinct for one in found),
-            magnitude=median_of(powers) if powers else None,
-        )
-    return usual
+def lower_median(values: Sequence[float]) -> float:
+    """The middle of some numbers, of two the lower one: what one of two jobs alone has is not usual."""
+    return sorted(values)[(len(values) - 1) // 2]
+
+
+def usual_of(found: Sequence[FieldFacts]) -> FieldFacts:
+    """What is usual of a field: the medians of what some jobs have of it."""
+    powers = [one.magnitude for one in found if one.magnitude is not None]
+    kinds = Counter(one.kind for one in found if one.fill)
+    return FieldFacts(
+        fill=lower_median([one.fill for one in found]),
+        tail=lower_median([one.tail for one in found]),
+        kind=max(kinds, key=lambda kind: (kinds[kind], kind), default=""),
+        errors=median_of(one.errors for one in found),
+        items=median_of(one.items for one in found),
+        distinct=median_of(one.distinct for one in found),
+        magnitude=median_of(powers) if powers else None,
+        numbers=median_of(one.numbers for one in found),
+        values=lower_median([one.values for one in found]),
+        jobs=len(found),
+    )
 
 
 # --------------------------------------------------------------------------- scores
 
 
-def list_wanted(usual: Mapping[str, FieldFacts]) -> dict[str, list[tuple[str, FieldFacts]]]:
-    """The fields that items of each type have as a rule."""
+def list_wanted(
+    usual: Mapping[str, FieldFacts], declared: Mapping[str, str] | None = None
+) -> dict[str, list[tuple[str, FieldFacts]]]:
+    """The fields that items of each type have as a rule, and the kind that their values have to be."""
     wanted: dict[str, list[tuple[str, FieldFacts]]] = {}
     for name, field in usual.items():
         if field.fill >= LEAST_FILL:
             kind, _, key = name.partition(".")
-            wanted.setdefault(kind, []).append((key, field))
+            meant = replace(field, kind=wanted_kind(name, field.kind, declared))
+            wanted.setdefault(kind, []).append((key, meant))
     return wanted
 
 

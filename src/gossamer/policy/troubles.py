@@ -172,8 +172,9 @@ def _host(job: str, host: str) -> TroubleWay:
     return _place("See the host", job, place, f"gossamer host {job} {shlex.quote(host)}")
 
 
-def _items(job: str) -> TroubleWay:
-    return _place("See what changed", job, "/items", f"gossamer report quality {job}")
+def _item_ways(job: str) -> tuple[TroubleWay, ...]:
+    accept = _command("Accept it when the job is over, if the site is so now", f"gossamer accept {job}")
+    return _place("See what changed", job, "/items", f"gossamer report quality {job}"), accept
 
 
 def _worker_of(lane: str) -> str:
@@ -197,8 +198,8 @@ _WAYS: Mapping[TroubleKind, Callable[[str, str], tuple[TroubleWay, ...]]] = {
     TroubleKind.STALLED: lambda job, who: (_place("See its hosts", job, "/hosts", f"gossamer status {job}"),),
     TroubleKind.NO_SUCCESS: lambda job, who: (_host(job, who),),
     TroubleKind.IDLE_WORKER: lambda job, who: (_WORKERS, _DOCTOR),
-    TroubleKind.NO_ITEMS: lambda job, who: (_items(job), _pause(job)),
-    TroubleKind.DRIFT: lambda job, who: (_items(job), _pause(job)),
+    TroubleKind.NO_ITEMS: lambda job, who: (*_item_ways(job), _pause(job)),
+    TroubleKind.DRIFT: lambda job, who: (*_item_ways(job), _pause(job)),
     TroubleKind.DEAD_LETTERS: lambda job, who: (
         _place("Look at them", job, "/dead", f"gossamer dead list {job}"),
         _place("See the errors", job, "/errors"),

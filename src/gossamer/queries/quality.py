@@ -9,7 +9,7 @@ from gossamer.core.record import Record, Time
 from gossamer.observe.sentences import formatter_at
 from gossamer.policy.drift import DriftFinding
 from gossamer.policy.job_profile import ItemScore, JobProfile
-from gossamer.policy.quality import FieldProfile, TypeProfile, count_misfits
+from gossamer.policy.quality import FieldProfile, TypeProfile, count_misfits, wanted_kind
 from gossamer.policy.sentences.quality import describe_finding, describe_quality
 from gossamer.queries.bounds import fit_rows
 from gossamer.queries.drops import DropReport, report_drops
@@ -66,6 +66,7 @@ class QualityReport(Record, frozen=True, kw_only=True):
     worst: tuple[ItemScore, ...]  # the items with the lowest scores
     findings: tuple[FindingReport, ...]
     drops: tuple[DropReport, ...]  # what was dropped, by reason, the largest first
+    accepted_at: Time = 0.0  # when a person said that it is as it should be; 0: nobody did
 
 
 async def report_quality(backends: Backends, job: Job, *, full: bool = False) -> QualityReport:
@@ -99,6 +100,7 @@ async def report_quality(backends: Backends, job: Job, *, full: bool = False) ->
             for one in profile.findings
         ),
         drops=drops,
+        accepted_at=profile.accepted_at,
     )
 
 
@@ -124,7 +126,8 @@ def cut_quality(report: QualityReport) -> QualityReport:
 def _report_field(profile: JobProfile, kind: TypeProfile, field: FieldProfile) -> FieldReport:
     name = f"{kind.type}.{field.field}"
     known, usual = profile.fields.get(name), profile.usual.get(name)
-    meant = usual.kind if usual and usual.kind else known.kind if known else ""
+    found = usual.kind if usual and usual.kind else known.kind if known else ""
+    meant = wanted_kind(name, found, profile.declared)
     return FieldReport(
         type=kind.type,
         field=field.field,
@@ -132,7 +135,7 @@ def _report_field(profile: JobProfile, kind: TypeProfile, field: FieldProfile) -
         filled=field.filled,
         fill=round(field.filled / kind.items, 4) if kind.items else 0.0,
         usual_fill=round(usual.fill, 4) if usual else None,
-        kind=meant,
+        kind=known.kind if known and known.kind else found,
         wrong=count_misfits(field.kinds, meant),
         dropped=profile.errors.get(name, 0),
         errors=round(known.errors, 4) if known else 0.0,

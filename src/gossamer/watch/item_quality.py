@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 
 from msgspec.structs import replace
 
@@ -15,7 +15,7 @@ from gossamer.core.jobs import Job, JobTotals, StoredItem
 from gossamer.core.lifecycle import FinishReason
 from gossamer.core.record import Record
 from gossamer.core.results import AttemptFilter, Verdict
-from gossamer.policy.drift import ItemCounts, find_drift, find_missing_items
+from gossamer.policy.drift import ItemCounts, UsualFacts, find_drift, find_missing_items
 from gossamer.policy.freshness import is_partial
 from gossamer.policy.item_look import ItemFacts, measure_job
 from gossamer.policy.job_profile import (
@@ -23,7 +23,7 @@ from gossamer.policy.job_profile import (
     decode_profile,
     encode_profile,
     score_items,
-    usual_per_page,
+    usual_items,
 )
 from gossamer.policy.quality import (
     TypeProfile,
@@ -32,8 +32,8 @@ from gossamer.policy.quality import (
     profile_items,
     score_job,
     strip_sketches,
-    usual_of,
 )
+from gossamer.policy.url_groups import family_of
 from gossamer.ports.clock import Clock
 from gossamer.ports.item_reader import ItemReader
 from gossamer.ports.job_store import JobStore
@@ -70,6 +70,7 @@ class QualityParts(Record, frozen=True, kw_only=True):
     sample: int
     baseline_jobs: int
     drift: float
+    declare: Callable[[Iterable[str]], dict[str, str]] | None = None  # kinds that fields of types declare
     find_page: Callable[[Job, str], Awaitable[ArchiveEntry | None]] | None = None  # None: there is no archive
 
 
@@ -96,6 +97,13 @@ async def keep_profile(parts: QualityParts, job: Job, totals: JobTotals | None =
     return made
 
 
+async def accept_profile(parts: QualityParts, job: Job) -> JobProfile:
+    """Make what a job gave the usual, with which later jobs are compared. Raises ``StorageError``."""
+    profile = replace(await ensure_profile(parts, job), accepted_at=parts.clock.now())
+    await parts.profiles.save_profile(job, profile.at, encode_profile(profile))
+    return profile
+
+
 async def place_findings(parts: QualityParts, job: Job, profile: JobProfile) -> JobProfile:
     """A profile that is kept, with the places of the findings' pages in the archive as far as there is time.
 
@@ -108,22 +116,26 @@ async def place_findings(parts: QualityParts, job: Job, profile: JobProfile) -> 
 
 
 async def make_profile(
-    parts: QualityParts, job: Job, totals: JobTotals | None = None, *, full: bool = False
+    parts: QualityParts,
+    job: Job,
+    totals: JobTotals | None = None,
+    *,
+    full: bool = False,
+    looks_closer: bool = True,
 ) -> JobProfile:
     """What the items of a job look like now: some of them, or all (``full``). Raises ``StorageError``."""
     totals = totals or await parts.store.read_totals(job)
-    earlier = await _read_earlier(parts, job)
-    usual = usual_of([profile.fields for profile in earlier if profile.fields])
-    facts = await _read_facts(parts, job, totals, parts.sample, full=full)
+    usual = usual_items(await _read_earlier(parts, job), parts.baseline_jobs)
+    facts = await _read_facts(parts, job, totals, parts.sample, usual, full=full)
     look = measure_job(facts)
-    found = find_drift(facts, look, usual, len(earlier), parts.drift)
-    if found and facts.share < 1:  # a closer look, for the page from which on it is so
-        facts = await _read_facts(parts, job, totals, CLOSER * parts.sample, full=full)
+    found = find_drift(facts, look, usual.fields, parts.drift)
+    if looks_closer and found and facts.share < 1:  # a closer look, for the page from which on it is so
+        facts = await _read_facts(parts, job, totals, CLOSER * parts.sample, usual, full=full)
         look = measure_job(facts)
-        found = find_drift(facts, look, usual, len(earlier), parts.drift)
+        found = find_drift(facts, look, usual.fields, parts.drift)
     counts = await _count_items(parts, job, totals, facts)
-    missing = find_missing_items(counts, usual_per_page(earlier), len(earlier), parts.drift)
-    scores, worst = score_items(facts.items, usual or look.fields)
+    missing = find_missing_items(counts, usual, parts.drift)
+    scores, worst = score_items(facts.items, usual.fields or look.fields, facts.declared)
     return JobProfile(
         job=job.id,
         at=parts.clock.now(),
@@ -135,8 +147,9 @@ async def make_profile(
         is_whole=counts.is_whole,
         types=strip_sketches(facts.types),
         fields=look.fields,
-        usual=usual,
-        jobs=tuple(profile.job for profile in earlier),
+        usual=usual.fields,
+        jobs=usual.jobs,
+        declared=facts.declared,
         score=round(score_job(scores, counts.items, counts.dropped), 4),
         worst=worst,
         findings=((missing,) if missing else ()) + found,
@@ -144,7 +157,13 @@ async def make_profile(
 
 
 async def _read_facts(
-    parts: QualityParts, job: Job, totals: JobTotals, limit: int, *, full: bool
+    parts: QualityParts,
+    job: Job,
+    totals: JobTotals,
+    limit: int,
+    usual: UsualFacts,
+    *,
+    full: bool,
 ) -> ItemFacts:
     items = await parts.items.sample_items(job, limit, SAMPLE_BYTES)
     share = min(1.0, len(items) / totals.items) if totals.items else 1.0
@@ -157,6 +176,7 @@ async def _read_facts(
         share=share,
         types=types,
         counted=1.0 if full else share,
+        declared=parts.declare({one.type for one in types}) if parts.declare else usual.declared,
         errors=field_errors(totals.dropped),
         samples=tuple(await parts.ledger.read_samples(job, limit=DROP_SAMPLES)) if totals.dropped else (),
     )
@@ -186,7 +206,7 @@ async def _read_earlier(parts: QualityParts, job: Job) -> list[JobProfile]:
     ][: CANDIDATES * parts.baseline_jobs]
     kept = await parts.profiles.read_profiles(listed) if listed else {}
     found = (decode_profile(kept.get(one.id)) for one in listed)
-    return [profile for profile in found if profile is not None and profile.pages][: parts.baseline_jobs]
+    return [profile for profile in found if profile is not None and profile.pages]
 
 
 async def _count_items(parts: QualityParts, job: Job, totals: JobTotals, facts: ItemFacts) -> ItemCounts:
@@ -205,7 +225,9 @@ async def _count_items(parts: QualityParts, job: Job, totals: JobTotals, facts: 
         return counts  # their times are those of an earlier job: nobody knows when this one saw them
     which = AttemptFilter(verdict=Verdict.SUCCESS, since=latest)
     rows = (await parts.ledger.page_attempts(job, LATEST_PAGES, which)).attempts
-    dry = [row for row in rows if row.at > latest and not row.url.endswith("/robots.txt")]
+    places = {family_of(item.url) for item in facts.items}  # pages elsewhere, such as help, need have none
+    places |= {family_of(sample.url) for sample in facts.samples}
+    dry = [row for row in rows if row.at > latest and (not places or family_of(row.url) in places)]
     if not dry:
         return counts
     first = min(dry, key=lambda row: row.at)

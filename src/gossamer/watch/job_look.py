@@ -12,13 +12,13 @@ from msgspec.structs import replace
 
 from gossamer.core.errors import StorageError
 from gossamer.core.hosts import FrontierRules
-from gossamer.core.jobs import DueCounts, FrontierStats, ItemFilter, Job, JobTotals
+from gossamer.core.jobs import DueCounts, FrontierStats, Job, JobTotals
 from gossamer.core.series import ALLOWED, ATTEMPTS, BUCKET_S, HOUR_S, HourlyKind
 from gossamer.core.shifts import JobSample, RosterView, ShiftState, WorkerState
 from gossamer.policy.alert_readings import FailingHost, JobLook, TroubledHost
 from gossamer.policy.goals import sum_goals
 from gossamer.policy.host_sums import HostSums, is_asked_still, sum_hosts, troubled_hosts
-from gossamer.policy.job_memory import JobMemory, fill_look, remember_items, remember_sample, wants_items
+from gossamer.policy.job_memory import JobMemory, fill_look, remember_findings, remember_sample, wants_items
 from gossamer.policy.job_samples import mean_latency_s, rate_of
 from gossamer.policy.pace_limit import DelayReason, LimitState, PaceFacts, find_limit, settle_limit
 from gossamer.policy.time_left import LeftFacts, estimate_time_left
@@ -29,8 +29,6 @@ from gossamer.watch.parts import WatchedJob, WatchParts
 
 HOSTS_LOOKED_AT = 2000
 """Hosts of a job that are looked at one by one, those with most requests; others count as average ones."""
-LATEST_ITEMS = 100
-"""Items that are looked at, those with the newest changes."""
 RATE_S = 60.0
 """Rates are those of so many seconds."""
 FAILING_HOSTS = 10
@@ -59,10 +57,9 @@ async def look_at_job(
     if parts.report_left is not None:
         parts.report_left(job, left)
     memory = replace(memory, hosts=hosts, pace=_settle_pace(memory, facts, hosts, now), left=left)
-    if wants_items(memory, now):
+    if parts.find_findings is not None and wants_items(memory, now):
         with contextlib.suppress(StorageError):  # that the job itself cannot be read would be another matter
-            newest = await parts.items.page_items(job, LATEST_ITEMS, ItemFilter())
-            memory = remember_items(memory, newest.items, now)
+            memory = remember_findings(memory, await parts.find_findings(job), now)
     failing = await find_failing(parts.series, job, now, parts.rules.window_s)
     look = JobLook(
         id=job.id,

@@ -17,7 +17,6 @@ from gossamer.policy.time_left import TimeEstimate
 from gossamer.policy.troubles import Severity
 from gossamer.ports.alert_target import AlertTarget
 from gossamer.ports.clock import Clock
-from gossamer.ports.item_reader import ItemReader
 from gossamer.ports.job_frontier import JobFrontier
 from gossamer.ports.series import Series
 from gossamer.ports.shared_state import SharedState
@@ -49,7 +48,6 @@ class WatchParts:
     shared: SharedState
     store: Store
     series: Series
-    items: ItemReader
     clock: Clock
     list_jobs: Callable[[], Awaitable[Sequence[Job]]]  # that are to be watched
     list_all: Callable[[], Awaitable[Sequence[Job]]] | None  # also those that ended; None: there is one job
@@ -63,7 +61,7 @@ class WatchParts:
         None  # raises where the fleet's server takes no changes
     )
     read_pools: Callable[[], Awaitable[Sequence[ProxyPoolState]]] | None = None  # None: there are no proxies
-    find_findings: Callable[[Job], Awaitable[Sequence[DriftFinding]]] | None = None  # of a job that ended
+    find_findings: Callable[[Job], Awaitable[Sequence[DriftFinding]]] | None = None  # of its items
     is_left: Callable[[str], Awaitable[bool]] | None = None  # whether nobody works at a place any more
     requests_name: str = "the frontier"  # what people call the two places
     store_name: str = "the store"

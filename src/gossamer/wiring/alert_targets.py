@@ -46,7 +46,6 @@ def alert_rules_of(settings: AlertSettings) -> AlertRules:
         host_failures=settings.host_failures,
         host_attempts=settings.host_attempts,
         no_items_pages=settings.no_items_pages,
-        drift=settings.drift,
         stalled_s=settings.stalled,
         no_success_s=settings.no_success,
         growing=settings.growing,

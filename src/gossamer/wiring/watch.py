@@ -18,7 +18,7 @@ from gossamer.policy.sentences.time_left import describe_left
 from gossamer.policy.time_left import TimeEstimate
 from gossamer.ports.job_store import JobStore
 from gossamer.ports.sink import Sink
-from gossamer.watch.item_quality import ensure_profile
+from gossamer.watch.item_quality import ensure_profile, make_profile
 from gossamer.watch.memories import job_of_place, place_of_crawl, place_of_fleet
 from gossamer.watch.parts import WatchedJob, WatchParts
 from gossamer.watch.watch import AlertWatch
@@ -118,7 +118,9 @@ def _make_parts(
     quality = quality_parts_of(settings, backends)
 
     async def find_findings(job: Job) -> Sequence[DriftFinding]:
-        return (await ensure_profile(quality, job)).findings
+        if job.end_reason is None:
+            return (await make_profile(quality, job, looks_closer=False)).losses
+        return (await ensure_profile(quality, job)).losses
 
     return WatchParts(
         name=name,
@@ -130,7 +132,6 @@ def _make_parts(
         shared=backends.requests.shared,
         store=backends.store,
         series=backends.series,
-        items=backends.items,
         clock=backends.clock,
         show=formatter_at,
         rules=alert_rules_of(settings.alerts),

@@ -16,7 +16,7 @@ from gossamer.core.exits import ExitCode
 
 COMMANDS = [
     ["crawl"], ["demo"], ["new"], ["shell"], ["jobs"], ["status"], ["export"], ["sql"], ["replay"], ["merge"],
-    ["top"], ["alerts"], ["report"], ["report", "quality"], ["report", "failures"],
+    ["top"], ["alerts"], ["accept"], ["report"], ["report", "quality"], ["report", "failures"],
     ["report", "freshness"], ["report", "traps"], ["report", "budgets"], ["sitemap"],
     ["files"], ["files", "list"], ["files", "sweep"],
     ["outputs"], ["outputs", "list"], ["outputs", "write"], ["outputs", "forget"],

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from gossamer.core.jobs import StoredItem
 from gossamer.core.lifecycle import FinishReason
 from gossamer.core.record import Record
 from gossamer.core.shifts import JobSample
@@ -31,14 +30,7 @@ from gossamer.policy.alerts import (
     ReadingState,
     judge_readings,
 )
-from gossamer.policy.drift import (
-    LEAST_ITEMS,
-    DriftFinding,
-    FindingKind,
-    compare_fills,
-    fill_shares,
-    usual_fills,
-)
+from gossamer.policy.drift import DriftFinding, FindingKind
 from gossamer.policy.job_samples import KEPT_S, LATELY_S, add_sample, growth_of, rate_of, sample_before
 from gossamer.policy.sentences.words import SentenceFormatter
 from gossamer.policy.troubles import TroubleKind
@@ -162,8 +154,8 @@ def nothing() -> None:
         (TroubleKind.UNREADABLE, {"job": {"unreadable": "it is gone"}}, {"job": {"unreadable": ""}}, {}),
         (
             TroubleKind.DRIFT,
-            {"job": {"fields": (DriftFinding(field="P.title", usual=0.99, now=0.04),)}},
-            {"job": {"fields": ()}},
+            {"job": {"findings": (DriftFinding(field="P.title", usual=0.99, now=0.04),)}},
+            {"job": {"findings": ()}},
             {},
         ),
         (TroubleKind.AWAY, {"place": {"away": {"Redis": "refused"}}}, {"place": {"away": {}}}, {}),
@@ -372,24 +364,6 @@ def test_a_record_of_an_alert_survives_its_way_to_storage() -> None:
 # --------------------------------------------------------------------------- fields of items
 
 
-def made_items(number: int, kind: str = "P", **data: object) -> list[StoredItem]:
-    times = {"first_seen": NOW, "last_seen": NOW, "changed_at": NOW}
-    return [StoredItem(type=kind, key=str(n), data=data, url="http://a/", **times) for n in range(number)]
-
-
-def test_a_field_that_becomes_empty_is_told_from_one_that_always_was() -> None:
-    usual = usual_fills(
-        {}, fill_shares([*made_items(80, title="x", note=""), *made_items(20, title="x", note="y")])
-    )
-    assert usual == {"P.title": 1.0, "P.note": 0.2}
-    items = [*made_items(96, title=""), *made_items(4, title="x")]
-    latest = fill_shares(items)
-    (found,) = compare_fills(usual, items)
-    assert (found.field, found.now, round(found.lost, 2)) == ("P.title", 0.04, 0.96)
-    assert compare_fills(usual, made_items(LEAST_ITEMS - 1, title="")) == ()
-    assert usual_fills(usual, latest)["P.title"] == 1.0
-
-
 def test_what_is_found_at_the_end_of_a_job_is_told_at_once_with_its_page() -> None:
     """A crawl of a second has no time to show that a trouble lasts."""
     finding = DriftFinding(field="P.price", usual=1.0, now=0.0, since=NOW, url="http://a/25")
@@ -403,17 +377,11 @@ def test_what_is_found_at_the_end_of_a_job_is_told_at_once_with_its_page() -> No
     assert all(
         f"with {one.url}" in told.text for one, told in zip((finding, dry), changes.begun, strict=True)
     )
-    off = AlertRules(drift=0, no_items_pages=0)
-    assert judge_readings((), read_job(look, off, SHOW), off, NOW).begun == ()
-
-
-def test_the_page_from_which_on_a_field_is_missing_stays_known_from_look_to_look() -> None:
-    usual = {"P.title": 1.0}
-    items = made_items(LEAST_ITEMS, sku="1", title="")
-    (first,) = compare_fills(usual, items)
-    assert (first.url, first.since) == ("http://a/", NOW)
-    (later,) = compare_fills(usual, items, [replace(first, url="http://a/1", since=1.0)])
-    assert (later.url, later.since) == ("http://a/1", 1.0)
+    off = AlertRules(no_items_pages=0)
+    (left,) = judge_readings((), read_job(look, off, SHOW), off, NOW).begun
+    assert left.kind is TroubleKind.DRIFT
+    running = replace(look, is_running=True)
+    assert judge_readings((), read_job(running, RULES, SHOW), RULES, NOW).begun == (), "it has to last first"
 
 
 def test_a_share_that_is_not_whole_is_never_said_to_be() -> None:

@@ -11,7 +11,7 @@ from gossamer.core.jobs import Job
 from gossamer.core.lifecycle import FinishReason, JobState
 from gossamer.core.shifts import RosterView
 from gossamer.observe.sentences import formatter_at
-from gossamer.policy.alerts import AlertRules, AlertState
+from gossamer.policy.alerts import AlertState
 from gossamer.policy.alerts_on import alerts_of_job, alerts_of_place
 from gossamer.policy.drift import DriftFinding, FindingKind
 from gossamer.policy.job_memory import JobMemory, PlaceMemory
@@ -72,17 +72,18 @@ def test_an_error_is_on_until_the_job_runs_again_or_is_cancelled_whoever_watched
         assert alerts_of_job(job, memory(), NOW, SHOW).troubles == ()
 
 
-def test_what_the_items_of_an_ended_job_lack_is_on_for_a_week_if_its_rule_is() -> None:
+def test_what_the_items_of_an_ended_job_lack_is_on_for_a_week_or_until_it_is_accepted() -> None:
     lost = DriftFinding(kind=FindingKind.FILL, field="Product.price", now=0.0, usual=1.0, jobs=2)
     profile = JobProfile(job=JOB.id, at=NOW - 9, pages=9, items=9, sampled=9, findings=(lost,))
     ended = replace(JOB, state=JobState.FINISHED, end_reason=FinishReason.FINISHED, finished_at=NOW - 9)
 
-    def found(now: float, rules: AlertRules | None = None, job: Job = ended) -> list[str]:
-        return kinds(alerts_of_job(job, memory(), now, SHOW, profile=profile, rules=rules).troubles)
+    def found(now: float, job: Job = ended) -> list[str]:
+        return kinds(alerts_of_job(job, memory(), now, SHOW, profile=profile).troubles)
 
     assert found(NOW) == ["drift"]
     assert found(NOW + 7 * 86_400) == []
-    assert found(NOW, AlertRules(drift=0.0)) == []
+    accepted = replace(profile, accepted_at=NOW)
+    assert alerts_of_job(ended, memory(), NOW, SHOW, profile=accepted).troubles == ()
     assert found(NOW, job=JOB) == [], "it runs again"
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from gossamer.core.drops import DropSample
 from gossamer.core.jobs import StoredItem
-from gossamer.policy.drift import FindingKind, ItemCounts, find_drift, find_missing_items
+from gossamer.policy.drift import FindingKind, ItemCounts, UsualFacts, find_drift, find_missing_items
 from gossamer.policy.item_look import ItemFacts, find_break, measure_job
 from gossamer.policy.quality import profile_items, usual_of
 from gossamer.policy.sentences.quality import describe_finding
@@ -37,12 +37,14 @@ def facts_of(items, *, errors=None, samples=(), share=1.0) -> ItemFacts:
         samples=tuple(samples),
         share=share,
         counted=share,
+        declared={},
     )
 
 
 def findings_of(facts: ItemFacts, earlier=(), drift: float = 0.3):
-    usual = usual_of([measure_job(one).fields for one in earlier])
-    return find_drift(facts, measure_job(facts), usual, len(earlier), drift)
+    looks = [measure_job(one).fields for one in earlier]
+    usual = {name: usual_of([look[name] for look in looks]) for look in looks for name in look}
+    return find_drift(facts, measure_job(facts), usual, drift)
 
 
 GOOD = [item_of(n, sku=str(n), name=f"Vase {n}", price=f"{10 + n}.50") for n in range(48)]
@@ -177,6 +179,9 @@ def test_too_few_items_say_nothing():
 # --------------------------------------------------------------------------- no items
 
 
+ONE_A_PAGE = UsualFacts(per_page=1.0, page_jobs=3)
+
+
 def yield_of(pages, items, *, since=0, **more) -> ItemCounts:
     return ItemCounts(
         pages=pages,
@@ -190,29 +195,33 @@ def yield_of(pages, items, *, since=0, **more) -> ItemCounts:
 
 
 def test_a_job_without_items_is_told_where_earlier_ones_had_some():
-    found = find_missing_items(yield_of(48, 0), 1.0, 3, 0.3)
+    found = find_missing_items(yield_of(48, 0), ONE_A_PAGE, 0.3)
     assert (found.kind, found.now, found.jobs) == (FindingKind.NO_ITEMS, 0.0, 3)
     assert describe_finding(found, "shop-4", SHOW).startswith(
         "shop-4 has found no item on its 48 pages; in 3 earlier jobs, a page had 1."
     )
-    assert find_missing_items(yield_of(48, 0), None, 0, 0.3) is None  # nobody knows that there are any
-    assert find_missing_items(yield_of(48, 0), 0.0, 3, 0.3) is None
-    assert find_missing_items(yield_of(48, 0, is_whole=False), 1.0, 3, 0.3) is None  # it was stopped early
+    assert find_missing_items(yield_of(48, 0), UsualFacts(), 0.3) is None  # nobody knows that there are any
+    assert find_missing_items(yield_of(48, 0), UsualFacts(per_page=0.0, page_jobs=3), 0.3) is None
+    assert (
+        find_missing_items(yield_of(48, 0, is_whole=False), ONE_A_PAGE, 0.3) is None
+    )  # it was stopped early
 
 
 def test_pages_that_give_nothing_any_more_are_told_within_one_job():
-    found = find_missing_items(yield_of(48, 24, since=24), None, 0, 0.3)
+    found = find_missing_items(yield_of(48, 24, since=24), UsualFacts(), 0.3)
     assert (found.kind, found.url, found.since, found.count) == (
         FindingKind.NO_ITEMS,
         "http://a/24",
         1024.0,
         24,
     )
-    assert find_missing_items(yield_of(48, 44, since=4), None, 0, 0.3) is None
-    assert find_missing_items(yield_of(480, 48, since=24), None, 0, 0.3) is None  # most pages had none before
+    assert find_missing_items(yield_of(48, 44, since=4), UsualFacts(), 0.3) is None
+    assert (
+        find_missing_items(yield_of(480, 48, since=24), UsualFacts(), 0.3) is None
+    )  # most pages had none before
 
 
 def test_items_that_are_dropped_are_not_missing_twice():
-    assert find_missing_items(yield_of(48, 24, dropped=24), 1.0, 3, 0.3) is None
-    assert find_missing_items(yield_of(48, 24), 1.0, 3, 0.3).now == 0.5
-    assert find_missing_items(yield_of(0, 0), 1.0, 3, 0.3) is None
+    assert find_missing_items(yield_of(48, 24, dropped=24), ONE_A_PAGE, 0.3) is None
+    assert find_missing_items(yield_of(48, 24), ONE_A_PAGE, 0.3).now == 0.5
+    assert find_missing_items(yield_of(0, 0), ONE_A_PAGE, 0.3) is None

@@ -130,11 +130,11 @@ def test_items_that_were_dropped_for_a_field_are_counted_to_it():
 
 
 def test_what_is_usual_is_the_median_so_one_bad_job_does_not_count():
-    good = {"P.price": FieldFacts(fill=1.0, tail=1.0, kind="decimal", magnitude=5.0)}
-    bad = {"P.price": FieldFacts(fill=0.0, tail=0.0, kind="", errors=1.0)}
-    usual = usual_of([good, bad, good])["P.price"]
+    good = FieldFacts(fill=1.0, tail=1.0, kind="decimal", magnitude=5.0)
+    bad = FieldFacts(fill=0.0, tail=0.0, kind="", errors=1.0)
+    usual = usual_of([good, bad, good])
     assert (usual.fill, usual.kind, usual.errors, usual.magnitude) == (1.0, "decimal", 0.0, 5.0)
-    assert usual_of([]) == {}
+    assert usual_of([good, bad]).fill == 0.0, "of two jobs, what one alone has is not usual"
 
 
 def test_an_item_is_worth_what_it_has_of_what_is_usual():
@@ -144,11 +144,13 @@ def test_an_item_is_worth_what_it_has_of_what_is_usual():
         "P.note": FieldFacts(fill=0.1, tail=0.1),  # hardly ever there: not missed
         "Q.name": FieldFacts(fill=1.0, tail=1.0),
     }
-    wanted = list_wanted(usual)["P"]
+    wanted = list_wanted(usual, {})["P"]
     assert score_item(item_of(name="a", price="1.50"), wanted) == (1.0, ())
     assert score_item(item_of(name="a", price="on request"), wanted) == (0.5, ())
     assert score_item(item_of(name="", note="x"), wanted) == (0.0, ("name", "price"))
     assert score_item(item_of(name="a", price="1.50"), ()) == (1.0, ())  # nobody knows better
+    for declared in ({"P.price": "text"}, {"P.price": ""}, None):  # any text may be right
+        assert score_item(item_of(name="a", price="on request"), list_wanted(usual, declared)["P"])[0] == 1.0
 
 
 @given(st.lists(st.floats(0, 1), max_size=20), st.integers(0, 50), st.integers(0, 50))

@@ -183,7 +183,6 @@ def watch_world(world: World, target: TimedTarget, *crawls: Any) -> AlertWatch:
         shared=world.shared,
         store=world.store,
         series=world.store.series,
-        items=world.store,
         clock=world.clock,
         list_jobs=list_jobs,
         list_all=None,

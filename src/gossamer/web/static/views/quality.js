@@ -8,7 +8,6 @@ import { button, foreign, lifeHref, link, linkButton, num, section, sub, trouble
 import { apiOf, when } from "./shared.js";
 
 const MOST = 12; // fields that are shown at first
-const LITTLE = 0.5; // of the usual; what has less is lost
 const nameOf = (field) => `${field.type}.${field.field}`;
 
 export const qualityNeed = (ctx) => ({
@@ -19,8 +18,7 @@ export const qualityNeed = (ctx) => ({
   optional: true,
 });
 
-const kindOf = (finding) =>
-  finding.kind === "no_items" || finding.now < finding.usual * LITTLE ? "dead" : "held";
+const kindOf = (data) => (data.accepted_at ? "held" : "dead"); // an alert, until a person accepts it
 
 const findings = (ctx, data) =>
   data.findings.length > 0 &&
@@ -30,7 +28,7 @@ const findings = (ctx, data) =>
     data.findings.map((one) =>
       trouble({
         key: `${one.kind}-${one.field}`,
-        kind: kindOf(one),
+        kind: kindOf(data),
         text: one.text,
         since: one.since ? when(ctx, one.since, false) : "",
         ways: one.url ? [linkButton(lifeHref(one.url, ctx.job), "See its first page")] : [],
@@ -39,7 +37,7 @@ const findings = (ctx, data) =>
   );
 
 /** How many have it: a bar, a line where it was in earlier jobs, and the share, which leads to those without. */
-function filled(ctx, field, finding) {
+function filled(ctx, field, finding, kind) {
   const usual = field.usual_fill,
     before = usual === null ? "" : `, usually ${share(usual)}`;
   return h(
@@ -48,7 +46,7 @@ function filled(ctx, field, finding) {
     h(
       "span",
       {
-        class: ["bullet", finding?.kind === "fill" ? kindOf(finding) : "calm"],
+        class: ["bullet", finding?.kind === "fill" ? kind : "calm"],
         role: "img",
         "aria-label": `${share(field.fill)}${before}`,
       },
@@ -75,11 +73,11 @@ const wrongOf = (field) =>
     .filter(Boolean)
     .join(", ");
 
-function fieldCell(field, finding, hasTypes) {
+function fieldCell(field, finding, hasTypes, kind) {
   return h(
     "span",
     { class: "name" },
-    finding ? mark(kindOf(finding), "worse than usual") : noMark(),
+    finding ? mark(kind, "worse than usual") : noMark(),
     h(
       "span",
       { class: "two" },
@@ -97,7 +95,7 @@ function columns(ctx, data) {
       key: "field",
       label: "Field",
       p: 1,
-      cell: (field) => fieldCell(field, worse.get(nameOf(field)), hasTypes),
+      cell: (field) => fieldCell(field, worse.get(nameOf(field)), hasTypes, kindOf(data)),
     },
     {
       key: "fill",
@@ -105,7 +103,7 @@ function columns(ctx, data) {
       short: "Filled",
       p: 2,
       phone: "wide",
-      cell: (field) => filled(ctx, field, worse.get(nameOf(field))),
+      cell: (field) => filled(ctx, field, worse.get(nameOf(field)), kindOf(data)),
     },
     { key: "was", label: "Usually", right: true, p: 3, cell: (field) => sub(share(field.usual_fill)) },
     { key: "kind", label: "Values", p: 3, cell: (field) => sub(field.kind || "–") },

@@ -1,0 +1,71 @@
+"""The kinds of values that the fields of a spider's items declare."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from pydantic import BaseModel
+
+from gossamer.items.restoring import ItemClasses
+from gossamer.policy.quality import ValueKind
+
+_KINDS: Mapping[type, ValueKind] = {  # the first that fits: bool is an int, datetime a date
+    str: ValueKind.TEXT,
+    bool: ValueKind.BOOLEAN,
+    int: ValueKind.NUMBER,
+    float: ValueKind.NUMBER,
+    Decimal: ValueKind.DECIMAL,
+    datetime.date: ValueKind.DATE,
+    list: ValueKind.LIST,
+    tuple: ValueKind.LIST,
+    set: ValueKind.LIST,
+    frozenset: ValueKind.LIST,
+    dict: ValueKind.OBJECT,
+    BaseModel: ValueKind.OBJECT,
+}
+_ANYTHING = ""
+
+
+def declared_kinds(spider: type, types: Iterable[str]) -> dict[str, str]:
+    """The kinds of the fields of these types of items, by ``Product.price``; empty: a value may be anything.
+
+    Types that declare nothing, such as dicts, have no fields here.
+    """
+    classes = ItemClasses(spider)
+    found: dict[str, str] = {}
+    for name in types:
+        kind = classes.find_class(name)
+        if kind is not None:
+            found |= {f"{name}.{field}": _kind_of(hint) for field, hint in _hints_of(kind).items()}
+    return found
+
+
+def _hints_of(kind: type) -> dict[str, Any]:
+    if issubclass(kind, BaseModel):
+        return {name: field.annotation for name, field in kind.model_fields.items()}
+    try:
+        hints = get_type_hints(kind)
+    except (NameError, TypeError):  # a name that only type checkers know
+        hints = {}
+    return {field.name: hints.get(field.name, Any) for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
+
+
+def _kind_of(hint: Any) -> str:
+    origin = get_origin(hint)
+    if origin is Annotated:
+        return _kind_of(get_args(hint)[0])
+    if origin in (Union, UnionType):
+        kinds = {_kind_of(one) for one in get_args(hint) if one is not type(None)}
+        return kinds.pop() if len(kinds) == 1 else _ANYTHING
+    if origin is Literal:
+        kinds = {_kind_of(type(one)) for one in get_args(hint)}
+        return kinds.pop() if len(kinds) == 1 else _ANYTHING
+    named = origin or hint
+    if not isinstance(named, type):
+        return _ANYTHING
+    return next((kind for base, kind in _KINDS.items() if issubclass(named, base)), _ANYTHING)
