@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from msgspec.structs import replace
+
 from gossamer.config.alerts import AlertTargetSettings
 from gossamer.config.settings import Settings
 from gossamer.core.alerts import AlertNotice
 from gossamer.core.jobs import Job
 from gossamer.core.lifecycle import OVER
 from gossamer.core.record import Record, Time
-from gossamer.policy.alerts_on import FOUND_S
+from gossamer.observe.sentences import formatter_at
+from gossamer.policy.alerts_on import FOUND_S, AlertView
 from gossamer.policy.notices import NoticeMemory
-from gossamer.policy.troubles import Trouble, order_troubles
+from gossamer.policy.sentences.alerts import AlertFacts, describe_alerts
+from gossamer.policy.troubles import Severity, Trouble, order_troubles
+from gossamer.queries.jobs import refresh_job
 from gossamer.queries.observed_jobs import read_alerts
 from gossamer.queries.overview import read_fleet_alerts
 from gossamer.watch.alerts_on import list_places
@@ -56,6 +61,7 @@ class AlertPage(Record, frozen=True, kw_only=True):
     """The alerts that last."""
 
     at: Time
+    say: tuple[str, str]  # what is wrong, and whether anybody is notified
     alerts: tuple[Trouble, ...]  # the worst first
     acknowledged: tuple[Trouble, ...]  # they last, and somebody has said that they know
     targets: tuple[TargetStatus, ...]
@@ -70,17 +76,19 @@ async def list_alerts(backends: Backends, settings: Settings) -> AlertPage:
     """
     shared, now, fleet = backends.requests.shared, backends.clock.now(), backends.requests.fleet
     listed = await backends.book.list_jobs()
-    jobs = [job for job in listed if job.state not in OVER]
-    view = await fleet.roster.read_roster() if fleet is not None else None
-    place = await read_fleet_alerts(backends, settings, jobs, view)
-    found = [place, *[await read_alerts(backends, job) for job in (*jobs, *_ended_lately(listed, now))]]
-    crawls = [job for job in (*jobs, *_ended_lately(listed, now)) if not job.is_fleet]
-    names = list_places(settings.cluster.fleet, crawls, is_fleet=view is not None)
-    left = [name for name in await load_left_news(shared) if name not in names]
-    notices = [one for name in (*names, *left) for one in list_notices(await load_notices(shared, name))]
+    jobs = [await refresh_job(backends, job) for job in listed if job.state not in OVER]
+    ended = _ended_lately(listed, now)
+    roster = await fleet.roster.read_roster() if fleet is not None else None
+    place = await read_fleet_alerts(backends, settings, jobs, roster)
+    views = [(job, await read_alerts(backends, job)) for job in (*jobs, *ended)]
+    found = [place, *(view for _, view in views)]
+    names = list_places(settings.cluster.fleet, (*jobs, *ended), is_fleet=roster is not None)
+    names += [name for name in await load_left_news(shared) if name not in names]
+    notices = [one for name in names for one in list_notices(await load_notices(shared, name))]
     notices.sort(key=lambda one: (one.settled_at is None, one.settled_at or one.at), reverse=True)
-    return AlertPage(
+    page = AlertPage(
         at=now,
+        say=("", ""),
         alerts=tuple(order_troubles(one for view in found for one in view.troubles)),
         acknowledged=tuple(order_troubles(one for view in found for one in view.acknowledged)),
         targets=tuple(
@@ -91,6 +99,26 @@ async def list_alerts(backends: Backends, settings: Settings) -> AlertPage:
         is_watched=place.is_known,
         checked_at=place.checked_at or None,
     )
+    running = [view for job, view in views if job.is_running]
+    return replace(page, say=_say_page(page, running, sum(one.waiting for one in page.targets)))
+
+
+def _say_page(page: AlertPage, running: Sequence[AlertView], waiting: int) -> tuple[str, str]:
+    need_you = sum(one.severity is Severity.NEEDS_YOU for one in page.alerts)
+    facts = AlertFacts(
+        need_you=need_you,
+        others=len(page.alerts) - need_you,
+        acknowledged=len(page.acknowledged),
+        running=len(running),
+        unchecked=sum(not view.is_known for view in running),
+        is_place_checked=page.is_watched,
+        checked_at=page.checked_at,
+        targets=len(page.targets),
+        refusing=tuple(one.name for one in page.targets if one.error),
+        waiting=waiting,
+    )
+    said = describe_alerts(facts, formatter_at(page.at))
+    return said.answer, said.reason
 
 
 def _describe_target(name: str, target: AlertTargetSettings, notices: Sequence[NoticeStatus]) -> TargetStatus:

@@ -62,6 +62,7 @@ def test_keys_lead_everywhere(visitor: Visitor) -> None:
         ("ge", "/jobs/shops-7/errors"),
         ("go", "/"),
         ("gw", "/workers"),
+        ("gl", "/alerts"),
         ("n", "/new"),
     ):
         page.keyboard.type(keys)

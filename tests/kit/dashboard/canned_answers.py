@@ -15,6 +15,7 @@ from gossamer.policy.sentences.errors import words_for
 NOW = time.time()
 VIEWS = [
     "/",
+    "/alerts",
     "/workers",
     "/proxies",
     "/schedules",
@@ -237,6 +238,53 @@ TROUBLES = [
         "ways": [_way("See workers", "/workers"), _way("Start a worker", command="gossamer worker")],
     },
 ]
+
+
+def alerts() -> dict[str, Any]:
+    def notice(state: str, text: str, **more: Any) -> dict[str, Any]:
+        done = NOW - 60 if state != "waiting" else None
+        usual = {
+            "target": "ops",
+            "change": "begun",
+            "alert": "drift",
+            "job": "news-12",
+            "at": NOW - 90,
+            "settled_at": done,
+            "next_at": None if done else NOW + 20,
+            "tries": 1,
+            "error": "",
+        }
+        return {"state": state, "text": text} | usual | more  # fmt: skip
+
+    away = "the webhook cannot be reached (ConnectionRefusedError)"
+    return {
+        "at": time.time(),
+        "say": ["2 problems need you. 1 more alert. 1 alert acknowledged.",
+                "night does not take notifications: 1 notification waits."],
+        "alerts": [
+            one | {"id": f"{one['kind']}:{one['job']}:{one['who']}",
+                   "ways": [*one["ways"], _way("Acknowledge", action="acknowledge")]}
+            for one in TROUBLES
+        ],
+        "acknowledged": [
+            TROUBLES[0] | {"id": "trap:news-12:news-12", "kind": "trap", "severity": "takes_care",
+                           "text": f"{HOSTILE[0]} news-12 leaves 1,204 links out."}
+        ],
+        "targets": [
+            {"name": "ops", "kind": "webhook", "severities": ["needs_you", "takes_care"], "waiting": 0,
+             "sent_at": NOW - 60, "error": ""},
+            {"name": LONG_HOST[:60], "kind": "email", "severities": ["needs_you"], "waiting": 1,
+             "sent_at": None, "error": away},
+        ],
+        "notices": [
+            notice("waiting", TROUBLES[1]["text"], target=LONG_HOST[:60], tries=7, error=away),
+            notice("sent", TROUBLES[0]["text"]),
+            notice("sent", f"Over: {LONG_URL[:190]}", change="ended", job=""),
+            notice("failed", HOSTILE[1], tries=40, error=f"no delivery succeeded within 3 days; {away}"),
+        ],
+        "is_watched": True,
+        "checked_at": NOW - 3,
+    }  # fmt: skip
 
 
 def overview(query: dict[str, str]) -> dict[str, Any]:
@@ -986,6 +1034,7 @@ def answer(path: str, query: dict[str, str]) -> Any:
     plain = {
         "/me": lambda: ME,
         "/overview": lambda: overview(query),
+        "/alerts": alerts,
         "/fleet": fleet,
         "/proxies": proxies,
         "/schedules": schedules,

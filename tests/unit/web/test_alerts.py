@@ -11,6 +11,7 @@ from gossamer.policy.alerts import AlertState
 from gossamer.policy.job_memory import JobMemory, PlaceMemory
 from gossamer.policy.troubles import TroubleKind
 from gossamer.watch.memories import place_of_crawl, place_of_fleet, save_job_memory, save_place_memory
+from kit.dashboard import canned_answers
 from kit.servers import on_servers
 from kit.web import do, make_job, open_web
 
@@ -50,6 +51,10 @@ async def test_alerts_are_listed_and_acknowledged_one_by_one(web):
     page = await web.get("/alerts")
     assert [(one["kind"], one["job"]) for one in page["alerts"]] == [("store_lag", ""), ("trap", job.id)]
     assert (page["is_watched"], page["acknowledged"], page["targets"]) == (True, [], [])
+    assert page["say"][0] == "2 alerts, none of which needs you."
+    assert page["say"][1] == "Nobody is notified: the settings have no [alerts.targets.NAME]."
+    assert set(page) == set(canned_answers.alerts()), "the page reads what is there"
+    assert set(page["alerts"][0]) >= set(canned_answers.alerts()["alerts"][0])
     shown = (await web.get("/overview"))["troubles"]
     assert {one["id"] for one in page["alerts"]} <= {one["id"] for one in shown}
     for one in page["alerts"]:
@@ -62,5 +67,6 @@ async def test_alerts_are_listed_and_acknowledged_one_by_one(web):
         assert "`gossamer alerts` lists those that are" in refused["error"]["why"]
     after = await web.get("/alerts")
     assert (after["alerts"], len(after["acknowledged"])) == ([], 2)
+    assert " 2 alerts acknowledged." in after["say"][0]
     assert (await web.get("/overview"))["troubles"] == []
     await do(web, "/alerts/trap/actions", 400, do="pause")

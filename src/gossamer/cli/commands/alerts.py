@@ -111,14 +111,10 @@ def _print_alerts(settings: Settings, *, as_json: bool) -> None:
             ((local_short(one.since), one.kind, one.text) for one in page.acknowledged),
             wide="what is wrong",
         )
-    elif page.is_watched and not page.alerts:
-        print_message("nothing is wrong")
     if page.targets:
         _print_targets(page)
-    if not page.is_watched:
-        print_message("nobody watches: no crawl runs here, and no supervisor leads")
-    if not page.targets:
-        print_message("nobody is told: the settings have no [alerts.targets.NAME]")
+    for sentence in page.say:
+        print_message(sentence)
 
 
 def _print_targets(page: AlertPage) -> None:

@@ -1,4 +1,5 @@
 // Which places there are: their address, name, key and view. The rail, the router, Go to and the keys read this.
+import { alerts } from "./views/alerts.js";
 import { attempts } from "./views/attempts.js";
 import { dead } from "./views/dead.js";
 import { errors } from "./views/errors.js";
@@ -16,6 +17,7 @@ import { workers } from "./views/workers.js";
 /** Places of the fleet: [address, name, key, view]. */
 export const FLEET = [
   ["/", "Overview", "o", overview],
+  ["/alerts", "Alerts", "l", alerts],
   ["/workers", "Workers", "w", workers],
   ["/proxies", "Proxies", "x", proxies],
   ["/schedules", "Schedules", "c", schedules],
