@@ -23,6 +23,7 @@ from gossamer.core.requests import Request
 from gossamer.core.results import Verdict
 from gossamer.core.shifts import SEED_LANE, EndReason, Shift, ShiftResult
 from gossamer.core.text import format_count
+from gossamer.engine.answer_memory import AnswerTable
 from gossamer.engine.job_stop import JobStop
 from gossamer.engine.seeding import Seeder
 from gossamer.engine.worker import Worker
@@ -69,11 +70,14 @@ class ShiftTask:
         backends: Backends,
         ring: Callable[[], Awaitable[None]],
         sinks: Sequence[Sink] = (),
+        *,
+        answers: AnswerTable | None = None,
     ) -> None:
         self._shift = shift
         self._settings = settings
         self._backends = backends
         self._ring = ring
+        self._answers = answers or AnswerTable()
         self._sinks: tuple[Sink, ...] = (self, LogSink(), *sinks)
         self._lengths = settings.cluster
         self._pages = 0
@@ -181,8 +185,10 @@ class ShiftTask:
             await wired.close()
 
     async def _crawl_lane(self, wired: CrawlParts, settings: Settings, spider: Spider) -> EndReason:
+        shift = self._shift
         self._worker = Worker(
-            wired.parts, replace(wired.shift, lane=self._shift.lane, worker=self._shift.worker)
+            replace(wired.parts, answers=self._answers.open_memory(tag_of(wired.parts.job))),
+            replace(wired.shift, lane=shift.lane, worker=shift.worker),
         )
         self._lengths = settings.cluster
         self._run = ShiftRun(

@@ -29,6 +29,7 @@ from gossamer.core.exits import ExitCode
 from gossamer.core.health import PartHealth
 from gossamer.core.shifts import EndReason, Shift, ShiftResult, WorkerInfo, WorkerState
 from gossamer.core.text import format_count
+from gossamer.engine.answer_memory import AnswerTable
 from gossamer.fleet.error_throttle import ErrorThrottle
 from gossamer.fleet.shift_watch import WatchedShift
 from gossamer.ports.sink import Sink
@@ -68,6 +69,7 @@ class WorkerProcess:
         self._began_at = time.monotonic()
         self._servers: BackendCheck | None = None  # None: it has not found its servers
         self._checking: asyncio.Task[None] | None = None
+        self._answers = AnswerTable()
         self._works: dict[str, ShiftTask] = {}
         self._running: dict[str, asyncio.Task[Any]] = {}  # the tasks of the shifts
         self._watch = ProcessWatch(self._watched_shifts, self._cancel_shift, self._leave, self._place_of)
@@ -297,7 +299,12 @@ class WorkerProcess:
     async def _run_task(self, shift: Shift) -> ShiftResult:
         backends = await self._open_backends()
         work = self._works[shift.id] = ShiftTask(
-            shift, self._settings, backends, backends.require_fleet().roster.notify_supervisor, self._sinks
+            shift,
+            self._settings,
+            backends,
+            backends.require_fleet().roster.notify_supervisor,
+            self._sinks,
+            answers=self._answers,
         )
         if self.card.state is not WorkerState.WORKING:  # told so since it was begun
             work.stop(EndReason.DRAINED)

@@ -8,10 +8,12 @@ from gossamer.policy.urls import origin_of
 
 MOST_HOSTS = 10_000
 """Hosts whose latest answer is remembered."""
+MOST_JOBS = 8
+"""Jobs for which a process keeps that from one shift to the next, those that it worked on last."""
 
 
 class AnswerMemory:
-    """The latest request of each host that a worker has seen answered well."""
+    """The latest request of each host that was answered well, as far as this process has seen."""
 
     def __init__(self) -> None:
         self._latest: dict[str, Request] = {}  # by host
@@ -49,3 +51,20 @@ class AnswerMemory:
         if request.via and origin_of(request.via) == origin:
             return Request(request.via, session=request.session)
         return Request(f"{origin}/robots.txt", session=request.session) if lease.host_silent else None
+
+
+class AnswerTable:
+    """What a process that works in shifts remembers of each job: a shift is shorter than a host's pauses."""
+
+    def __init__(self) -> None:
+        self._by_job: dict[str, AnswerMemory] = {}
+
+    def __repr__(self) -> str:
+        return f"AnswerTable({', '.join(self._by_job)})"
+
+    def open_memory(self, job: str) -> AnswerMemory:
+        """The memory of a job, which becomes the latest."""
+        memory = self._by_job[job] = self._by_job.pop(job, AnswerMemory())
+        if len(self._by_job) > MOST_JOBS:
+            del self._by_job[next(iter(self._by_job))]
+        return memory

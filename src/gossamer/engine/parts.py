@@ -16,6 +16,7 @@ from gossamer.core.requests import Request
 from gossamer.core.results import FetchResult
 from gossamer.core.shifts import PAGE_LANE
 from gossamer.engine.admission import Admission
+from gossamer.engine.answer_memory import AnswerMemory
 from gossamer.engine.drop_samples import DropCollector
 from gossamer.engine.fixed_router import FixedRouter
 from gossamer.engine.stat_changes import JobChanges
@@ -57,6 +58,7 @@ class VisitParts(Record, frozen=True, kw_only=True):
     clock: Clock
     router: Router = field(default_factory=FixedRouter)
     screenshots: ScreenshotStore | None = None  # None: none are kept
+    answers: AnswerMemory = field(default_factory=AnswerMemory)  # by which hosts in trouble are probed
     blocks: BlockRules = field(default_factory=BlockRules)
     samples: DropCollector = field(default_factory=DropCollector)  # of items that are dropped
     login: LoginGate | None = None  # None: nobody logs in

@@ -36,7 +36,6 @@ from gossamer.core.results import (
     VisitResult,
 )
 from gossamer.core.routes import Detour, Route
-from gossamer.engine.answer_memory import AnswerMemory
 from gossamer.engine.attempt import MAX_DETAIL, OpenAttempt
 from gossamer.engine.callback_gate import CallbackGate
 from gossamer.engine.log_ins import check_log_in, settle_log_out
@@ -69,13 +68,12 @@ _SPIDERS_OWN = frozenset({Fault.CALLBACK, Fault.CALLBACK_TIMEOUT, Fault.PIPELINE
 
 
 class Visitor:
-    """Carries one leased request to its end. Only that it was answered is kept for the next one."""
+    """Carries one leased request to its end. Only that it was answered is kept for later ones."""
 
     def __init__(self, parts: VisitParts, options: ShiftOptions) -> None:
         self._parts = parts
         self._options = options
         self._gate = CallbackGate()
-        self._known = AnswerMemory()
         self.rules = parts.rules  # of retries, as they are now
 
     def open_attempt(self, lease: Lease) -> OpenAttempt:
@@ -185,7 +183,7 @@ class Visitor:
         if attempt.started_at > lease.start_by:
             return HostSignal()
         attempt.is_asked = True
-        if lease.asks_known and (known := self._known.choose(lease)) is not None:
+        if lease.asks_known and (known := parts.answers.choose(lease)) is not None:
             return await self._probe_host(attempt, known)
         return await self._fetch_page(attempt, request)
 
@@ -227,7 +225,7 @@ class Visitor:
             attempt.failure_cost = error.cost
             return self._handle_failure(attempt, error)
         attempt.note_answer(fetched)
-        self._known.note_answer(attempt.lease.entry.host, wanted, fetched)
+        self._parts.answers.note_answer(attempt.lease.entry.host, wanted, fetched)
         unchanged = settle_unchanged(attempt, fetched)
         return unchanged or await self._classify_response(attempt, request, fetched)
 
@@ -243,7 +241,7 @@ class Visitor:
                 known.replace(headers={**known.headers, "Cache-Control": "no-cache"}), attempt.route
             )
         except FetchError as error:  # it may be the proxy, or who asks
-            self._known.forget(attempt.lease.entry.host)
+            self._parts.answers.forget(attempt.lease.entry.host)
             if not self._parts.router.is_fixed:
                 failed = attempt.make_result(Verdict.RETRY, error.fault)
                 await self._learn_from(attempt, failed, is_probe=True)
@@ -253,7 +251,7 @@ class Visitor:
             return attempt.host_signal()
         # Pages must be probes, too: were this URL asked again and again, its answers would only show that the
         # rate is allowed now, the next page would be refused, and nearly all good pages would be given up.
-        self._known.forget(attempt.lease.entry.host)
+        self._parts.answers.forget(attempt.lease.entry.host)
         retry_after_s = retry.parse_retry_after(fetched.header("retry-after"), self._parts.clock.now())
         return attempt.host_signal(retry.signal_kind(fault), retry_after_s)
 

@@ -3,7 +3,7 @@
 from gossamer.core.files import Saving
 from gossamer.core.requests import Entry, Lease, Request
 from gossamer.core.results import FetchResult
-from gossamer.engine.answer_memory import AnswerMemory
+from gossamer.engine.answer_memory import MOST_JOBS, AnswerMemory, AnswerTable
 
 HOST = "site.test"
 URL = f"http://{HOST}/"
@@ -27,3 +27,14 @@ def test_a_host_is_probed_with_its_latest_page_and_never_with_a_whole_file() -> 
     probe = memory.choose(lease_of(f"{URL}next"))
     assert probe is not None
     assert probe.url == f"{URL}page"
+
+
+def test_a_process_remembers_the_jobs_that_it_worked_on_last() -> None:
+    kept = AnswerTable()
+    first = kept.open_memory("shop-1")
+    for number in range(MOST_JOBS - 1):
+        kept.open_memory(f"docs-{number}")
+    assert kept.open_memory("shop-1") is first
+    kept.open_memory("news-1")
+    assert kept.open_memory("shop-1") is first
+    assert "docs-0" not in repr(kept)

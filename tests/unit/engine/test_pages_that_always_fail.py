@@ -11,10 +11,11 @@ from msgspec.structs import replace
 
 from gossamer.core.errors import Fault, FetchError
 from gossamer.core.hosts import FrontierRules
-from gossamer.core.requests import Request
+from gossamer.core.requests import Entry, Request
 from gossamer.engine.answer_memory import AnswerMemory
 from gossamer.engine.supervisor import RunSummary, Supervisor
 from gossamer.engine.worker import Worker
+from gossamer.fleet.shift import ShiftRun
 from kit.engine import URL, Kit, follow, virtually
 
 GOOD = 400
@@ -108,6 +109,23 @@ def test_a_page_that_always_fails_at_a_slow_host_is_not_its_only_probe(
     reset = FetchError(Fault.CONNECT, "reset")
     most = 2.5 if "in" in kind else 2  # a time that a host names is kept, whatever is known of its pages
     assert virtually(main, answers.get(kind, reset)) <= most * virtually(main, 200)
+
+
+def test_a_worker_probes_with_what_an_earlier_shift_has_seen_answered() -> None:
+    """Bug it would catch: shifts are shorter than the pauses of a host, and each begins without an answer."""
+
+    async def main() -> list[str]:
+        kit = Kit(replace(DEFAULT, max_delay_s=10.0))
+        urls = [f"{URL}{n}" for n in range(4)]
+        kit.site.replies = dict.fromkeys(urls[1:], 503)
+        for url in urls:
+            await kit.frontier.add([Entry(request=Request(url), fingerprint=hash(url), host="site.test")])
+            shift = ShiftRun(Worker(kit.parts, kit.shift), kit.frontier, kit.clock, max_s=3.0, drain_s=1.0)
+            await shift.run()
+        return [url for _, url in kit.site.log]
+
+    asked = virtually(main)
+    assert f"{URL}0" in asked[1:], asked
 
 
 @pytest.mark.parametrize("kind", ["503", "429"])
