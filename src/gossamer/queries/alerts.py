@@ -19,7 +19,7 @@ from gossamer.policy.sentences.alerts import AlertFacts, describe_alerts
 from gossamer.policy.troubles import Severity, Trouble, order_troubles
 from gossamer.queries.jobs import refresh_job
 from gossamer.queries.observed_jobs import read_alerts
-from gossamer.queries.overview import read_fleet_alerts
+from gossamer.queries.seen_jobs import read_fleet_alerts
 from gossamer.watch.alerts_on import list_places
 from gossamer.watch.memories import load_left_news, load_notices
 from gossamer.wiring.backends import Backends

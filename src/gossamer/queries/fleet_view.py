@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from gossamer.config.settings import Settings
-from gossamer.core.lifecycle import JobState
 from gossamer.core.record import Record, Time
 from gossamer.core.shifts import RosterView, Shift, ShiftResult, ShiftState, WorkerInfo, WorkerState
 from gossamer.core.text import format_count
@@ -16,7 +15,7 @@ from gossamer.policy.sentences.fleet import FleetFacts, describe_fleet
 from gossamer.policy.troubles import SHOWN, Trouble
 from gossamer.queries.fleet_troubles import count_workers, is_silent_worker, troubles_of_place
 from gossamer.queries.observed_jobs import ObservedJob
-from gossamer.queries.overview import observe_jobs, read_fleet_alerts, read_place
+from gossamer.queries.seen_jobs import PlaceView, look_at_jobs, read_fleet_alerts
 from gossamer.wiring.backends import Backends
 
 WORKERS = 500
@@ -94,11 +93,14 @@ class FleetView(Record, frozen=True, kw_only=True):
 
 async def read_fleet_view(backends: Backends, settings: Settings) -> FleetView:
     """A fleet at one time. Raises ``SettingError`` where there can be none, and ``StorageError``."""
-    view = await backends.require_fleet().roster.read_roster(history=True)
-    jobs = [job for job in await backends.book.list_jobs(unfinished=True) if job.is_fleet]
-    running = [job for job in jobs if job.state is JobState.RUNNING][:JOBS]
-    place = await read_place(backends, settings, running)
-    known = await observe_jobs(backends, running, view, place)
+    backends.require_fleet()
+    return await show_fleet(backends, settings, await look_at_jobs(backends, settings, limit=JOBS))
+
+
+async def show_fleet(backends: Backends, settings: Settings, seen: PlaceView) -> FleetView:
+    """What was seen of a fleet, and of its jobs."""
+    view, place, jobs = seen.view or RosterView(at=backends.clock.now()), seen.place, seen.open
+    known = [one for one in seen.running if one.job.is_fleet]
     there = [worker for worker in view.workers if not is_silent_worker(worker, view)]
     working = [shift for shift in view.shifts if shift.state is ShiftState.WORKING and shift.worker]
     slots = sum(worker.slots for worker in there if worker.state is WorkerState.WORKING)
@@ -114,7 +116,7 @@ async def read_fleet_view(backends: Backends, settings: Settings) -> FleetView:
         more_workers=max(len(view.workers) - WORKERS, 0),
         slots=slots,
         slots_free=max(slots - len(working), 0),
-        wants=tuple(map(_demand, known)),
+        wants=tuple(map(_demand, known[:JOBS])),
         ends=tuple(map(_end, view.ends[:ENDS])),
     )
 

@@ -23,7 +23,8 @@ from gossamer.policy.troubles import SHOWN, Trouble
 from gossamer.policy.undo import find_failed_undos
 from gossamer.queries.last_hour import read_last_hour
 from gossamer.queries.observed_jobs import ObservedJob, observe_job, say_of, troubles_of
-from gossamer.queries.overview import JobRow, make_row, read_place, read_view
+from gossamer.queries.overview import JobRow, make_row
+from gossamer.queries.seen_jobs import read_place, read_view
 from gossamer.wiring.backends import Backends
 from gossamer.wiring.budgets import read_budgets
 

@@ -11,13 +11,14 @@ from gossamer.core.hosts import FrontierRules
 from gossamer.core.jobs import DueCounts, FrontierStats, Job, JobTotals
 from gossamer.core.lifecycle import JobState
 from gossamer.core.record import Record
-from gossamer.core.shifts import RosterView
+from gossamer.core.shifts import JobSample, RosterView
 from gossamer.core.text import format_count
 from gossamer.observe.sentences import formatter_at
 from gossamer.policy.alert_readings import TroubledHost, describe_refusing, describe_silence
 from gossamer.policy.alerts_on import AlertView
 from gossamer.policy.goals import read_goals
 from gossamer.policy.host_sums import HostSums
+from gossamer.policy.job_life import mark_interrupted
 from gossamer.policy.job_memory import JobMemory, PlaceMemory
 from gossamer.policy.pace_limit import DelayReason, PaceLimit, find_limit
 from gossamer.policy.sentences.idle_jobs import describe_lane
@@ -69,6 +70,7 @@ class ObservedJob(Record, frozen=True, kw_only=True):
     closed: str = ""  # the first host that is closed by its robots.txt, while no host may be asked
     unserved: tuple[DueCounts, ...] = ()  # what may start now on lanes that no worker takes
     store: str = ""  # what people call it
+    is_pace_hidden: bool = False  # nobody has looked at its hosts lately, and it was only glanced at
 
     @property
     def is_running(self) -> bool:
@@ -145,6 +147,53 @@ async def _observe_run(
         return known
     lanes = lanes_of_job(job, backends.settings)
     return _add_fleet(replace(known, unserved=await find_unserved(frontier, view, lanes)), view, lanes)
+
+
+async def glance_at_job(
+    backends: Backends, job: Job, *, view: RosterView | None = None, place: PlaceMemory = NO_PLACE
+) -> ObservedJob:
+    """What is remembered of a job: for those of many that are not looked at closely, at a part of the cost.
+
+    Counts and pace are those of whoever watches it. Of a job that is not watched the requests are counted.
+    """
+    if job.is_running and not job.is_fleet and await backends.at_work(job) is None:
+        job = mark_interrupted(job)
+    memory, now = await load_job_memory(backends.requests.shared, job), backends.clock.now()
+    known = ObservedJob(
+        job=job,
+        at=now,
+        totals=JobTotals(),
+        stats=FrontierStats(state=job.state),
+        store=backends.store_name,
+        place=place,
+        memory=memory,
+        alerts=await read_alerts(backends, job, memory),
+    )
+    if not job.is_running:
+        return replace(known, is_at_work=False)
+    if memory.is_fresh(now):
+        known = _recall_run(known)
+    else:
+        stats, unreadable = await _read_stats(backends, job)
+        known = replace(known, stats=stats, unreadable=unreadable, is_pace_hidden=True)
+    return known if view is None else _add_fleet(known, view, lanes_of_job(job, backends.settings))
+
+
+def _recall_run(known: ObservedJob) -> ObservedJob:
+    """A run as whoever watches it saw it."""
+    memory, now = known.memory, known.at
+    latest = memory.samples[-1] if memory.samples else JobSample(at=now)
+    return replace(
+        known,
+        totals=JobTotals(pages=latest.pages, attempts=latest.attempts, items=latest.items),
+        stats=FrontierStats(
+            state=known.job.state, pages=latest.pages, pending=latest.waiting, dead=latest.dead
+        ),
+        hosts=memory.hosts,
+        limit=memory.pace.limit,
+        pages_per_s=memory.pages_per_s_at(now),
+        left=memory.left_at(now),
+    )
 
 
 async def read_alerts(backends: Backends, job: Job, memory: JobMemory | None = None) -> AlertView:

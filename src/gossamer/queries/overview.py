@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-
-from msgspec.structs import replace
+from collections.abc import Mapping, Sequence
 
 from gossamer.config.settings import Settings
-from gossamer.core.errors import UsageError
-from gossamer.core.jobs import Job
 from gossamer.core.lifecycle import OVER
 from gossamer.core.record import Record, Time
 from gossamer.core.shifts import RosterView
+from gossamer.core.text import format_count
 from gossamer.observe.sentences import formatter_at
 from gossamer.observe.units import format_duration, format_rate
 from gossamer.policy.alerts_on import AlertView
@@ -31,19 +28,13 @@ from gossamer.queries.observed_jobs import (
     is_job_held_up,
     left_text,
     note_on_state,
-    observe_job,
     troubles_of,
 )
-from gossamer.watch.alerts_on import read_place_alerts
-from gossamer.watch.job_look import find_refusal
-from gossamer.watch.memories import load_place_memory, place_of_crawl, place_of_fleet
-from gossamer.wiring.backends import Backends, name_place
+from gossamer.queries.seen_jobs import AT_ONCE, OPEN, PlaceView, look_at_jobs, read_fleet_alerts
+from gossamer.wiring.backends import Backends
 
-AT_ONCE = 8
-"""Jobs that are looked at side by side."""
 UNKNOWN = "\u2013"
 """What stands for a number that is not known."""
-OPEN, ENDED = "open", "ended"
 GOALS = 5
 """Announced numbers that a row has, in the order of their words."""
 
@@ -121,55 +112,36 @@ MARKS = {Severity.NEEDS_YOU: "dead", Severity.TAKES_CARE: "held", Severity.KNOW:
 async def read_overview(
     backends: Backends, settings: Settings, *, show: str = OPEN, cursor: str = "", limit: int = 50
 ) -> Overview:
-    """All jobs of a place; those listed are open, or ended, at most ``limit``.
+    """All jobs of a place; those listed are open, or ended, at most ``limit``."""
+    seen = await look_at_jobs(backends, settings, show=show, cursor=cursor, limit=limit)
+    return await show_overview(backends, settings, seen)
 
-    What is said of everything that runs is of the first ``limit`` open jobs.
-    """
-    if show not in (OPEN, ENDED):
-        raise UsageError(f"{show!r} is no kind of jobs: open and ended are")
-    view = await read_view(backends)
-    listed = sorted(await backends.book.list_jobs(), key=_place_of, reverse=True)
-    groups = {
-        OPEN: [job for job in listed if job.state not in OVER],
-        ENDED: [job for job in listed if job.state in OVER],
-    }
-    part = _behind(groups[show], cursor)
-    watched = groups[OPEN][:limit]
-    chosen = {job.id: job for job in (*watched, *part[:limit])}
-    place = await read_place(backends, settings, watched)
-    found = await observe_jobs(backends, list(chosen.values()), view, place)
-    known = {one.job.id: one for one in found}
-    hours = await _read_hours(backends, [one for one in found if one.is_running])
-    rows = [make_row(known[job.id], hours.get(job.id)) for job in part[:limit]]
-    running = [known[job.id] for job in watched if known[job.id].is_running]
-    alerts = await read_fleet_alerts(backends, settings, groups[OPEN], view)
-    troubles = _all_troubles([known[job.id] for job in watched], alerts, view)
+
+async def show_overview(backends: Backends, settings: Settings, seen: PlaceView) -> Overview:
+    """What was seen, in rows, sentences and numbers."""
+    view, place, known = seen.view, seen.place, seen.known
+    hours = await _read_hours(backends, [one for one in seen.close if one.is_running])
+    rows = [make_row(known[job.id], hours.get(job.id)) for job in seen.part]
+    alerts = await read_fleet_alerts(backends, settings, seen.open, view)
+    troubles = _all_troubles([known[job.id] for job in seen.open], alerts, view)
+    jobs = len(seen.open) + len(seen.ended)
+    is_open = bool(seen.part) and seen.part[0].state not in OVER
     return Overview(
         at=backends.clock.now(),
-        say=_say(running, troubles, len(listed), backends.clock.now(), place),
+        say=_say(seen.running, troubles, jobs, backends.clock.now(), place),
         troubles=tuple(troubles[:SHOWN]),
         more_troubles=max(len(troubles) - SHOWN, 0),
-        open=len(groups[OPEN]),
-        ended=len(groups[ENDED]),
-        jobs=tuple(sorted(rows, key=_urgency) if show == OPEN else rows),
-        next_cursor=part[limit - 1].id if len(part) > limit else None,
-        vitals=tuple(_vitals(running, add_hours(hours[one.job.id] for one in running), place, view)),
+        open=len(seen.open),
+        ended=len(seen.ended),
+        jobs=tuple(sorted(rows, key=_urgency) if is_open else rows),
+        next_cursor=seen.next_cursor,
+        vitals=tuple(_vitals(seen.running, hours, place, view)),
         rail=RailCounts(
             needs=len(_needy(troubles)),
             workers=count_workers(view) if view else None,
             proxies_dead=sum(pool.proxies - pool.usable for pool in place.look.pools),
         ),
     )
-
-
-def _place_of(job: Job) -> tuple[bool, float]:
-    """Those that run first, then the newest."""
-    return job.is_running, job.created_at
-
-
-def _behind(jobs: Sequence[Job], cursor: str) -> Sequence[Job]:
-    place = next((number for number, job in enumerate(jobs, start=1) if job.id == cursor), 0)
-    return jobs[place:]
 
 
 def _urgency(row: JobRow) -> tuple[int, float]:
@@ -179,50 +151,6 @@ def _urgency(row: JobRow) -> tuple[int, float]:
 
 
 # --------------------------------------------------------------------------- reading
-
-
-async def read_view(backends: Backends) -> RosterView | None:
-    """The roster of the fleet; ``None``: there is no fleet. Raises ``StorageError``."""
-    fleet = backends.requests.fleet
-    return None if fleet is None else await fleet.roster.read_roster(history=True)
-
-
-async def read_place(backends: Backends, settings: Settings, jobs: Sequence[Job]) -> PlaceMemory:
-    """What is remembered of what all jobs need: by a fleet's supervisor, or by the latest crawl that runs."""
-    names = [place_of_fleet(settings.cluster.fleet)] if backends.requests.fleet is not None else []
-    names += [place_of_crawl(job) for job in jobs if job.is_running and not job.is_fleet]
-    found = [await load_place_memory(backends.requests.shared, name) for name in names[:AT_ONCE]]
-    place = max(found, key=lambda memory: memory.at, default=PlaceMemory())
-    refusing = {**place.look.refusing} if place.is_fresh(backends.clock.now()) else {}
-    if backends.requests.fleet is not None:  # one that takes no changes could not have remembered it
-        refusing[name_place(settings.frontier.url)] = await find_refusal(backends.requests.fleet.try_writing)
-    found_now = {service: why for service, why in refusing.items() if why}
-    return replace(place, look=replace(place.look, refusing=found_now))
-
-
-async def read_fleet_alerts(
-    backends: Backends, settings: Settings, jobs: Sequence[Job], view: RosterView | None
-) -> AlertView:
-    """The alerts that are on for what these jobs need. Raises ``StorageError``."""
-    shared, now = backends.requests.shared, backends.clock.now()
-    return await read_place_alerts(shared, settings.cluster.fleet, jobs, now=now, view=view)
-
-
-async def observe_jobs(
-    backends: Backends,
-    jobs: Sequence[Job],
-    view: RosterView | None,
-    place: PlaceMemory,
-) -> list[ObservedJob]:
-    """What is known of each of some jobs."""
-    in_turn = asyncio.Semaphore(AT_ONCE)
-
-    async def observe(job: Job) -> ObservedJob:
-        async with in_turn:
-            roster = view if job.is_fleet else None
-            return await observe_job(backends, job, view=roster, place=place)
-
-    return list(await asyncio.gather(*map(observe, jobs)))
 
 
 async def _read_hours(backends: Backends, running: Sequence[ObservedJob]) -> dict[str, HourCounts]:
@@ -313,7 +241,7 @@ def _say(
         place=tuple(one for one in troubles if one.severity is Severity.NEEDS_YOU and not one.job),
         unchecked_s=now - place.at if running and place.at and not place.is_fresh(now) else None,
         pages_per_s=sum(paces) if paces else None,
-        allowed_per_s=sum(allowed) if allowed else None,
+        allowed_per_s=sum(allowed) if allowed and not any(one.is_pace_hidden for one in running) else None,
         short_job=short[0].job.id if short else "",
         next_job=first.job.id if first else "",
         next_left=first.left if first else TimeEstimate(),
@@ -323,36 +251,52 @@ def _say(
 
 
 def _vitals(
-    running: Sequence[ObservedJob], hour: HourCounts, place: PlaceMemory, view: RosterView | None
+    running: Sequence[ObservedJob],
+    hours: Mapping[str, HourCounts],
+    place: PlaceMemory,
+    view: RosterView | None,
 ) -> list[VitalView]:
+    """``hours`` are those of the jobs that were looked at closely: of others less is known."""
     if not running:
         return []
-    allowed = sum(one.hosts.allowed_per_s or 0.0 for one in running)
+    counted = [one for one in running if one.job.id in hours]
+    hour = add_hours(hours[one.job.id] for one in counted)
+    is_all = len(counted) == len(running)
+    of_jobs = "" if is_all else f" of {format_count(len(counted), 'job')}"
+    is_hidden = any(one.is_pace_hidden for one in running)
+    allowed = 0.0 if is_hidden else sum(one.hosts.allowed_per_s or 0.0 for one in running)
     share, p95 = hour.failed_share(), hour.percentile_s(0.95, 5)
     pages = sum(one.pages_per_s or 0.0 for one in running)
-    leased = sum(one.stats.leased for one in running if one.stats)
+    leased = sum(one.stats.leased for one in counted if one.stats)
     unit = "request" if leased == 1 else "requests"
     found = [
         VitalView(
             name="pages",
             text=format_rate(pages),
             more=_describe_allowed(pages, allowed),
-            values=hour.rates("pages"),
+            values=hour.rates("pages") if is_all else (),
         ),
-        VitalView(name="in_flight", text=f"{leased:,}", more=unit, values=hour.means("now:leased")),
+        VitalView(
+            name="in_flight", text=f"{leased:,}", more=f"{unit}{of_jobs}", values=hour.means("now:leased")
+        ),
         VitalView(
             name="failed",
             text=UNKNOWN if share is None else format_share(share),
-            more="of attempts",
+            more=f"of attempts{of_jobs}",
             values=hour.failed_shares(),
         ),
         VitalView(
             name="p95",
             text=UNKNOWN if p95 is None else format_span(p95),
-            more="",
+            more=of_jobs.strip(),
             values=hour.percentiles_s(0.95),
         ),
     ]
+    return [*found, *_place_vitals(place, view)]
+
+
+def _place_vitals(place: PlaceMemory, view: RosterView | None) -> list[VitalView]:
+    found = []
     if view is not None:
         counts = count_workers(view)
         text = f"{counts.at_work:,} of {counts.all:,}"

@@ -8,11 +8,12 @@ from gossamer.config.settings import Settings
 from gossamer.core.errors import StorageError, UsageError
 from gossamer.core.record import Record, Time
 from gossamer.policy.troubles import Trouble
-from gossamer.queries.fleet_view import FleetView, WorkerView, read_fleet_view
+from gossamer.queries.fleet_view import FleetView, WorkerView, show_fleet
 from gossamer.queries.hosts import HostPage, HostStatus, list_hosts
 from gossamer.queries.job_view import JobView, read_job_view
 from gossamer.queries.jobs import find_job
-from gossamer.queries.overview import ENDED, JobRow, Overview, read_overview
+from gossamer.queries.overview import JobRow, Overview, show_overview
+from gossamer.queries.seen_jobs import ENDED, look_at_jobs
 from gossamer.wiring.backends import Backends
 
 JOBS = 20
@@ -57,21 +58,21 @@ async def read_top(backends: Backends, settings: Settings, chosen: str = "") -> 
 
     Raises ``UsageError`` where there is no such job, and ``StorageError``.
     """
-    found = await read_overview(backends, settings, limit=JOBS)
-    if not found.jobs:
-        found = await read_overview(backends, settings, show=ENDED, limit=JOBS)
+    seen = await look_at_jobs(backends, settings, limit=JOBS, needy_first=True)
+    if not seen.open:
+        seen = await look_at_jobs(backends, settings, show=ENDED, limit=JOBS)
+    found = await show_overview(backends, settings, seen)
     close = await _read_closely(backends, settings, chosen or next((row.job for row in found.jobs), ""))
     rows, hidden = list(found.jobs), _count_hidden(found)
     if close is not None and close.job not in {row.job for row in rows}:
         rows, hidden = [close, *rows[: JOBS - 1]], hidden + max(len(rows) - JOBS + 1, 0)
-    is_fleet = backends.requests.fleet is not None
     return TopView(
         at=found.at,
         say=found.say,
         jobs=tuple(rows),
         more_jobs=hidden,
         chosen=None if close is None else await _close_up(backends, close),
-        fleet=_page_workers(await read_fleet_view(backends, settings)) if is_fleet else None,
+        fleet=_page_workers(await show_fleet(backends, settings, seen)) if seen.view is not None else None,
         troubles=found.troubles,
         more_troubles=found.more_troubles,
     )

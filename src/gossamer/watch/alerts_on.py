@@ -49,8 +49,8 @@ async def read_place_alerts(
     shared: SharedState, fleet: str, jobs: Iterable[Job], *, now: float, view: RosterView | None
 ) -> AlertView:
     """The alerts that are on for what these jobs need. Raises ``StorageError``."""
-    unfinished = [job for job in jobs if job.is_unfinished][:MOST_JOBS]
-    names = list_places(fleet, unfinished, is_fleet=view is not None)
+    unfinished = [job for job in jobs if job.is_unfinished]
+    names = list_places(fleet, unfinished[:MOST_JOBS], is_fleet=view is not None)
     memories = [await load_place_memory(shared, name) for name in names]
     running = sum(job.is_fleet and job.is_running for job in unfinished)
     found = alerts_of_place(memories, now, view=view, running=running)

@@ -49,6 +49,7 @@ class _Part(Record, frozen=True):
     head: tuple[tuple[str, int], ...]  # columns with their widths; the first one takes what is left
     rows: tuple[tuple[tuple[str, ...], str], ...]  # cells and the style of each row
     more: int  # rows that are not among them
+    name: str = ""  # what the rows are, where people are told how many there are
 
 
 def render_top(view: TopView, state: ScreenState, *, chosen: str = "") -> RenderableType:
@@ -132,7 +133,7 @@ def _jobs_part(view: TopView, chosen: str) -> _Part:
         ("waiting", 9), ("dead", 6), ("left", 9),
     )  # fmt: skip
     rows = tuple((_job_cells(row), "reverse" if row.job == chosen else "") for row in view.jobs)
-    return _Part(head, rows, view.more_jobs)
+    return _Part(head, rows, view.more_jobs, "jobs")
 
 
 def _job_cells(row: JobRow) -> tuple[str, ...]:
@@ -227,12 +228,16 @@ def _table(part: _Part, rows: int, width: int) -> RenderableType:
         )
     for cells, style in shown:
         table.add_row(*(Text(one_line(cells[number], 200)) for number in columns), style=style)
-    more = [_line(_more_text(hidden), "dim")] if hidden and rows > 1 else []
+    more = [_line(_hidden_text(part, len(shown), hidden), "dim")] if hidden and rows > 1 else []
     return Group(Text(""), table, *more)
 
 
 def _more_text(count: int) -> str:
     return f"  and {count:,} more"
+
+
+def _hidden_text(part: _Part, shown: int, hidden: int) -> str:
+    return f"  {shown:,} of {shown + hidden:,} {part.name} are shown" if part.name else _more_text(hidden)
 
 
 def _name_width(part: _Part, columns: Sequence[int], width: int) -> int:

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import AsyncExitStack, contextmanager
+
 from msgspec.structs import replace
 
 from gossamer.config.settings import Settings
 from gossamer.core.errors import UsageError
+from gossamer.core.jobs import Job
 from gossamer.core.lifecycle import FinishReason, JobState
-from gossamer.queries.top import read_top
+from gossamer.policy.job_memory import JobMemory
+from gossamer.policy.sentences.words import number_word
+from gossamer.ports.job_frontier import JobFrontier
+from gossamer.queries.top import JOBS, read_top
 from gossamer.testing.contracts.frontier_harness import make_entry
 from gossamer.testing.contracts.query_checks.fleet import begin_shifts
 from gossamer.testing.contracts.query_harness import QueryHarness, register_check
 from gossamer.testing.contracts.suite import assert_equal, assert_holds
+from gossamer.watch.memories import save_job_memory
+from gossamer.wiring.backends import Backends
 
 SETTINGS = Settings()
 
@@ -51,6 +61,46 @@ async def a_glance_has_every_open_job_and_one_closely(s: QueryHarness) -> None:
     except UsageError:
         return
     raise AssertionError("a job that is not there is refused")
+
+
+@register_check
+async def a_glance_counts_all_jobs_and_shows_those_that_need_a_person(s: QueryHarness) -> None:
+    """However many there are, and however old those are; what is not shown costs no look at its hosts."""
+    jobs = [await s.make_job(f"job{number}", make_entry(1)) for number in range(JOBS + 4)]
+    failed = replace(jobs[0], end_reason=FinishReason.ERROR, end_error="boom", finished_at=s.now())
+    await s.backends.book.update(failed)
+    async with AsyncExitStack() as locks:
+        for job in jobs[1:]:
+            await locks.enter_async_context(s.backends.requests.lock_target(job.target))
+            await save_job_memory(
+                s.backends.requests.shared, job, JobMemory(at=s.now(), due_at=s.now() + 60.0)
+            )
+        opened: Counter[str] = Counter()
+        with count_opened(s.backends, opened):
+            found = await read_top(s.backends, SETTINGS)
+    assert_equal((len(found.jobs), found.more_jobs), (JOBS, 4), "how many there are")
+    assert_equal(found.jobs[0].job, jobs[0].id, "the oldest one is the first: it needs a person")
+    others = number_word(JOBS + 3)
+    assert_equal(
+        found.say[0], f"One job needs you. The other {others} take care of themselves.", "all are counted"
+    )
+    shown = {row.job for row in found.jobs}
+    assert_equal({job.id for job in jobs if opened[job.id]} - shown, set(), "the others are remembered")
+
+
+@contextmanager
+def count_opened(backends: Backends, opened: Counter[str]) -> Iterator[None]:
+    """Count how often the requests of each job are opened."""
+
+    def open_frontier(job: Job) -> JobFrontier:
+        opened[job.id] += 1
+        return Backends.open_frontier(backends, job)
+
+    backends.open_frontier = open_frontier  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        del backends.open_frontier
 
 
 @register_check

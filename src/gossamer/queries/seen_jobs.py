@@ -1,0 +1,143 @@
+"""Which jobs a place has, and what is known of each: the answers about all jobs are made of this.
+
+A place may have hundreds of open jobs. What whoever watches it remembers tells enough of each; only those
+that are shown cost a look at their requests.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from gossamer.config.settings import Settings
+from gossamer.core.errors import UsageError
+from gossamer.core.jobs import Job
+from gossamer.core.lifecycle import OVER
+from gossamer.core.shifts import RosterView
+from gossamer.policy.alerts_on import AlertView
+from gossamer.policy.job_memory import PlaceMemory
+from gossamer.policy.troubles import Severity
+from gossamer.queries.observed_jobs import ObservedJob, glance_at_job, observe_job, troubles_of
+from gossamer.watch.alerts_on import read_place_alerts
+from gossamer.watch.job_look import find_refusal
+from gossamer.watch.memories import load_place_memory, place_of_crawl, place_of_fleet
+from gossamer.wiring.backends import Backends, name_place
+
+AT_ONCE = 8
+"""Jobs that are looked at side by side."""
+OPEN, ENDED = "open", "ended"
+
+
+class PlaceView(NamedTuple):
+    """The jobs of a place at one time: those that are listed as one look shows them, others as remembered."""
+
+    view: RosterView | None  # the roster of the fleet, if there is one
+    place: PlaceMemory
+    open: Sequence[Job]
+    ended: Sequence[Job]
+    part: Sequence[Job]  # those to be listed
+    next_cursor: str | None
+    known: Mapping[str, ObservedJob]  # all that are open, and all that are to be listed
+    close: Sequence[ObservedJob]  # those of them that were looked at closely
+
+    @property
+    def running(self) -> list[ObservedJob]:
+        """All that run."""
+        return [one for job in self.open if (one := self.known[job.id]).is_running]
+
+
+async def look_at_jobs(
+    backends: Backends,
+    settings: Settings,
+    *,
+    show: str = OPEN,
+    cursor: str = "",
+    limit: int = 50,
+    needy_first: bool = False,
+) -> PlaceView:
+    """Look at all jobs that are open, and closely at ``limit`` of them and at those that are to be listed.
+
+    ``needy_first``: those that need a person are among the first, whichever began last.
+    """
+    if show not in (OPEN, ENDED):
+        raise UsageError(f"{show!r} is no kind of jobs: open and ended are")
+    view = await read_view(backends)
+    listed = sorted(await backends.book.list_jobs(), key=_place_of, reverse=True)
+    unfinished = [job for job in listed if job.state not in OVER]
+    ended = [job for job in listed if job.state in OVER]
+    place = await read_place(backends, settings, unfinished)
+    known: dict[str, ObservedJob] = {}
+    if len(unfinished) > limit:
+        known = {
+            one.job.id: one for one in await observe_jobs(backends, unfinished, view, place, glance_at_job)
+        }
+        if needy_first:
+            unfinished.sort(key=lambda job: not _needs_person(known[job.id]))
+    rest = _behind(unfinished if show == OPEN else ended, cursor)
+    close = {job.id: job for job in (*unfinished[:limit], *rest[:limit])}
+    found = await observe_jobs(backends, list(close.values()), view, place)
+    known |= {one.job.id: one for one in found}
+    next_cursor = rest[limit - 1].id if len(rest) > limit else None
+    return PlaceView(view, place, unfinished, ended, rest[:limit], next_cursor, known, found)
+
+
+def _needs_person(known: ObservedJob) -> bool:
+    return any(trouble.severity is Severity.NEEDS_YOU for trouble in troubles_of(known))
+
+
+def _place_of(job: Job) -> tuple[bool, float]:
+    """Those that run first, then the newest."""
+    return job.is_running, job.created_at
+
+
+def _behind(jobs: Sequence[Job], cursor: str) -> Sequence[Job]:
+    place = next((number for number, job in enumerate(jobs, start=1) if job.id == cursor), 0)
+    return jobs[place:]
+
+
+async def read_view(backends: Backends) -> RosterView | None:
+    """The roster of the fleet; ``None``: there is no fleet. Raises ``StorageError``."""
+    fleet = backends.requests.fleet
+    return None if fleet is None else await fleet.roster.read_roster(history=True)
+
+
+async def read_place(backends: Backends, settings: Settings, jobs: Sequence[Job]) -> PlaceMemory:
+    """What is remembered of what all jobs need: by a fleet's supervisor, or by the latest crawl that runs."""
+    names = [place_of_fleet(settings.cluster.fleet)] if backends.requests.fleet is not None else []
+    names += [place_of_crawl(job) for job in jobs if job.is_running and not job.is_fleet]
+    found = [await load_place_memory(backends.requests.shared, name) for name in names[:AT_ONCE]]
+    place = max(found, key=lambda memory: memory.at, default=PlaceMemory())
+    refusing = {**place.look.refusing} if place.is_fresh(backends.clock.now()) else {}
+    if backends.requests.fleet is not None:  # one that takes no changes could not have remembered it
+        refusing[name_place(settings.frontier.url)] = await find_refusal(backends.requests.fleet.try_writing)
+    found_now = {service: why for service, why in refusing.items() if why}
+    return replace(place, look=replace(place.look, refusing=found_now))
+
+
+async def read_fleet_alerts(
+    backends: Backends, settings: Settings, jobs: Sequence[Job], view: RosterView | None
+) -> AlertView:
+    """The alerts that are on for what these jobs need. Raises ``StorageError``."""
+    shared, now = backends.requests.shared, backends.clock.now()
+    return await read_place_alerts(shared, settings.cluster.fleet, jobs, now=now, view=view)
+
+
+async def observe_jobs(
+    backends: Backends,
+    jobs: Sequence[Job],
+    view: RosterView | None,
+    place: PlaceMemory,
+    look: Callable[..., Awaitable[ObservedJob]] = observe_job,
+) -> list[ObservedJob]:
+    """What is known of each of some jobs, by ``observe_job`` or ``glance_at_job``."""
+    in_turn = asyncio.Semaphore(AT_ONCE)
+
+    async def observe(job: Job) -> ObservedJob:
+        async with in_turn:
+            roster = view if job.is_fleet else None
+            return await look(backends, job, view=roster, place=place)
+
+    return list(await asyncio.gather(*map(observe, jobs)))
