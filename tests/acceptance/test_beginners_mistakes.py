@@ -51,6 +51,7 @@ class Mistake(NamedTuple):
     spider: str = HEAD + PARSE + PRODUCT
     line: str = "crawl shop.py"
     unsaid: tuple[str, ...] = ()
+    is_begun: bool = False  # it is found when there is a job already
 
 
 def product(body: str) -> str:
@@ -87,6 +88,143 @@ def with_line(line: str) -> str:
 
 
 MISTAKES = {
+    # ------------------------------------------------------------------ code that makes the wrong thing
+    "start_requests() that yields text": Mistake(
+        code=2,
+        is_begun=True,
+        spider=HEAD + PARSE + "\n    def start_requests(self):\n        yield self.start_urls[0]\n",
+        said=("start_requests() of the spider 'shop' gave 'http://127", "not a Request: yield Request(url)"),
+    ),
+    "start() that returns nothing": Mistake(
+        code=2,
+        is_begun=True,
+        spider=HEAD + PARSE + "\n    def start(self):\n        Request(self.start_urls[0])\n",
+        said=("which is not a Request: is a `yield` missing?", "write `yield Request(...)`"),
+    ),
+    "a callback without its response": Mistake(
+        spider=HEAD + "\n    def parse(self):\n        yield {}\n",
+        said=("a callback is called with (self, response) and the cb_kwargs of its request; fix it, then",),
+    ),
+    "a callback that is called": Mistake(
+        spider=parse("yield response.follow('/catalog/page/2/', self.parse_product(response))"),
+        said=("not what it returns: write self.parse_product without the parentheses behind it (parse() in",),
+    ),
+    "one colon before text": Mistake(
+        spider=product("yield {'a': response.css('h1:text').get()}"),
+        said=("invalid CSS selector 'h1:text': unknown pseudo-class at position 7; is ::text meant?",),
+    ),
+    "a selector without get()": Mistake(
+        spider=product("yield {'a': response.css('h1::text')}"),
+        said=("item.a[]: a Selector cannot be stored as JSON: get() gives its text, getall() the texts",),
+    ),
+    "a field that is misspelt": Mistake(
+        spider=product("yield Product(sku='a', nam='b', price=1)"),
+        said=("TypeError: Product has no field 'nam': is name meant? (parse_product() in shop.py, line 21)",),
+    ),
+    "fields without their names": Mistake(
+        spider=product("yield Product('a', 'b', 1)"),
+        said=("fields are given by name: Product(sku=..., name=...)",),
+    ),
+    "an item as a dict": Mistake(
+        spider=product("item = Product(sku='a', name='b', price=1)\nitem['name'] = 'c'\nyield item"),
+        said=("(parse_product() in shop.py, line 22): an Item has attributes: item.name; fix it, then",),
+    ),
+    "a price with its currency": Mistake(
+        spider=product("yield Product(sku='a', name='b', price='1.50 EUR')"),
+        said=("every item was dropped (27 items): 27 Product.price: not a number; `gossamer report quality",),
+    ),
+    "the same key everywhere": Mistake(
+        code=0,
+        spider=product("yield Product(sku='a', name=response.url, price=1)"),
+        said=("27 items had the same key and are one; if they are different things, mark with key() what",),
+    ),
+    "await before a generator": Mistake(
+        spider=(HEAD + PARSE + PRODUCT)
+        .replace("def parse(", "async def parse(")
+        .replace("yield from response", "await response"),
+        said=("`for` goes through it without `await`",),
+    ),
+    "yield from in a coroutine": Mistake(
+        code=2,
+        spider=(HEAD + PARSE + PRODUCT).replace("def parse(", "async def parse("),
+        said=("SyntaxError: 'yield from' inside async function; write `for one in ...: yield one`",),
+    ),
+    "return in a loop": Mistake(
+        code=0,
+        spider=parse(
+            "for link in response.css('a.product'):\n    return response.follow(link, self.parse_product)"
+        ),
+        said=(
+            "`return` ends the loop with its first response.follow(...); write `yield response.follow(...)`",
+        ),
+    ),
+    "a list page whose selector finds nothing": Mistake(
+        code=0,
+        spider=parse(FOLLOW.replace("a.product", "a.produkt").join(["yield from ", ""])),
+        said=(
+            "parse() gave neither items nor new requests on its only page: do its selectors fit ('a.produkt'",
+        ),
+    ),
+    "a link that is not there": Mistake(
+        spider=parse("yield response.follow(response.css('a.nothing::attr(href)').get())"),
+        said=("(parse() in shop.py, line 22): mostly a selector that found nothing; fix it, then",),
+    ),
+    "a log of Scrapy": Mistake(
+        spider=product("self.log('x')"),
+        said=("no attribute 'log' (parse_product() in shop.py, line 21): a spider logs with self.log",),
+    ),
+    "a start page that is not there": Mistake(
+        spider=start("{url}/nothing"),
+        said=("no page was parsed (1 gone): the server has no such page; `gossamer explain URL` says more",),
+    ),
+    "a step that returns nothing": Mistake(
+        line="crawl shop.py -s max_retries=0",
+        spider=with_line("pipelines = [lambda item: None]"),
+        said=("returned None, which is not an item: a step returns the item; fix it, then",),
+    ),
+    # ------------------------------------------------------------------ attributes of a spider
+    "pipelines as Scrapy has them": Mistake(
+        code=2,
+        spider=with_line("pipelines = {'shop.Save': 300}"),
+        said=("pipelines of the spider 'shop' is a dict, and has to be a list, in the order in which items",),
+    ),
+    "a step by a dotted name": Mistake(
+        code=2,
+        is_begun=True,
+        spider=with_line("pipelines = ['shop.Save']"),
+        said=("there is no stage 'shop.Save'; is 'shop:Save' meant?",),
+    ),
+    "settings that are a list": Mistake(
+        code=2,
+        spider=with_line("settings = ['delay']"),
+        said=("settings of the spider 'shop' is a list, and has to be a dict: settings = {\"delay\": 1.0}",),
+    ),
+    "a name that is a list": Mistake(
+        code=2,
+        spider=(HEAD + PARSE).replace('name = "shop"', 'name = ["shop"]'),
+        said=("ShopSpider has no name, but the list ['shop']; give it one: name = ",),
+    ),
+    "a star in a domain": Mistake(
+        code=2,
+        spider=with_line("allowed_domains = ['*.shop.example']"),
+        said=("holds '*.shop.example': sub-domains belong to their domain without a star: 'shop.example'",),
+    ),
+    # ------------------------------------------------------------------ imports, files, options
+    "an import that is missing": Mistake(
+        code=2,
+        spider=(HEAD + PARSE).replace("Rule, Spider", "Rule"),
+        said=("NameError: name 'Spider' is not defined; is `from gossamer import Spider` missing?",),
+    ),
+    "a package that is missing": Mistake(
+        code=2,
+        spider="import no_such_package\n" + HEAD + PARSE,
+        said=("No module named 'no_such_package'; install it beside gossamer (pip install ...), or put",),
+    ),
+    "a file that is no spider": refused("crawl items.json", "there is no file items.json; a target is a URL"),
+    "an option before the command": refused("-q crawl shop.py", "options stand behind the command"),
+    "an option without its value": refused("crawl shop.py -O --delay 0", "or an option before it lacks its"),
+    "two targets": refused("crawl shop.py other.py", "(other.py); it is one too many"),
+    # ------------------------------------------------------------------ names that are nearly right
     "required for require": Mistake(
         code=2,
         spider=with_line("required = ['h1']"),
@@ -308,4 +446,4 @@ def test_a_mistake_is_named(name: str, shop: Site, tmp_path: Path, caplog: pytes
     for text in ("bug in Gossamer", "error of Gossamer", " internal ", *mistake.unsaid):
         assert text not in said, (text, said)
     assert len([row for row in said.splitlines() if " ERROR " in row]) <= 1, said
-    assert mistake.code != 2 or not (tmp_path / ".gossamer").exists()  # no job is left behind
+    assert mistake.code != 2 or mistake.is_begun or not (tmp_path / ".gossamer").exists()

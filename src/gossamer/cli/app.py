@@ -30,6 +30,7 @@ EXAMPLES = """
   gossamer new shop && cd shop && gossamer crawl example
 """
 _HINTS = "gossamer.compat.scrapy.hints"
+_EXTRA = "it is one too many, or an option before it lacks its value"
 GROUPS = frozenset({"dead", "files", "outputs", "report", "schedule", "token"})
 """Homes whose commands are a group of its own."""
 HOMES: dict[str, dict[str, str]] = {
@@ -103,7 +104,11 @@ class CommandGroup(TyperGroup):
     def make_context(self, *args: Any, **options: Any) -> Any:
         """Read the command line; ``--help`` and ``--version`` print here."""
         with exit_codes():
-            return super().make_context(*args, **options)
+            try:
+                return super().make_context(*args, **options)
+            except Exception as error:
+                _advise_on_option(error)
+                raise
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""
@@ -138,9 +143,15 @@ def _advise_newcomer(args: list[str]) -> str:
 def _advise_on_option(error: Any) -> None:
     """Say what does the same as an option that only Scrapy's commands have."""
     command = getattr(getattr(error, "ctx", None), "info_name", "")
-    option = getattr(error, "option_name", "")
-    if option and (advice := import_module(_HINTS).option_advice(command, option)):
-        error.message = f"{error.message.rstrip('.')}; {advice}"
+    option, message = getattr(error, "option_name", ""), getattr(error, "message", "")
+    if option and command == "gossamer":
+        advice = f"options stand behind the command: `gossamer COMMAND ... {option}`"
+    elif option:
+        advice = import_module(_HINTS).option_advice(command, option)
+    else:
+        advice = _EXTRA if message.startswith("Got unexpected extra argument") else ""
+    if advice:
+        error.message = f"{message.rstrip('.')}; {advice}"
         error.possibilities = None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable
 from types import FunctionType, MethodType
 from typing import Any
 
@@ -183,6 +183,11 @@ def callback_name(callback: Any, field: str) -> str | None:
     if isinstance(callback, str):
         return str(as_base_type(callback))
     name = getattr(callback, "__name__", "")
+    if isinstance(callback, Generator | Coroutine | AsyncGenerator):
+        raise UsageError(
+            f"{field} must be a method of the spider, not what it returns: write self.{name} without the "
+            "parentheses behind it"
+        )
     if name == "<lambda>" or not (isinstance(callback, MethodType) or _is_of_class(callback)):
         raise UsageError(
             f"{field} must be a method of the spider or its name, not {callback!r}: requests are stored, "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from gossamer.core.drops import DropKind
 from gossamer.core.errors import Fault, LedgerReason
@@ -16,10 +16,15 @@ from gossamer.engine.seeding import SeedingResult
 from gossamer.engine.supervisor import RunSummary
 from gossamer.observe.text import error_headline, shown_url
 from gossamer.policy.blocks import find_redirect_block
+from gossamer.policy.faults import FAULTS
 from gossamer.policy.freshness import is_partial
 from gossamer.policy.sentences.refusals import explain_refusal
 from gossamer.policy.trap_closing import count_left_out
+from gossamer.targets.unused_results import CallbackSource
 
+SAME_KEY = 9
+"""Items beyond the first from which on one key for all of them is a mistake."""
+ReadSource = Callable[[str], CallbackSource]
 MOST_NAMES = 4
 """Callbacks that are named in one line."""
 
@@ -83,7 +88,7 @@ def notes_of(
     *,
     lost: int = 0,
     is_kept: bool = True,
-    lacks_yield: Callable[[str], bool] = lambda _: False,
+    read_source: ReadSource = lambda _: CallbackSource(),
 ) -> list[CrawlNote]:
     """Why a run did nothing or little, and how to go on; empty when there is nothing to say.
 
@@ -114,7 +119,7 @@ def notes_of(
         )
         said.append(make_note(NoteKind.MISSING, text))
     if tally.pages > before.pages:
-        said += callback_notes(tally, lacks_yield)
+        said += item_notes(job if is_kept else "", tally) + callback_notes(tally, read_source)
     elif ran.reason is FinishReason.FINISHED:
         said += _no_page_notes(job if is_kept else "", ran, before, tally)
     return said
@@ -182,7 +187,14 @@ def _no_page_notes(job: str, ran: RunSummary, before: JobTotals, tally: JobTotal
     see = f"; see `gossamer dead list {job}`" if ran.stats.dead and job else ""
     if not see and failures and job:
         see = "; `gossamer explain URL` says more about one of them"
-    return [make_note(NoteKind.NO_PAGE, f"no page was parsed ({_without_page(tally)}){see}")]
+    why = f": {words}" if (words := _words_for(failures)) else ""
+    return [make_note(NoteKind.NO_PAGE, f"no page was parsed ({_without_page(tally)}){why}{see}")]
+
+
+def _words_for(failures: Mapping[str, int]) -> str:
+    """The commonest reason in words, where it is a fault."""
+    reason = max(failures, key=lambda one: failures[one], default="")
+    return FAULTS[Fault(reason)].words if reason in set(Fault) else ""
 
 
 def _without_page(tally: JobTotals) -> str:
@@ -199,11 +211,29 @@ def failures_of(tally: JobTotals) -> dict[str, int]:
     return {reason: count for reason, count in tally.by_reason.items() if reason not in set(LedgerReason)}
 
 
-def callback_notes(tally: JobTotals, lacks_yield: Callable[[str], bool] = lambda _: False) -> list[CrawlNote]:
+def item_notes(job: str, tally: JobTotals) -> list[CrawlNote]:
+    """That every item was dropped, or that all of them have one key."""
+    dropped = DropKind.ITEM.select_from(tally.dropped)
+    dropped.pop("too_many", None)  # these were not even looked at
+    if dropped and not tally.items:
+        see = f"; `gossamer report quality {job}` shows examples" if job else ""
+        all_items = format_count(sum(dropped.values()), "item")
+        text = f"every item was dropped ({all_items}): {by_reason(dropped)}{see}"
+        return [make_note(NoteKind.MISSING, text)]
+    if tally.items == 1 and tally.duplicates >= SAME_KEY:
+        text = (
+            f"{tally.duplicates + 1} items had the same key and are one; if they are different things, mark "
+            "with key() what tells them apart"
+        )
+        return [make_note(NoteKind.MISSING, text)]
+    return []
+
+
+def callback_notes(tally: JobTotals, read_source: ReadSource = lambda _: CallbackSource()) -> list[CrawlNote]:
     """Callbacks that never gave anything, and a crawl without any item: mostly a selector that fits nothing.
 
-    Gossamer's own callbacks, whose names begin with an underscore, are not meant. ``lacks_yield`` says of a
-    callback's name whether its code can give nothing.
+    Gossamer's own callbacks, whose names begin with an underscore, are not meant. ``read_source`` reads
+    the source of the callback of a name.
     """
     if is_partial(tally):  # pages that lead to others have nothing new, and that is as it should be
         return []
@@ -216,24 +246,28 @@ def callback_notes(tally: JobTotals, lacks_yield: Callable[[str], bool] = lambda
     said = []
     if idle:
         is_all = len(idle) == len(pages)
-        silent = [name for name in idle if lacks_yield(name)]
-        said.append(_idle_note(idle, _idle_cause(silent, tally, len(idle), is_all=is_all), is_all=is_all))
-    has_failed = bool(tally.by_reason.get(Fault.CALLBACK))  # of which there is a warning of its own
+        sources = {name: read_source(name) for name in idle}
+        said.append(_idle_note(idle, _idle_cause(sources, tally, is_all=is_all), is_all=is_all))
+    # Of pages that failed there is a warning of its own.
+    has_failed = not {Fault.CALLBACK, Fault.PIPELINE}.isdisjoint(tally.by_reason)
     if pages and not idle and not (any(tally.callback_items.values()) or _has_items(tally) or has_failed):
         names = ", ".join(f"{name}() on {format_count(count, 'page')}" for name, count in pages.items())
         said.append(f"no callback gave an item: {names}")
     return [make_note(NoteKind.CALLBACK, text) for text in said]
 
 
-def _idle_cause(silent: Sequence[str], tally: JobTotals, idle: int, *, is_all: bool) -> str:
+def _idle_cause(sources: Mapping[str, CallbackSource], tally: JobTotals, *, is_all: bool) -> str:
     """Why callbacks give nothing: code that can give nothing, links that were refused, or their selectors."""
-    if silent:
-        names = "it" if idle == 1 else ", ".join(f"{name}()" for name in silent)
+    is_one = len(sources) == 1
+    if silent := [name for name, source in sources.items() if source.lacks_yield]:
+        names = "it" if is_one else ", ".join(f"{name}()" for name in silent)
         return f"{names} {'has' if len(silent) == 1 else 'have'} no `yield` and no `return` with a value"
     refused = DropKind.LINK.select_from(tally.dropped)
     if is_all and (why := explain_refusal(refused)):
         return f"{format_count(sum(refused.values()), 'link')} left out ({by_reason(refused)}): {why}"
-    return f"do {'its' if idle == 1 else 'their'} selectors fit?"
+    selectors = [text for source in sources.values() for text in source.selectors]
+    named = f" ({', '.join(map(repr, selectors[:MOST_NAMES]))})" if is_one and selectors else ""
+    return f"do {'its' if is_one else 'their'} selectors fit{named}?"
 
 
 def _idle_note(pages: Mapping[str, int], cause: str, *, is_all: bool) -> str:

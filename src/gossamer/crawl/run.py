@@ -55,7 +55,7 @@ from gossamer.targets.discovery import CrawlTarget
 from gossamer.targets.launch import launch_of
 from gossamer.targets.loading import load_target
 from gossamer.targets.planned_spider import version_of
-from gossamer.targets.unused_results import lacks_yield
+from gossamer.targets.unused_results import read_callback
 from gossamer.wiring.assemble import CrawlParts, wire_crawl
 from gossamer.wiring.backends import Backends, open_backends
 from gossamer.wiring.budgets import end_finder_of, read_budget_statuses
@@ -272,8 +272,8 @@ class CrawlRun:
         return ItemSource(self.settings, self.job, type(self.spider), kept)
 
     def _notes_of(self, ran: RunSummary, before: JobTotals, tally: JobTotals, lost: int) -> list[CrawlNote]:
-        is_kept, callbacks = not self.settings.memory, partial(lacks_yield, self.spider)
-        return notes_of(self.job.id, ran, before, tally, lost=lost, is_kept=is_kept, lacks_yield=callbacks)
+        is_kept, callbacks = not self.settings.memory, partial(read_callback, self.spider)
+        return notes_of(self.job.id, ran, before, tally, lost=lost, is_kept=is_kept, read_source=callbacks)
 
     def _make_result(self, ran: RunSummary, before: JobTotals, tally: JobTotals, lost: int) -> CrawlResult:
         seconds = max(ran.ended_at - ran.started_at, 1e-6)

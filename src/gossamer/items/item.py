@@ -8,6 +8,7 @@ dicts and dataclasses are items too. What carries no key is keyed by its content
 from __future__ import annotations
 
 import dataclasses
+from difflib import get_close_matches
 from functools import cache
 from typing import Annotated, Any, Literal, dataclass_transform, get_args, get_type_hints
 
@@ -74,8 +75,12 @@ class Item(BaseModel):
         try:
             self.__pydantic_validator__.validate_python(data, self_instance=self)
         except ValidationError as error:
-            if any(problem["type"] == "extra_forbidden" for problem in error.errors(include_url=False)):
-                raise
+            problems = error.errors(include_url=False, include_input=False, include_context=False)
+            for problem in problems:
+                if problem["type"] == "extra_forbidden" and len(problem["loc"]) == 1:
+                    raise TypeError(_describe_unknown(type(self), str(problem["loc"][0]))) from None
+                if problem["type"] == "extra_forbidden":
+                    raise
             self._keep_unchecked(data)
 
     # Nested data is validated by pydantic's core, not through this lenient constructor.
@@ -93,6 +98,13 @@ class Item(BaseModel):
         for name in _PARTS:
             object.__setattr__(self, name, getattr(raw, name))
         object.__setattr__(self, "_misfit", True)
+
+
+def _describe_unknown(kind: type[BaseModel], name: str) -> str:
+    """That a class has no such field, with the one that is meant, or all of them."""
+    near = get_close_matches(name, kind.model_fields, 1)
+    meant = f"is {near[0]} meant?" if near else f"its fields are {', '.join(kind.model_fields)}"
+    return f"{kind.__name__} has no field {name!r}: {meant}"
 
 
 def _mark_of(item: BaseModel) -> set[str] | Literal[True]:

@@ -192,7 +192,8 @@ class DefaultPipeline:
                 raise
             raise PipelineError(_describe_failure(step.name, error)) from error
         if not _is_item(result) and step.order is not StageOrder.STORE:
-            raise PipelineError(f"{step.name} returned {_describe_type(result)}, which is not an item")
+            way = ": a step returns the item" if result is None else ""
+            raise PipelineError(f"{step.name} returned {_describe_type(result)}, which is not an item{way}")
         return result
 
     def _make_record(self, item: Any, url: str, page: Any) -> ItemRecord:

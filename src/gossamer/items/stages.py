@@ -86,7 +86,11 @@ def _find_stage(text: str, spider: Any) -> Any:
     installed = {point.name: point for point in entry_points(group=GROUP)}
     if text not in installed:
         names = ", ".join(sorted({*BUILT_IN, *installed}))
-        raise UsageError(f"there is no stage {text!r}; there are {names}, and any that module:Name names")
+        module, _, name = text.rpartition(".")
+        meant = f"; is '{module}:{name}' meant?" if module else ""
+        raise UsageError(
+            f"there is no stage {text!r}{meant}; there are {names}, and any that module:Name names"
+        )
     return installed[text].load()
 
 

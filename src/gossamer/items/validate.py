@@ -232,7 +232,9 @@ def _check_value(kind: str, place: str, value: Any) -> None:
     elif isinstance(value, BaseModel | msgspec.Struct) or dataclasses.is_dataclass(value):
         check_finite(kind, {place: value})
     else:
-        raise unstorable_error(kind, place, f"a {type(value).__name__} cannot be stored as JSON")
+        name = type(value).__name__
+        hint = ": get() gives its text, getall() the texts of all" if name == "Selector" else ""
+        raise unstorable_error(kind, place, f"a {name} cannot be stored as JSON{hint}")
 
 
 def check_required(kind: str, values: Mapping[str, Any], required: tuple[str, ...]) -> None:

@@ -18,7 +18,21 @@ MOST_ERRORS = 3
 """Errors that are named in one warning."""
 
 _FRAME = re.compile(r'^  File "(?P<file>.*)", line (?P<line>\d+), in (?P<name>.*)$', re.MULTILINE)
-_NOTHING = re.compile(r"^(Attribute|Type)Error: .*'?NoneType'?")
+_HINTS = {
+    r"(Attribute|Type)Error: .*NoneType": "mostly a selector that found nothing, for which get() gives None",
+    r"ValueError: None on .* has no href": "mostly a selector that found nothing",
+    r"IndexError: list index": "mostly a selector that found fewer than expected",
+    r"TypeError: Item\.__init__\(\) takes 1 pos": "fields are given by name: Product(sku=..., name=...)",
+    r"TypeError: '[A-Z]\w*' object (is not subscr|does not support item as)": "an Item has attributes: "
+    "item.name",
+    r"TypeError: object generator can't be used in 'await'": "`for` goes through it without `await`",
+    r"AttributeError: .* no attribute 'log'$": "a spider logs with self.logger.info(...)",
+    r"AttributeError: .* no attribute 'crawler'$": "there is no crawler; self.stats.inc(name) counts",
+    r"AttributeError: 'dict' .* 'get(int|bool|float|list)'$": "settings of a spider are a dict",
+}
+"""What an error mostly comes from."""
+_CALL = re.compile(r"TypeError: .*\(\) (takes|missing|got an unexpected)")
+_CALLED = "a callback is called with (self, response) and the cb_kwargs of its request"
 
 
 class CodeError(Record, frozen=True):
@@ -56,10 +70,10 @@ def describe_failures(attempts: Sequence[Attempt], failed: int, job: str = "") -
     ranked = Counter(errors).most_common()
     said = []
     for error, count in ranked[:MOST_ERRORS]:
-        headline = error_headline(examples[error].detail)
+        headline = error_headline(examples[error].detail).removeprefix("gossamer.core.errors.")
         where = f" ({error.place})" if error.place else ""
         times = f"{format_count(count, 'time')} " if len(ranked) > 1 else ""
-        said.append(f"{times}{headline}{where}{hint_for(headline)}")
+        said.append(f"{times}{headline}{where}{hint_for(headline, is_call=not where)}")
     more = ", ..." if len(ranked) > MOST_ERRORS else ""
     pages = format_count(failed, "page")
     again = ""
@@ -70,8 +84,8 @@ def describe_failures(attempts: Sequence[Attempt], failed: int, job: str = "") -
     return f"{pages} failed in the spider's code: {'; '.join(said)}{more}{again}"
 
 
-def hint_for(headline: str) -> str:
-    """What an error mostly comes from; empty for most."""
-    if _NOTHING.match(headline):
-        return ": mostly a selector that found nothing, for which get() gives None"
-    return ""
+def hint_for(headline: str, *, is_call: bool = False) -> str:
+    """What an error mostly comes from; empty for most. ``is_call``: the code was not even begun."""
+    if is_call and _CALL.match(headline):
+        return f": {_CALLED}"
+    return next((f": {hint}" for pattern, hint in _HINTS.items() if re.match(pattern, headline)), "")

@@ -99,7 +99,7 @@ class LogSink:
         if count == 1:
             return logging.ERROR, f"\n{printable_lines(detail.rstrip())}" if "\n" in detail else ""
         if count >= FIRST_COUNT and str(count).strip("0") == "1":
-            return logging.ERROR, f" ({count:,} pages failed there so far)"
+            return logging.ERROR, f" ({count:,} times so far)"
         return logging.DEBUG, ""
 
     def _log_drops(self, event: PageDoneEvent) -> None:

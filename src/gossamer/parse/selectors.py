@@ -20,6 +20,8 @@ from gossamer.parse.html_engine import HTML
 from gossamer.parse.json_engine import JSON
 from gossamer.ports.selector_engine import SelectorEngine
 
+_ONE_COLON = re.compile(r"(?<!:):(text|attr)\b")
+
 
 class Selector:
     """One result of a query: an element, a text, an attribute's value, a number or a truth.
@@ -75,7 +77,9 @@ class Selector:
             found = engine.select_css(root, query)
         except (ValueError, RuntimeError) as error:
             reason = str(error).rpartition(": ")[2]
-            raise SelectorError(f"invalid CSS selector {query!r}: {reason}") from None
+            slip = _ONE_COLON.search(query)
+            hint = f"; is ::{slip[1]} meant?" if slip else ""
+            raise SelectorError(f"invalid CSS selector {query!r}: {reason}{hint}") from None
         return SelectorList([Selector(result, query, engine) for result in found])
 
     def xpath(

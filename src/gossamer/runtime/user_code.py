@@ -139,7 +139,7 @@ def traceback_text(error: BaseException, caller: str) -> str:
     while frames is not None and frames.tb_frame.f_code.co_filename in (caller, __file__):
         frames = frames.tb_next
     told = traceback.TracebackException(type(error), error, frames)
-    if isinstance(error, SelectorError):  # it says all by itself; where it was raised tells nothing more
+    if isinstance(error, SelectorError | UsageError):  # it says all; where it was raised tells nothing more
         told.stack = traceback.StackSummary.from_list(
             [frame for frame in told.stack if not frame.filename.startswith(_PACKAGE)]
         )

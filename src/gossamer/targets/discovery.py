@@ -47,6 +47,8 @@ from gossamer.targets.start_url import (
 )
 
 ENTRY_POINTS = "gossamer.spiders"
+_NO_SITES = frozenset({".csv", ".htm", ".html", ".ipynb", ".json", ".jsonl", ".txt", ".xml", ".yaml", ".yml"})
+"""Suffixes of files with which no name of a host ends."""
 log = logging.getLogger("gossamer.crawl")
 _FILE = re.compile(r"(?P<path>.+\.py)(?::(?P<name>\w+))?|(?P<toml>.+\.toml)")
 
@@ -117,6 +119,10 @@ def is_url(target: str) -> bool:
 
 def refuse_file(target: str) -> None:
     """Raise ``UsageError`` for what was meant as a URL, and is a file of this folder."""
+    if "://" not in target and Path(target).suffix in _NO_SITES and not Path(target).exists():
+        raise UsageError(
+            f"there is no file {target}; a target is a URL, the name of a spider, or its file (.py, .toml)"
+        )
     if "://" in target or not Path(target).is_file():
         return
     file = Path(target).absolute()
@@ -149,7 +155,10 @@ def _of_class(
 ) -> CrawlTarget:
     spider_class = give_options(spider_class, options)
     if not spider_class.name or not isinstance(spider_class.name, str):
-        raise UsageError(f'the spider {spider_class.__name__} has no name; give it one: name = "..."')
+        held = (
+            f", but the {type(spider_class.name).__name__} {spider_class.name!r}" if spider_class.name else ""
+        )
+        raise UsageError(f'the spider {spider_class.__name__} has no name{held}; give it one: name = "..."')
     try:
         spider = spider_class(**read_arguments(spider_class, arguments))
     except TypeError as error:
@@ -213,6 +222,7 @@ def _check_spider(spider: Spider) -> None:
             f"start_urls of the spider {spider.name!r} holds {wrong[0]!r}, which is not a string"
         )
     _check_start_urls(spider)
+    _check_lists(spider)
     _check_scrapy(spider)
     _check_log_in(spider)
     check_rules(spider)
@@ -240,6 +250,22 @@ def _check_start_urls(spider: Spider) -> None:
             f"start_urls of the spider {spider.name!r} holds {shown_url(url)!r}, which is not a URL that can "
             f"be crawled: {hide_userinfo(why)}"
         )
+
+
+def _check_lists(spider: Spider) -> None:
+    """Raise ``UsageError`` for what Scrapy writes in another form, or other programs."""
+    if isinstance(spider.pipelines, Mapping):
+        raise UsageError(
+            f"pipelines of the spider {spider.name!r} is a dict, and has to be a list, in the order in which "
+            "items pass: pipelines = [Step, Other]"
+        )
+    for domain in one_or_more(spider.allowed_domains):
+        if isinstance(domain, str) and "*" in domain:
+            plain = domain.replace("*.", "").replace("*", "")
+            raise UsageError(
+                f"allowed_domains of the spider {spider.name!r} holds {domain!r}: sub-domains belong to "
+                f"their domain without a star: {plain!r}"
+            )
 
 
 def _check_fetch(spider: Spider) -> None:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from gossamer.config.settings import setting_fields
+from gossamer.core.errors import UsageError
 from gossamer.spiders.spider import Spider
 
 
 def spider_settings(spider: Spider) -> dict[str, Any]:
-    """A spider's own settings: its ``settings``, and class attributes named like a setting."""
+    """A spider's own settings: its ``settings``, and class attributes named like a setting.
+
+    Raises ``UsageError``.
+    """
     own = {
         name: getattr(spider, name)
         for name in setting_fields()
@@ -17,4 +22,9 @@ def spider_settings(spider: Spider) -> dict[str, Any]:
     }
     if spider.fetch and isinstance(spider.fetch, str):
         own["fetch"] = spider.fetch
+    if not isinstance(spider.settings, Mapping):
+        raise UsageError(
+            f"settings of the spider {spider.name!r} is a {type(spider.settings).__name__}, and has to be a "
+            'dict: settings = {"delay": 1.0}'
+        )
     return {**own, **spider.settings}

@@ -104,10 +104,15 @@ def _describe_error(error: BaseException, path: Path) -> str:
         isinstance(error, RuntimeError) and "running event loop" in text
     ):  # a program that crawls its own spider
         text += '; put what starts the crawl below: if __name__ == "__main__":'
+    if isinstance(error, ModuleNotFoundError) and error.name and "gossamer" not in error.name:
+        text += f"; install it beside gossamer (pip install ...), or put {error.name}.py beside this file"
+    elif isinstance(error, NameError) and error.name in sys.modules["gossamer"].__all__:
+        text += f"; is `from gossamer import {error.name}` missing?"
     if isinstance(error, SyntaxError):
         place = f"line {error.lineno}: " if error.lineno else ""
         inside = f" (in {error.filename})" if error.filename not in (None, str(path)) else ""
-        return f"{place}{type(error).__name__}: {error.msg}{inside}"
+        way = "; write `for one in ...: yield one`" if "yield from" in error.msg else ""
+        return f"{place}{type(error).__name__}: {error.msg}{inside}{way}"
     lines = [
         frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)
     ]

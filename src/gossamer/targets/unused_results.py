@@ -15,12 +15,14 @@ from textwrap import dedent
 
 from pydantic import BaseModel
 
+from gossamer.core.record import Record
 from gossamer.core.requests import Request
 from gossamer.spiders.spider import Spider
 
 MOST = 3
 """Places that are named."""
 _ONE, _MANY = frozenset({"follow"}), frozenset({"follow_all"})
+_SELECTING = frozenset({"css", "xpath", "jmespath"})
 _RESPONSES = frozenset({"response", "resp", "res", "page"})
 """What people call the first parameter of a callback."""
 
@@ -67,6 +69,8 @@ class _SourceReader:
                 return (
                     f"what `{_short(call)}` makes is not used; write `{word} {_short(call)}`" if word else ""
                 )
+            case ast.For(body=[*_, ast.Return(value=ast.Call() as call)]) if self._kind_of(call) == "one":
+                return f"`return` ends the loop with its first {_short(call)}; write `yield {_short(call)}`"
             case ast.Yield(value=ast.Call() as call) if self._kind_of(call) == "many":
                 return f"`yield {_short(call)}` gives a generator; write `yield from {_short(call)}`"
             case ast.YieldFrom(value=ast.Call() as call) if self._kind_of(call) == "one":
@@ -93,15 +97,35 @@ def _short(call: ast.Call) -> str:
     return f"{ast.unparse(call.func)}({'...' if call.args or call.keywords else ''})"
 
 
-def lacks_yield(spider: Spider, callback: str) -> bool:
-    """Whether a callback can give nothing: its source has neither ``yield`` nor a ``return`` with a value."""
-    method = inspect.unwrap(getattr(spider, callback, None) or str)
+class CallbackSource(Record, frozen=True, kw_only=True):
+    """What the source of a callback says of why it gives nothing."""
+
+    lacks_yield: bool = False  # it has neither ``yield`` nor a ``return`` with a value
+    selectors: tuple[str, ...] = ()
+
+
+def read_callback(spider: Spider, name: str) -> CallbackSource:
+    """The source of a callback, as far as it is there."""
+    method = inspect.unwrap(getattr(spider, name, None) or str)
     try:
         tree = ast.parse(dedent(inspect.getsource(method)))
     except (OSError, TypeError, SyntaxError):
-        return False
-    gives = (ast.Yield, ast.YieldFrom)
-    return not any(
-        isinstance(node, gives) or (isinstance(node, ast.Return) and node.value is not None)
-        for node in ast.walk(tree)
+        return CallbackSource()
+    nodes = [*ast.walk(tree)]
+    has_yield = any(
+        isinstance(node, ast.Yield | ast.YieldFrom)
+        or (isinstance(node, ast.Return) and node.value is not None)
+        for node in nodes
     )
+    found = (text for node in nodes if isinstance(node, ast.Call) for text in _selectors_of(node))
+    return CallbackSource(lacks_yield=not has_yield, selectors=tuple(dict.fromkeys(found)))
+
+
+def _selectors_of(call: ast.Call) -> Iterator[str]:
+    """The selectors that a call names, in the order in which they stand."""
+    named = [word.value for word in call.keywords if word.arg in _SELECTING]
+    if isinstance(call.func, ast.Attribute) and call.func.attr in _SELECTING:
+        named += call.args[:1]
+    for value in named:
+        if isinstance(value, ast.Constant) and isinstance(value.value, str):
+            yield value.value

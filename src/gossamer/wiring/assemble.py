@@ -45,6 +45,7 @@ from gossamer.runtime.process_name import worker_name
 from gossamer.runtime.user_code import describe_line
 from gossamer.spiders.spider import Spider
 from gossamer.targets.discovery import CrawlTarget
+from gossamer.targets.start_url import describe_seed
 from gossamer.wiring.backends import Backends, open_backends
 from gossamer.wiring.budgets import open_meter
 from gossamer.wiring.committers import wrap_committer
@@ -110,9 +111,7 @@ class CrawlParts(Record, frozen=True):
                     await store_start_item(request, self.parts, pipeline)
                     continue
                 if not isinstance(request, Request):
-                    raise UsageError(
-                        f"{method}() of the spider {spider.name!r} gave {request!r}, which is not a Request"
-                    )
+                    raise UsageError(describe_seed(spider, method, request))
                 self.guard.trust_place(place_of(request.url))
                 yield request
         except (OperatorError, GeneratorExit):

@@ -64,7 +64,10 @@ DONE = JobTotals(pages=3, attempts=3, successes=3, callback_pages={"parse": 3}, 
             ran(accepted=1),
             FRESH,
             ROBOTS,
-            ["no page was parsed (1 robots); `gossamer explain URL` says more about one of them"],
+            [
+                "no page was parsed (1 robots): robots.txt does not allow it; `gossamer explain URL` "
+                "says more about one of them"
+            ],
             ExitCode.DEAD_LETTERS,
         ),
         (
@@ -92,7 +95,10 @@ DONE = JobTotals(pages=3, attempts=3, successes=3, callback_pages={"parse": 3}, 
             ran(accepted=1, dead=1),
             FRESH,
             REFUSED,
-            ["no page was parsed (1 connect); see `gossamer dead list shop-1`"],
+            [
+                "no page was parsed (1 connect): its host could not be reached; see `gossamer dead list "
+                "shop-1`"
+            ],
             ExitCode.DEAD_LETTERS,
         ),
         (ran(), DONE, DONE, ["nothing to do: this crawl is finished; --fresh starts it over"], ExitCode.OK),

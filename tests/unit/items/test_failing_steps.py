@@ -475,7 +475,7 @@ async def timed_out(item):
         (failing, "TypeError: 'int' object is not subscriptable"),
         (leaving, "SystemExit: 1"),
         (cancelled, "CancelledError"),
-        (forgetful, "forgetful returned None, which is not an item"),
+        (forgetful, "forgetful returned None, which is not an item: a step returns the item"),
         (junk, "junk returned a str, which is not an item"),
         (timed_out, "TimeoutError: the database is away"),
     ],

@@ -245,8 +245,8 @@ def test_an_error_that_many_pages_meet_is_logged_now_and_then_with_the_count(log
     rows = [row for row in log.getvalue().splitlines() if " ERROR " in row]
     assert [row.partition("callback 200: ")[2] for row in rows] == [
         "KeyError: '0'",
-        "KeyError: '99' (100 pages failed there so far)",
-        "KeyError: '999' (1,000 pages failed there so far)",
+        "KeyError: '99' (100 times so far)",
+        "KeyError: '999' (1,000 times so far)",
         "a str is not an item",
     ]
 
