@@ -115,6 +115,13 @@ SPIDER_STAT = Metric(
     "What a spider has counted itself (self.stats), by its name for it: at most 100 names of a job.",
     ("job", "name"),
 )
+ITEM_QUALITY = Metric(
+    "gossamer_item_quality",
+    _GAUGE,
+    "How good the items of a job were when it ended, from 0 to 1: the score of `gossamer report quality`.",
+    ("job",),
+    _FLEET,
+)
 DEAD_LETTERS = Metric("gossamer_dead_letters", _GAUGE, "Requests that were given up.", ("job",))
 FRONTIER_REQUESTS = Metric("gossamer_frontier_requests", _GAUGE, "Requests in each state.", ("job", "state"))
 DUE_REQUESTS = Metric(

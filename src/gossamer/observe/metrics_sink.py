@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 
 from gossamer.core.drops import DropKind
-from gossamer.core.events import Event, PageDoneEvent, ProgressEvent, ShiftEndedEvent
+from gossamer.core.events import Event, JobFinishedEvent, PageDoneEvent, ProgressEvent, ShiftEndedEvent
 from gossamer.core.jobs import FrontierStats
 from gossamer.core.results import Verdict
 from gossamer.core.series import LATENCY_BOUNDS_MS
@@ -21,6 +21,7 @@ from gossamer.observe.host_counts import HostCounts
 from gossamer.observe.metrics import OTHER, LatencyCounts, Metric, MetricSample, drop_label, failure_of
 from gossamer.observe.text import one_line
 from gossamer.policy.counter_rules import merge_counts
+from gossamer.policy.job_life import state_after
 from gossamer.policy.spider_stats import read_counters
 from gossamer.version import __version__
 
@@ -63,6 +64,8 @@ class MetricsSink:
             (self._jobs.get(event.job) or self._open_job(event.job)).count_page(event)
         elif isinstance(event, ProgressEvent):
             (self._jobs.get(event.job) or self._open_job(event.job)).count_requests(event)
+        elif isinstance(event, JobFinishedEvent) and event.job in self._jobs:
+            self._jobs[event.job].reason = event.reason
         elif isinstance(event, ShiftEndedEvent):
             self._shift_ends[event.why] = self._shift_ends.get(event.why, 0) + 1
 
@@ -118,11 +121,12 @@ class JobCounts:
 
     __slots__ = (
         "attempts", "bytes", "counted", "dropped", "heard_at", "hosts", "items", "latencies", "latency_ms",
-        "pages", "stats",
+        "pages", "reason", "stats",
     )  # fmt: skip
 
     def __init__(self) -> None:
         self.heard_at = 0.0  # by the latest event
+        self.reason = ""  # for which its latest run ended; empty while it runs
         self.pages = self.items = self.bytes = 0
         self.attempts: defaultdict[AttemptKey, int] = defaultdict(int)
         self.latencies = [0] * (len(LATENCY_BOUNDS_MS) + 1)
@@ -155,7 +159,7 @@ class JobCounts:
 
     def count_requests(self, event: ProgressEvent) -> None:
         """Note how the frontier stands."""
-        self.heard_at, self.stats = event.at, event.stats
+        self.heard_at, self.stats, self.reason = event.at, event.stats, ""
 
     def _count_drops(self, dropped: Mapping[str, int]) -> None:
         for text, number in DropKind.ITEM.select_from(dropped).items():
@@ -182,7 +186,7 @@ class JobCounts:
             yield MetricSample(metrics.HOST_ATTEMPTS, number, (host, outcome))
         yield from metrics.spider_samples(read_counters(self.counted.copy()))
         if self.stats is not None:
-            yield from metrics.state_samples(self.stats, self.stats.state.value)
+            yield from metrics.state_samples(self.stats, state_after(self.stats.state, self.reason))
 
 
 def _sum_samples(

@@ -85,8 +85,12 @@ def end_run(
 
 def shown_state(job: Job) -> str:
     """The state of a job as it is shown: one that ended with work left is ``unfinished``."""
-    is_ended = job.state is JobState.RUNNING and job.end_reason is not None
-    return UNFINISHED if is_ended else job.state.value
+    return state_after(job.state, job.end_reason or "")
+
+
+def state_after(state: JobState, end_reason: str) -> str:
+    """The same by a state and the reason for which the last run ended; empty while it runs."""
+    return UNFINISHED if state is JobState.RUNNING and end_reason else state.value
 
 
 def mark_interrupted(job: Job) -> Job:

@@ -10,7 +10,6 @@ from gossamer.config.settings import Settings
 from gossamer.core.drops import DropKind
 from gossamer.core.errors import MissingServiceError, SettingError, StorageError
 from gossamer.core.jobs import DueCounts, FrontierStats, Job, JobTotals
-from gossamer.core.lifecycle import JobState
 from gossamer.core.record import Record
 from gossamer.core.series import LATENCY_BOUNDS_MS, OVER
 from gossamer.core.shifts import RosterView, ShiftState, WorkerInfo, WorkerState
@@ -18,6 +17,7 @@ from gossamer.observe import metrics
 from gossamer.observe.metrics import LatencyCounts, MetricSample, code_of, failure_of, state_samples
 from gossamer.policy.alerts_on import alerts_of_place
 from gossamer.policy.job_life import shown_state
+from gossamer.policy.job_profile import decode_profile
 from gossamer.policy.shifts import ShiftLimits
 from gossamer.policy.spider_stats import read_spider_stats
 from gossamer.policy.troubles import Trouble
@@ -63,6 +63,7 @@ class CrawlFacts(Record, frozen=True):
     due: tuple[DueCounts, ...] = ()
     lanes: tuple[str, ...] = ()
     at: float = 0.0  # by the frontier's clock
+    quality: float | None = None  # of its items, when it ended; None: not known
 
 
 class MetricsReader:
@@ -126,14 +127,22 @@ class MetricsReader:
     async def _read_job(self, job: Job) -> CrawlFacts:
         job = await refresh_job(self._backends, job)
         totals = await self._backends.store.read_totals(job)
+        quality = await self._read_quality(job)
         try:
             frontier = self._backends.open_frontier(job)
             stats, due = await frontier.read_stats(), await frontier.count_due()
         except StorageError:  # whoever looks after it says so
-            return CrawlFacts(job=job, totals=totals)
+            return CrawlFacts(job=job, totals=totals, quality=quality)
         lanes = lanes_of_job(job, self._settings) if job.is_unfinished else ()
         now = self._backends.clock.now()
-        return CrawlFacts(job=job, totals=totals, stats=stats, due=tuple(due), lanes=lanes, at=now)
+        return CrawlFacts(
+            job=job, totals=totals, stats=stats, due=tuple(due), lanes=lanes, at=now, quality=quality
+        )
+
+    async def _read_quality(self, job: Job) -> float | None:
+        kept = await self._backends.profiles.read_profiles([job]) if job.end_reason is not None else {}
+        profile = decode_profile(kept.get(job.id))
+        return profile.score if profile is not None and profile.items else None
 
     async def _read_alerts(self, job: Job) -> Sequence[Trouble]:
         memory = await load_job_memory(self._backends.requests.shared, job)
@@ -167,12 +176,12 @@ class MetricsReader:
 def job_samples(found: CrawlFacts) -> Iterator[MetricSample]:
     """What is told of a job, without its own label."""
     yield from total_samples(found.totals)
+    if found.quality is not None:
+        yield MetricSample(metrics.ITEM_QUALITY, found.quality)
     if found.stats is None:
         yield MetricSample(metrics.JOB_INFO, 1, (shown_state(found.job),))
         return
-    is_running = found.stats.state is JobState.RUNNING  # perhaps by the frontier alone: its run has ended
-    state = shown_state(found.job) if is_running else found.stats.state.value
-    yield from state_samples(found.stats, state)
+    yield from state_samples(found.stats, shown_state(found.job))
     due = {count.lane: count.requests for count in found.due}
     for lane in dict.fromkeys((*found.lanes, *due)):
         yield MetricSample(metrics.DUE_REQUESTS, due.get(lane, 0), (lane,))

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gossamer.core.errors import Fault, LedgerReason
-from gossamer.core.events import PageDoneEvent, ProgressEvent, ShiftEndedEvent
+from gossamer.core.events import JobFinishedEvent, PageDoneEvent, ProgressEvent, ShiftEndedEvent
 from gossamer.core.jobs import FrontierStats
 from gossamer.core.lifecycle import JobState
 from gossamer.core.results import Attempt, Verdict
@@ -140,6 +140,15 @@ def test_the_frontier_is_shown_as_it_stands() -> None:
     assert found.by("frontier_requests", "state") == states
     assert found.value("dead_letters", job="shop-1") == 1
     assert found.value("job_info", job="shop-1", state="paused") == 1
+
+
+def test_a_run_that_ended_with_work_left_is_unfinished_until_it_goes_on() -> None:
+    """As the command line shows it."""
+    going = ProgressEvent(at=1.0, job="shop-1", stats=FrontierStats(state=JobState.RUNNING, pending=5))
+    ended = JobFinishedEvent(at=2.0, job="shop-1", reason="signal")
+    assert shown(going).by("job_info", "state") == {"running": 1}
+    assert shown(going, ended).by("job_info", "state") == {"unfinished": 1}
+    assert shown(going, ended, going).by("job_info", "state") == {"running": 1}
 
 
 def test_a_worker_says_what_it_has_in_hand_and_how_its_shifts_end() -> None:

@@ -199,7 +199,8 @@ def test_a_job_whose_run_ended_with_work_left_is_told_as_the_command_line_tells_
     """A bug it would catch: it is running, for as long as nobody continues it."""
     job = Job(id="shop-1", name="shop", target="shop", created_at=1.0)
     ended = end_run(job, FinishReason.SKIPPED, JobState.RUNNING, 2.0)
-    for stats in (FrontierStats(state=JobState.RUNNING, pending=1), None):
+    running, finished = JobState.RUNNING, JobState.FINISHED
+    for stats in (*(FrontierStats(state=state, pending=1) for state in (running, finished)), None):
         told = job_samples(CrawlFacts(ended, JobTotals(), stats))
         (sample,) = (one for one in told if one.metric is metrics_of.JOB_INFO)
         assert sample.labels == ("unfinished",)

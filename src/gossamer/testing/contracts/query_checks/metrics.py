@@ -15,6 +15,7 @@ from gossamer.observe.metrics import LatencyCounts, MetricSample
 from gossamer.policy.alert_readings import PlaceLook
 from gossamer.policy.alerts import AlertState
 from gossamer.policy.job_memory import PlaceMemory
+from gossamer.policy.job_profile import JobProfile, encode_profile
 from gossamer.policy.troubles import TroubleKind
 from gossamer.queries.metrics import ENDED_S, MetricsReader
 from gossamer.testing.contracts.frontier_harness import make_entry
@@ -81,6 +82,19 @@ async def metrics_are_of_jobs_that_run_and_of_those_that_ended_lately(w: QueryHa
     await w.make_job("new", make_entry(1))
     again = MetricsReader(Settings(), w.backends)
     assert_equal(_jobs_of(await again.read_samples()), {*told, "new-1"}, "one that has just ended is told of")
+
+
+@register_check
+async def metrics_have_the_quality_of_the_items_of_a_job_that_ended(w: QueryHarness) -> None:
+    """Its score, as the report shows it."""
+    job = await w.make_job("shop", make_entry(1))
+    ended = replace(job, end_reason=FinishReason.FINISHED, finished_at=w.now() - 60.0)
+    await w.backends.book.update(replace(ended, state=JobState.FINISHED))
+    profile = JobProfile(job=job.id, at=w.now(), pages=9, items=9, sampled=9, score=0.75)
+    await w.backends.profiles.save_profile(job, profile.at, encode_profile(profile))
+    found = await _read_values(w)
+    assert_equal(found["item_quality", job.id], 0.75, "the score")
+    assert_equal(found["job_info", job.id, "finished"], 1, "its state")
 
 
 def make_place_memory(now: float, lag_s: float) -> PlaceMemory:
