@@ -369,7 +369,7 @@ class Failing(Spider):
         ("parse", "callback: an item cannot be stored", "item.a: a Response cannot be stored as JSON"),
         (
             "parse_both",
-            "pipeline: a pipeline step failed on an item: nothing of",
+            "pipeline: a pipeline step failed on an item; if a server",
             "ConnectionError: the data",
         ),
     ],

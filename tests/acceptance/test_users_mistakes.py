@@ -244,7 +244,9 @@ async def test_nothing_is_missing_in_silence(
     if spider in (InCallback, InSyncCallback, InErrback):  # what was given before the mistake is kept
         assert {"page": "bad"} in items
     pages = [row[0] for row in rows(tmp_path, "SELECT url FROM page")]
-    assert reason != "pipeline" or not any(url.endswith("/bad") for url in pages)
+    if reason == "pipeline":  # what takes too long may pass, so that nothing of the page is kept
+        assert any(url.endswith("/bad") for url in pages) is (kind != "hang")
+        assert exit_of(result.ending) is ExitCode.DEAD_LETTERS
 
 
 @pytest.mark.parametrize("spider", [InStep, InCallback, InErrback, InValue], ids=lambda s: s.name)

@@ -247,10 +247,15 @@ class DropItem(GossamerError):
 
 
 class PipelineError(GossamerError):
-    """A pipeline step failed on an item: nothing of its page is stored, and the page is tried again.
+    """A pipeline step failed on an item. The message names the step and ends with the traceback.
 
-    The message names the step and ends with the traceback.
+    If it may pass, since a server was away, nothing of the page is stored, and the page is tried again.
+    Otherwise the page is a dead letter, and what else it gave is stored.
     """
+
+    def __init__(self, text: str, *, may_pass: bool = False) -> None:
+        super().__init__(text)
+        self.may_pass = may_pass
 
 
 class UnstorableItemError(GossamerError):

@@ -30,6 +30,7 @@ class ExitFacts(NamedTuple):
     dropped_items: int = 0  # not stored: they lack what their type or a stage of the pipeline asks for
     lost: int = 0  # those of hosts that had answered, and did not come back in time
     left_out: int = 0  # links that were not followed since their patterns count as traps
+    failed_steps: int = 0  # dead letters of a pipeline's steps that failed
     failed_hooks: int = 0  # code of the spider that failed at the end: ``closed()``, ``close_spider()``
 
 
@@ -37,13 +38,14 @@ def exit_of(ending: ExitFacts, *, strict: bool = False) -> ExitCode:
     """How a crawl's process is to end. Pure.
 
     A crawl from which nothing came because everything failed has failed, and so has one with more dead
-    letters than successes, one whose every item was dropped, and one that lost a host half-way; one that had
-    nothing to do has not.
+    letters than successes, one whose every item was dropped, one that lost a host half-way, and one in which
+    a step of a pipeline failed; one that had nothing to do has not.
     """
     if ending.is_early:
         return ExitCode.STOPPED
     has_nothing = (ending.pages == 0 and ending.dead > 0) or (ending.successes == 0 and ending.failures > 0)
-    has_failed = has_nothing or ending.dead > ending.successes or ending.lost or ending.failed_hooks
+    has_lost = ending.lost or ending.failed_steps or ending.failed_hooks
+    has_failed = has_nothing or ending.dead > ending.successes or has_lost
     has_dropped_all = ending.dropped_items > 0 and not ending.items
     if has_failed or has_dropped_all or (strict and (ending.dead or ending.left_out)):
         return ExitCode.DEAD_LETTERS

@@ -27,7 +27,7 @@ from gossamer.spiders.rules import FOLLOW_RULES, Rule, follows_rules, links_by_r
 
 _FAULTS = {UnstorableItemError: Fault.CALLBACK, PipelineError: Fault.PIPELINE}
 _VERDICTS = {
-    Fault.PIPELINE: "a pipeline step failed on an item: nothing of the page would be stored",
+    Fault.PIPELINE: "a pipeline step failed on an item; if a server is away, the page is tried again",
     Fault.CALLBACK: "an item cannot be stored; what can be would be",
 }
 
@@ -179,7 +179,8 @@ def _with_results(
     error = hide_secrets(result.error, secrets)
     items = [replace(item, dropped=hide_secrets(item.dropped, secrets)) for item in items]
     verdict = f"{result.fault}: {'it raised' if is_error else error}" if result.fault else ""
-    is_kept = visit.result.outcome.reason != Fault.PIPELINE
+    outcome = visit.result.outcome
+    is_kept = outcome.reason != Fault.PIPELINE or bool(outcome.outlinks or visit.result.page)
     left_out: Counter[str] = Counter()
     for name, count in result.dropped.items():
         left_out[hide_secrets(DropKind.LINK.reason_of(name) or name, secrets)] += count

@@ -19,7 +19,7 @@ from gossamer.callbacks.spider_end import ask_for_end
 from gossamer.config.option import SettingOption
 from gossamer.config.settings import Settings
 from gossamer.core.drops import DropKind
-from gossamer.core.errors import LedgerReason, OperatorError
+from gossamer.core.errors import Fault, LedgerReason, OperatorError
 from gossamer.core.jobs import FrontierStats, Job, JobTotals, describe_end
 from gossamer.core.lifecycle import FinishReason, JobCommand, JobState
 from gossamer.core.notes import CrawlNote
@@ -150,11 +150,13 @@ class CrawlRun:
             files = self._wired.backends.files
             await import_module("gossamer.wiring.files").prune_files(self.settings, files, ran.ended_at)
         target = await _known_target(self._wired.backends, self.job, tally)
-        lost = await self._wired.backends.lost_letters(self.job, tally)
+        lost = await self._wired.backends.count_letters(self.job, tally, Fault.HOST_LOST)
+        steps = await self._wired.backends.count_letters(self.job, tally, Fault.PIPELINE)
         result = replace(self._make_result(ran, before, tally, lost), budgets=await self._read_budgets())
         warnings = await self._read_warnings(tally, ran.stats.dead)
         notes = (*result.notes, *log_in_notes(target), *told)
-        return replace(result, known_target=target, warnings=warnings, notes=notes)
+        ending = result.ending._replace(failed_steps=steps)
+        return replace(result, known_target=target, warnings=warnings, notes=notes, ending=ending)
 
     async def _read_warnings(self, tally: JobTotals, dead: int) -> tuple[str, ...]:
         meter = self._wired.parts.admission.meter

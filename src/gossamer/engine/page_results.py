@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from gossamer.core.drops import KEY_LENGTH, DropKind, DropSample
-from gossamer.core.errors import DropItem, Fault, UnstorableItemError, UsageError
+from gossamer.core.errors import DropItem, Fault, PipelineError, UnstorableItemError, UsageError
 from gossamer.core.files import Saving
 from gossamer.core.requests import Entry, Request
 from gossamer.core.results import ExtractResult, FetchResult, ItemRecord
@@ -52,9 +52,9 @@ async def keep_items(
 ) -> tuple[tuple[ItemRecord, ...], ExtractResult]:
     """The records of the items, and the extraction with the fault of those that cannot be stored.
 
-    Raises :class:`~gossamer.core.errors.PipelineError` when a step fails: then nothing of the page is to be
-    stored. Items that are dropped are counted into ``dropped``; ``sampler`` takes some of them as examples,
-    of a page that was visited ``at``, into the extraction.
+    Raises :class:`~gossamer.core.errors.PipelineError` when a step fails and may pass the next time: then
+    nothing of the page is to be stored. Items that are dropped are counted into ``dropped``; ``sampler``
+    takes some of them as examples, of a page that was visited ``at``, into the extraction.
     """
     kept = []
     samples: tuple[DropSample, ...] = ()
@@ -67,6 +67,11 @@ async def keep_items(
             if sampler is not None:
                 reason = DropKind.ITEM.reason_of(key) or ""
                 samples += sampler.take_sample(reason, drop.stage, item, url, at)
+        except PipelineError as error:
+            if error.may_pass:
+                raise
+            if not result.fault:
+                result = replace(result, fault=Fault.PIPELINE, error=str(error))
         except UnstorableItemError as error:
             if not result.fault:
                 told = f"an item cannot be stored: {error}"

@@ -3,8 +3,9 @@
 The order: the user's own steps, then cleaning, validation, required fields, key; steps of a later order see
 items that are clean and valid already, and are checked again after them. An item that a step drops
 or that does not hold what its type promises is dropped alone, with a short reason; nothing else of its page
-is touched. A step that fails in any other way fails the page: nothing of it is stored, and it is tried
-again. An item that no store could take is a slip of the spider, and its page a dead letter.
+is touched. A step that fails since a server is away fails the page: nothing of it is stored, and it is tried
+again. A step that fails in any other way is a mistake, as is an item that no store could take: the page is a
+dead letter, and its other items are stored.
 """
 
 from __future__ import annotations
@@ -51,6 +52,7 @@ from gossamer.items.validate import (
     revalidate_item,
     unstorable_error,
 )
+from gossamer.policy.faults import may_pass
 from gossamer.policy.urls import DEFAULT_OPTIONS, UrlOptions
 from gossamer.runtime.user_code import await_value, ends_task, traceback_text
 
@@ -190,7 +192,7 @@ class DefaultPipeline:
         except BaseException as error:
             if ends_task(error):
                 raise
-            raise PipelineError(_describe_failure(step.name, error)) from error
+            raise PipelineError(_describe_failure(step.name, error), may_pass=may_pass(error)) from error
         if not _is_item(result) and step.order is not StageOrder.STORE:
             way = ": a step returns the item" if result is None else ""
             raise PipelineError(f"{step.name} returned {_describe_type(result)}, which is not an item{way}")

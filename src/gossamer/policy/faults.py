@@ -5,12 +5,27 @@ Nothing is decided by omission: a fault without a row is an error when this modu
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
 from gossamer.core.errors import Fault
 from gossamer.core.hosts import HostSignalKind
+
+_PASSING = re.compile(
+    "connect|time[d]?_?out|unavailable|operational|interfaceerror|transient|deadlock|lock(ed|timeout)"
+)
+"""Names of errors, of whatever library, that say that a server is away or busy."""
+_MISTAKES = (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError, PermissionError)
+
+
+def may_pass(error: BaseException) -> bool:
+    """Whether an error of a user's code may be gone at the next try: a server was away, or a disk full."""
+    if isinstance(error, _MISTAKES):
+        return False
+    names = (kind.__name__.lower() for kind in type(error).__mro__)
+    return isinstance(error, OSError) or any(_PASSING.search(name) for name in names)
 
 
 class FaultKind(StrEnum):
@@ -131,7 +146,9 @@ FAULTS: Mapping[Fault, FaultRow] = check_complete(
         Fault.CALLBACK_TIMEOUT: FaultRow(
             FaultKind.HOPELESS, _NOTHING, "the spider's code took longer than parse.callback_timeout"
         ),
-        Fault.PIPELINE: FaultRow(FaultKind.TRANSIENT, _NOTHING, "a pipeline step failed on an item"),
+        Fault.PIPELINE: FaultRow(
+            FaultKind.TRANSIENT, _NOTHING, "a pipeline step failed on an item; a mistake is not tried again"
+        ),
         Fault.HOOK: FaultRow(FaultKind.TRANSIENT, _NOTHING, "a hook failed"),
         Fault.PARSE_TIMEOUT: FaultRow(
             FaultKind.HOPELESS,

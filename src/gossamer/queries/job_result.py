@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from gossamer.core.drops import DropKind
-from gossamer.core.errors import LedgerReason
+from gossamer.core.errors import Fault, LedgerReason
 from gossamer.core.jobs import FrontierStats, Job, JobTotals
 from gossamer.core.lifecycle import FinishReason, JobState
 from gossamer.core.record import FieldMeaning, Record
@@ -51,6 +51,7 @@ class JobResult(Record, frozen=True, kw_only=True):
     is_forgotten: Annotated[bool, FieldMeaning.ASIDE] = False  # its requests are no longer kept
     is_early: Annotated[bool, FieldMeaning.ASIDE] = False  # unfinished, with pages and time left to it
     lost: Annotated[int, FieldMeaning.ASIDE] = 0  # dead letters of hosts that did not come back
+    failed_steps: Annotated[int, FieldMeaning.ASIDE] = 0  # dead letters of steps of a pipeline that failed
     totals: Annotated[JobTotals, FieldMeaning.ASIDE] = JobTotals()
 
 
@@ -58,7 +59,7 @@ async def read_result(backends: Backends, job: Job) -> JobResult:
     """What a job has come to by now. Raises ``LostRequestsError``."""
     stats = await backends.read_stats(job)
     totals = await backends.store.read_totals(job)
-    lost = await backends.lost_letters(job, totals)
+    lost = await backends.count_letters(job, totals, Fault.HOST_LOST)
     known = stats or FrontierStats(state=job.state)
     warnings = await read_code_warnings(backends, job, totals, known.dead)
     took_s = max((job.finished_at or backends.clock.now()) - job.created_at, LEAST_S)
@@ -90,5 +91,6 @@ async def read_result(backends: Backends, job: Job) -> JobResult:
         is_forgotten=stats is None,
         is_early=job.state is not JobState.FINISHED and (job.end_reason is None or job.end_reason.is_early),
         lost=lost,
+        failed_steps=await backends.count_letters(job, totals, Fault.PIPELINE),
         totals=totals,
     )

@@ -191,22 +191,22 @@ class Backends:
                 raise
             return None
 
-    async def lost_letters(self, job: Job, tally: JobTotals) -> int:
-        """How many dead letters of a job with these totals are of lost hosts, and not retried since.
+    async def count_letters(self, job: Job, tally: JobTotals, fault: Fault) -> int:
+        """How many dead letters of a job with these totals have a fault, and were not retried since.
 
         Of a job with so many that not all are counted: how many there ever were, if one is left.
         """
-        ever = tally.by_reason.get(Fault.HOST_LOST, 0)
+        ever = tally.by_reason.get(fault, 0)
         if not ever or await self.read_stats(job) is None:
             return 0
         frontier = self.open_frontier(job)
         counts = await frontier.count_letters(DeadLetterFilter())
-        found = counts.by_reason.get(Fault.HOST_LOST, 0)
+        found = counts.by_reason.get(fault, 0)
         if counts.is_all:
             return found
         # The exit code of a crawl tells whether one is left: the others are looked through, oldest first.
-        lost = DeadLetterFilter(reason=Fault.HOST_LOST)
-        return ever if found or await frontier.dead_letters(lost, 1) else 0
+        which = DeadLetterFilter(reason=fault)
+        return ever if found or await frontier.dead_letters(which, 1) else 0
 
     async def read_rules(self, job: Job) -> FrontierRules:
         """The rules in force for a job; of one whose requests are forgotten, those of any."""

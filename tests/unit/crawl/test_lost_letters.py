@@ -46,16 +46,21 @@ async def make_letters(backends, *reasons):
 
 async def test_lost_hosts_whose_letters_were_retried_are_not_lost(backends) -> None:
     job, frontier = await make_letters(backends, LOST, LOST, CLIENT)
-    assert await backends.lost_letters(job, TALLY) == 2
+    assert await backends.count_letters(job, TALLY, Fault.HOST_LOST) == 2
     await frontier.revive_letters(DeadLetterFilter(reason=LOST))
-    assert ending_of(TALLY, 1, is_early=False, lost=await backends.lost_letters(job, TALLY)).lost == 0
+    assert (
+        ending_of(
+            TALLY, 1, is_early=False, lost=await backends.count_letters(job, TALLY, Fault.HOST_LOST)
+        ).lost
+        == 0
+    )
 
 
 async def test_they_are_counted_and_not_read(backends, monkeypatch) -> None:
     """A crawl that lost a host with many pages has thousands: its end takes none of them apart."""
     job, frontier = await make_letters(backends, *[LOST] * 1200, CLIENT)
     monkeypatch.delattr(type(frontier), "dead_letters")
-    assert await backends.lost_letters(job, TALLY) == 1200
+    assert await backends.count_letters(job, TALLY, Fault.HOST_LOST) == 1200
 
 
 @pytest.mark.parametrize(
@@ -72,4 +77,4 @@ async def test_of_more_than_are_counted_one_that_is_left_is_found(
     """Whether a host was lost decides on the exit code."""
     monkeypatch.setattr("gossamer.frontier.sqlite.admin.LETTERS", 2)
     job, _ = await make_letters(backends, *reasons)
-    assert await backends.lost_letters(job, TALLY) == expected
+    assert await backends.count_letters(job, TALLY, Fault.HOST_LOST) == expected

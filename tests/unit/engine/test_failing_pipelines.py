@@ -15,6 +15,7 @@ from gossamer.core.results import ExtractResult, VisitResult
 from gossamer.engine.supervisor import RunSummary, Supervisor
 from gossamer.engine.worker import Worker
 from gossamer.items.pipeline import DefaultPipeline
+from gossamer.policy.faults import may_pass
 from kit.engine import CALM, URL, Kit, virtually
 
 PAGE = ExtractResult(items=({"a": 1},), requests=(Request(URL + "next"),))
@@ -71,6 +72,41 @@ def test_a_page_whose_step_goes_on_failing_is_a_dead_letter_of_which_nothing_is_
         assert "in the pipeline step Away" in detail
         assert detail.rstrip().endswith("ConnectionError: the database is away")
     assert ran.stats.dead == 1
+
+
+class Mistaken:
+    """A step that fails on items of some kind, whatever is tried."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+    def process_item(self, item: Any, spider: Any) -> Any:
+        if "bad" in item:
+            raise self.error
+        return item
+
+
+@pytest.mark.parametrize(
+    "error", [KeyError("price"), ZeroDivisionError(), RuntimeError("no"), FileNotFoundError()]
+)
+def test_a_mistake_in_a_step_costs_its_item_and_no_second_fetch(error: Exception) -> None:
+    """The other items of the page are stored, and its links are followed."""
+    page = ExtractResult(items=({"a": 1}, {"bad": 2}, {"c": 3}), requests=(Request(URL + "next"),))
+    made, ran = crawl({URL: page}, step=Mistaken(error))
+    assert made.ledger.verdicts == [(URL, "dead", "pipeline"), (URL + "next", "success", "")]
+    assert made.ledger.items == [b'{"a":1}', b'{"c":3}']
+    assert "in the pipeline step Mistaken" in made.ledger.results[0].attempts[0].detail
+    assert [url for _, url in made.site.log if "robots" not in url] == [URL, URL + "next"]
+    assert (ran.stats.dead, ran.stats.pages) == (1, 2)
+
+
+def test_an_error_may_pass_if_it_says_that_something_is_away() -> None:
+    """The classes of drivers are known by their names: none of them is imported here."""
+    away = [type("OperationalError", (Exception,), {}), type("ServerSelectionTimeoutError", (Exception,), {})]
+    away += [type("Own", (type("PoolTimeout", (Exception,), {}),), {}), ConnectionResetError, TimeoutError]
+    assert all(may_pass(kind()) for kind in away)
+    assert may_pass(OSError(28, "No space left on device"))
+    assert not any(map(may_pass, (ValueError(), TypeError(), Exception("timeout"), PermissionError())))
 
 
 @pytest.mark.parametrize("status", [403, 404])

@@ -150,7 +150,6 @@ def wait_for_job(
     or a host was lost, 3 stopped early (paused, cancelled, or the time is over; or no process works on a
     crawl of one machine).
     """
-
     patience_s = None if timeout is None else parse_seconds(timeout, "--timeout")
 
     async def work(backends: Backends) -> JobResult:
@@ -174,6 +173,7 @@ def wait_for_job(
     for warning in result.warnings:
         print_message(warning, logging.WARNING)
     ending = ending_of(result.totals, result.dead, is_early=result.is_early, lost=result.lost)
+    ending = ending._replace(failed_steps=result.failed_steps)
     raise typer.Exit(exit_of(ending, strict=strict))
 
 

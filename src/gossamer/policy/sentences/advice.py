@@ -67,7 +67,7 @@ ADVICE: Mapping[Fault, str] = check_advice(
         Fault.MISSING: "See a page: the site changed its markup, or the requirement is too strict.",
         Fault.CALLBACK: "Mend the spider where its traceback says, then retry the letters.",
         Fault.CALLBACK_TIMEOUT: "See what it waits for, or raise parse.callback_timeout, then retry.",
-        Fault.PIPELINE: "See what the step needs, mostly a database that is away; pages are tried again.",
+        Fault.PIPELINE: "Fix the step, or bring back what it needs, then retry the letters.",
         Fault.HOOK: "See what the hook needs, such as a token; then retry the letters.",
         Fault.PARSE_TIMEOUT: "Raise parse.timeout or parse.max_memory_mb, then retry the letters.",
         Fault.PARSE_INTERRUPTED: "If it comes again, give the worker's machine more memory.",
