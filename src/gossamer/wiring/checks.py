@@ -7,46 +7,68 @@ Those of servers raise what :func:`~gossamer.wiring.open.open_places` would: ``M
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import time
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 
 from gossamer.config.settings import Settings
 from gossamer.core.errors import OperatorError, SettingError
 from gossamer.core.rungs import GATEWAY_WAY, way_of
+from gossamer.drivers.redis.address import CLUSTER, REDIS_SCHEMES, kind_of
 from gossamer.fetch.browser.driver import find_executable
 from gossamer.fetch.guard import is_private_name
 from gossamer.fetch.machine import max_idle_connections, open_files_allowed
 from gossamer.observe.sentences import formatter_at
 from gossamer.policy import urls
+from gossamer.policy.fitness import DiskState, judge_disk
 from gossamer.policy.sentences.fleet import judge_clock
 from gossamer.policy.sentences.words import Saying
 from gossamer.runtime.clock import SystemClock
+from gossamer.watch.job_look import SILENT_S
+from gossamer.wiring.backends import name_place
+from gossamer.wiring.databases import database_path
 from gossamer.wiring.fetchers import WAYS
 from gossamer.wiring.gateways import account_of
+from gossamer.wiring.open import check_serves_fleet, open_fleet
 from gossamer.wiring.proxies import read_listed
-from gossamer.wiring.schemes import FRONTIERS, STORES
+from gossamer.wiring.schemes import FRONTIERS, STORES, ServerReport
 
 
 def needed_extras(settings: Settings) -> set[str]:
-    """The extras of Gossamer that the servers and rungs in the settings need; unknown ones need none."""
-    extras = {"cluster"} if settings.broker.url else set()
-    with suppress(SettingError):
-        extras.add(FRONTIERS.find_scheme(settings.frontier.url).extra)
-    with suppress(SettingError):
-        extras.add(STORES.find_scheme(settings.store.url).extra)
+    """The extras of Gossamer that the servers, rungs and switches in the settings need."""
+    extras = {name for name, is_needed in _SWITCHED.items() if is_needed(settings)}
+    for url, table in ((settings.frontier.url, FRONTIERS), (settings.store.url, STORES)):
+        with suppress(SettingError):  # which is a finding of its own
+            extras.add(table.find_scheme(url).extra)
     extras.update(WAYS[way].extra for way in named_ways(settings) if way in WAYS)
     if settings.browser.stealth and "browser" in extras:
         extras = extras - {"browser"} | {"stealth"}
-    if settings.archive.is_on and (settings.archive.url or "").startswith("s3://"):
-        extras.add("s3")
-    if (settings.files.url or "").startswith("s3://"):
-        extras.add("s3")
-    if settings.files.thumbnails:
-        extras.add("images")
     return extras - {""}
+
+
+def _names_bucket(settings: Settings) -> bool:
+    archive = settings.archive.url if settings.archive.is_on else None
+    urls = [archive, settings.files.url, *(output.url for output in settings.outputs.values())]
+    return any((url or "").startswith("s3://") for url in urls)
+
+
+_SWITCHED: Mapping[str, Callable[[Settings], bool]] = {
+    "alerts": lambda given: any(one.kind == "apprise" for one in given.alerts.targets.values()),
+    "cluster": lambda given: bool(given.broker.url),
+    "images": lambda given: bool(given.files.thumbnails),
+    "metrics": lambda given: given.metrics.port is not None,
+    "otel": lambda given: given.traces.enabled,
+    "postgres": lambda given: any(
+        output.url.startswith(("postgresql:", "postgres:")) for output in given.outputs.values()
+    ),
+    "s3": _names_bucket,
+}
+"""Extras that a setting needs beside a server or a rung."""
 
 
 def named_ways(settings: Settings) -> set[str]:
@@ -57,49 +79,91 @@ def named_ways(settings: Settings) -> set[str]:
     return {way_of(rung) for rung in rungs}
 
 
-async def look_at_requests(settings: Settings) -> str | None:
-    """The server of ``frontier.url``; what could not be found out about it (empty: nothing).
-
-    ``None``: no server is needed.
-    """
+async def look_at_requests(settings: Settings) -> ServerReport | None:
+    """The server of ``frontier.url``; ``None``: no server is needed."""
     url = settings.frontier.url
-    check = FRONTIERS.find_scheme(url).check
-    return await check(url, settings) if url is not None and check is not None else None
+    return await _look_at(url, FRONTIERS.find_scheme(url).check, settings)
 
 
-async def look_at_clock(settings: Settings) -> Saying | None:
-    """How this machine's clock is wrong by that of the requests' server; ``None``: it is right, or unknown.
-
-    A server that cannot be asked is the finding of :func:`look_at_requests`.
-    """
-    url = settings.frontier.url
-    with suppress(OperatorError):
-        read_clock = FRONTIERS.find_scheme(url).read_clock
-        if url is not None and read_clock is not None:
-            return judge_clock(await read_clock(url, settings), formatter_at(time.time()))
-    return None
-
-
-async def look_at_items(settings: Settings) -> str | None:
-    """The same for ``store.url``."""
+async def look_at_items(settings: Settings) -> ServerReport | None:
+    """The same for ``store.url``, which is to serve the processes of the fleet that are at work, too."""
     url = settings.store.url
-    check = STORES.find_scheme(url).check
-    return await check(url, settings) if url is not None and check is not None else None
+    if url is not None:
+        processes = max(settings.processes, await _count_processes(settings))
+        settings = settings.model_copy(update={"processes": processes})
+    return await _look_at(url, STORES.find_scheme(url).check, settings)
 
 
-async def look_at_archive(settings: Settings) -> str | None:
+async def _count_processes(settings: Settings) -> int:
+    """The processes of the fleet that the settings name; 0: there is none, or it cannot be asked."""
+    with suppress(OperatorError):
+        check_serves_fleet(settings)
+        fleet = await open_fleet(settings)
+        try:
+            view = await fleet.roster.read_roster()
+        finally:
+            await fleet.close()
+        return sum(one.beat_at + SILENT_S > view.at for one in view.workers) + bool(view.leader)
+    return 0
+
+
+async def _look_at(
+    url: str | None,
+    check: Callable[[str, Settings], Awaitable[str | ServerReport]] | None,
+    settings: Settings,
+) -> ServerReport | None:
+    if url is None or check is None:
+        return None
+    found = await check(url, settings)
+    return ServerReport(advice=found) if isinstance(found, str) else found
+
+
+async def look_at_clocks(settings: Settings) -> tuple[list[Saying], list[str], list[str]]:
+    """How this machine's clock is wrong by those of the servers; the servers that agree, and those unread.
+
+    A server that cannot be asked is the finding of its own check.
+    """
+    wrong: list[Saying] = []
+    right: list[str] = []
+    unread: list[str] = []
+    for url, table in ((settings.frontier.url, FRONTIERS), (settings.store.url, STORES)):
+        name = name_place(url)
+        try:
+            read_clock = table.find_scheme(url).read_clock
+            if url is None or read_clock is None:
+                continue
+            said = judge_clock(await read_clock(url, settings), formatter_at(time.time()), name)
+        except OperatorError:
+            unread.append(name)
+        else:
+            wrong += [said] if said is not None else []
+            right += [name] if said is None else []
+    return wrong, right, unread
+
+
+def find_missing_broker(settings: Settings) -> str:
+    """Why a fleet would need a ``broker.url``; empty: it needs none, or the requests serve no fleet."""
+    url = settings.frontier.url
+    with suppress(SettingError):
+        check_serves_fleet(settings)
+        if url is None or url.partition(":")[0] not in REDIS_SCHEMES or kind_of(url) == CLUSTER:
+            return "a crawl of one machine needs none; a fleet needs a Redis or RabbitMQ that is no cluster"
+    return ""
+
+
+async def look_at_archive(settings: Settings) -> ServerReport | None:
     """The bucket of ``archive.url``; ``None``: the archive is in a folder, or there is none."""
     result: str | None = await import_module("gossamer.wiring.archives").check_archive(settings)
-    return result
+    return None if result is None else ServerReport(advice=result)
 
 
-async def look_at_files(settings: Settings) -> str | None:
+async def look_at_files(settings: Settings) -> ServerReport | None:
     """The bucket of ``files.url``; ``None``: files are in a folder."""
     url = settings.files.url
     if url is None or import_module("gossamer.wiring.blobs").folder_of(url) is not None:
         return None
     await check_bucket(url, settings)
-    return ""
+    return ServerReport()
 
 
 async def check_bucket(url: str, settings: Settings) -> None:
@@ -110,6 +174,34 @@ async def check_bucket(url: str, settings: Settings) -> None:
             break
     finally:
         await blobs.close()
+
+
+def written_folders(settings: Settings) -> list[tuple[str, Path]]:
+    """The folders of this machine that a crawl writes to, each once, by the setting that names it."""
+    data = Path(settings.data)
+    folders = {} if settings.memory else {"data directory": data}
+    for name, url in (("frontier.url", settings.frontier.url), ("store.url", settings.store.url)):
+        if not settings.memory and url is not None and url.startswith("sqlite:"):
+            folders[name] = database_path(settings, url).parent
+    for name, url in (
+        ("archive.url", settings.archive.url if settings.archive.is_on else None),
+        ("files.url", settings.files.url),
+    ):
+        with suppress(SettingError):  # which is a finding of its own
+            if (
+                url is not None
+                and (folder := import_module("gossamer.wiring.blobs").folder_of(url)) is not None
+            ):
+                folders[name] = folder
+    placed = [(name, folder.expanduser().absolute()) for name, folder in folders.items()]
+    seen = [folder for _, folder in placed]
+    return [one for number, one in enumerate(placed) if one[1] not in seen[:number]]
+
+
+def look_at_disk(folder: Path) -> tuple[int, DiskState]:
+    """The free bytes of the disk that a folder is on, and how that is."""
+    free = shutil.disk_usage(folder).free
+    return free, judge_disk(free)
 
 
 def look_at_browser(settings: Settings) -> str:

@@ -127,6 +127,13 @@ def open_memory(settings: Settings, *, create: bool) -> tuple[MemoryFrontierBack
             "there is no crawl to look into: with memory = true crawls leave nothing behind; to look into "
             "those of a data directory, give -s memory=false"
         )
+    check_memory(settings)
+    requests = MemoryFrontierBackend()
+    return requests, MemoryStoreBackend(requests.clock)
+
+
+def check_memory(settings: Settings) -> None:
+    """Raise ``SettingError`` for what a crawl in memory cannot do."""
     unfit = {
         "processes": settings.processes > 1,
         "outputs": bool(settings.outputs),
@@ -140,5 +147,3 @@ def open_memory(settings: Settings, *, create: bool) -> tuple[MemoryFrontierBack
             f"memory = true does not go with {wrong[0]}: a crawl in memory is of one process and writes "
             f"nothing; leave out one of the two"
         )
-    requests = MemoryFrontierBackend()
-    return requests, MemoryStoreBackend(requests.clock)

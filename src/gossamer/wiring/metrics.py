@@ -6,6 +6,7 @@ import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
+from types import ModuleType
 
 from gossamer.config.running import MetricsSettings
 from gossamer.core.errors import MissingServiceError, SettingError
@@ -30,12 +31,7 @@ def serve_metrics(
     if settings.port is None:
         yield ()
         return
-    try:
-        server_module = import_module("gossamer.observe.metrics_server")
-    except ImportError as error:
-        raise MissingServiceError(
-            f"metrics need another package ({error.name} is missing): pip install 'gossamer[metrics]'"
-        ) from error
+    server_module = load_server()
     lag = import_module("gossamer.observe.loop_lag").LoopLagMonitor()
     if health is None:
         health = import_module("gossamer.observe.health").ProcessHealth()
@@ -56,6 +52,16 @@ def serve_metrics(
             server.close()
     finally:
         lag.close()
+
+
+def load_server() -> ModuleType:
+    """What serves metrics. Raises ``MissingServiceError`` without the package."""
+    try:
+        return import_module("gossamer.observe.metrics_server")
+    except ImportError as error:
+        raise MissingServiceError(
+            f"metrics need another package ({error.name} is missing): pip install 'gossamer[metrics]'"
+        ) from error
 
 
 def watched_committer(committer: Committer, sinks: Sequence[Sink]) -> Committer:

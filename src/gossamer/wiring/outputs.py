@@ -26,14 +26,19 @@ def open_outputs(settings: Settings, keeping: StoreBackend) -> OutputRunner:
 
     Raises ``SettingError`` for a URL that names no output, and for a store whose changes nobody can follow.
     """
-    plans = [_plan_of(settings, name, said) for name, said in settings.outputs.items()]
+    plans = plan_outputs(settings)
     return OutputRunner(_feed_of(keeping), plans)
+
+
+def plan_outputs(settings: Settings) -> list[OutputPlan]:
+    """How each output is written. Raises ``SettingError`` for a URL that names no output."""
+    return [_plan_of(settings, name, said) for name, said in settings.outputs.items()]
 
 
 def output_duties(settings: Settings, keeping: StoreBackend) -> tuple[Duty, ...]:
     """The outputs of a fleet, as duties of the supervisor that leads it. Raises as :func:`open_outputs`."""
     feed = _feed_of(keeping)
-    return tuple(OutputDuty(feed, _plan_of(settings, name, said)) for name, said in settings.outputs.items())
+    return tuple(OutputDuty(feed, plan) for plan in plan_outputs(settings))
 
 
 def _feed_of(keeping: StoreBackend) -> ChangeFeed:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import time
+
 from gossamer.config.settings import Settings
 from gossamer.drivers.postgres.server import PostgresServer
+from gossamer.policy.fitness import judge_postgres
 from gossamer.ports.clock import Clock
 from gossamer.store.postgres.actions import PostgresActionLog
 from gossamer.store.postgres.changes import PostgresChangeFeed
@@ -19,7 +22,7 @@ from gossamer.store.postgres.schema import make_server
 from gossamer.store.postgres.series import PostgresSeries
 from gossamer.store.postgres.store import PostgresStore
 from gossamer.store.postgres.tokens import PostgresTokenStore
-from gossamer.wiring.schemes import BackendParts
+from gossamer.wiring.schemes import BackendParts, ServerReport
 
 TIMEOUT_S = 30.0
 """The longest that one statement takes, unless whoever opens the store says otherwise."""
@@ -79,7 +82,14 @@ async def open_store(url: str | None, parts: BackendParts, clock: Clock) -> Post
         raise
 
 
-async def check_store(url: str, settings: Settings) -> str:
-    """Whether the server is fit; changes nothing on it."""
-    await make_server(url).check_server()
-    return ""
+async def check_store(url: str, settings: Settings) -> ServerReport:
+    """Whether the server is fit, and has connections for this crawl's processes; changes nothing on it."""
+    facts = await make_server(url).check_server()
+    found = judge_postgres(facts, settings.processes)
+    return ServerReport(found=found.found, advice=found.advice)
+
+
+async def read_clock(url: str, settings: Settings) -> float:
+    """By how many seconds this machine's clock is ahead of that of this PostgreSQL; negative: behind."""
+    facts = await make_server(url).check_server()
+    return time.time() - facts.time

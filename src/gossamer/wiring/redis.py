@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import cache
@@ -20,6 +21,7 @@ from gossamer.fetch.spaces import COOKIES, LOG_INS, SESSIONS, TRUSTED
 from gossamer.fleet.marks import forget_marks
 from gossamer.frontier.redis.frontier import RedisFrontier
 from gossamer.observe.sentences import formatter_at
+from gossamer.policy.fitness import judge_redis
 from gossamer.policy.sentences.fleet import judge_clock
 from gossamer.ports.committer import Committer
 from gossamer.roster.redis import RedisRoster
@@ -27,7 +29,7 @@ from gossamer.runtime.cancelling import end_tasks
 from gossamer.runtime.process_name import this_process
 from gossamer.shared.redis import RedisSharedState
 from gossamer.targets.plan import plan_from, sections_under
-from gossamer.wiring.schemes import BackendParts
+from gossamer.wiring.schemes import BackendParts, ServerReport
 
 log = logging.getLogger("gossamer.redis")
 
@@ -187,13 +189,19 @@ async def open_frontier(url: str | None, parts: BackendParts) -> RedisFrontierBa
         raise
 
 
-async def check_frontier(url: str, settings: Settings) -> str:
+async def check_frontier(url: str, settings: Settings) -> ServerReport:
     """Whether this Redis is fit, and what could not be found out about it; changes nothing on it."""
     server = _server_at(url, settings)
     try:
-        return await server.check_server(require_durable=settings.redis.require_durable)
+        unknown = await server.check_server(require_durable=settings.redis.require_durable)
+        await server.check_writes()
+        if unknown:
+            return ServerReport(advice=_describe_unknown(unknown))
+        facts = await server.read_facts()
     finally:
         await server.close()
+    found = judge_redis(facts, settings.alerts.redis_memory, formatter_at(time.time()))
+    return ServerReport(found=found.found, advice=found.advice)
 
 
 async def read_clock(url: str, settings: Settings) -> float:
@@ -212,8 +220,12 @@ def _server_at(url: str, settings: Settings) -> RedisServer:
 @cache
 def _warn_once(what: str) -> None:
     """Once in a process."""
+    log.warning("%s", _describe_unknown(what))
+
+
+def _describe_unknown(what: str) -> str:
     needed = ".".join(map(str, OLDEST))
-    log.warning("%s; it needs version %s, maxmemory-policy noeviction and appendonly yes", what, needed)
+    return f"{what}; it needs version {needed}, maxmemory-policy noeviction and appendonly yes"
 
 
 @cache

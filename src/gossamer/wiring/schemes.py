@@ -35,15 +35,25 @@ class BackendParts(Record, frozen=True):
     limit_s: float | None = None  # the longest that one question to a server may take; None: as it likes
 
 
+class ServerReport(Record, frozen=True):
+    """How a server is that can be used."""
+
+    found: str = ""
+    """Its version and the like, for people."""
+
+    advice: str = ""
+    """What should be changed, or could not be found out; empty: nothing."""
+
+
 class FrontierScheme(Record, frozen=True):
     """What a scheme of ``frontier.url`` stands for."""
 
     open: Callable[[str | None, BackendParts], Awaitable[FrontierBackend]]
     """Opens the place at a URL. Raises ``MissingServiceError``, ``StorageError`` and ``SettingError``."""
 
-    check: Callable[[str, Settings], Awaitable[str]] | None = None
-    """Raises what ``open`` would, and changes nothing; what could not be found out, empty if nothing.
-    ``None``: there is no server to connect to."""
+    check: Callable[[str, Settings], Awaitable[str | ServerReport]] | None = None
+    """Raises what ``open`` and the first write would, and changes nothing; how the server is, or what could
+    not be found out (empty: nothing). ``None``: there is no server to connect to."""
 
     read_clock: Callable[[str, Settings], Awaitable[float]] | None = None
     """By how many seconds this machine's clock is ahead of the server's; ``None``: no server has a clock."""
@@ -61,7 +71,10 @@ class StoreScheme(Record, frozen=True):
     open: Callable[[str | None, BackendParts, Clock], Awaitable[StoreBackend]]
     """Opens the place at a URL; the clock is that of the frontier. Raises as that of a frontier."""
 
-    check: Callable[[str, Settings], Awaitable[str]] | None = None
+    check: Callable[[str, Settings], Awaitable[str | ServerReport]] | None = None
+    """As that of a frontier."""
+
+    read_clock: Callable[[str, Settings], Awaitable[float]] | None = None
     """As that of a frontier."""
 
     extra: str = ""
@@ -142,6 +155,7 @@ _IN_REDIS = FrontierScheme(
 _IN_POSTGRES = StoreScheme(
     _import_late("gossamer.wiring.postgres", "open_store"),
     check=_import_late("gossamer.wiring.postgres", "check_store"),
+    read_clock=_import_late("gossamer.wiring.postgres", "read_clock"),
     extra="postgres",
 )
 _IN_MONGODB = StoreScheme(

@@ -50,7 +50,7 @@ def sinks_of(spider: Spider) -> list[Sink]:
 @contextmanager
 def _open_sink(name: str, settings: Settings) -> Iterator[Sink]:
     try:
-        manager = _find_opener(name)(settings)
+        manager = find_opener(name)(settings)
         sink = manager.__enter__()
     except SettingError:
         raise
@@ -67,7 +67,7 @@ def _open_sink(name: str, settings: Settings) -> Iterator[Sink]:
             log.exception("the sink %r failed at its end", name)
 
 
-def _find_opener(name: str) -> Callable[[Settings], AbstractContextManager[Sink]]:
+def find_opener(name: str) -> Callable[[Settings], AbstractContextManager[Sink]]:
     """What opens the sink of a name. Raises ``SettingError`` for a name that no installed package has."""
     installed = {entry.name: entry for entry in entry_points(group=GROUP)}
     if name not in installed:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from types import ModuleType
 
 from msgspec.structs import replace
 
@@ -15,12 +16,7 @@ def traced_parts(settings: TraceSettings, parts: EngineParts) -> EngineParts:
     """The parts of a worker, with a span for whatever they do. Raises ``MissingServiceError``."""
     if not settings.enabled:
         return parts
-    try:
-        tracing = import_module("gossamer.observe.tracing")
-    except ImportError as error:
-        raise MissingServiceError(
-            f"traces need another package ({error.name} is missing): pip install 'gossamer[otel]'"
-        ) from error
+    tracing = load_tracing()
     tracer = tracing.open_tracer()
     visits = tracing.VisitTracer(tracer, parts.job)
     return replace(
@@ -32,3 +28,13 @@ def traced_parts(settings: TraceSettings, parts: EngineParts) -> EngineParts:
         committer=tracing.TracedCommitter(parts.committer, visits),
         visits=visits,
     )
+
+
+def load_tracing() -> ModuleType:
+    """What traces visits. Raises ``MissingServiceError`` without the package."""
+    try:
+        return import_module("gossamer.observe.tracing")
+    except ImportError as error:
+        raise MissingServiceError(
+            f"traces need another package ({error.name} is missing): pip install 'gossamer[otel]'"
+        ) from error

@@ -246,7 +246,7 @@ def test_servers_that_are_wrong_are_findings_of_the_doctor():
     code, found = doctor_of_servers(frontier=f"mysql://u:{SECRET}@h/", store="postgresql://h:port/x")
     assert code == 4
     assert [check["state"] for check in found] == ["missing"] * 2
-    assert "use sqlite:///FILE or redis://HOST/0" in found[0]["advice"]
+    assert "use sqlite:///FILE, redis://HOST:PORT/DB, " in found[0]["advice"]
     assert "is not a PostgreSQL URL" in found[1]["advice"]
 
 
@@ -254,7 +254,7 @@ def test_servers_that_are_well(redis_url, postgres_url, rabbit_server):
     for broker in (redis_url, rabbit_server.url):
         code, found = doctor_of_servers(frontier=redis_url, store=postgres_url, broker=broker)
         assert (code, [check["state"] for check in found]) == (0, ["ok"] * 3)
-    assert doctor_of_servers(frontier="sqlite:///a.db") == (0, [None])
+    assert doctor_of_servers(frontier="sqlite:///.gossamer/a.db") == (0, [None])
 
 
 @pytest.mark.parametrize(("ahead_s", "says"), [(57, "57 s ahead of Redis"), (-3_600, "1h 00m behind Redis")])

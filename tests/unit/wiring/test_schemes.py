@@ -13,7 +13,7 @@ from gossamer.drivers.redis.address import ADDRESSES
 from gossamer.wiring import checks
 from gossamer.wiring.backends import open_backends
 from gossamer.wiring.open import check_serves_fleet, fleet_of, open_fleet
-from gossamer.wiring.schemes import FRONTIERS, STORES
+from gossamer.wiring.schemes import FRONTIERS, STORES, ServerReport
 from kit.distributions import make_distribution
 from kit.memory_backends import frontier_at, store_at
 
@@ -165,7 +165,7 @@ async def test_what_is_looked_at(install):
     install(OURS)
     assert await checks.look_at_requests(settings()) is None
     assert await checks.look_at_requests(settings("sqlite:///a.db")) is None
-    assert await checks.look_at_requests(settings("xyz://h")) == "its version is unknown"
+    assert await checks.look_at_requests(settings("xyz://h")) == ServerReport(advice="its version is unknown")
     assert await checks.look_at_items(settings(store="xyz://h")) is None, "it has nothing to look at"
 
 

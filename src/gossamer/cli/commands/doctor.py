@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from gossamer.cli.commands.doctor_checks import MISSING, all_checks
+from gossamer.cli.commands.doctor_checks import MISSING, WARNING, all_checks
 from gossamer.cli.options import AsJson, Data, Set
 from gossamer.cli.terminal.output import print_json
 from gossamer.cli.terminal.tables import print_table
@@ -21,8 +21,9 @@ EXAMPLES = """
 def check_installation(data: Data = None, settings: Set = None, as_json: AsJson = False) -> None:
     """Check that nothing is missing.
 
-    Also asks the servers that the settings name, and changes nothing on them. Exits with 4 if something
-    needed is missing.
+    Nothing is missing if a crawl with these settings would start. The servers that the settings name are
+    asked for their role, memory, connections, rights and clocks; nothing is changed on them. Exits with 4 if
+    something needed is missing; a warning keeps no crawl from its start.
     """
     checks = all_checks(data, settings)
     missing = sum(check.state == MISSING for check in checks)
@@ -34,8 +35,10 @@ def check_installation(data: Data = None, settings: Set = None, as_json: AsJson 
             ((check.state, check.what, check.found, check.advice) for check in checks),
             wide="advice",
         )
+        warnings = sum(check.state == WARNING for check in checks)
         lacking = f"{format_count(missing, 'needed thing')} {'is' if missing == 1 else 'are'} missing"
-        typer.echo(lacking if missing else "nothing is missing")
+        warned = f"; {format_count(warnings, 'warning')}" if warnings else ""
+        typer.echo(f"{lacking if missing else 'nothing is missing'}{warned}")
     raise typer.Exit(ExitCode.MISSING if missing else ExitCode.OK)
 
 

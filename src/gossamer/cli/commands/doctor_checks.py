@@ -6,12 +6,11 @@ import asyncio
 import importlib
 import platform
 import re
-import shutil
 import sqlite3
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, distribution, requires, version
 from pathlib import Path
@@ -24,9 +23,11 @@ from gossamer.core.rungs import BROWSER_WAY
 from gossamer.core.text import format_count
 from gossamer.observe.units import format_size
 from gossamer.wiring.checks import (
+    find_missing_broker,
     look_at_archive,
     look_at_browser,
-    look_at_clock,
+    look_at_clocks,
+    look_at_disk,
     look_at_files,
     look_at_gateway,
     look_at_items,
@@ -37,17 +38,20 @@ from gossamer.wiring.checks import (
     named_ways,
     names_gateway,
     needed_extras,
+    written_folders,
 )
+from gossamer.wiring.schemes import ServerReport
+from gossamer.wiring.start_checks import find_obstacles
 
 if TYPE_CHECKING:
     from gossamer.config.settings import Settings
 
+Look = Callable[[], ServerReport | None]
 OK, WARNING, OPTIONAL, MISSING = "ok", "warning", "optional", "missing"
 
 MIN_SQLITE = (3, 35, 0)  # RETURNING
 MIN_FILES = 1024
 OLD_PROFILE = 6  # versions, about half a year: then few visitors still have that browser
-LITTLE_DISK, NO_DISK = 2_000_000_000, 100_000_000
 RELEASED = 1_735_689_600  # 2025-01-01: no clock is right that is before
 _REQUIREMENT = re.compile(r"^([\w.-]+)\s*(?:\[[^\]]*\])?\s*([^;]*?)\s*(?:;\s*(.*))?$")
 
@@ -84,13 +88,14 @@ def all_checks(data: str | None = None, settings: list[str] | None = None) -> li
         _check_python(),
         *_check_packages(needed=needed_extras(settled)),
         _check_sqlite(),
-        *_check_disk(Path(settled.data).expanduser().absolute()),
+        *_check_disks(settled),
         _open_files(),
         _check_browser(settled),
         *_check_profiles(settled),
         *_check_gateways(settled),
         *_check_proxies(settled),
-        check_clock(time.time(), asyncio.run(look_at_clock(settled))),
+        *_check_start(settled),
+        check_clock(time.time(), *(((), (), ()) if settled.memory else asyncio.run(look_at_clocks(settled)))),
         *_check_servers(settled),
     ]
 
@@ -202,20 +207,40 @@ def _check_sqlite() -> HealthCheck:
     return HealthCheck(OK if good else MISSING, "SQLite", sqlite3.sqlite_version, advice)
 
 
-def _check_disk(folder: Path) -> Iterator[HealthCheck]:
-    there = next(path for path in (folder, *folder.parents) if path.exists())
-    what = str(folder) if there == folder else f"{folder} (to be made)"
+def _check_disks(settings: Settings) -> Iterator[HealthCheck]:
+    """The folders that a crawl writes to, and the free space of each disk on which they are."""
+    disks: set[int] = set()
+    for what, folder in written_folders(settings):
+        there = next(path for path in (folder, *folder.parents) if path.exists())
+        yield _check_folder(what, folder, there)
+        if (disk := there.stat().st_dev) not in disks:
+            disks.add(disk)
+            free, state = look_at_disk(there)
+            advice = "" if state.is_enough else "a crawl of 1M pages takes a few GB"
+            yield HealthCheck(
+                OK if state.is_enough else WARNING if state.is_usable else MISSING,
+                "free disk",
+                f"{format_size(free)} at {there}",
+                advice,
+            )
+
+
+def _check_folder(what: str, folder: Path, there: Path) -> HealthCheck:
+    shown = str(folder) if there == folder else f"{folder} (to be made)"
     try:
         with tempfile.TemporaryFile(dir=there):
-            yield HealthCheck(OK, "data directory", what)
+            return HealthCheck(OK, what, shown)
     except OSError as error:
-        advice = "choose another with --data, or change its permissions"
-        yield HealthCheck(MISSING, "data directory", f"{what}: {error.strerror}", advice)
-    free = shutil.disk_usage(there).free
-    state = MISSING if free < NO_DISK else WARNING if free < LITTLE_DISK else OK
-    yield HealthCheck(
-        state, "free disk", format_size(free), "" if state == OK else "a crawl of 1M pages takes a few GB"
-    )
+        advice = "choose another with --data" if what == "data directory" else "set it to another place"
+        return HealthCheck(
+            MISSING, what, f"{shown}: {error.strerror}", f"{advice}, or change its permissions"
+        )
+
+
+def _check_start(settings: Settings) -> Iterator[HealthCheck]:
+    """What else a crawl opens at its start; only what it cannot open is listed."""
+    for name, error in find_obstacles(settings):
+        yield HealthCheck(MISSING, name, "a crawl would not start", str(error))
 
 
 def _open_files() -> HealthCheck:
@@ -282,50 +307,58 @@ def _check_proxies(settings: Settings) -> Iterator[HealthCheck]:
         yield HealthCheck(OK, "proxies", f"{found} listed", "`gossamer proxies test URL` tries them")
 
 
-def check_clock(now: float, wrong: tuple[str, str] | None = None) -> HealthCheck:
-    """The time of this machine, and how it is ``wrong`` by that of the requests' server."""
+def check_clock(
+    now: float, wrong: Sequence[tuple[str, str]] = (), right: Sequence[str] = (), unread: Sequence[str] = ()
+) -> HealthCheck:
+    """The time of this machine, and how it is ``wrong``, or ``right``, by the clocks of servers."""
     text = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(now))
     if now < RELEASED:
         return HealthCheck(
             MISSING, "clock", text, "set it: politeness, retries and certificates depend on it"
         )
-    if wrong is not None:
-        off, advice = wrong
-        return HealthCheck(WARNING, "clock", f"{text}, {off}", advice)
-    return HealthCheck(OK, "clock", text)
+    said = [answer for answer, _ in wrong]
+    said += [f"the same as that of {' and '.join(right)}"] if right else []
+    said += [f"not compared with {' and '.join(unread)}"] if unread else []
+    found = ", ".join((text, *said))
+    return HealthCheck(WARNING if wrong else OK, "clock", found, wrong[0][1] if wrong else "")
 
 
 # --------------------------------------------------------------------------- the servers
 
 
 def _check_servers(settings: Settings) -> Iterator[HealthCheck]:
-    """Those that the settings name; nothing is changed on them."""
-    yield from _check_server(
-        "frontier.url", settings.frontier.url, lambda: asyncio.run(look_at_requests(settings))
-    )
-    yield from _check_server("store.url", settings.store.url, lambda: asyncio.run(look_at_items(settings)))
-    yield from _check_server(
-        "archive.url", settings.archive.url, lambda: asyncio.run(look_at_archive(settings))
-    )
-    yield from _check_server("files.url", settings.files.url, lambda: asyncio.run(look_at_files(settings)))
-    yield from _check_server("broker.url", settings.broker.url, lambda: _look_at_broker(settings))
+    """Those that the settings name; nothing is changed on them. A crawl in memory has none."""
+    places: list[tuple[str, str | None, Look]] = [
+        ("archive.url", settings.archive.url, lambda: asyncio.run(look_at_archive(settings))),
+        ("files.url", settings.files.url, lambda: asyncio.run(look_at_files(settings))),
+        ("broker.url", settings.broker.url, lambda: _look_at_broker(settings)),
+    ]
+    if not settings.memory:
+        places[:0] = [
+            ("frontier.url", settings.frontier.url, lambda: asyncio.run(look_at_requests(settings))),
+            ("store.url", settings.store.url, lambda: asyncio.run(look_at_items(settings))),
+        ]
+    for what, url, look in places:
+        if url is not None:
+            yield from _check_server(what, url, look)
+    if settings.broker.url is None and (wrong := find_missing_broker(settings)):
+        yield HealthCheck(OPTIONAL, "broker.url", "not set", wrong)
 
 
-def _check_server(what: str, url: str | None, look: Callable[[], str | None]) -> Iterator[HealthCheck]:
-    if url is None:
-        return
+def _check_server(what: str, url: str, look: Look) -> Iterator[HealthCheck]:
     try:
-        unknown = look()
+        report = look()
     except OperatorError as error:
         yield HealthCheck(MISSING, what, shown_server(url), str(error))
     else:
-        if unknown is None:  # a file
+        if report is None:  # a file
             return
-        yield HealthCheck(WARNING if unknown else OK, what, shown_server(url), unknown)
+        found = f"{shown_server(url)}: {report.found}" if report.found else shown_server(url)
+        yield HealthCheck(WARNING if report.advice else OK, what, found, report.advice)
 
 
-def _look_at_broker(settings: Settings) -> str:
+def _look_at_broker(settings: Settings) -> ServerReport:
     from gossamer.cluster.app import check_broker
 
     check_broker(settings)
-    return ""
+    return ServerReport()

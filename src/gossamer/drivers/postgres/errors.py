@@ -90,6 +90,16 @@ def translate_error(error: BaseException, place: str) -> StorageError:
     return kind(f"PostgreSQL at {place}: {said}")
 
 
+def refuse_writes(place: str) -> StorageError:
+    """The error of a server, or a user, that only reads."""
+    return StorageError(f"PostgreSQL at {place}: {_WAYS_OUT['25006']}")
+
+
+def refuse_user(place: str, lacks: str) -> StorageError:
+    """The error of a user who lacks a right; ``lacks`` says which: ``may not ...``."""
+    return StorageError(f"PostgreSQL at {place}: {_WAYS_OUT['42501']} (it {lacks})")
+
+
 def _describe_outage(error: BaseException) -> str:
     if isinstance(error, TimeoutError):
         return "no answer in time; is the server overloaded, or the network down?"

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from gossamer.core.errors import SchemaVersionError, StorageError
+from gossamer.drivers.postgres.errors import refuse_user
 
 if TYPE_CHECKING:
     from gossamer.drivers.postgres.types import Connection
@@ -43,10 +44,10 @@ async def prepare_schema(conn: Connection, schema: str, place: str, steps: Mappi
                 await conn.execute("UPDATE version SET version = $1, since = now()", number)
 
 
-async def check_schema(conn: Connection, schema: str, place: str, steps: Mapping[int, str]) -> None:
-    """The same without changing anything: a schema that is older, or not there yet, is well."""
+async def check_schema(conn: Connection, schema: str, place: str, steps: Mapping[int, str]) -> int | None:
+    """The schema's version, without changing anything: one that is older, or not there yet, is well."""
     await _check_server(conn, place)
-    await _read_version(conn, schema, place, max(steps))
+    return await _read_version(conn, schema, place, max(steps))
 
 
 async def _check_server(conn: Connection, place: str) -> None:
@@ -66,10 +67,15 @@ async def _check_server(conn: Connection, place: str) -> None:
 async def _read_version(conn: Connection, schema: str, place: str, ours: int) -> int | None:
     """The schema's version; ``None``: it was never made."""
     # From the catalogue, because to_regclass() may answer from memory what was so before we got the lock.
-    if not await conn.fetchval(
-        "SELECT count(*) FROM pg_tables WHERE schemaname = $1 AND tablename = 'version'", schema
-    ):
+    may_use = await conn.fetchval(
+        "SELECT has_schema_privilege(schemaname, 'USAGE') FROM pg_tables "
+        "WHERE schemaname = $1 AND tablename = 'version'",
+        schema,
+    )
+    if may_use is None:
         return None
+    if not may_use:
+        raise refuse_user(place, f"may not use the schema {schema}")
     version = int(await conn.fetchval("SELECT version FROM version"))
     if version > ours:
         raise SchemaVersionError(

@@ -26,11 +26,20 @@ from gossamer.core.errors import MissingServiceError, UsageError
 from gossamer.core.redaction import shown_server
 from gossamer.drivers.outage_alarm import OutageAlarm
 from gossamer.drivers.patience import ErrorRules, run_patiently
-from gossamer.drivers.postgres.errors import is_conflict, is_lost, is_passing, translate_error
+from gossamer.drivers.postgres.errors import (
+    is_conflict,
+    is_lost,
+    is_passing,
+    refuse_user,
+    refuse_writes,
+    translate_error,
+)
+from gossamer.drivers.postgres.facts import read_facts
 from gossamer.drivers.postgres.schema import check_schema, prepare_schema
 
 if TYPE_CHECKING:
     from gossamer.drivers.postgres.types import Connection, Pool
+    from gossamer.policy.fitness import PostgresFacts
 
 T = TypeVar("T")
 Work = Callable[["Connection"], Awaitable[T]]
@@ -81,14 +90,28 @@ class PostgresServer:
         """
         await self._run_patiently(_do_nothing, patience_s=0.0)
 
-    async def check_server(self) -> None:
-        """Connect and see whether server and schema are fit; changes nothing. Raises as ``check``."""
+    async def check_server(self) -> PostgresFacts:
+        """Connect and see whether server, schema and user are fit; changes nothing.
+
+        Raises as ``migrate_schema``, and for a server that is read-only, or a user who may not write.
+        """
+        found: list[PostgresFacts] = []
+
+        async def check(conn: Connection, schema: str, place: str, steps: Mapping[int, str]) -> None:
+            version = await check_schema(conn, schema, place, steps)
+            found.append(await read_facts(conn, schema, version, max(steps)))
+
         try:
-            pool = await self._open_pool(check_schema)
+            pool = await self._open_pool(check)
             async with asyncio.timeout(RELEASE_S):
                 await pool.close()
         except driver_errors(import_driver()) as error:
             raise translate_error(error, self.place) from error
+        if found[0].is_read_only:
+            raise refuse_writes(self.place)
+        if found[0].lacks:
+            raise refuse_user(self.place, found[0].lacks)
+        return found[0]
 
     async def run(self, work: Work[T]) -> T:
         """What ``work`` returns for a connection. It is run again as a whole while the trouble may pass."""

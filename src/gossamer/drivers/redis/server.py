@@ -27,6 +27,7 @@ from gossamer.drivers.redis.clients import close_client, make_client
 from gossamer.drivers.redis.errors import is_passing, translate_error
 from gossamer.drivers.redis.packages import Redis, RedisCluster
 from gossamer.drivers.redis.packages import exceptions as driver
+from gossamer.policy.fitness import RedisFacts
 from gossamer.runtime.cancelling import heed_cancellation
 
 T = TypeVar("T")
@@ -178,6 +179,28 @@ class RedisServer:
                 f"Redis at {self.where} loses its data when it stops (no append-only file): "
                 f"redis-cli CONFIG SET appendonly yes. {way_out}"
             )
+
+    async def check_writes(self) -> None:
+        """Raise :class:`StorageError` where it takes no changes: a replica, a full one, one without its disk.
+
+        Changes nothing: to write nothing behind the end of a key that is not there makes no key.
+        """
+        await self.run_command("SETRANGE", self.key_for("doctor", "nothing"), 0, b"")
+
+    async def read_facts(self) -> list[RedisFacts]:
+        """What the server, or each primary of a cluster, reports of itself."""
+        return [
+            RedisFacts(
+                version=str(info["redis_version"]),
+                role=str(info.get("role", "master")),
+                replicas=int(info.get("connected_slaves", 0)),
+                used_bytes=int(info.get("used_memory", 0)),
+                max_bytes=int(info.get("maxmemory", 0)),
+                policy=str(info.get("maxmemory_policy", "noeviction")),
+                is_durable=bool(info.get("aof_enabled", 1)),
+            )
+            for info in await self.answer_of(self._read_infos())
+        ]
 
     async def read_memory(self) -> tuple[int, int]:
         """The bytes that it uses, and may use; of a cluster, those of its fullest server.

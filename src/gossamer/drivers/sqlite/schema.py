@@ -10,12 +10,15 @@ fifth of the time. ``scripts/sqlite_schema.py`` writes it.
 
 from __future__ import annotations
 
+import os
 import sqlite3
+from contextlib import closing
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from gossamer.core.errors import SchemaVersionError, StorageError
+from gossamer.drivers.sqlite.errors import translate_error
 
 APPLICATION_ID = 0x476F7373  # "Goss"
 _HERE = files("gossamer.drivers.sqlite")
@@ -64,6 +67,19 @@ def migrate_schema(conn: sqlite3.Connection, path: Path, steps: dict[int, str] |
             if conn.in_transaction:
                 conn.execute("ROLLBACK")
             raise
+
+
+def check_file(path: Path) -> None:
+    """Raise what opening a file that is there would raise, as far as a look at it tells; changes nothing."""
+    if not path.exists():
+        return
+    if not os.access(path, os.W_OK):
+        raise StorageError(f"{path}: the file is read-only; make it and its directory writable")
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)) as conn:
+            _read_version(conn, path, max(_find_scripts("migrations")))
+    except sqlite3.Error as error:
+        raise translate_error(error, path) from error
 
 
 def _skip_to_whole(steps: dict[int, str]) -> dict[int, str]:

@@ -18,12 +18,12 @@ CLOCK_OFF_S = 2.0
 """So far a machine's clock may be from the server's before it is worth a word."""
 
 
-def judge_clock(ahead_s: float, show: SentenceFormatter) -> Saying | None:
-    """How far a machine's clock is from Redis's, and what depends on it; ``None``: it is right."""
+def judge_clock(ahead_s: float, show: SentenceFormatter, server: str = "Redis") -> Saying | None:
+    """How far a machine's clock is from a server's, and what depends on it; ``None``: it is right."""
     if abs(ahead_s) < CLOCK_OFF_S:
         return None
     return Saying(
-        f"{show.span(abs(ahead_s))} {'ahead of' if ahead_s > 0 else 'behind'} Redis",
+        f"{show.span(abs(ahead_s))} {'ahead of' if ahead_s > 0 else 'behind'} {server}",
         "certificates, schedules and the times in logs go by the machine's clock: "
         "set it by NTP (`timedatectl set-ntp true`)",
     )
