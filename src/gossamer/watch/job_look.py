@@ -7,6 +7,7 @@ import contextlib
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
+from math import inf
 
 from msgspec.structs import replace
 
@@ -52,7 +53,9 @@ async def look_at_job(
     hosts = await observe_hosts(watched.frontier, stats, rules, now, memory)
     note = partial(parts.series.set_gauges, job, now, gauges_of_hosts(hosts))
     refusal = None if is_noted else await find_refusal(note)
-    facts = pace_facts(memory, stats, hosts, store_lag_s, is_slot_free=is_slot_free(watched, stats, view))
+    facts = pace_facts(
+        memory, stats, hosts, store_lag_s, is_slot_free=is_slot_free(watched, stats, view, now)
+    )
     left = estimate_time_left(left_facts(memory, stats, rules, hosts), memory.left)
     if parts.report_left is not None:
         parts.report_left(job, left)
@@ -156,11 +159,21 @@ def pace_facts(
     )
 
 
-def is_slot_free(watched: WatchedJob, stats: FrontierStats, view: RosterView | None) -> bool:
-    """Whether somebody could begin another request at once."""
+def is_slot_free(watched: WatchedJob, stats: FrontierStats, view: RosterView | None, now: float) -> bool:
+    """Whether somebody could begin another request at once, on each lane on which one may start."""
     if view is None:
         return watched.concurrency is None or stats.leased < watched.concurrency
-    takers = takers_of(view, watched.lanes)
+    due = [lane for lane in watched.lanes if stats.next_by_lane.get(lane, inf) <= now]
+    served = [lane for lane in due if takers_of(view, (lane,))]
+    return (
+        all(_has_free_slot(view, (lane,)) for lane in served)
+        if served
+        else _has_free_slot(view, watched.lanes)
+    )
+
+
+def _has_free_slot(view: RosterView, lanes: Sequence[str]) -> bool:
+    takers = takers_of(view, lanes)
     ids = {worker_id for worker_id, _ in takers}
     taken = sum(shift.worker in ids for shift in view.shifts if shift.state is ShiftState.WORKING)
     return taken < sum(slots for _, slots in takers)

@@ -1,0 +1,42 @@
+"""What a look at a job says of the slots of its workers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from gossamer.core.jobs import FrontierStats
+from gossamer.core.lifecycle import JobState
+from gossamer.core.shifts import RosterView, Shift, ShiftState, WorkerInfo
+from gossamer.watch.job_look import is_slot_free
+
+NOW = 1000.0
+WORKERS = tuple(
+    WorkerInfo(id=lane, slots=1, lanes=("seed", lane), beat_at=NOW) for lane in ("http", "browser")
+)
+
+
+@dataclass
+class Watched:
+    lanes: tuple[str, ...] = ("http", "browser")
+    concurrency: int | None = None
+
+
+def free(*busy: str, due: tuple[str, ...]) -> bool:
+    shifts = tuple(
+        Shift(id=lane, job="a", lane=lane, state=ShiftState.WORKING, worker=lane, beat_at=NOW)
+        for lane in busy
+    )
+    view = RosterView(at=NOW, workers=WORKERS, shifts=shifts)
+    stats = FrontierStats(state=JobState.RUNNING, next_by_lane=dict.fromkeys(due, NOW))
+    watched: Any = Watched()
+    return is_slot_free(watched, stats, view, NOW)
+
+
+def test_a_slot_is_free_where_something_waits() -> None:
+    """Bug it would catch: all waits for a busy browser, and an idle http worker counts."""
+    assert not free("browser", due=("browser",))
+    assert free("browser", due=("http",))
+    assert not free("browser", due=("browser", "http"))
+    assert free(due=("browser", "http"))
+    assert free("browser", due=()), "nothing is due: any slot"
