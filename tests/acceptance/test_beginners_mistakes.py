@@ -167,7 +167,7 @@ MISTAKES = {
     ),
     "a link that is not there": Mistake(
         spider=parse("yield response.follow(response.css('a.nothing::attr(href)').get())"),
-        said=("(parse() in shop.py, line 22): mostly a selector that found nothing; fix it, then",),
+        said=("): mostly a selector that found nothing; fix it, then",),
     ),
     "a log of Scrapy": Mistake(
         spider=product("self.log('x')"),
