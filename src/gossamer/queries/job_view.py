@@ -22,9 +22,8 @@ from gossamer.policy.spider_stats import read_spider_stats
 from gossamer.policy.troubles import SHOWN, Trouble
 from gossamer.policy.undo import find_failed_undos
 from gossamer.queries.last_hour import read_last_hour
-from gossamer.queries.observed_jobs import ObservedJob, observe_job, say_of, troubles_of
+from gossamer.queries.observed_jobs import ObservedJob, observe_closely, say_of, troubles_of
 from gossamer.queries.overview import JobRow, make_row
-from gossamer.queries.seen_jobs import read_place, read_view
 from gossamer.wiring.backends import Backends
 from gossamer.wiring.budgets import read_budgets
 
@@ -114,11 +113,9 @@ class JobView(JobRow, frozen=True, kw_only=True):
 
 async def read_job_view(backends: Backends, settings: Settings, job: Job) -> JobView:
     """All that is shown of a job. Raises ``StorageError``."""
-    view = await read_view(backends) if job.is_fleet else None
-    place = await read_place(backends, settings, [job])
-    now = backends.clock.now()
-    lag_s = place.look.store_lag_s if place.is_fresh(now) else None
-    known = await observe_job(backends, job, view=view, place=place)
+    known = await observe_closely(backends, job)
+    place = known.place
+    lag_s = place.look.store_lag_s if place.is_fresh(known.at) else None
     hour = await read_last_hour(backends, job, known.at) if known.is_running else None
     troubles, said = troubles_of(known), say_of(known)
     totals = known.totals

@@ -19,6 +19,7 @@ class TakerCounts(Record, frozen=True, kw_only=True):
     paused: int = 0  # paused or leaving
     refusing: int = 0  # those that are there, if none of them can do the job
     refusal: str = ""  # why they cannot
+    trouble: str = ""  # the latest of its shifts
 
 
 def workers_of(view: RosterView, job_id: str, lanes: Sequence[str]) -> TakerCounts:
@@ -37,5 +38,13 @@ def workers_of(view: RosterView, job_id: str, lanes: Sequence[str]) -> TakerCoun
         silent=silent,
         paused=len(others) - silent,
         refusing=len(takers) if can_none else 0,
+        trouble=_find_trouble(view, job_id),
         refusal=next((one.detail for one in refusals if one.detail), "") if can_none else "",
     )
+
+
+def _find_trouble(view: RosterView, job_id: str) -> str:
+    """The latest trouble of a job's shifts, as its supervisor noted it."""
+    samples = view.samples.get(job_id, ())
+    troubles = [one.detail for one in view.standings if one.job == job_id and one.detail]
+    return samples[-1].trouble if samples and samples[-1].trouble else troubles[-1] if troubles else ""

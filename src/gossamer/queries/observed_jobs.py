@@ -22,7 +22,13 @@ from gossamer.policy.job_life import mark_interrupted
 from gossamer.policy.job_memory import JobMemory, PlaceMemory
 from gossamer.policy.pace_limit import DelayReason, PaceLimit, find_limit
 from gossamer.policy.sentences.idle_jobs import describe_lane
-from gossamer.policy.sentences.job_facts import YOUNG_S, ObservedJobFacts, drop_refuted, is_held_up
+from gossamer.policy.sentences.job_facts import (
+    YOUNG_S,
+    ObservedJobFacts,
+    drop_refuted,
+    is_end_foreseen,
+    is_held_up,
+)
 from gossamer.policy.sentences.jobs import describe_job
 from gossamer.policy.sentences.time_left import shorten_left
 from gossamer.policy.sentences.words import Saying, short_name
@@ -32,6 +38,7 @@ from gossamer.policy.troubles import Severity, Trouble, TroubleKind, make_troubl
 from gossamer.queries.hosts import find_closed
 from gossamer.queries.job_workers import TakerCounts, workers_of
 from gossamer.queries.jobs import refresh_job
+from gossamer.queries.places import read_place, read_view
 from gossamer.watch.alerts_on import read_job_alerts
 from gossamer.watch.job_look import find_unserved, observe_hosts, pace_facts
 from gossamer.watch.memories import load_job_memory
@@ -122,6 +129,13 @@ async def observe_job(
     return await _observe_run(backends, known, stats, view)
 
 
+async def observe_closely(backends: Backends, job: Job) -> ObservedJob:
+    """What is known of one job alone, with its fleet and its place. Raises ``StorageError``."""
+    view = await read_view(backends, job) if job.is_fleet else None
+    place = await read_place(backends, backends.settings, [job])
+    return await observe_job(backends, job, view=view, place=place)
+
+
 async def _observe_run(
     backends: Backends, known: ObservedJob, stats: FrontierStats, view: RosterView | None
 ) -> ObservedJob:
@@ -143,10 +157,16 @@ async def _observe_run(
         is_at_work=job.is_fleet or await backends.at_work(job) is not None,
         closed=await find_closed(backends, job) if limit is PaceLimit.HELD else "",
     )
-    if view is None:
-        return known
-    lanes = lanes_of_job(job, backends.settings)
-    return _add_fleet(replace(known, unserved=await find_unserved(frontier, view, lanes)), view, lanes)
+    if view is not None:
+        lanes = lanes_of_job(job, backends.settings)
+        unserved = await find_unserved(frontier, view, lanes)
+        known = _add_fleet(replace(known, unserved=unserved), view, lanes)
+    return _foresee(known)
+
+
+def _foresee(known: ObservedJob) -> ObservedJob:
+    """The same without a time left, where the job does not go on as it did."""
+    return known if is_end_foreseen(facts_of(known)) else replace(known, left=TimeEstimate())
 
 
 async def glance_at_job(
@@ -176,7 +196,9 @@ async def glance_at_job(
     else:
         stats, unreadable = await _read_stats(backends, job)
         known = replace(known, stats=stats, unreadable=unreadable, is_pace_hidden=True)
-    return known if view is None else _add_fleet(known, view, lanes_of_job(job, backends.settings))
+    if view is not None:
+        known = _add_fleet(known, view, lanes_of_job(job, backends.settings))
+    return _foresee(known)
 
 
 def _recall_run(known: ObservedJob) -> ObservedJob:

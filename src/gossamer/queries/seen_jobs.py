@@ -10,8 +10,6 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from msgspec.structs import replace
-
 from gossamer.config.settings import Settings
 from gossamer.core.errors import UsageError
 from gossamer.core.jobs import Job
@@ -21,10 +19,9 @@ from gossamer.policy.alerts_on import AlertView
 from gossamer.policy.job_memory import PlaceMemory
 from gossamer.policy.troubles import Severity
 from gossamer.queries.observed_jobs import ObservedJob, glance_at_job, observe_job, troubles_of
+from gossamer.queries.places import read_place, read_view
 from gossamer.watch.alerts_on import read_place_alerts
-from gossamer.watch.job_look import find_refusal
-from gossamer.watch.memories import load_place_memory, place_of_crawl, place_of_fleet
-from gossamer.wiring.backends import Backends, name_place
+from gossamer.wiring.backends import Backends
 
 AT_ONCE = 8
 """Jobs that are looked at side by side."""
@@ -96,25 +93,6 @@ def _place_of(job: Job) -> tuple[bool, float]:
 def _behind(jobs: Sequence[Job], cursor: str) -> Sequence[Job]:
     place = next((number for number, job in enumerate(jobs, start=1) if job.id == cursor), 0)
     return jobs[place:]
-
-
-async def read_view(backends: Backends) -> RosterView | None:
-    """The roster of the fleet; ``None``: there is no fleet. Raises ``StorageError``."""
-    fleet = backends.requests.fleet
-    return None if fleet is None else await fleet.roster.read_roster(history=True)
-
-
-async def read_place(backends: Backends, settings: Settings, jobs: Sequence[Job]) -> PlaceMemory:
-    """What is remembered of what all jobs need: by a fleet's supervisor, or by the latest crawl that runs."""
-    names = [place_of_fleet(settings.cluster.fleet)] if backends.requests.fleet is not None else []
-    names += [place_of_crawl(job) for job in jobs if job.is_running and not job.is_fleet]
-    found = [await load_place_memory(backends.requests.shared, name) for name in names[:AT_ONCE]]
-    place = max(found, key=lambda memory: memory.at, default=PlaceMemory())
-    refusing = {**place.look.refusing} if place.is_fresh(backends.clock.now()) else {}
-    if backends.requests.fleet is not None:  # one that takes no changes could not have remembered it
-        refusing[name_place(settings.frontier.url)] = await find_refusal(backends.requests.fleet.try_writing)
-    found_now = {service: why for service, why in refusing.items() if why}
-    return replace(place, look=replace(place.look, refusing=found_now))
 
 
 async def read_fleet_alerts(

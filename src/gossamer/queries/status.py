@@ -19,8 +19,7 @@ from gossamer.queries.budgets import read_budgets
 from gossamer.queries.explain.hold import find_hold
 from gossamer.queries.hosts import HostStatus, list_hosts
 from gossamer.queries.jobs import JobSummary, refresh_job, summarise_job
-from gossamer.queries.observed_jobs import observe_job, say_of, troubles_of
-from gossamer.queries.pace import JobPace, read_pace
+from gossamer.queries.observed_jobs import observe_closely, say_of, troubles_of
 from gossamer.wiring.backends import Backends
 from gossamer.wiring.trap_warnings import read_trap_warnings
 
@@ -91,35 +90,33 @@ async def read_status(backends: Backends, job: Job, *, hosts: int = HOSTS) -> Jo
 
     Raises ``LostRequestsError`` when its requests are gone although it is not over.
     """
-    job = await refresh_job(backends, job)
-    totals = await backends.store.read_totals(job)
-    stats = await backends.read_stats(job)
-    changes = await backends.book.read_changes(job)
+    known = await observe_closely(backends, job)
+    job, totals, stats = known.job, known.totals, known.stats
+    if known.unreadable:
+        stats = await backends.read_stats(job)  # says why
     status = replace(
         _from_totals(summarise_job(job, totals, stats), totals),
-        changes=changes,
+        changes=await backends.book.read_changes(job),
         switches=find_switches(await backends.actions.list_actions(ACTIONS, job=job.id)),
         budgets=await read_budgets(backends, job),
         warnings=await read_trap_warnings(backends, job, totals),
+        is_fleet=job.is_fleet,
     )
     if stats is None:
-        return replace(status, forgotten=True, is_fleet=job.is_fleet)
+        return replace(status, forgotten=True)
     busiest = await list_hosts(backends, job, hosts)
-    pace = await read_pace(backends, job) if job.is_running else JobPace()
-    view = await backends.require_fleet().roster.read_roster(history=True) if job.is_fleet else None
-    known = await observe_job(backends, job, view=view)
     said = say_of(known)
     return replace(
         status,
         say=(said.answer, said.reason),
         alerts=tuple(one for one in troubles_of(known) if one.severity is Severity.NEEDS_YOU),
-        shifts=pace.working,
-        pages_per_second=pace.pages_per_s,
-        eta_seconds=pace.left.seconds,
-        eta_least_seconds=pace.left.least_s,
-        eta_most_seconds=pace.left.most_s,
-        left=describe_left(pace.left),
-        trouble=pace.trouble,
+        shifts=known.shifts,
+        pages_per_second=known.pages_per_s,
+        eta_seconds=known.left.seconds,
+        eta_least_seconds=known.left.least_s,
+        eta_most_seconds=known.left.most_s,
+        left=describe_left(known.left),
+        trouble=known.workers.trouble if known.workers else "",
         queue=QueueCounts(pending=stats.pending, delayed=stats.delayed, leased=stats.leased),
         done=stats.done,
         refused=stats.duplicates,
@@ -127,7 +124,6 @@ async def read_status(backends: Backends, job: Job, *, hosts: int = HOSTS) -> Jo
         next_at=stats.next_at,
         hosts=busiest.hosts,
         silent=busiest.silent,
-        is_fleet=job.is_fleet,
     )
 
 

@@ -3,15 +3,22 @@
 import pytest
 from msgspec.structs import replace
 
+from gossamer.cli.commands.submit import progress_line
 from gossamer.config.layers import load_settings
 from gossamer.core.hosts import FrontierRules
 from gossamer.core.jobs import JobTotals
+from gossamer.core.results import Attempt, Verdict
 from gossamer.core.shifts import RosterView, WorkerState
+from gossamer.policy.job_memory import JobMemory
+from gossamer.policy.sentences import job_facts
 from gossamer.policy.sentences.job_facts import YOUNG_S
+from gossamer.policy.time_left import LeftReason, TimeEstimate
 from gossamer.policy.troubles import TroubleKind
-from gossamer.queries.observed_jobs import observe_job, say_of, troubles_of
+from gossamer.queries.observed_jobs import observe_closely, observe_job, say_of, troubles_of
+from gossamer.queries.status import read_status
 from gossamer.testing.contracts.frontier_harness import make_entry
 from gossamer.testing.contracts.roster_harness import make_card
+from gossamer.watch.memories import save_job_memory
 from gossamer.wiring.backends import open_backends
 
 
@@ -86,3 +93,52 @@ async def test_links_that_were_left_out_as_a_trap_are_a_trouble(tmp_path):
     assert trouble.kind is TroubleKind.TRAP
     assert trouble.text.startswith("shop-1: 7 links were not followed")
     assert trouble.ways[0].command == "gossamer report traps shop-1"
+
+
+async def test_the_counts_of_a_status_are_of_one_moment(tmp_path, monkeypatch):
+    """The sentence, the queue and the line of progress count the same requests, however fast those change."""
+    backends = await open_backends(
+        load_settings(env={}, overrides={"data": str(tmp_path)}).settings, create=True
+    )
+    try:
+        job = await backends.book.create("shop", "http://a.example/")
+        await backends.requests.create_frontier(job, FrontierRules())
+        frontier = backends.open_frontier(job)
+        stats, looks = await frontier.read_stats(), iter(range(1, 100))
+
+        async def read_stats(self):
+            return replace(stats, pending=next(looks))
+
+        monkeypatch.setattr(type(frontier), "read_stats", read_stats)
+        async with backends.requests.lock_target(job.target):
+            status = await read_status(backends, job)
+            known = await observe_closely(backends, job)
+    finally:
+        await backends.close()
+    assert (status.queue.pending, status.waiting) == (1, 1)
+    assert status.say[1].startswith("1 request waits.")
+    assert progress_line(known).startswith("shop-1 has just begun; 0 pages; 2 pending, ")
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+async def test_no_end_is_foreseen_of_a_job_on_which_nobody_works(tmp_path, monkeypatch, is_there):
+    monkeypatch.setattr(job_facts, "YOUNG_S", -1.0)
+    backends = await open_backends(
+        load_settings(env={}, overrides={"data": str(tmp_path)}).settings, create=True
+    )
+    try:
+        now = backends.clock.now()
+        job = await backends.book.create("shop", "http://a.example/", plan=b"plan")
+        await backends.requests.create_frontier(job, FrontierRules())
+        await backends.store.record_attempts(
+            job, [Attempt(at=now, url="http://a.example/", fingerprint=1, verdict=Verdict.SUCCESS)]
+        )
+        left = TimeEstimate(at=now, reason=LeftReason.KNOWN, least_s=900.0, most_s=1600.0)
+        await save_job_memory(backends.requests.shared, job, JobMemory(at=now, due_at=now + 60, left=left))
+        worker = make_card(lanes=("http", "seed"), beat_at=now)
+        view = RosterView(at=now, leader="s1", workers=(worker,) if is_there else ())
+        known = await observe_job(backends, job, view=view)
+    finally:
+        await backends.close()
+    assert known.left.is_known == is_there
+    assert ("done in" in say_of(known).answer) == is_there

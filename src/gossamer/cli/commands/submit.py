@@ -48,7 +48,7 @@ from gossamer.observe.units import format_costs, format_duration, format_rate, f
 from gossamer.queries.documents import to_document
 from gossamer.queries.job_result import JobResult, read_result
 from gossamer.queries.jobs import find_job, refresh_job
-from gossamer.queries.pace import JobProgress, read_progress
+from gossamer.queries.observed_jobs import ObservedJob, observe_closely, say_of
 from gossamer.targets.plan import fleet_notes, plan_from
 from gossamer.wiring.backends import Backends
 
@@ -193,7 +193,7 @@ async def _until_over(backends: Backends, job: Job, patience_s: float | None, *,
             await backends.open_frontier(job).read_stats()  # raises when the requests are gone
             if not quiet and time.monotonic() >= tell_at:
                 tell_at = time.monotonic() + TELL_S
-                print_progress(_progress_line(job, await read_progress(backends, job)))
+                print_progress(progress_line(await observe_closely(backends, job)))
             trouble = ""
         except StorageError as error:
             if isinstance(error, LostRequestsError) and not (await backends.store.read_totals(job)).is_empty:
@@ -224,11 +224,17 @@ def _say_late(job: Job, patience_s: float) -> None:
     )
 
 
-def _progress_line(job: Job, progress: JobProgress) -> str:
+def progress_line(known: ObservedJob) -> str:
     """How it stands, in a line."""
-    stats, pace = progress.stats, progress.pace
-    queue = f"{stats.pending:,} pending, {stats.delayed:,} delayed, {stats.leased:,} in flight"
-    return f"{job.id}: {format_count(stats.pages, 'page')}; {queue}; {plain(pace.to_line())}"
+    parts = [plain(say_of(known).answer.removesuffix("."))]
+    if known.stats is not None:
+        stats = known.stats
+        parts.append(format_count(stats.pages, "page"))
+        parts.append(f"{stats.pending:,} pending, {stats.delayed:,} delayed, {stats.leased:,} in flight")
+    parts += [] if known.pages_per_s is None else [format_rate(known.pages_per_s)]
+    if known.workers is not None:
+        parts += [format_count(known.shifts, "shift"), plain(known.workers.trouble)]
+    return "; ".join(part for part in parts if part)
 
 
 def _result_facts(result: JobResult) -> list[tuple[str, str]]:

@@ -255,6 +255,15 @@ MOVING = frozenset(
 """Situations in which a job takes care of itself."""
 
 
+FORESEEN = MOVING | {JobSituation.STORE_SLOW}
+"""Situations in which a time left may be said: it is that of a job that goes on as it does."""
+
+
+def is_end_foreseen(facts: ObservedJobFacts) -> bool:
+    """Whether a time left may be said of a job."""
+    return find_situation(facts) in FORESEEN
+
+
 def is_held_up(facts: ObservedJobFacts, troubles: int) -> bool:
     """Whether a job that runs lacks something; ``troubles``: how many it has that need no person."""
     return bool(troubles or facts.troubled) or find_situation(facts) not in MOVING

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from msgspec.structs import replace
-
 from gossamer.config.settings import Settings
 from gossamer.core.errors import SettingError
 from gossamer.core.shifts import EndReason, JobSample
@@ -13,7 +11,9 @@ from gossamer.policy.troubles import TroubleKind
 from gossamer.ports.backends import FleetRoster
 from gossamer.queries.alerts import list_alerts
 from gossamer.queries.fleet import read_fleet
-from gossamer.queries.pace import JobPace, read_pace
+from gossamer.queries.job_workers import workers_of
+from gossamer.queries.observed_jobs import observe_closely
+from gossamer.queries.places import read_view
 from gossamer.testing.contracts.frontier_harness import make_entry
 from gossamer.testing.contracts.query_harness import QueryHarness, register_check
 from gossamer.testing.contracts.roster_harness import TTL_S, make_card, make_end, make_shift
@@ -46,20 +46,24 @@ async def a_fleet_is_told_where_there_can_be_one(s: QueryHarness) -> None:
 async def the_pace_of_a_job_is_as_its_watch_noted(s: QueryHarness) -> None:
     """Where nobody watches it, nothing is known of it."""
     job = await s.make_job("shop", make_entry(1))
-    assert_equal(await read_pace(s.backends, job), JobPace(), "nobody watches it")
-    now = round(s.now())
-    samples = (JobSample(at=now - 60.0, pages=0), JobSample(at=now, pages=120))
-    left = TimeEstimate(at=now, reason=LeftReason.KNOWN, least_s=900.0, most_s=1600.0)
-    memory = JobMemory(at=now, due_at=now + 60, samples=samples, left=left)
-    await save_job_memory(s.backends.requests.shared, job, memory)
-    pace = await read_pace(s.backends, job)
-    assert_equal(pace.pages_per_s, 2.0, "by the samples")
-    assert_holds(1100 < (pace.left.seconds or 0) <= 1200, "as noted, less what has gone by")
+    async with s.backends.requests.lock_target(job.target):
+        unknown = await observe_closely(s.backends, job)
+        assert_equal((unknown.pages_per_s, unknown.left), (None, TimeEstimate()), "nobody watches it")
+        now = round(s.now())
+        samples = (JobSample(at=now - 60.0, pages=0), JobSample(at=now, pages=120))
+        left = TimeEstimate(at=now, reason=LeftReason.KNOWN, least_s=900.0, most_s=1600.0)
+        memory = JobMemory(at=now, due_at=now + 60, samples=samples, left=left)
+        await save_job_memory(s.backends.requests.shared, job, memory)
+        known = await observe_closely(s.backends, job)
+    assert_equal(known.pages_per_s, 2.0, "by the samples")
+    assert_holds(1100 < (known.left.seconds or 0) <= 1200, "as noted, less what has gone by")
     fleet = s.backends.requests.fleet
     if fleet is not None:
         await begin_shifts(s, fleet.roster, job.id)
-        pace = await read_pace(s.backends, replace(job, plan=b"p"))
-        assert_equal((pace.working, pace.trouble), (1, "no such spider"), "its fleet's trouble")
+        view = await read_view(s.backends)
+        assert view is not None
+        workers = workers_of(view, job.id, ("http",))
+        assert_equal((workers.shifts, workers.trouble), (1, "no such spider"), "its fleet's trouble")
 
 
 @register_check

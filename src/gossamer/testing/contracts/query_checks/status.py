@@ -8,9 +8,10 @@ from gossamer.core.errors import Fault, LedgerReason
 from gossamer.core.hosts import HostSignal, HostSignalKind
 from gossamer.core.lifecycle import FinishReason, JobState
 from gossamer.core.results import Verdict
+from gossamer.policy.time_left import TimeEstimate
 from gossamer.queries.hosts import list_hosts
 from gossamer.queries.job_result import read_result
-from gossamer.queries.pace import JobPace, read_progress
+from gossamer.queries.observed_jobs import observe_closely
 from gossamer.queries.status import QueueCounts, read_hold, read_status
 from gossamer.testing.contracts.frontier_harness import make_entry, make_outcome
 from gossamer.testing.contracts.query_harness import QueryHarness, register_check
@@ -130,7 +131,8 @@ async def progress_is_counted_from_the_requests(s: QueryHarness) -> None:
     """Where no fleet works on a job nothing is said of its pace."""
     job = await s.make_job("shop", make_entry(1), make_entry(2))
     await s.end_visits(job, {1: (Verdict.SUCCESS, "")})
-    progress = await read_progress(s.backends, job)
-    stats = progress.stats
-    assert_equal((stats.pages, stats.pending, stats.done), (1, 1, 1), "the counts")
-    assert_equal(progress.pace, JobPace(), "no pace")
+    known = await observe_closely(s.backends, job)
+    assert known.stats is not None
+    counts = (known.stats.pages, known.stats.pending, known.stats.done)
+    assert_equal(counts, (1, 1, 1), "the counts")
+    assert_equal((known.pages_per_s, known.left), (None, TimeEstimate()), "no pace")
