@@ -77,7 +77,7 @@ HOMES: dict[str, dict[str, str]] = {
     "dashboard": {"dashboard": "Show the crawls in a browser, and serve the HTTP API."},
     "attempts": {"attempts": "List every attempt, newest first."},
     "explain": {"explain": "Say why a URL was fetched, was not, or has not been yet."},
-    "alerts": {"alerts": "Show what is wrong now, or test who is told of it."},
+    "alerts": {"alerts": "List current problems, acknowledge them, or send a test alert."},
     "proxies": {"proxies": "Show how the proxies do, and test them."},
     "settings": {"settings": "Show the settings and which layer set each."},
     "doctor": {"doctor": "Check that nothing is missing."},

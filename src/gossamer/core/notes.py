@@ -41,3 +41,10 @@ class CrawlNote(Record, frozen=True, omit_defaults=False):
 def make_note(kind: NoteKind, text: str) -> CrawlNote:
     """A note, which is a warning if its kind is."""
     return CrawlNote(kind, text, kind not in _NO_WARNINGS)
+
+
+class CallbackSource(Record, frozen=True, kw_only=True):
+    """What the source of a callback says of why it gives nothing."""
+
+    lacks_yield: bool = False  # it has neither ``yield`` nor a ``return`` with a value
+    selectors: tuple[str, ...] = ()

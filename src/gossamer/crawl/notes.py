@@ -9,7 +9,7 @@ from gossamer.core.errors import Fault, LedgerReason
 from gossamer.core.exits import ExitFacts
 from gossamer.core.jobs import JobTotals
 from gossamer.core.lifecycle import FinishReason
-from gossamer.core.notes import CrawlNote, NoteKind, make_note
+from gossamer.core.notes import CallbackSource, CrawlNote, NoteKind, make_note
 from gossamer.core.routes import BlockKind
 from gossamer.core.text import format_count
 from gossamer.engine.seeding import SeedingResult
@@ -20,7 +20,6 @@ from gossamer.policy.faults import FAULTS
 from gossamer.policy.freshness import is_partial
 from gossamer.policy.sentences.refusals import explain_refusal
 from gossamer.policy.trap_closing import count_left_out
-from gossamer.targets.unused_results import CallbackSource
 
 SAME_KEY = 9
 """Items beyond the first from which on one key for all of them is a mistake."""

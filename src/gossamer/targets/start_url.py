@@ -8,7 +8,6 @@ from difflib import get_close_matches
 
 from gossamer.policy import urls
 from gossamer.policy.origins import is_loopback
-from gossamer.spiders.spider import Spider
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _SLIP = re.compile(r"(https?)(?::/?|//?)(?=[^:/])", re.IGNORECASE)
@@ -96,8 +95,7 @@ def allowed_domain_of(url: str) -> str:
     return host.removeprefix("www.") + urls.host_key(url).removeprefix(host)
 
 
-def describe_seed(spider: Spider, method: str, given: object) -> str:
+def describe_seed(spider: str, method: str, given: object) -> str:
     """That a method of a spider gave something else than a first request, and what it has to give."""
-    name = "start_requests" if method == "start" and hasattr(spider, "start_requests") else method
     way = "is a `yield` missing?" if given is None else "yield Request(url)"
-    return f"{name}() of the spider {spider.name!r} gave {given!r}, which is not a Request: {way}"
+    return f"{method}() of the spider {spider!r} gave {given!r}, which is not a Request: {way}"

@@ -15,7 +15,7 @@ from textwrap import dedent
 
 from pydantic import BaseModel
 
-from gossamer.core.record import Record
+from gossamer.core.notes import CallbackSource
 from gossamer.core.requests import Request
 from gossamer.spiders.spider import Spider
 
@@ -95,13 +95,6 @@ class _SourceReader:
 def _short(call: ast.Call) -> str:
     """A call without its arguments."""
     return f"{ast.unparse(call.func)}({'...' if call.args or call.keywords else ''})"
-
-
-class CallbackSource(Record, frozen=True, kw_only=True):
-    """What the source of a callback says of why it gives nothing."""
-
-    lacks_yield: bool = False  # it has neither ``yield`` nor a ``return`` with a value
-    selectors: tuple[str, ...] = ()
 
 
 def read_callback(spider: Spider, name: str) -> CallbackSource:

@@ -111,7 +111,9 @@ class CrawlParts(Record, frozen=True):
                     await store_start_item(request, self.parts, pipeline)
                     continue
                 if not isinstance(request, Request):
-                    raise UsageError(describe_seed(spider, method, request))
+                    older = method == "start" and hasattr(spider, "start_requests")
+                    name = "start_requests" if older else method
+                    raise UsageError(describe_seed(spider.name, name, request))
                 self.guard.trust_place(place_of(request.url))
                 yield request
         except (OperatorError, GeneratorExit):
