@@ -32,7 +32,7 @@ from kit.server_process import Process, program
 
 OURS = ("supervisor", "worker", "browser-worker", "extractor", "dashboard", "gossamer")
 
-WATCHING = ("prometheus", "grafana")
+WATCHING = ("prometheus", "alertmanager", "grafana")
 
 
 def test_compose_follows_its_specification() -> None:
@@ -121,7 +121,11 @@ def test_compose_publishes_nothing_and_grants_nothing() -> None:
     assert not any("privileged" in service for service in services.values())
     # What is published is so on this machine only.
     published = {name: service["ports"] for name, service in services.items() if "ports" in service}
-    assert published == {"dashboard": ["127.0.0.1:8787:8787"], "grafana": ["127.0.0.1:3000:3000"]}
+    assert published == {
+        "dashboard": ["127.0.0.1:8787:8787"],
+        "alertmanager": ["127.0.0.1:9093:9093"],
+        "grafana": ["127.0.0.1:3000:3000"],
+    }
     assert whole["networks"]["servers"] == whole["networks"]["watch"] == {"internal": True}
     assert all(services[name]["networks"] == ["servers"] for name in ("redis", "postgres"))
     assert not any("servers" in services[name]["networks"] for name in WATCHING)
@@ -154,6 +158,11 @@ def test_prometheus_and_grafana_find_what_they_watch() -> None:
                 words = services[name]["command"]
                 assert words[words.index(option) + 1] == str(place["port"])
                 assert "watch" in services[name]["networks"]
+    # Prometheus finds Alertmanager, which posts to the URL of the environment file.
+    configured = yaml.safe_load((DEPLOY / "prometheus/prometheus.yml").read_text())["alerting"]
+    [[target]] = [place["targets"] for one in configured["alertmanagers"] for place in one["static_configs"]]
+    assert target == "alertmanager:9093"
+    assert set(services["alertmanager"]["networks"]) == {"watch", "outside"}
     # And Grafana finds Prometheus, and its dashboard.
     provided = DEPLOY / "grafana/provisioning"
     [source] = yaml.safe_load((provided / "datasources/prometheus.yml").read_text())["datasources"]
@@ -164,26 +173,32 @@ def test_prometheus_and_grafana_find_what_they_watch() -> None:
     assert (DEPLOY / "grafana/dashboards" / Path(home).name).exists()
 
 
-def test_prometheus_reads_its_token_from_a_file_that_nobody_else_reads(tmp_path: Path) -> None:
-    service = compose({**GIVEN, "METRICS_TOKEN": "t0k3n"})["services"]["prometheus"]
+def start_with_secret(name: str, variable: str, folder_of: Path) -> tuple[list[str], Path]:
+    """What a service is started with that is given a secret, and where that is written."""
+    service = compose({**GIVEN, variable: "t0k3n"})["services"][name]
     [place] = service["tmpfs"]
     folder, _, options = place.partition(":")
     assert "uid=65534" in options
     assert "mode=0700" in options
-    scraped = yaml.safe_load((DEPLOY / "prometheus/prometheus.yml").read_text())["scrape_configs"]
-    [token] = [job["authorization"]["credentials_file"] for job in scraped if "authorization" in job]
-    assert token.startswith(f"{folder}/")
-    (tmp_path / "prometheus").write_text('#!/bin/sh\nprintf "%s " "$METRICS_TOKEN" "$@"\n')
-    (tmp_path / "prometheus").chmod(0o755)
+    (folder_of / name).write_text(f'#!/bin/sh\nprintf "%s " "${variable}" "$@"\n')
+    (folder_of / name).chmod(0o755)
     [script] = service["command"]
     done = subprocess.run(
-        [*service["entrypoint"], script.replace(folder, str(tmp_path))],
-        env={**service["environment"], "PATH": f"{tmp_path}:/usr/bin:/bin"},
+        [*service["entrypoint"], script.replace(folder, str(folder_of))],
+        env={**service["environment"], "PATH": f"{folder_of}:/usr/bin:/bin"},
         capture_output=True,
         text=True,
         check=True,
     )
-    assert done.stdout.split() == [
+    return done.stdout.split(), Path(folder)
+
+
+def test_prometheus_reads_its_token_from_a_file_that_nobody_else_reads(tmp_path: Path) -> None:
+    scraped = yaml.safe_load((DEPLOY / "prometheus/prometheus.yml").read_text())["scrape_configs"]
+    [token] = [job["authorization"]["credentials_file"] for job in scraped if "authorization" in job]
+    words, folder = start_with_secret("prometheus", "METRICS_TOKEN", tmp_path)
+    assert Path(token).parent == folder
+    assert words == [
         "--config.file=/etc/prometheus/prometheus.yml",
         "--storage.tsdb.path=/prometheus",
         "--storage.tsdb.retention.time=30d",
@@ -191,6 +206,23 @@ def test_prometheus_reads_its_token_from_a_file_that_nobody_else_reads(tmp_path:
     written = tmp_path / Path(token).name
     assert written.read_text() == "t0k3n"
     assert written.stat().st_mode & 0o777 == 0o600
+
+
+def test_alertmanager_reads_its_webhook_from_a_file_and_sends_every_alert_there(tmp_path: Path) -> None:
+    settings = yaml.safe_load((DEPLOY / "alertmanager/alertmanager.yml").read_text())
+    [receiver] = settings["receivers"]
+    assert settings["route"]["receiver"] == receiver["name"]
+    assert "routes" not in settings["route"]
+    [webhook] = receiver["webhook_configs"]
+    words, folder = start_with_secret("alertmanager", "ALERT_WEBHOOK", tmp_path)
+    assert Path(webhook["url_file"]).parent == folder
+    assert (tmp_path / Path(webhook["url_file"]).name).read_text() == "t0k3n"
+    assert words[0] == "--config.file=/etc/alertmanager/alertmanager.yml"
+    rules = yaml.safe_load((DEPLOY / "prometheus/rules/gossamer.yml").read_text())
+    alerts = {rule["alert"] for group in rules["groups"] for rule in group["rules"] if "alert" in rule}
+    named = re.findall(r"Gossamer\w+", str(settings["inhibit_rules"]))
+    assert named
+    assert set(named) <= alerts
 
 
 @pytest.mark.parametrize("name", WATCHING)
@@ -240,6 +272,7 @@ def test_redis_of_compose_forgets_nothing_and_wants_its_password() -> None:
         with redis.Redis(port=server.port, password=GIVEN["REDIS_PASSWORD"]) as client:
             found = {**client.config_get("maxmemory-policy"), **client.config_get("append*")}
             assert found["maxmemory-policy"] == "noeviction"
+            assert client.config_get("maxmemory") == {"maxmemory": str(2**30)}
             assert (found["appendonly"], found["appendfsync"]) == ("yes", "everysec")
             assert client.config_get("save") == {"save": ""}
         command_line = Path(f"/proc/{server.pid}/cmdline").read_bytes()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import inspect
 import re
 import tomllib
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 from gossamer.config.layers import load_settings
 from gossamer.config.settings import setting_fields
+from gossamer.store.postgres.schema import make_server
 from kit.deploy_files import (
     DEPLOY,
     GIVEN,
@@ -97,6 +99,13 @@ def test_the_pages_name_what_there_is(page: Path) -> None:
         assert (ROOT / path).exists() or path in ("deploy/.env", "deploy/project.env"), path
     for target in re.findall(r"\]\(([^)#]+)[^)]*\)", text):
         assert (page.parent / target).exists(), target
+
+
+def test_the_page_says_how_many_connections_a_process_needs() -> None:
+    text = " ".join(PAGES[0].read_text().split())
+    most: int = inspect.signature(make_server).parameters["connections"].default
+    assert f"holds at most {most} connections to PostgreSQL" in text
+    assert f"enough for {(100 - 3) // most} processes; each further process needs {most} more" in text
 
 
 def test_the_page_shows_the_commands_of_a_fleet() -> None:

@@ -258,6 +258,30 @@ def test_only_workers_reach_the_internet_and_none_reaches_the_cluster(documents:
                 assert {"10.0.0.0/8", "169.254.0.0/16", "127.0.0.0/8", "fc00::/7"} <= hidden
 
 
+def test_pods_reach_brokers_over_tls_collectors_of_traces_and_buckets_of_the_cluster() -> None:
+    """And buckets and collectors only where those run: any other address of the cluster stays closed."""
+    [policy] = [
+        one for one in find_all(overlay("small"), "NetworkPolicy") if one["metadata"]["name"].endswith("-all")
+    ]
+    ways = {
+        port["port"]: [place["namespaceSelector"]["matchLabels"] for place in rule.get("to", ())]
+        for rule in policy["spec"]["egress"]
+        for port in rule["ports"]
+    }
+    label = "kubernetes.io/metadata.name"
+    assert ways[5671] == ways[5672] == []
+    assert ways[4317] == ways[4318] == [{label: "monitoring"}]
+    assert ways[9000] == ways[443] == [{label: "storage"}]
+
+
+def test_redis_refuses_before_its_pod_has_no_memory_left() -> None:
+    redis = container(overlay("dev"), "redis")
+    assert "maxmemory $MAXMEMORY\n" in redis["command"][-1]
+    [limit] = [one["value"] for one in redis["env"] if one["name"] == "MAXMEMORY"]
+    assert redis["resources"]["limits"]["memory"] == "512Mi"
+    assert int(limit.removesuffix("mb")) <= 512 * 3 / 4
+
+
 # --------------------------------------------------------------------------- its parts find each other
 
 
