@@ -17,7 +17,7 @@ from gossamer.core.jobs import tag_of
 from gossamer.core.lifecycle import JobCommand, JobState
 from gossamer.core.requests import Request
 from gossamer.drivers.redis.server import RedisServer
-from gossamer.fetch.sessions import login
+from gossamer.fetch.spaces import LOG_INS
 from gossamer.fetch.trusted_hosts import TrustedHosts
 from gossamer.jobs.control import change_job, prepare_submission, submit_job
 from gossamer.jobs.retention import FleetJobStore, RetentionDuty
@@ -69,7 +69,7 @@ async def keep_sessions(settings, backends, job):
     shared, clock = backends.requests.shared, backends.clock
     pool = session_pool_of(settings, shared, clock, job)
     await pool.retire_session(await pool.open_session(Request(TARGET), "shop.example", "http"))
-    await shared.put(login.SPACE, f"{tag_of(job)} shop.example 00", b"x", DAY_S)
+    await shared.put(LOG_INS, f"{tag_of(job)} shop.example 00", b"x", DAY_S)
 
 
 async def test_what_ended_long_ago_is_deleted_and_nothing_else(backends, settings):
