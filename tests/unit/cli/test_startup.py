@@ -97,6 +97,18 @@ def test_who_looks_at_jobs_imports_neither_spiders_nor_what_fetches_pages(tmp_pa
     assert "gossamer.frontier.sqlite.frontier" in found, "this looks at the right process"
 
 
+def test_redis_is_imported_without_the_sdk_for_metrics_that_nobody_asks_for(tmp_path):
+    """redis-py imports it wherever it is installed."""
+    code = (
+        "import sys; import gossamer.drivers.redis.packages\n"
+        "print(*(name for name in sys.modules if name.startswith(('opentelemetry', 'redis.asyncio.client'))))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=30, cwd=tmp_path, check=True
+    )
+    assert done.stdout.split() == ["redis.asyncio.client"]
+
+
 @pytest.mark.parametrize("arguments", [("--help",), ("version",), ("--version",)], ids=" ".join)
 def test_help_and_version_import_nothing_heavy(tmp_path, arguments):
     assert modules(tmp_path, *arguments) & HEAVY == set()

@@ -18,11 +18,11 @@ def _without_metrics() -> Iterator[None]:
     if "opentelemetry" in sys.modules:
         yield
         return
-    sys.modules["opentelemetry.sdk.metrics"] = None  # type: ignore[assignment]
+    sys.modules["opentelemetry"] = None  # type: ignore[assignment]
     try:
         yield
     finally:
-        del sys.modules["opentelemetry.sdk.metrics"]
+        del sys.modules["opentelemetry"]
 
 
 try:
