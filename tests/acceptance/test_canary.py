@@ -55,7 +55,7 @@ def crawled(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Path:
             seen += command_lines(process.pid)
             time.sleep(0.005)
         shown, _ = process.communicate(timeout=60)
-        assert process.returncode == 0, shown.decode()
+        assert process.returncode == 1, shown.decode()  # its callback fails on some pages
         (folder / f"{log_format}.shown").write_bytes(shown)
         (folder / f"{log_format}.ps").write_bytes(seen)
     return folder
@@ -147,7 +147,7 @@ def test_no_answer_of_the_command_line_has_one(site: Site, crawled: Path, as_jso
     if not as_json:
         failed = ask("crawl failing.py", code=2)  # which is an alert
         assert "ValueError: no way to ***" in failed
-        assert failed.count("took no news") == 2
+        assert failed.count("a notification waits for the alert target") == 2
         assert "webhook" in leaks_of(" ".join(site.app.told))
         assert "no way to" in ask("status failing")
         code = "raise ValueError(spider.password)"

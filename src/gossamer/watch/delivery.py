@@ -139,9 +139,9 @@ class NoticeDelivery:
         try:
             await target.deliver(one.notice)
         except OperatorError as error:
-            log.warning("the alert target %s took no news; they are sent again: %s", target.name, error)
+            log.warning("a notification waits for the alert target %s: %s", target.name, error)
             return str(error) or type(error).__name__
         except Exception as error:  # noqa: BLE001 - a target is code of others; the watch goes on
-            log.exception("the alert target %s failed; the news are sent again", target.name)
+            log.exception("a notification waits for the alert target %s, which failed", target.name)
             return type(error).__name__
         return ""
