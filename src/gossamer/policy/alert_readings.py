@@ -255,6 +255,11 @@ def _read_budgets(look: JobLook, rules: AlertRules) -> Iterator[AlertReading]:
 # --------------------------------------------------------------------------- what all jobs need
 
 
+def describe_absence(service: str, error: str) -> str:
+    """That a service does not answer, and what it said."""
+    return f"{service} does not answer{f': {short_name(error, 200)}' if error else ''}."
+
+
 def describe_refusing(service: str, error: str) -> str:
     """That a service takes no changes, and why: it is read-only, or its disk or its memory is full."""
     return f"{service} takes no changes{f': {short_name(error, 200)}' if error else ''}."
@@ -263,8 +268,7 @@ def describe_refusing(service: str, error: str) -> str:
 def read_place(look: PlaceLook, rules: AlertRules, show: SentenceFormatter) -> Iterator[AlertReading]:
     """What is wrong with the services, the supervisors and the proxies."""
     for service, error in look.away.items():
-        why = f": {short_name(error, 200)}" if error else ""
-        yield AlertReading(kind=TroubleKind.AWAY, who=service, text=f"{service} does not answer{why}.")
+        yield AlertReading(kind=TroubleKind.AWAY, who=service, text=describe_absence(service, error))
     for service, error in look.refusing.items():
         text = describe_refusing(service, error)
         yield AlertReading(kind=TroubleKind.AWAY, who=service, text=text)

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from gossamer.core.record import Record
 from gossamer.core.shifts import EndReason, RosterView, WorkerInfo
 from gossamer.core.text import format_count
-from gossamer.policy.alert_readings import describe_refusing
+from gossamer.policy.alert_readings import describe_absence, describe_refusing
 from gossamer.policy.alerts_on import AlertView
+from gossamer.policy.sentences.job_facts import JobSituation, find_situation
 from gossamer.policy.sentences.words import short_name
-from gossamer.policy.troubles import Trouble, TroubleKind, make_trouble
-from gossamer.queries.observed_jobs import ObservedJob
+from gossamer.policy.troubles import Trouble, TroubleKind, make_trouble, order_troubles
+from gossamer.queries.observed_jobs import ObservedJob, facts_of, troubles_of
 from gossamer.watch.job_look import SILENT_S
 
 MOST_SILENT = 5
@@ -57,6 +58,24 @@ def troubles_of_place(
     told = {trouble.kind for trouble in (*alerts.troubles, *alerts.acknowledged)}
     shown = [one for one in alerts.troubles if not refusing or one.kind is not TroubleKind.NO_SUPERVISOR]
     return [*shown, *(one for one in found if one.kind not in told)]
+
+
+def troubles_alone(known: ObservedJob) -> list[Trouble]:
+    """What is wrong with a job and with what it needs, where it is shown without the others."""
+    look, at = known.place.look, known.at
+    match find_situation(facts_of(known)):
+        case JobSituation.UNWRITABLE:
+            texts = {service: describe_refusing(service, why) for service, why in look.refusing.items()}
+        case JobSituation.AWAY:
+            texts = {service: describe_absence(service, why) for service, why in look.away.items()}
+        case JobSituation.NO_SUPERVISOR:
+            text = "No supervisor leads the fleet: no new shift begins."
+            missing = make_trouble(TroubleKind.NO_SUPERVISOR, "fleet", text, since=at)
+            return order_troubles([missing, *troubles_of(known)])
+        case _:
+            return troubles_of(known)
+    found = [make_trouble(TroubleKind.AWAY, service, text, since=at) for service, text in texts.items()]
+    return order_troubles([*found, *troubles_of(known)])
 
 
 def _roster_troubles(view: RosterView, running: Sequence[str], at: float) -> list[Trouble]:

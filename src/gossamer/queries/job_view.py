@@ -21,8 +21,9 @@ from gossamer.policy.sentences.errors import words_for
 from gossamer.policy.spider_stats import read_spider_stats
 from gossamer.policy.troubles import SHOWN, Trouble
 from gossamer.policy.undo import find_failed_undos
+from gossamer.queries.fleet_troubles import troubles_alone
 from gossamer.queries.last_hour import read_last_hour
-from gossamer.queries.observed_jobs import ObservedJob, observe_closely, say_of, troubles_of
+from gossamer.queries.observed_jobs import ObservedJob, observe_closely, say_of
 from gossamer.queries.overview import JobRow, make_row
 from gossamer.wiring.backends import Backends
 from gossamer.wiring.budgets import read_budgets
@@ -117,7 +118,7 @@ async def read_job_view(backends: Backends, settings: Settings, job: Job) -> Job
     place = known.place
     lag_s = place.look.store_lag_s if place.is_fresh(known.at) else None
     hour = await read_last_hour(backends, job, known.at) if known.is_running else None
-    troubles, said = troubles_of(known), say_of(known)
+    troubles, said = troubles_alone(known), say_of(known)
     totals = known.totals
     return JobView(
         **asdict(make_row(known, hour)),

@@ -421,6 +421,9 @@ def _running_troubles(known: ObservedJob) -> list[tuple[TroubleKind, str, float]
         wait = "waits" if waiting == 1 else "wait"
         text = f"{format_count(waiting, 'request')} of {job.id} {wait}, and no worker takes its lane."
         found.append((TroubleKind.NO_WORKER, text, known.at))
+    if known.workers is not None and known.workers.refusing:
+        text = f"No worker can do {job.id}: {short_name(known.workers.refusal, 200)}."
+        found.append((TroubleKind.NO_WORKER, text, known.at))
     if known.limit is PaceLimit.HELD and known.hosts.held_hosts:
         hosts, held = known.hosts.held_hosts, known.hosts.held
         who = "Its one host is" if hosts == 1 else f"All of its {hosts:,} hosts are"

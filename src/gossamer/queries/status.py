@@ -17,9 +17,10 @@ from gossamer.policy.spider_switches import SpiderChange, find_switches
 from gossamer.policy.troubles import Severity, Trouble
 from gossamer.queries.budgets import read_budgets
 from gossamer.queries.explain.hold import find_hold
+from gossamer.queries.fleet_troubles import troubles_alone
 from gossamer.queries.hosts import HostStatus, list_hosts
 from gossamer.queries.jobs import JobSummary, refresh_job, summarise_job
-from gossamer.queries.observed_jobs import observe_closely, say_of, troubles_of
+from gossamer.queries.observed_jobs import observe_closely, say_of
 from gossamer.wiring.backends import Backends
 from gossamer.wiring.trap_warnings import read_trap_warnings
 
@@ -109,7 +110,7 @@ async def read_status(backends: Backends, job: Job, *, hosts: int = HOSTS) -> Jo
     return replace(
         status,
         say=(said.answer, said.reason),
-        alerts=tuple(one for one in troubles_of(known) if one.severity is Severity.NEEDS_YOU),
+        alerts=tuple(one for one in troubles_alone(known) if one.severity is Severity.NEEDS_YOU),
         shifts=known.shifts,
         pages_per_second=known.pages_per_s,
         eta_seconds=known.left.seconds,

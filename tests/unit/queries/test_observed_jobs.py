@@ -8,12 +8,13 @@ from gossamer.config.layers import load_settings
 from gossamer.core.hosts import FrontierRules
 from gossamer.core.jobs import JobTotals
 from gossamer.core.results import Attempt, Verdict
-from gossamer.core.shifts import RosterView, WorkerState
+from gossamer.core.shifts import EndReason, LaneHealth, RosterView, WorkerState
 from gossamer.policy.job_memory import JobMemory
 from gossamer.policy.sentences import job_facts
 from gossamer.policy.sentences.job_facts import YOUNG_S
 from gossamer.policy.time_left import LeftReason, TimeEstimate
 from gossamer.policy.troubles import TroubleKind
+from gossamer.queries.fleet_troubles import troubles_alone
 from gossamer.queries.observed_jobs import observe_closely, observe_job, say_of, troubles_of
 from gossamer.queries.status import read_status
 from gossamer.testing.contracts.frontier_harness import make_entry
@@ -142,3 +143,35 @@ async def test_no_end_is_foreseen_of_a_job_on_which_nobody_works(tmp_path, monke
         await backends.close()
     assert known.left.is_known == is_there
     assert ("done in" in say_of(known).answer) == is_there
+
+
+REFUSAL = LaneHealth(job="shop-1", lane="http", why=EndReason.REFUSED, detail="no spider", refused_by=("w1",))
+
+
+@pytest.mark.parametrize(
+    ("leader", "standings", "kind", "answer"),
+    [
+        ("", (), "no_supervisor", "Nobody looks after shop-1: no supervisor leads."),
+        ("s1", (REFUSAL,), "no_worker", "Nobody works on shop-1: no worker can do it."),
+        ("s1", (), None, "shop-1 has not begun: no request has been tried yet."),
+    ],
+)
+async def test_what_the_first_sentence_says_is_missing_is_a_trouble_too(
+    tmp_path, leader, standings, kind, answer
+):
+    """Else the page of the job says below it that nothing needs anybody."""
+    backends = await open_backends(
+        load_settings(env={}, overrides={"data": str(tmp_path)}).settings, create=True
+    )
+    try:
+        now = backends.clock.now()
+        job = await backends.book.create("shop", "http://a.example/", plan=b"plan")
+        await backends.requests.create_frontier(job, FrontierRules())
+        await backends.open_frontier(job).add([make_entry(1)])
+        worker = make_card("w1", lanes=("http", "seed"), beat_at=now)
+        view = RosterView(at=now, leader=leader, workers=(worker,), standings=standings)
+        known = replace(await observe_job(backends, job, view=view), at=job.created_at + YOUNG_S)
+    finally:
+        await backends.close()
+    assert say_of(known).answer == answer
+    assert [one.kind for one in troubles_alone(known)] == ([kind] if kind else [])

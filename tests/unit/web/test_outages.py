@@ -54,5 +54,6 @@ async def test_a_redis_that_takes_no_changes_is_named_first(redis_server, tmp_pa
     first = "Redis takes no changes: the one job that runs waits, and nothing is lost."
     assert said["say"][0] == first
     assert "is a replica" in said["troubles"][0]["text"]
+    assert [one["kind"] for one in shop["troubles"]] == ["away"]
     assert shop["say"][0] == f"{job.id} waits: nothing can be stored now."
     assert "is a replica, which takes no changes" in shop["say"][1]

@@ -227,7 +227,7 @@ def find_situation(facts: ObservedJobFacts) -> JobSituation:
 
 _REFUTED: Mapping[TroubleKind, Rule] = {
     TroubleKind.NO_SUPERVISOR: lambda f: not f.is_fleet or f.has_supervisor,
-    TroubleKind.NO_WORKER: lambda f: not f.is_fleet or (f.has_workers and not f.unserved),
+    TroubleKind.NO_WORKER: lambda f: not f.is_fleet or (f.has_workers and not f.unserved and not f.refusing),
     TroubleKind.UNREADABLE: lambda f: not f.unreadable,
     TroubleKind.FAILED: lambda f: f.end_reason is not FinishReason.ERROR,
     TroubleKind.DEAD_LETTERS: lambda f: not f.dead,
