@@ -124,6 +124,15 @@ def test_it_fits_every_window(width: int, height: int) -> None:
         assert any("a-crawl" in line for line in lines), "there is always a job"
 
 
+def test_at_40_columns_each_job_has_its_whole_id() -> None:
+    """Other columns are left out; only an id that is longer than the line is cut, in its middle."""
+    names = ["shop-1", "books-toscrape-com-catalogue-12", "a" * 60 + "-345"]
+    lines = shown(view(jobs=tuple(map(job, names))), width=40)
+    assert any("shop-1" in line for line in lines)
+    assert any("books-toscrape-com-catalogue-12" in line for line in lines)
+    assert any("…" in line and line.rstrip().endswith("-345") for line in lines)
+
+
 def test_a_table_says_what_it_leaves_out() -> None:
     many = view(jobs=tuple(job(f"shop-{n}") for n in range(20)), more_jobs=980, fleet=None, troubles=())
     lines = shown(many, height=24)

@@ -78,6 +78,7 @@ def list_jobs(
         ),
         right=("pages", "items", "waiting", "dead"),
         wide="target",
+        names_rows=True,
     )
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TextIO
 
 from rich.cells import cell_len
-from rich.console import Console, JustifyMethod
+from rich.console import Console, JustifyMethod, OverflowMethod
 from rich.table import Table
 from rich.text import Text
 
@@ -36,9 +36,14 @@ def print_table(
     *,
     right: Iterable[str] = (),
     wide: str = "",
+    names_rows: bool = False,
     stream: TextIO | None = None,
 ) -> None:
-    """A table with a header; ``right`` names columns of numbers, ``wide`` the one that gives way first."""
+    """A table with a header; ``right`` names columns of numbers, ``wide`` the one that gives way first.
+
+    ``names_rows``: the first column names the rows, so that it is never cut: in a narrow terminal, columns
+    are left out from the end, and a line says which.
+    """
     table = Table(box=None, padding=(0, GAP, 0, 0), pad_edge=False, header_style="bold")
     numbers = set(right)
     cells = [[_format_cell(value, LONG) for value in row] for row in rows]
@@ -46,21 +51,41 @@ def print_table(
         name: max([len(name), *(cell_len(row[place]) for row in cells)]) for place, name in enumerate(columns)
     }
     target = make_console(stream)
+    hidden: list[str] = []
+    if names_rows:
+        columns, hidden = _fit_columns(columns, widths | ({wide: len(wide)} if wide else {}), target.width)
+        cells = [row[: len(columns)] for row in cells]
+        widths = {name: min(widths[name], target.width) for name in columns}
+        wide = wide if wide in widths else ""
     if wide:
         others = sum(widths.values()) - widths[wide] + GAP * (len(columns) - 1)
         widths[wide] = max(len(wide), min(widths[wide], target.width - others))
     for name in columns:
         justify: JustifyMethod = "right" if name in numbers else "left"
-        table.add_column(name, justify=justify, no_wrap=True, overflow="ellipsis", width=widths[name])
+        is_name = names_rows and name == columns[0]
+        how: OverflowMethod = "fold" if is_name else "ellipsis"
+        table.add_column(name, justify=justify, no_wrap=not is_name, overflow=how, width=widths[name])
     place = columns.index(wide) if wide else -1
     for row in cells:
         if wide:
-            row[place] = _cut_middle(row[place], widths[wide])
+            row[place] = cut_middle(row[place], widths[wide])
         table.add_row(*map(Text, row))
     print_lines(table, target)
+    if hidden:
+        print_lines(Text(f"without {', '.join(hidden)}: the terminal is too narrow"), target)
 
 
-def _cut_middle(text: str, width: int) -> str:
+def _fit_columns(
+    columns: Sequence[str], widths: Mapping[str, int], width: int
+) -> tuple[list[str], list[str]]:
+    """The columns for which there is room, at least the first one, and the others."""
+    number = len(columns)
+    while number > 1 and sum(widths[name] + GAP for name in columns[:number]) - GAP > width:
+        number -= 1
+    return list(columns[:number]), list(columns[number:])
+
+
+def cut_middle(text: str, width: int) -> str:
     """A text that is cut in its middle: what tells URLs apart is their ends."""
     if len(text) <= width or width < NARROW or cell_len(text) != len(text):
         return text

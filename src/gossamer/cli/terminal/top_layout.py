@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from gossamer.cli.terminal.tables import make_console, print_lines
+from gossamer.cli.terminal.tables import cut_middle, make_console, print_lines
 from gossamer.core.record import Record
 from gossamer.observe.text import one_line
 from gossamer.observe.units import format_duration, format_rate, format_size
@@ -50,6 +50,7 @@ class _Part(Record, frozen=True):
     rows: tuple[tuple[tuple[str, ...], str], ...]  # cells and the style of each row
     more: int  # rows that are not among them
     name: str = ""  # what the rows are, where people are told how many there are
+    is_whole: bool = False  # its names are not cut while another column could be left out
 
 
 def render_top(view: TopView, state: ScreenState, *, chosen: str = "") -> RenderableType:
@@ -133,7 +134,7 @@ def _jobs_part(view: TopView, chosen: str) -> _Part:
         ("waiting", 9), ("dead", 6), ("left", 9),
     )  # fmt: skip
     rows = tuple((_job_cells(row), "reverse" if row.job == chosen else "") for row in view.jobs)
-    return _Part(head, rows, view.more_jobs, "jobs")
+    return _Part(head, rows, view.more_jobs, "jobs", is_whole=True)
 
 
 def _job_cells(row: JobRow) -> tuple[str, ...]:
@@ -215,7 +216,7 @@ def _table(part: _Part, rows: int, width: int) -> RenderableType:
     hidden = len(part.rows) + part.more - rows
     shown = part.rows[: rows - 1 if hidden and rows > 1 else rows]
     hidden = len(part.rows) + part.more - len(shown)
-    columns = _fitting(part.head, width)
+    columns = _fitting(part, width)
     table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="dim")
     for number in columns:
         name, size = part.head[number]
@@ -227,7 +228,8 @@ def _table(part: _Part, rows: int, width: int) -> RenderableType:
             width=size or _name_width(part, columns, width),
         )
     for cells, style in shown:
-        table.add_row(*(Text(one_line(cells[number], 200)) for number in columns), style=style)
+        name = cut_middle(one_line(cells[0], 200), _name_width(part, columns, width))
+        table.add_row(name, *(Text(one_line(cells[number], 200)) for number in columns[1:]), style=style)
     more = [_line(_hidden_text(part, len(shown), hidden), "dim")] if hidden and rows > 1 else []
     return Group(Text(""), table, *more)
 
@@ -247,9 +249,11 @@ def _name_width(part: _Part, columns: Sequence[int], width: int) -> int:
     return max(min(max(longest, NAME_WIDTH), width - others - 1), 1)
 
 
-def _fitting(head: Sequence[tuple[str, int]], width: int) -> list[int]:
-    """The columns for which there is room; the last but one goes first."""
-    kept = list(range(len(head)))
-    while len(kept) > 1 and sum(head[number][1] + 1 for number in kept) + NAME_WIDTH > width:
+def _fitting(part: _Part, width: int) -> list[int]:
+    """The columns for which there is room beside the names; the last but one goes first."""
+    head, kept = part.head, list(range(len(part.head)))
+    longest = max((cell_len(cells[0]) for cells, _ in part.rows), default=0)
+    names = max(longest + 1, NAME_WIDTH) if part.is_whole else NAME_WIDTH
+    while len(kept) > 1 and sum(head[number][1] + 1 for number in kept) + names > width:
         del kept[-2 if len(kept) > 2 else -1]
     return kept
