@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -282,14 +283,16 @@ def plain() -> Iterator[Site]:
         yield served
 
 
-def crawl_paths(folder: Path, site: Site, paths: str) -> dict[str, object]:
+def crawl_paths(folder: Path, site: Site, paths: str, code: int = 0) -> dict[str, Any]:
     write_spider(folder, site.url, TROUBLED)
-    return asked(f"crawl shop.py -a paths={paths}", *FAST, cwd=folder)
+    done = gossamer(f"crawl shop.py -a paths={paths} --json", *FAST, cwd=folder, code=code)
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
 
 
 def test_a_hook_that_fails_loses_nothing(tmp_path: Path, plain: Site) -> None:
     """The request is tried again, then a dead letter that names the hook and the request, and says why."""
-    result = crawl_paths(tmp_path, plain, "/raises,/once,/junk,/elsewhere,/waits,/breaks,/fine")
+    result = crawl_paths(tmp_path, plain, "/raises,/once,/junk,/elsewhere,/waits,/breaks,/fine", code=1)
     assert result["dead"] == 5
     assert reasons_of(tmp_path) == {
         ("retry", "hook"): 6, ("dead", "hook"): 5, ("success", ""): 2,
