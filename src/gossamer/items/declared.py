@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 
 from pydantic import BaseModel
 
-from gossamer.items.restoring import ItemClasses
+from gossamer.core.results import PLAIN_TYPE
 from gossamer.policy.quality import ValueKind
 
 _KINDS: Mapping[type, ValueKind] = {  # the first that fits: bool is an int, datetime a date
@@ -36,9 +36,14 @@ def declared_kinds(spider: type, types: Iterable[str]) -> dict[str, str]:
 
     Types that declare nothing, such as dicts, have no fields here.
     """
+    named = [name for name in types if name != PLAIN_TYPE]
+    if not named:
+        return {}
+    from gossamer.items.restoring import ItemClasses  # most crawls have dicts alone
+
     classes = ItemClasses(spider)
     found: dict[str, str] = {}
-    for name in types:
+    for name in named:
         kind = classes.find_class(name)
         if kind is not None:
             found |= {f"{name}.{field}": _kind_of(hint) for field, hint in _hints_of(kind).items()}
