@@ -89,6 +89,25 @@ def test_what_is_found_by_its_name_stands_there_once(visitor: Visitor) -> None:
 
 
 @pytest.mark.thorough
+@pytest.mark.parametrize("width", [390, 768])
+def test_the_five_figures_of_a_place_without_a_fleet_fit(
+    chromium: Browser, canned: CannedServer, width: int
+) -> None:
+    """The canned fleet has six: without the workers, as a crawl of one machine shows them, there are five."""
+    with Visitor(chromium, canned.url, width=width) as someone:
+        page = someone.go("/")
+        page.keyboard.press(".")  # it stays as it is
+        page.evaluate(
+            "[...document.querySelectorAll('.vital')].find(one => /Workers/.test(one.innerText)).remove()"
+        )
+        assert page.locator(".vital").count() == 5
+        assert someone.spilled() == []
+        boxes = [box.bounding_box() or {} for box in page.locator(".vital .v").all()]
+        in_a_row = len({round(box["x"]) for box in boxes})
+        assert in_a_row == (2 if width == 390 else 3)
+
+
+@pytest.mark.thorough
 def test_the_menu_of_a_phone_opens_and_closes(chromium: Browser, canned: CannedServer) -> None:
     with Visitor(chromium, canned.url, width=390) as someone:
         page = someone.go("/")
