@@ -355,7 +355,8 @@ def describe_longest_trouble(hosts: Sequence[TroubledHost], now: float) -> str:
 def left_text(known: ObservedJob) -> str:
     """The time that a job still takes, for a column, or a word that says why it is not known."""
     if known.is_running and known.limit is PaceLimit.HELD and known.hosts.held_until:
-        return f"from {formatter_at(known.at).time(known.hosts.held_until)}"
+        at, _, _ = formatter_at(known.at).time(known.hosts.held_until).rpartition(" ")  # without the zone
+        return f"from {at}"
     return shorten_left(known.left)
 
 

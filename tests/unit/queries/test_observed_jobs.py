@@ -1,21 +1,33 @@
 """What one look at a job of a fleet says of who could work on it, and of links that it has left out."""
 
+import re
+
 import pytest
 from msgspec.structs import replace
 
 from gossamer.cli.commands.submit import progress_line
 from gossamer.config.layers import load_settings
 from gossamer.core.hosts import FrontierRules
-from gossamer.core.jobs import JobTotals
+from gossamer.core.jobs import FrontierStats, Job, JobTotals
+from gossamer.core.lifecycle import JobState
 from gossamer.core.results import Attempt, Verdict
 from gossamer.core.shifts import EndReason, LaneHealth, RosterView, WorkerState
+from gossamer.policy.host_sums import HostSums
 from gossamer.policy.job_memory import JobMemory
+from gossamer.policy.pace_limit import DelayReason, PaceLimit
 from gossamer.policy.sentences import job_facts
 from gossamer.policy.sentences.job_facts import YOUNG_S
 from gossamer.policy.time_left import LeftReason, TimeEstimate
 from gossamer.policy.troubles import TroubleKind
 from gossamer.queries.fleet_troubles import troubles_alone
-from gossamer.queries.observed_jobs import observe_closely, observe_job, say_of, troubles_of
+from gossamer.queries.observed_jobs import (
+    ObservedJob,
+    left_text,
+    observe_closely,
+    observe_job,
+    say_of,
+    troubles_of,
+)
 from gossamer.queries.status import read_status
 from gossamer.testing.contracts.frontier_harness import make_entry
 from gossamer.testing.contracts.roster_harness import make_card
@@ -175,3 +187,13 @@ async def test_what_the_first_sentence_says_is_missing_is_a_trouble_too(
         await backends.close()
     assert say_of(known).answer == answer
     assert [one.kind for one in troubles_alone(known)] == ([kind] if kind else [])
+
+
+def test_when_a_host_may_be_asked_again_fits_a_column() -> None:
+    job = Job(id="shop-1", name="shop", target="shop.py", created_at=0.0)
+    hosts = HostSums(hosts=1, held={DelayReason.DOWN: 1}, held_until=120.0)
+    known = ObservedJob(
+        job=job, at=60.0, totals=JobTotals(), stats=FrontierStats(state=JobState.RUNNING),
+        hosts=hosts, limit=PaceLimit.HELD,
+    )  # fmt: skip
+    assert re.fullmatch(r"from \d\d:\d\d", left_text(known))

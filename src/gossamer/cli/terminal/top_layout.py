@@ -131,7 +131,7 @@ def _clock(at: float) -> str:
 def _jobs_part(view: TopView, chosen: str) -> _Part:
     head = (
         ("  job", 0), ("state", 10), ("pages", 9), ("pace", 8), ("allowed", 8),
-        ("waiting", 9), ("dead", 6), ("left", 9),
+        ("waiting", 9), ("dead", 6), ("left", 10),
     )  # fmt: skip
     rows = tuple((_job_cells(row), "reverse" if row.job == chosen else "") for row in view.jobs)
     return _Part(head, rows, view.more_jobs, "jobs", is_whole=True)
