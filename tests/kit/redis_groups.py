@@ -14,33 +14,25 @@ from kit.server_process import START_S
 from kit.servers import RedisProcess
 
 
-class TlsRedisProcess(RedisProcess):
-    """One that is reached over TLS alone; its clients check it by ``authority``, a file."""
+class OverTls(RedisProcess):
+    """A server that is reached over TLS alone; its clients check it by ``authority``, a file."""
 
-    def __init__(self, folder: Path, *, options: Sequence[str] = (), password: str = "") -> None:
-        self.authority = folder / "authority.pem"
-        if not self.authority.exists():
-            made = trustme.CA()
-            made.cert_pem.write_to_path(self.authority)
-            served = made.issue_cert("127.0.0.1")
-            served.private_key_pem.write_to_path(folder / "key.pem")
-            for part in served.cert_chain_pems:
-                part.write_to_path(folder / "served.pem", append=True)
-        tls = ["--tls-replication", "yes", "--tls-cluster", "yes", "--tls-auth-clients", "no"]
-        tls += ["--tls-ca-cert-file", str(self.authority)]
-        served_by = ("--tls-cert-file", str(folder / "served.pem"), "--tls-key-file", str(folder / "key.pem"))
-        super().__init__(password=password, options=(*tls, *served_by, *options))
-
-    @property
-    def url(self) -> str:
-        """Where it is, and what checks it."""
-        return f"{super().url.replace('redis:', 'rediss:')}?ssl_ca_certs={self.authority}"
+    authority: Path
 
     def command(self) -> Sequence[str]:
         """The same with another port for TLS, and none without."""
-        command = super().command()
+        command, folder = super().command(), self.authority.parent
         at = command.index("--port")
-        return [*command[:at], "--port", "0", "--tls-port", *command[at + 1 :]]
+        tls = [
+            "--tls-replication",
+            "yes",
+            "--tls-auth-clients",
+            "no",
+            "--tls-ca-cert-file",
+            str(self.authority),
+        ]
+        tls += ["--tls-cert-file", str(folder / "served.pem"), "--tls-key-file", str(folder / "key.pem")]
+        return [*command[:at], "--port", "0", "--tls-port", *command[at + 1 :], *tls]
 
     def answers(self) -> bool:
         """Whether it answers over TLS."""
@@ -50,6 +42,26 @@ class TlsRedisProcess(RedisProcess):
     def cli(self) -> Sequence[str]:
         """Over TLS."""
         return [*super().cli(), "--tls", "--cacert", str(self.authority)]
+
+
+class TlsRedisProcess(OverTls):
+    """A Redis over TLS, also between the nodes of a cluster."""
+
+    def __init__(self, folder: Path, *, options: Sequence[str] = ()) -> None:
+        self.authority = folder / "authority.pem"
+        if not self.authority.exists():
+            made = trustme.CA()
+            made.cert_pem.write_to_path(self.authority)
+            served = made.issue_cert("127.0.0.1")
+            served.private_key_pem.write_to_path(folder / "key.pem")
+            for part in served.cert_chain_pems:
+                part.write_to_path(folder / "served.pem", append=True)
+        super().__init__(options=("--tls-cluster", "yes", *options))
+
+    @property
+    def url(self) -> str:
+        """Where it is, and what checks it."""
+        return f"{super().url.replace('redis:', 'rediss:')}?ssl_ca_certs={self.authority}"
 
 
 class SentinelProcess(RedisProcess):
@@ -75,6 +87,19 @@ class SentinelProcess(RedisProcess):
         """The same program in another mode."""
         fixed = f"--sentinel --bind 127.0.0.1 --port {self.port} --daemonize no".split()
         return [self._binary, str(self.folder / "sentinel.conf"), *fixed]
+
+
+class TlsSentinelProcess(OverTls, SentinelProcess):
+    """A Sentinel that watches a Redis over TLS, and is reached over TLS."""
+
+    def __init__(self, primary: TlsRedisProcess) -> None:
+        self.authority = primary.authority
+        SentinelProcess.__init__(self, primary)
+
+    @property
+    def url(self) -> str:
+        """Where the first database of the primary is."""
+        return f"rediss+sentinel://127.0.0.1:{self.port}/main/0?ssl_ca_certs={self.authority}"
 
 
 class SentinelGroup:
@@ -126,8 +151,10 @@ class SentinelGroup:
         _until(lambda: b"role:master" in self._info(self.replica), "there is no fail-over")
 
     def _info(self, server: RedisProcess | None) -> bytes:
+        """What it reports; nothing when it closes the connection, as a Sentinel has it do in a fail-over."""
         assert server is not None
-        return server.ask("INFO")
+        done = subprocess.run([*server.cli(), "INFO"], check=False, capture_output=True, timeout=START_S)
+        return done.stdout
 
 
 def _until(is_so: Callable[[], bool], failure: str) -> None:

@@ -10,7 +10,7 @@ import re
 import shutil
 import subprocess
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
@@ -118,19 +118,28 @@ async def _look_at(
     return ServerReport(advice=found) if isinstance(found, str) else found
 
 
-async def look_at_clocks(settings: Settings) -> tuple[list[Saying], list[str], list[str]]:
+async def look_at_clocks(
+    settings: Settings, away: Collection[str] = ()
+) -> tuple[list[Saying], list[str], list[str]]:
     """How this machine's clock is wrong by those of the servers; the servers that agree, and those unread.
 
-    A server that cannot be asked is the finding of its own check.
+    Those of the settings ``away`` have been found unfit, and are not waited for again.
     """
     wrong: list[Saying] = []
     right: list[str] = []
     unread: list[str] = []
-    for url, table in ((settings.frontier.url, FRONTIERS), (settings.store.url, STORES)):
+    places = (
+        ("frontier.url", settings.frontier.url, FRONTIERS),
+        ("store.url", settings.store.url, STORES),
+    )
+    for setting, url, table in places:
         name = name_place(url)
         try:
             read_clock = table.find_scheme(url).read_clock
-            if url is None or read_clock is None:
+            if url is None or read_clock is None or settings.memory:
+                continue
+            if setting in away:
+                unread.append(name)
                 continue
             said = judge_clock(await read_clock(url, settings), formatter_at(time.time()), name)
         except OperatorError:

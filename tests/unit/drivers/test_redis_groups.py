@@ -16,7 +16,7 @@ from gossamer.config.settings import Settings
 from gossamer.core.errors import GossamerError, StorageError, UsageError
 from gossamer.core.shifts import Shift
 from gossamer.drivers.redis.server import RedisServer, load_script
-from kit.redis_groups import SentinelGroup, TlsRedisProcess
+from kit.redis_groups import SentinelGroup, TlsRedisProcess, TlsSentinelProcess
 from kit.servers import redis_cluster
 
 PUT = load_script("gossamer.shared", "put_shared.lua")
@@ -92,13 +92,23 @@ def test_requests_and_messages_follow_the_primary(group: SentinelGroup) -> None:
     publisher.publish_shifts([Shift(id="after", job="shop-1", lane="http")])
 
 
-def test_a_cluster_over_tls(tmp_path: Path) -> None:
-    async def use(url: str) -> None:
-        server = RedisServer(url)
-        assert await server.check_server() == ""
-        await write(server)
-        await server.close()
+async def use(url: str) -> None:
+    server = RedisServer(url)
+    assert await server.check_server() == ""
+    await write(server)
+    await server.close()
 
+
+def test_sentinels_over_tls(tmp_path: Path) -> None:
+    with TlsRedisProcess(tmp_path) as primary, TlsSentinelProcess(primary) as sentinel:
+        asyncio.run(use(sentinel.url))
+        check_broker(settings_at(sentinel.url))
+        said = refused(sentinel.url.partition("?")[0], StorageError)
+        assert "no Sentinel that answers" in said
+        assert "can their certificates be verified" in said
+
+
+def test_a_cluster_over_tls(tmp_path: Path) -> None:
     with redis_cluster(partial(TlsRedisProcess, tmp_path)) as nodes:
         url = nodes[0].url.replace("rediss:", "rediss+cluster:")
         asyncio.run(use(url))

@@ -84,6 +84,8 @@ def all_checks(data: str | None = None, settings: list[str] | None = None) -> li
             _open_files(),
             check_clock(time.time()),
         ]
+    servers = [*_check_servers(settled)]
+    away = {check.what for check in servers if check.state == MISSING}
     return [
         _check_python(),
         *_check_packages(needed=needed_extras(settled)),
@@ -95,8 +97,8 @@ def all_checks(data: str | None = None, settings: list[str] | None = None) -> li
         *_check_gateways(settled),
         *_check_proxies(settled),
         *_check_start(settled),
-        check_clock(time.time(), *(((), (), ()) if settled.memory else asyncio.run(look_at_clocks(settled)))),
-        *_check_servers(settled),
+        check_clock(time.time(), *asyncio.run(look_at_clocks(settled, away))),
+        *servers,
     ]
 
 

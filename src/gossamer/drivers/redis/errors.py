@@ -54,7 +54,10 @@ def _describe_sentinels(text: str) -> str:
     if "uthentication" in failed:
         return "has Sentinels that want a password of their own: add ?sentinel_password=PASSWORD to the URL"
     if failed:
-        return f"has no Sentinel that answers and names a primary {name}; what was stored is not lost"
+        return (
+            f"has no Sentinel that answers and names a primary {name} (do they run, and can their "
+            "certificates be verified, where they are reached over TLS?); what was stored is not lost"
+        )
     return (
         f"has Sentinels that name no primary {name} that is up; is it called so (`sentinel monitor NAME`)? "
         "During a fail-over the crawl waits for the new one"
