@@ -49,8 +49,11 @@ async def test_a_redis_that_takes_no_changes_is_named_first(redis_server, tmp_pa
         await backends.open_frontier(job).add([make_entry(1)])
         assert "takes no changes" not in (await web.get("/overview"))["say"][0]
         await backends.requests.server.run_command("REPLICAOF", "127.0.0.1", "1")
-        said = await web.get("/overview", params={"limit": 1})
-        shop = await web.get(f"/jobs/{job.id}")
+        try:
+            said = await web.get("/overview", params={"limit": 1})
+            shop = await web.get(f"/jobs/{job.id}")
+        finally:  # other tests share the server
+            await backends.requests.server.run_command("REPLICAOF", "NO", "ONE")
     first = "Redis takes no changes: the one job that runs waits, and nothing is lost."
     assert said["say"][0] == first
     assert "is a replica" in said["troubles"][0]["text"]
