@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, expect
@@ -360,3 +361,20 @@ def test_an_address_that_leads_nowhere(visitor: Visitor, path: str) -> None:
     expect(page.locator("h1")).to_have_text("There is no such page.")
     page.get_by_role("link", name="Overview").last.click()
     page.wait_for_url(visitor.url + "/")
+
+
+def test_the_first_sentence_has_room_beside_the_buttons(visitor: Visitor, canned: CannedServer) -> None:
+    said = "shops-7 needs you: lamps-and-fabrics.example answers nothing well, and one more alert is on."
+    given = canned.answers
+
+    def answer(path: str, query: dict[str, str]) -> Any:
+        return given(path, query) | ({"say": [said, said]} if path == "/jobs/shops-7" else {})
+
+    canned.answers = answer
+    page = visitor.go("/jobs/shops-7")
+    for width in (390, 768, 1440):
+        page.set_viewport_size({"width": width, "height": 800})
+        expect(page.locator("h1")).to_have_text(said)
+        box = page.locator("h1").bounding_box()
+        assert box is not None
+        assert box["height"] < 150, f"{width} px"
