@@ -19,7 +19,7 @@ from gossamer.core.text import format_count
 from gossamer.policy.alerts import STILL_S, AlertReading, AlertRules, ReadingState
 from gossamer.policy.drift import DriftFinding, FindingKind
 from gossamer.policy.job_samples import KEPT_S, covered_s, growth_of
-from gossamer.policy.sentences.idle_jobs import describe_lane
+from gossamer.policy.sentences.idle_jobs import describe_lane, describe_refused
 from gossamer.policy.sentences.quality import describe_finding
 from gossamer.policy.sentences.words import SentenceFormatter, short_name
 from gossamer.policy.trap_closing import warn_of_traps
@@ -84,6 +84,7 @@ class JobLook(Record, frozen=True, kw_only=True):
     due: int = 0  # requests that may start now
     has_workers: bool = True  # somebody could work on it
     unserved: tuple[DueCounts, ...] = ()  # what is due on lanes that no worker takes, where others do
+    refusal: str | None = None  # why no worker that is there can do it; None: one can, as far as is known
     samples: tuple[JobSample, ...] = ()  # the last one is of this look
     attempted_at: float = 0.0  # when its attempts last grew; 0: never while it was watched
     item_pages: int = 0  # its pages when its items last grew
@@ -181,6 +182,9 @@ def _read_work(look: JobLook, rules: AlertRules, show: SentenceFormatter) -> Ite
     if look.due and not look.has_workers:
         waits = f"{format_count(look.due, 'request')} of {look.id} may start now"
         yield _reading(look, TroubleKind.NO_WORKER, f"{waits}, and no worker takes its lane.")
+        return
+    if look.refusal is not None:
+        yield _reading(look, TroubleKind.NO_WORKER, describe_refused(look.id, look.refusal))
         return
     for lane in look.unserved:
         yield _reading(look, TroubleKind.NO_WORKER, describe_lane(look.id, lane), who=lane.lane)

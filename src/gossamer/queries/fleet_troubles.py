@@ -47,14 +47,14 @@ def troubles_of_place(
 
     Where its server takes no changes, the roster cannot show who is there.
     """
-    running = [one.job.id for one in jobs if one.is_running and one.job.is_fleet]
+    some_can = [one.job.id for one in jobs if one.is_running and one.workers and not one.workers.refusing]
     refusing = {item for one in jobs for item in one.place.look.refusing.items()}
     found = [
         make_trouble(TroubleKind.AWAY, service, describe_refusing(service, why), since=at)
         for service, why in sorted(refusing)
     ]
     if view is not None and not found:
-        found = _roster_troubles(view, running, at)
+        found = _roster_troubles(view, some_can, at)
     told = {trouble.kind for trouble in (*alerts.troubles, *alerts.acknowledged)}
     shown = [one for one in alerts.troubles if not refusing or one.kind is not TroubleKind.NO_SUPERVISOR]
     return [*shown, *(one for one in found if one.kind not in told)]
@@ -78,7 +78,8 @@ def troubles_alone(known: ObservedJob) -> list[Trouble]:
     return order_troubles([*found, *troubles_of(known)])
 
 
-def _roster_troubles(view: RosterView, running: Sequence[str], at: float) -> list[Trouble]:
+def _roster_troubles(view: RosterView, some_can: Sequence[str], at: float) -> list[Trouble]:
+    """``some_can``: the jobs that run, but for those that no worker can do, which is their own trouble."""
     found: list[Trouble] = []
     silent = [worker for worker in view.workers if is_silent_worker(worker, view)]
     for worker in sorted(silent, key=lambda worker: -worker.beat_at)[:MOST_SILENT]:
@@ -86,7 +87,7 @@ def _roster_troubles(view: RosterView, running: Sequence[str], at: float) -> lis
         since = at - (view.at - worker.beat_at)
         found.append(make_trouble(TroubleKind.SILENT_WORKER, worker.id, text, since=since))
     for health in view.standings:
-        if health.why is EndReason.REFUSED and health.refused_by and health.job in running:
+        if health.why is EndReason.REFUSED and health.refused_by and health.job in some_can:
             workers = format_count(len(health.refused_by), "worker")
             text = f"{workers} cannot do {health.job}: {short_name(health.detail, 160)}."
             since = at - (view.at - health.at)

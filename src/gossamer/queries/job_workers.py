@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gossamer.core.record import Record
-from gossamer.core.shifts import EndReason, RosterView
-from gossamer.watch.job_look import SILENT_S, takers_of
+from gossamer.core.shifts import RosterView
+from gossamer.watch.job_look import SILENT_S, find_common_refusal, takers_of
 
 
 class TakerCounts(Record, frozen=True, kw_only=True):
@@ -28,18 +28,16 @@ def workers_of(view: RosterView, job_id: str, lanes: Sequence[str]) -> TakerCoun
     ids = {worker for worker, _ in takers}
     others = [one for one in view.workers if one.id not in ids and not set(lanes).isdisjoint(one.lanes)]
     silent = sum(one.beat_at + SILENT_S <= view.at for one in others)
-    refusals = [one for one in view.standings if one.job == job_id and one.why is EndReason.REFUSED]
-    refused_by = {worker for one in refusals for worker in one.refused_by}
-    can_none = bool(ids) and ids <= refused_by
+    refusal = find_common_refusal(view, job_id, lanes)
     return TakerCounts(
         shifts=sum(shift.job == job_id and bool(shift.worker) for shift in view.shifts),
         there=len(takers),
         slots=sum(slots for _, slots in takers),
         silent=silent,
         paused=len(others) - silent,
-        refusing=len(takers) if can_none else 0,
+        refusing=0 if refusal is None else len(takers),
         trouble=_find_trouble(view, job_id),
-        refusal=next((one.detail for one in refusals if one.detail), "") if can_none else "",
+        refusal=refusal or "",
     )
 
 

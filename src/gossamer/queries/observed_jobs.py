@@ -21,7 +21,7 @@ from gossamer.policy.host_sums import HostSums
 from gossamer.policy.job_life import mark_interrupted
 from gossamer.policy.job_memory import JobMemory, PlaceMemory
 from gossamer.policy.pace_limit import DelayReason, PaceLimit, find_limit
-from gossamer.policy.sentences.idle_jobs import describe_lane
+from gossamer.policy.sentences.idle_jobs import describe_lane, describe_refused
 from gossamer.policy.sentences.job_facts import (
     YOUNG_S,
     ObservedJobFacts,
@@ -423,8 +423,7 @@ def _running_troubles(known: ObservedJob) -> list[tuple[TroubleKind, str, float]
         text = f"{format_count(waiting, 'request')} of {job.id} {wait}, and no worker takes its lane."
         found.append((TroubleKind.NO_WORKER, text, known.at))
     if known.workers is not None and known.workers.refusing:
-        text = f"No worker can do {job.id}: {short_name(known.workers.refusal, 200)}."
-        found.append((TroubleKind.NO_WORKER, text, known.at))
+        found.append((TroubleKind.NO_WORKER, describe_refused(job.id, known.workers.refusal), known.at))
     if known.limit is PaceLimit.HELD and known.hosts.held_hosts:
         hosts, held = known.hosts.held_hosts, known.hosts.held
         who = "Its one host is" if hosts == 1 else f"All of its {hosts:,} hosts are"

@@ -15,7 +15,7 @@ from gossamer.core.errors import StorageError
 from gossamer.core.hosts import FrontierRules
 from gossamer.core.jobs import DueCounts, FrontierStats, Job, JobTotals
 from gossamer.core.series import ALLOWED, ATTEMPTS, BUCKET_S, HOUR_S, HourlyKind
-from gossamer.core.shifts import JobSample, RosterView, ShiftState, WorkerState
+from gossamer.core.shifts import EndReason, JobSample, RosterView, ShiftState, WorkerState
 from gossamer.policy.alert_readings import FailingHost, JobLook, TroubledHost
 from gossamer.policy.goals import sum_goals
 from gossamer.policy.host_sums import HostSums, is_asked_still, sum_hosts, troubled_hosts
@@ -70,6 +70,7 @@ async def look_at_job(
         due=hosts.due,
         has_workers=view is None or bool(takers_of(view, watched.lanes)),
         unserved=await find_unserved(watched.frontier, view, watched.lanes),
+        refusal=None if view is None else find_common_refusal(view, job.id, watched.lanes),
         failing=failing,
         troubled=await find_troubled(parts, watched, hosts, rules=rules, failing=failing),
         budgets=tuple(await watched.read_budgets() if watched.read_budgets else ()),
@@ -188,6 +189,16 @@ def takers_of(view: RosterView, lanes: Sequence[str]) -> list[tuple[str, int]]:
         and worker.beat_at + SILENT_S > view.at
         and not set(lanes).isdisjoint(worker.lanes)
     ]
+
+
+def find_common_refusal(view: RosterView, job_id: str, lanes: Sequence[str]) -> str | None:
+    """Why none of the workers that are there can do a job; ``None``: one can, as far as is known."""
+    ids = {worker_id for worker_id, _ in takers_of(view, lanes)}
+    refusals = [one for one in view.standings if one.job == job_id and one.why is EndReason.REFUSED]
+    refused_by = {worker for one in refusals for worker in one.refused_by}
+    if not ids or not ids <= refused_by:
+        return None
+    return next((one.detail for one in refusals if one.detail), "")
 
 
 async def find_unserved(

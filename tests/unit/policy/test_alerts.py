@@ -150,6 +150,12 @@ def nothing() -> None:
             {"job": {"due": 0, "has_workers": True}},
             {"attempts": 0},
         ),
+        (
+            TroubleKind.NO_WORKER,
+            {"job": {"refusal": "no spider"}},
+            {"job": {"refusal": None}},
+            {"attempts": 0},
+        ),
         (TroubleKind.FAILED, {"job": {"end_reason": FinishReason.ERROR}}, {"job": {"end_reason": None}}, {}),
         (TroubleKind.UNREADABLE, {"job": {"unreadable": "it is gone"}}, {"job": {"unreadable": ""}}, {}),
         (

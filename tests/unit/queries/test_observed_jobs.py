@@ -12,6 +12,7 @@ from gossamer.core.jobs import FrontierStats, Job, JobTotals
 from gossamer.core.lifecycle import JobState
 from gossamer.core.results import Attempt, Verdict
 from gossamer.core.shifts import EndReason, LaneHealth, RosterView, WorkerState
+from gossamer.policy.alerts_on import AlertView
 from gossamer.policy.host_sums import HostSums
 from gossamer.policy.job_memory import JobMemory
 from gossamer.policy.pace_limit import DelayReason, PaceLimit
@@ -19,7 +20,7 @@ from gossamer.policy.sentences import job_facts
 from gossamer.policy.sentences.job_facts import YOUNG_S
 from gossamer.policy.time_left import LeftReason, TimeEstimate
 from gossamer.policy.troubles import TroubleKind
-from gossamer.queries.fleet_troubles import troubles_alone
+from gossamer.queries.fleet_troubles import troubles_alone, troubles_of_place
 from gossamer.queries.observed_jobs import (
     ObservedJob,
     left_text,
@@ -187,6 +188,7 @@ async def test_what_the_first_sentence_says_is_missing_is_a_trouble_too(
         await backends.close()
     assert say_of(known).answer == answer
     assert [one.kind for one in troubles_alone(known)] == ([kind] if kind else [])
+    assert troubles_of_place(AlertView(), view, [known], now) == [], "it is said once"
 
 
 def test_when_a_host_may_be_asked_again_fits_a_column() -> None:

@@ -7,8 +7,8 @@ from typing import Any
 
 from gossamer.core.jobs import FrontierStats
 from gossamer.core.lifecycle import JobState
-from gossamer.core.shifts import RosterView, Shift, ShiftState, WorkerInfo
-from gossamer.watch.job_look import is_slot_free
+from gossamer.core.shifts import EndReason, LaneHealth, RosterView, Shift, ShiftState, WorkerInfo
+from gossamer.watch.job_look import find_common_refusal, is_slot_free
 
 NOW = 1000.0
 WORKERS = tuple(
@@ -40,3 +40,18 @@ def test_a_slot_is_free_where_something_waits() -> None:
     assert not free("browser", due=("browser", "http"))
     assert free(due=("browser", "http"))
     assert free("browser", due=()), "nothing is due: any slot"
+
+
+def test_a_job_is_refused_where_none_of_its_workers_can_do_it() -> None:
+    """A worker that is left, or of another lane, neither can nor cannot."""
+
+    def refusal(*refused_by: str, lanes: tuple[str, ...] = ("seed", "http")) -> str | None:
+        health = LaneHealth(
+            job="a", lane="http", why=EndReason.REFUSED, detail="no spider", refused_by=refused_by
+        )
+        return find_common_refusal(RosterView(at=NOW, workers=WORKERS, standings=(health,)), "a", lanes)
+
+    assert refusal("http", "browser") == "no spider"
+    assert refusal("http", "gone") is None
+    assert refusal("http", "gone", lanes=("http",)) == "no spider"
+    assert refusal("gone", lanes=("other",)) is None

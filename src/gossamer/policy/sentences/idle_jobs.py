@@ -24,6 +24,11 @@ def describe_lane(job: str, due: DueCounts) -> str:
     return f"{requests} of {job} may start now, and no worker takes the lane {due.lane}."
 
 
+def describe_refused(job: str, refusal: str) -> str:
+    """That workers are there, and none of them can do a job; why, if that is known."""
+    return f"No worker can do {job}{f': {short_name(refusal, 200)}' if refusal else ''}."
+
+
 def start_supervisor(led_s_ago: float | None, show: SentenceFormatter) -> str:
     """What is to be done where no supervisor leads."""
     if led_s_ago is not None and has_led_lately(led_s_ago):
