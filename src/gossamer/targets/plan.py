@@ -23,9 +23,9 @@ from gossamer.core.redaction import has_userinfo
 from gossamer.policy.redirects import is_credential
 from gossamer.policy.secret_names import hide_parameters, is_secret
 
-OWN = ("broker", "redis", "cluster", "dashboard", "log", "metrics", "traces", "data", "outputs")
+OWN = ("alerts", "broker", "redis", "cluster", "dashboard", "log", "metrics", "traces", "data", "outputs")
 """Settings that are each machine's own: what the supervisor or a single machine uses, or where it is."""
-_NOT_OF_A_JOB = ("outputs", "metrics", "traces", "dashboard")
+_NOT_OF_A_JOB = ("alerts", "outputs", "metrics", "traces", "dashboard")
 """Those of them of which whoever submits a job uses none either."""
 PLACES = ("frontier", "store")
 """Sections whose ``url`` is each machine's own."""

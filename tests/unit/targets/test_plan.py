@@ -69,6 +69,14 @@ def test_arguments_named_like_a_secret_come_from_the_worker(file, monkeypatch):
     assert (spider.token, spider.pages) == (SECRET, 3)
 
 
+def test_a_plan_of_a_version_that_kept_the_alerts_is_still_carried_out(file):
+    """Bug it would catch: after an upgrade all workers refuse the jobs of before, for a setting of then."""
+    plan = plan_from(planned(file))
+    assert '"alerts"' not in plan.settings
+    plan = replace(plan, settings='{"alerts":{"drift":0.5,"dead_letters":7},' + plan.settings[1:])
+    assert settings_under(plan, settings(alerts={"dead_letters": 9})).alerts.dead_letters == 9
+
+
 def test_who_submits_is_told_what_every_worker_must_have(file):
     secret = settings(http={"headers": {"Authorization": SECRET, "X-Shop": "a"}})
     said = fleet_notes(plan_from(planned(file, {"token": SECRET, "pages": "3"}, secret)))
