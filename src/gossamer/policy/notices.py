@@ -102,6 +102,16 @@ def add_notices(memory: NoticeMemory, new: Iterable[PendingNotice], now: float) 
     return replace(memory, waiting=tuple(young[-MOST_WAITING:]))
 
 
+def resume_notices(kept: NoticeMemory, ours: NoticeMemory, now: float) -> NoticeMemory:
+    """What was kept, with what was added and tried before that could be read."""
+    both = NoticeMemory(
+        waiting=tuple(one for one in kept.waiting if one.key not in ours.taken),
+        taken=(*kept.taken, *ours.taken)[-MOST_TAKEN:],
+        settled=(*kept.settled, *ours.settled)[-MOST_SETTLED:],
+    )
+    return add_notices(both, ours.waiting, now)
+
+
 def _give_up(memory: NoticeMemory, lost: Iterable[PendingNotice], why: str, now: float) -> NoticeMemory:
     settled = [_settle(one, now, f"{why}; the last error: {one.error}" if one.error else why) for one in lost]
     return replace(memory, settled=(*memory.settled, *settled)[-MOST_SETTLED:])

@@ -13,6 +13,7 @@ from gossamer.policy.notices import (
     add_notices,
     drop_targets,
     next_notices,
+    resume_notices,
     settle_notice,
     take_over,
 )
@@ -30,6 +31,8 @@ from gossamer.watch.parts import log
 
 LOOK_FOR_LEFT_S = 60.0
 """How often news are looked for that a process has left behind."""
+READ_AGAIN_S = 5.0
+"""After so long it is tried again to read what former processes left, where that could not be read."""
 
 
 class NoticeDelivery:
@@ -55,7 +58,9 @@ class NoticeDelivery:
         self._is_left = is_left
         self._is_noted = False  # that news of this place wait
         self._look_at = 0.0  # when news that were left behind are looked for
-        self._memory: NoticeMemory | None = None  # None: what former processes left was not read yet
+        self._memory = NoticeMemory()
+        self._is_read = False  # what former processes left is in it: else nothing is kept in its place
+        self._read_at = 0.0  # when that is tried
 
     async def add(self, new: Iterable[PendingNotice]) -> None:
         """Take news to be delivered. Raises nothing."""
@@ -76,30 +81,34 @@ class NoticeDelivery:
         while due := next_notices(memory, self._clock.now()):
             errors = await asyncio.gather(*(self._try_target(one) for one in due))
             for one, error in zip(due, errors, strict=True):
-                memory = settle_notice(self._memory or memory, one, self._clock.now(), error=error)
-                self._memory = memory
+                memory = self._memory = settle_notice(self._memory, one, self._clock.now(), error=error)
             await self.save()
 
     def forget(self) -> None:
         """Somebody else delivers from now on."""
-        self._memory = None
+        self._memory, self._is_read, self._read_at = NoticeMemory(), False, 0.0
 
     async def _read_memory(self) -> NoticeMemory:
-        if self._memory is None:
-            try:
-                kept = await load_notices(self._shared, self._place)
-            except StorageError:  # what was left there is delivered by who reads it next
-                return NoticeMemory()
+        now = self._clock.now()
+        if self._is_read or now < self._read_at:
+            return self._memory
+        self._read_at = now + READ_AGAIN_S
+        try:
+            kept = await load_notices(self._shared, self._place)
+        except StorageError:  # news that come meanwhile are delivered, and what was left there is not lost
+            return self._memory
+        if not self._is_read:  # it may have been read by another call meanwhile
+            self._is_read = True
             self._is_noted = bool(kept.waiting)
-            self._memory = drop_targets(kept, self._targets, self._clock.now())
+            self._memory = resume_notices(drop_targets(kept, self._targets, now), self._memory, now)
             if self._memory != kept:
                 await self.save()
         return self._memory
 
     async def save(self) -> None:
         """Keep the news; what cannot be kept now is kept with what comes next."""
-        memory = self._memory
-        if memory is None:
+        memory = await self._read_memory()
+        if not self._is_read:
             return
         with contextlib.suppress(StorageError):
             await save_notices(self._shared, self._place, memory)

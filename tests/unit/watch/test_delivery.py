@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from gossamer.core.alerts import AlertChange, AlertNotice
-from gossamer.core.errors import MissingServiceError
+from gossamer.core.errors import MissingServiceError, StorageError
 from gossamer.policy.notices import GIVEN_UP_S, LONGEST_PAUSE_S, MOST_WAITING, PendingNotice
 from gossamer.queries.alerts import list_notices
 from gossamer.shared.memory import MemorySharedState
 from gossamer.testing.clock import ManualClock
-from gossamer.watch.delivery import LOOK_FOR_LEFT_S, NoticeDelivery
+from gossamer.watch.delivery import LOOK_FOR_LEFT_S, READ_AGAIN_S, NoticeDelivery
 from gossamer.watch.memories import load_left_news, load_notices
 from kit.watched_place import NoticedTarget
 
@@ -121,3 +121,32 @@ async def test_news_for_a_target_that_the_settings_no_longer_name_are_given_up()
     ((_, state, tries, error),) = await p.listed()
     assert (state, tries) == ("failed", 1)
     assert error == f"the settings no longer name this target; the last error: {AWAY}"
+
+
+class _LoadingState(MemorySharedState):
+    """Shared state that cannot be read, as that of a Redis which loads its data."""
+
+    async def get(self, space: str, key: str) -> bytes | None:
+        raise StorageError("Redis is loading the dataset in memory")
+
+
+async def test_news_that_wait_outlast_a_start_at_which_they_cannot_be_read() -> None:
+    """Bug it would catch: the next leader starts while Redis loads, and keeps none in their place."""
+    p = Place()
+    p.target.trouble = AWAY
+    await (first := p.delivery()).add([p.news("a worker is idle")])
+    await first.deliver()
+    p.target.trouble = None
+    p.clock.advance(LONGEST_PAUSE_S)
+    p.shared.__class__ = _LoadingState
+    second = p.delivery()
+    await second.deliver()
+    await second.add([p.news("Redis is away")])
+    await second.deliver()
+    assert [one.text for one in p.target.notices] == ["Redis is away."], "it does not wait for Redis"
+    p.shared.__class__ = MemorySharedState
+    p.clock.advance(READ_AGAIN_S)
+    await second.add([p.news("Redis is away", AlertChange.ENDED)])
+    await second.deliver()
+    assert [one.headline for one in p.target.notices[1:]] == ["a worker is idle.", "Over: Redis is away."]
+    assert [state for _, state, _, _ in await p.listed()] == ["sent"] * 3
