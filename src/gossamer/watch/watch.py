@@ -82,7 +82,7 @@ class AlertWatch:
         """Watch until cancelled. Raises nothing else."""
         while True:
             began = self._parts.clock.now()
-            delivering = asyncio.create_task(self._delivery.deliver())
+            delivering = asyncio.create_task(self._deliver())
             try:
                 await self.look()
                 await delivering
@@ -91,6 +91,13 @@ class AlertWatch:
             finally:
                 await end_tasks(delivering)
             await self._parts.clock.sleep(self._rest_s(self._parts.clock.now() - began))
+
+    async def _deliver(self) -> None:
+        """Send what waits, unless another process leads: it sends the same. Raises nothing."""
+        look = self._place.look if self._place is not None else None
+        can_nobody_lead = look is not None and self._parts.requests_name in {*look.away, *look.refusing}
+        if self._is_leading() or (can_nobody_lead and self._led_at is not None):
+            await self._delivery.deliver()
 
     def _rest_s(self, took_s: float) -> float:
         """The rest after a look at the place; one that took long since a server is away is repeated soon."""

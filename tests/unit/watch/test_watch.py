@@ -447,3 +447,28 @@ def test_what_all_jobs_need_is_looked_at_though_a_look_at_the_jobs_takes_long() 
         assert changes == ["begun", "ended"]
 
     run_virtual(main)
+
+
+def test_only_the_leader_sends_notifications_that_wait() -> None:
+    """Bug it would catch: a supervisor that stands by sends the leader's news as well."""
+
+    async def stand_by(clock: Clock) -> tuple[int, int]:
+        w, leads = await WatchedPlace.open(clock=clock), False
+        w.target.trouble = MissingServiceError("it is away")
+        leader = w.make_watch(is_fleet=True)
+        w.roster_leader = ""
+        for _ in range(6):
+            await leader.look()
+            await clock.sleep(EVERY_S)
+        assert (await load_notices(w.shared, "place")).waiting, "nobody has tried to send it yet"
+        w.target.trouble = None
+        standing_by = w.make_watch(is_fleet=True, is_leading=lambda: leads)
+        watching = asyncio.create_task(standing_by.run())
+        await clock.sleep(60)
+        before = w.target.tries
+        leads = True
+        await clock.sleep(60)
+        await end_tasks(watching)
+        return before, w.target.tries
+
+    assert run_virtual(stand_by) == (0, 1)
