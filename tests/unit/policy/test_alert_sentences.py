@@ -18,8 +18,8 @@ COUNT = st.integers(0, 3)
     ("facts", "answer"),
     [
         (AlertFacts(), "No alert is on, and no crawl runs."),
-        (AlertFacts(running=2), "Nothing is wrong."),
-        (AlertFacts(running=2, acknowledged=1), "Nothing is wrong. 1 alert acknowledged."),
+        (AlertFacts(running=2), "No alert is on."),
+        (AlertFacts(running=2, acknowledged=1), "No alert is on. 1 alert acknowledged."),
         (AlertFacts(running=1, need_you=1), "1 problem needs you."),
         (AlertFacts(running=1, need_you=2, others=1), "2 problems need you. 1 more alert."),
         (AlertFacts(running=1, others=1), "1 alert, which does not need you."),
@@ -74,7 +74,7 @@ def test_whether_anybody_hears_of_it_is_said(facts: AlertFacts, reason: str) -> 
         checked_at=st.sampled_from([None, NOW]),
     )
 )
-def test_nothing_is_wrong_is_said_only_where_all_is_checked_and_no_alert_is_on(facts: AlertFacts) -> None:
+def test_that_no_alert_is_on_is_said_only_where_all_is_checked_and_no_alert_is_on(facts: AlertFacts) -> None:
     said = describe_alerts(facts, SHOW).answer
     is_well = facts.is_place_checked and not (facts.need_you or facts.others or facts.unchecked)
-    assert ("Nothing is wrong" in said) == (is_well and facts.running > 0)
+    assert ("No alert is on." in said) == (is_well and facts.running > 0)

@@ -40,7 +40,7 @@ def _say_what(facts: AlertFacts, show: SentenceFormatter) -> str:
         return f"No alert is on, and no crawl runs.{known}"
     if facts.unchecked or not facts.is_place_checked:
         return f"{_say_unknown(facts, show)}{known}"
-    return f"Nothing is wrong.{known}"
+    return f"No alert is on.{known}"  # a problem that has just begun is none yet
 
 
 def _say_unknown(facts: AlertFacts, show: SentenceFormatter) -> str:
