@@ -18,7 +18,8 @@ from gossamer.policy.notices import NoticeMemory
 from gossamer.policy.sentences.alerts import AlertFacts, describe_alerts
 from gossamer.policy.troubles import Severity, Trouble, order_troubles
 from gossamer.queries.jobs import refresh_job
-from gossamer.queries.observed_jobs import read_alerts
+from gossamer.queries.observed_jobs import read_current_alerts
+from gossamer.queries.places import read_view
 from gossamer.queries.seen_jobs import read_fleet_alerts
 from gossamer.watch.alerts_on import list_places
 from gossamer.watch.memories import load_left_news, load_notices
@@ -74,13 +75,13 @@ async def list_alerts(backends: Backends, settings: Settings) -> AlertPage:
     """The alerts of all jobs that are not over, of what they need, and of the latest job of each spider
     where that has ended lately. Raises ``StorageError``.
     """
-    shared, now, fleet = backends.requests.shared, backends.clock.now(), backends.requests.fleet
+    shared, now = backends.requests.shared, backends.clock.now()
     listed = await backends.book.list_jobs()
     jobs = [await refresh_job(backends, job) for job in listed if job.state not in OVER]
     ended = _ended_lately(listed, now)
-    roster = await fleet.roster.read_roster() if fleet is not None else None
+    roster = await read_view(backends)
     place = await read_fleet_alerts(backends, settings, jobs, roster)
-    views = [(job, await read_alerts(backends, job)) for job in (*jobs, *ended)]
+    views = [(job, await read_current_alerts(backends, job, roster)) for job in (*jobs, *ended)]
     found = [place, *(view for _, view in views)]
     names = list_places(settings.cluster.fleet, (*jobs, *ended), is_fleet=roster is not None)
     names += [name for name in await load_left_news(shared) if name not in names]

@@ -23,6 +23,7 @@ from gossamer.policy.job_memory import JobMemory, PlaceMemory
 from gossamer.policy.pace_limit import DelayReason, PaceLimit, find_limit
 from gossamer.policy.sentences.idle_jobs import describe_lane, describe_refused
 from gossamer.policy.sentences.job_facts import (
+    REFUTED,
     YOUNG_S,
     ObservedJobFacts,
     drop_refuted,
@@ -230,6 +231,18 @@ async def read_alerts(backends: Backends, job: Job, memory: JobMemory | None = N
         rules=alert_rules_of(backends.settings.alerts),
         memory=memory,
     )
+
+
+async def read_current_alerts(backends: Backends, job: Job, view: RosterView | None) -> AlertView:
+    """The same without those that one look at the job refutes. Raises ``StorageError``.
+
+    A job is looked at only where that could refute one of its alerts.
+    """
+    found = await read_alerts(backends, job)
+    if all(one.kind not in REFUTED for one in found.troubles):
+        return found
+    known = await observe_job(backends, job, view=view if job.is_fleet else None)
+    return replace(found, troubles=tuple(drop_refuted(_calm_facts(known), found.troubles)))
 
 
 async def _read_stats(backends: Backends, job: Job) -> tuple[FrontierStats | None, str]:

@@ -70,3 +70,17 @@ async def test_alerts_are_listed_and_acknowledged_one_by_one(web):
     assert " 2 alerts acknowledged." in after["say"][0]
     assert (await web.get("/overview"))["troubles"] == []
     await do(web, "/alerts/trap/actions", 400, do="pause")
+
+
+async def test_an_alert_that_one_look_refutes_is_not_listed(web):
+    """As in the job's status. Bug it would catch: requests that are read cannot be read, it says."""
+    job, _ = await make_job(web)
+    now = web.backends.clock.now()
+    states = tuple(
+        AlertState(kind=kind, job=job.id, who=job.id, text="bad", bad_since=now - 60, began_at=now - 30)
+        for kind in (TroubleKind.UNREADABLE, TroubleKind.TRAP)
+    )
+    memory = JobMemory(at=now, due_at=now + 60, alerts=states)
+    await save_job_memory(web.backends.requests.shared, job, memory)
+    page = await web.get("/alerts")
+    assert [one["kind"] for one in page["alerts"] if one["job"]] == ["trap"]

@@ -225,7 +225,7 @@ def find_situation(facts: ObservedJobFacts) -> JobSituation:
     return next(situation for situation, holds in RULES.items() if holds(facts))
 
 
-_REFUTED: Mapping[TroubleKind, Rule] = {
+REFUTED: Mapping[TroubleKind, Rule] = {
     TroubleKind.NO_SUPERVISOR: lambda f: not f.is_fleet or f.has_supervisor,
     TroubleKind.NO_WORKER: lambda f: not f.is_fleet or (f.has_workers and not f.unserved and not f.refusing),
     TroubleKind.UNREADABLE: lambda f: not f.unreadable,
@@ -238,7 +238,7 @@ _REFUTED: Mapping[TroubleKind, Rule] = {
 
 def drop_refuted(facts: ObservedJobFacts, troubles: Iterable[Trouble]) -> list[Trouble]:
     """The troubles that the facts of this moment do not contradict."""
-    return [one for one in troubles if one.kind not in _REFUTED or not _REFUTED[one.kind](facts)]
+    return [one for one in troubles if one.kind not in REFUTED or not REFUTED[one.kind](facts)]
 
 
 MOVING = frozenset(
