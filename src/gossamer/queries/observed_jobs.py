@@ -353,8 +353,7 @@ def _add_hosts(facts: ObservedJobFacts, known: ObservedJob) -> ObservedJobFacts:
 
 def is_job_held_up(known: ObservedJob) -> bool:
     """Whether a job that runs does not get all that it asks for, though it needs nobody."""
-    handled = sum(one.severity is Severity.TAKES_CARE for one in troubles_of(known))
-    return is_held_up(facts_of(known), handled)
+    return is_held_up(facts_of(known), troubles_of(known))
 
 
 def describe_longest_trouble(hosts: Sequence[TroubledHost], now: float) -> str:

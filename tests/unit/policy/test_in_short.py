@@ -444,10 +444,15 @@ def test_whether_anything_needs_a_person(facts: OverviewFacts, answer: str) -> N
 
 def test_a_job_that_gets_nothing_does_not_take_care_of_itself() -> None:
     held = {"limit": PaceLimit.HELD, "held": {DelayReason.DOWN: 1}}
-    assert not is_held_up(SHOPS, 0)
-    assert is_held_up(SHOPS, 1)
-    assert is_held_up(replace(SHOPS, troubled="a.example has not answered since T-2640 s"), 0)
-    assert is_held_up(replace(SHOPS, **held), 0)
+    assert not is_held_up(SHOPS)
+    assert is_held_up(SHOPS, [make_need(TroubleKind.HOST_FAILS)])
+    assert is_held_up(replace(SHOPS, troubled="a.example has not answered since T-2640 s"))
+    assert is_held_up(replace(SHOPS, **held))
+
+
+def test_a_job_that_leaves_out_the_links_of_a_trap_is_not_held_up() -> None:
+    """Bug it would catch: a crawl at full pace is called held up, since a calendar was left out."""
+    assert not is_held_up(SHOPS, [make_need(TroubleKind.TRAP)])
 
 
 def test_each_trouble_that_needs_a_person_has_its_words() -> None:

@@ -264,6 +264,11 @@ def is_end_foreseen(facts: ObservedJobFacts) -> bool:
     return find_situation(facts) in FORESEEN
 
 
-def is_held_up(facts: ObservedJobFacts, troubles: int) -> bool:
-    """Whether a job that runs lacks something; ``troubles``: how many it has that need no person."""
-    return bool(troubles or facts.troubled) or find_situation(facts) not in MOVING
+HOLDING_UP = frozenset({TroubleKind.HELD, TroubleKind.HOST_FAILS})
+"""Troubles that need no person, and that keep a job from something that it asks for."""
+
+
+def is_held_up(facts: ObservedJobFacts, troubles: Iterable[Trouble] = ()) -> bool:
+    """Whether a job that runs lacks something that it asks for, where it has these troubles."""
+    lacks = bool(facts.troubled) or any(one.kind in HOLDING_UP for one in troubles)
+    return lacks or find_situation(facts) not in MOVING
