@@ -247,6 +247,18 @@ def test_a_url_that_cannot_be_read_is_refused_and_not_shown(url):
     assert "s3cr" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "url",
+    ["redis://h/0?{}", "redis+sentinel://h/main/0?{}", "rediss+cluster://h?{}"],
+    ids=lambda url: url[:14],
+)
+async def test_an_unknown_parameter_is_refused_and_a_bound_of_its_own_is_taken(url):
+    with pytest.raises(UsageError, match=r"a parameter behind its \? is not known; write") as caught:
+        RedisServer(url.format("pasword=s3cret"))
+    assert "s3cret" not in str(caught.value)
+    await RedisServer(url.format("socket_timeout=3")).close()
+
+
 async def test_one_cancellation_ends_a_task_whose_command_has_just_been_written(server, monkeypatch):
     clock = await RedisClock.from_server(server)
     clock.MEASURED_FOR_S = 0.0

@@ -27,7 +27,10 @@ class PrimaryPool(SentinelConnectionPool, BlockingConnectionPool):
 
 
 def make_client(address: RedisPlace) -> Redis | RedisCluster:
-    """A client, which connects when it is used. Raises what the driver does for an address it cannot use."""
+    """A client, which connects when it is used.
+
+    Raises what the driver does for an address it cannot use: ``TypeError`` for an unknown parameter.
+    """
     bounds: dict[str, Any] = {
         "socket_timeout": ANSWER_S,
         "socket_connect_timeout": CONNECT_S,
@@ -37,15 +40,17 @@ def make_client(address: RedisPlace) -> Redis | RedisCluster:
     }
     if address.kind == CLUSTER:
         nodes = [ClusterNode(host, port) for host, port in address.servers]
-        return RedisCluster(
-            startup_nodes=nodes, max_connections=CONNECTIONS, **bounds, **_options_of(address)
-        )
+        bounds |= {"max_connections": CONNECTIONS, **_options_of(address)}
+        return RedisCluster(startup_nodes=nodes, **bounds)
     bounds |= {"max_connections": CONNECTIONS, "timeout": ANSWER_S}
+    pool: BlockingConnectionPool
     if address.kind == SENTINEL:
-        sentinels = _make_sentinels(address)
-        pool = PrimaryPool(address.name, sentinels, **bounds, **_options_of(address))  # type: ignore[no-untyped-call]
-        return Redis.from_pool(pool)
-    return Redis.from_pool(BlockingConnectionPool.from_url(address.url, **bounds))
+        bounds |= _options_of(address)
+        pool = PrimaryPool(address.name, _make_sentinels(address), **bounds)  # type: ignore[no-untyped-call]
+    else:
+        pool = BlockingConnectionPool.from_url(address.url, **bounds)
+    pool.connection_class(**pool.connection_kwargs)  # or a parameter would fail at the first command
+    return Redis.from_pool(pool)
 
 
 async def close_client(client: Redis | RedisCluster) -> None:

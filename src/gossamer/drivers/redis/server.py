@@ -74,6 +74,9 @@ class RedisServer:
             raise UsageError(f"{self.where} is not a Redis URL: {error}; {FORMS}") from None
         try:
             self.client = make_client(address)
+        except TypeError:
+            unknown = "a parameter behind its ? is not known"
+            raise UsageError(f"{self.where} is not a Redis URL: {unknown}; {FORMS}") from None
         except (ValueError, driver.RedisError) as error:
             raise UsageError(
                 f"{self.where} is not a Redis URL ({_without_secrets(error)}); {FORMS}"
