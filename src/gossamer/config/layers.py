@@ -244,7 +244,7 @@ def _resolve_name(key: str, source: str, value: Any) -> tuple[str, FieldInfo]:
     name = canonical_name(key)
     field = find_field(name)
     if field is None:
-        hint = suggest_section(key) if isinstance(value, Mapping) else suggest_name(key)
+        hint = suggest_section(key, value) if isinstance(value, Mapping) else suggest_name(key)
         raise SettingError(f"{source}: there is no setting {key!r} (= {hide_secrets(key, value)!r}){hint}")
     return name, field
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterable
 from typing import get_origin
 
 from gossamer.compat.scrapy import hints
@@ -42,9 +43,17 @@ def _table_around(name: str) -> str:
     )
 
 
-def suggest_section(key: str) -> str:
-    """``; did you mean the section 'archive'?``; when none is near, what :func:`suggest_name` says."""
-    close = difflib.get_close_matches(key.lower(), sorted(section_names()), n=1, cutoff=0.6)
+def suggest_section(key: str, inside: Iterable[str] = ()) -> str:
+    """``; did you mean the section 'archive'?``, or that a setting ``inside`` belongs into no section.
+
+    When neither is known, what :func:`suggest_name` says.
+    """
+    wrong, names = key.lower(), sorted(section_names())
+    close = difflib.get_close_matches(wrong, names, n=1, cutoff=0.7)
+    bare = next((name for name in inside if "." not in name and find_field(name) is not None), "")
+    if bare and not close:
+        return f"; {bare!r} belongs to no section"
+    close += [name for name in difflib.get_close_matches(wrong, names) if name[0] == wrong[0]]
     return f"; did you mean the section {close[0]!r}?" if close else suggest_name(key)
 
 

@@ -192,6 +192,8 @@ def test_no_hint_without_a_near_name():
         ("max_pages = 1.5", "valid integer"),
         ("delay = ", "cannot be read"),
         ("[archve]\nurl = 'a'", "no setting 'archve' (= {'url': 'a'}); did you mean the section 'archive'?"),
+        ("[proxy]\nfile = 'a'", "did you mean the section 'proxies'?"),
+        ("[polite]\ndelay = 1", "no setting 'polite' (= {'delay': 1}); 'delay' belongs to no section"),
         ("[budgets.pattern.p]\npages = 1", "did you mean the section 'budgets.patterns'?"),
         ("[exlude]\na = 1", "did you mean 'exclude'?"),
     ],
