@@ -113,6 +113,10 @@ MISTAKES = {
         spider=product("yield {'a': response.css('h1:text').get()}"),
         said=("invalid CSS selector 'h1:text': unknown pseudo-class at position 7; is ::text meant?",),
     ),
+    "XPath in the place of CSS": Mistake(
+        spider=product("yield {'a': response.css('//h1/text()').get()}"),
+        said=("invalid CSS selector '//h1/text()'", "; is xpath() meant? (parse_product() in"),
+    ),
     "a selector without get()": Mistake(
         spider=product("yield {'a': response.css('h1::text')}"),
         said=("item.a[]: a Selector cannot be stored as JSON: get() gives its text, getall() the texts",),

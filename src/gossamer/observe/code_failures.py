@@ -26,6 +26,14 @@ _HINTS = {
     r"TypeError: '[A-Z]\w*' object (is not subscr|does not support item as)": "an Item has attributes: "
     "item.name",
     r"TypeError: object generator can't be used in 'await'": "`for` goes through it without `await`",
+    r"AttributeError: 'Selector(List)?' .* '(text|string|content|strip|get_text)'$": "text is given by "
+    "response.css('h1::text').get()",
+    r"AttributeError: '(\w*Response|Selector(List)?)' .* '(find|find_all|select|select_one)'$": "elements "
+    "are found by response.css('SELECTOR') and response.xpath('PATH')",
+    r"AttributeError: '\w*Response' .* 'status_code'$": "the status is response.status",
+    r"AttributeError: '\w*Response' .* 'content'$": "the bytes are response.body, the text is response.text",
+    r"AttributeError: 'SelectorList' .* '(extract\w*|get\w*)'$": "get() gives the first text, getall() all",
+    r"TypeError: object Request can't be used in 'await'": "a request is yielded, not awaited",
     r"AttributeError: .* no attribute 'log'$": "a spider logs with self.logger.info(...)",
     r"AttributeError: .* no attribute 'crawler'$": "there is no crawler; self.stats.inc(name) counts",
     r"AttributeError: 'dict' .* 'get(int|bool|float|list)'$": "settings of a spider are a dict",
@@ -33,6 +41,8 @@ _HINTS = {
 """What an error mostly comes from."""
 _CALL = re.compile(r"TypeError: .*\(\) (takes|missing|got an unexpected)")
 _CALLED = "a callback is called with (self, response) and the cb_kwargs of its request"
+_LACKS_RESPONSE = re.compile(r"TypeError: .*\(\) missing 1 required positional argument: 'response'$")
+_UNCALLED = "a callback is named without parentheses behind it: callback=self.parse_product"
 
 
 class CodeError(Record, frozen=True):
@@ -88,4 +98,6 @@ def hint_for(headline: str, *, is_call: bool = False) -> str:
     """What an error mostly comes from; empty for most. ``is_call``: the code was not even begun."""
     if is_call and _CALL.match(headline):
         return f": {_CALLED}"
+    if not is_call and _LACKS_RESPONSE.match(headline):
+        return f": {_UNCALLED}"
     return next((f": {hint}" for pattern, hint in _HINTS.items() if re.match(pattern, headline)), "")

@@ -78,7 +78,7 @@ class Selector:
         except (ValueError, RuntimeError) as error:
             reason = str(error).rpartition(": ")[2]
             slip = _ONE_COLON.search(query)
-            hint = f"; is ::{slip[1]} meant?" if slip else ""
+            hint = f"; is ::{slip[1]} meant?" if slip else "; is xpath() meant?" if "/" in query else ""
             raise SelectorError(f"invalid CSS selector {query!r}: {reason}{hint}") from None
         return SelectorList([Selector(result, query, engine) for result in found])
 

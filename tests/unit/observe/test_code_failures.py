@@ -57,3 +57,24 @@ def test_the_commonest_errors_come_first_and_are_counted() -> None:
 def test_a_value_that_is_not_there_is_mostly_a_selector_that_found_nothing(error: str) -> None:
     said = describe_failures(failed(OWN.format(line=9, error=error)), 1)
     assert said.endswith(": mostly a selector that found nothing, for which get() gives None")
+
+
+@pytest.mark.parametrize(
+    ("error", "hint"),
+    [
+        ("AttributeError: 'SelectorList' object has no attribute 'text'", "response.css('h1::text').get()"),
+        ("AttributeError: 'SelectorList' object has no attribute 'extractfirst'", "get() gives the first"),
+        ("AttributeError: 'Response' object has no attribute 'find_all'", "response.css('SELECTOR')"),
+        ("AttributeError: 'Selector' object has no attribute 'select_one'", "response.css('SELECTOR')"),
+        ("AttributeError: 'Response' object has no attribute 'status_code'", "response.status"),
+        ("AttributeError: 'Response' object has no attribute 'content'", "response.body"),
+        ("TypeError: object Request can't be used in 'await' expression", "a request is yielded"),
+        (
+            "TypeError: S.parse_one() missing 1 required positional argument: 'response'",
+            "without parentheses",
+        ),
+    ],
+)
+def test_habits_of_other_libraries_are_answered_with_what_does_the_same(error: str, hint: str) -> None:
+    said = describe_failures(failed(OWN.format(line=9, error=error)), 1)
+    assert hint in said.partition("line 9): ")[2]
