@@ -13,6 +13,8 @@ from gossamer.ports.shared_state import SharedState
 SPACE = "watch"
 KEPT_S = 7 * 86_400.0
 """What nobody adds to is forgotten after so long."""
+ACKNOWLEDGED_S = 365 * 86_400.0
+"""So long an alert that lasts stays acknowledged."""
 LEFT_NEWS = "left news"
 MOST_LEFT = 100
 """Crawls of one machine of which is kept that news wait."""
@@ -98,7 +100,7 @@ async def save_acknowledged(shared: SharedState, about: str, more: dict[str, flo
         latest = sorted(known, key=known.__getitem__)[-MOST_ALERTS:]
         return _encode({name: known[name] for name in latest})
 
-    await shared.update(SPACE, f"acknowledged:{about}", add, KEPT_S)
+    await shared.update(SPACE, f"acknowledged:{about}", add, ACKNOWLEDGED_S)
 
 
 async def load_left_news(shared: SharedState) -> list[str]:
