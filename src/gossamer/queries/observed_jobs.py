@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from gossamer.core.errors import LostRequestsError, StorageError
 from gossamer.core.hosts import FrontierRules
 from gossamer.core.jobs import DueCounts, FrontierStats, Job, JobTotals
-from gossamer.core.lifecycle import JobState
+from gossamer.core.lifecycle import FinishReason, JobState
 from gossamer.core.record import Record
 from gossamer.core.shifts import JobSample, RosterView
 from gossamer.core.text import format_count
@@ -126,7 +126,9 @@ async def observe_job(
     memory = await load_job_memory(backends.requests.shared, job)
     known = replace(known, memory=memory, alerts=await read_alerts(backends, job, memory))
     if stats is None or not job.is_running:
-        return replace(known, is_at_work=False)
+        is_spent = job.end_reason is FinishReason.MAX_PAGES  # which budget of pages, its rules tell
+        rules = await backends.read_rules(job) if is_spent and not unreadable else known.rules
+        return replace(known, rules=rules, is_at_work=False)
     return await _observe_run(backends, known, stats, view)
 
 

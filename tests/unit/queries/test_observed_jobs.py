@@ -9,7 +9,7 @@ from gossamer.cli.commands.submit import progress_line
 from gossamer.config.layers import load_settings
 from gossamer.core.hosts import FrontierRules
 from gossamer.core.jobs import FrontierStats, Job, JobTotals
-from gossamer.core.lifecycle import JobState
+from gossamer.core.lifecycle import FinishReason, JobState
 from gossamer.core.results import Attempt, Verdict
 from gossamer.core.shifts import EndReason, LaneHealth, RosterView, WorkerState
 from gossamer.policy.alerts_on import AlertView
@@ -199,3 +199,28 @@ def test_when_a_host_may_be_asked_again_fits_a_column() -> None:
         hosts=hosts, limit=PaceLimit.HELD,
     )  # fmt: skip
     assert re.fullmatch(r"from \d\d:\d\d", left_text(known))
+
+
+@pytest.mark.parametrize(
+    ("rules", "answer"),
+    [
+        (FrontierRules(max_pages=600), "shop-1 reached its budget of 600 pages."),
+        (
+            FrontierRules(max_pages_per_host=9),
+            "shop-1 has nothing left that may be asked for: its hosts have",
+        ),
+    ],
+)
+async def test_a_job_that_ended_says_which_budget_of_pages_is_spent(tmp_path, rules, answer):
+    backends = await open_backends(
+        load_settings(env={}, overrides={"data": str(tmp_path)}).settings, create=True
+    )
+    try:
+        job = await backends.book.create("shop", "http://a.example/")
+        await backends.requests.open_frontier(job, rules).add([make_entry(1)])
+        job = replace(job, end_reason=FinishReason.MAX_PAGES, finished_at=backends.clock.now())
+        await backends.book.update(job)
+        said = say_of(await observe_job(backends, job)).answer
+    finally:
+        await backends.close()
+    assert said.startswith(answer)
