@@ -86,12 +86,16 @@ def usual_items(earlier: Iterable[JobProfile], most: int) -> UsualFacts:
     """What is usual after earlier jobs, the newest first; of ``most`` of them that say it.
 
     A job in which something was lost does not say that this is usual, until it is accepted: what was usual
-    before stays so. The jobs before one that was accepted say nothing any more.
+    before stays so. Of jobs that were accepted the one counts that was accepted last; those that were looked
+    at before that say nothing any more.
     """
+    earlier = tuple(earlier)
+    accepted = max((one for one in earlier if one.accepted_at), key=lambda one: one.accepted_at, default=None)
     known: list[JobProfile] = []
     for profile in earlier:
-        known.append(profile)
-        if profile.accepted_at:
+        if accepted is None or profile is accepted or profile.at > accepted.accepted_at:
+            known.append(profile)
+        if profile is accepted:
             break
     if not known:
         return UsualFacts()

@@ -279,6 +279,19 @@ def test_a_known_loss_is_found_again_in_each_job_until_it_is_accepted() -> None:
     assert again.field == "Product.sku"
 
 
+def test_the_job_that_was_accepted_last_says_what_is_usual_also_if_it_is_older() -> None:
+    """So a wrong acceptance is undone: by accepting the last job that was right."""
+    history = History()
+    history.look_at(Crawl(shop(60)))
+    history.look_at(Crawl(without(shop(60, 1), "price")))
+    history.profiles[0] = replace(history.profiles[0], accepted_at=2.5)
+    assert history.look_at(Crawl(without(shop(60, 2), "price"))).findings == ()
+    history.profiles[2] = replace(history.profiles[2], accepted_at=3.5)
+    for day in (3, 4):
+        (found,) = history.look_at(Crawl(without(shop(60, day), "price"))).findings
+        assert (found.field, found.usual) == ("Product.price", 1.0)
+
+
 def test_pages_without_items_do_not_become_usual() -> None:
     history = History()
     history.look_at(Crawl(shop(60)))
