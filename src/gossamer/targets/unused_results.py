@@ -69,7 +69,9 @@ class _SourceReader:
                 return (
                     f"what `{_short(call)}` makes is not used; write `{word} {_short(call)}`" if word else ""
                 )
-            case ast.For(body=[*_, ast.Return(value=ast.Call() as call)]) if self._kind_of(call) == "one":
+            case ast.For(body=[*before, ast.Return(value=ast.Call() as call)]):
+                if self._kind_of(call) != "one" or _looks_for_one(before):
+                    return ""
                 return f"`return` ends the loop with its first {_short(call)}; write `yield {_short(call)}`"
             case ast.Yield(value=ast.Call() as call) if self._kind_of(call) == "many":
                 return f"`yield {_short(call)}` gives a generator; write `yield from {_short(call)}`"
@@ -90,6 +92,11 @@ class _SourceReader:
                 if isinstance(made, type) and (issubclass(made, Request | BaseModel) or is_dataclass(made)):
                     return "one"
         return ""
+
+
+def _looks_for_one(before: list[ast.stmt]) -> bool:
+    """Whether a loop passes some over, so that its ``return`` gives the first that fits."""
+    return any(isinstance(node, ast.Continue) for statement in before for node in ast.walk(statement))
 
 
 def _short(call: ast.Call) -> str:
