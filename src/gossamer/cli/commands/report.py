@@ -93,20 +93,14 @@ def show_quality(
         _print_drops(found.drops)
     for one in found.findings:
         print_message(plain(one.text, LONG))
-    if found.accepted_at:
-        print_message(f"accepted on {local_time(found.accepted_at)}: later jobs are compared with this one")
-    elif found.findings:
-        print_message(
-            f"later jobs are not compared with this one; if the site is so now: `gossamer accept {found.job}`"
-        )
-    if not found.findings:
-        print_message("nothing is worse than usual" if found.jobs else "nothing became worse within the job")
+    print_message(_acceptance_of(found))
 
 
 def _acceptance_of(found: QualityReport) -> str:
-    """Whether later jobs are compared with this one."""
+    """What later jobs are compared with, or that nothing is worse."""
     if found.accepted_at:
-        return f"accepted on {local_time(found.accepted_at)}: later jobs are compared with this one"
+        last = "later jobs are compared with the job that was accepted last"
+        return f"accepted on {local_time(found.accepted_at)}; {last}"
     if found.findings:
         return f"later jobs keep to what was usual; if the site is so now: `gossamer accept {found.job}`"
     return "nothing is worse than usual" if found.jobs else "nothing became worse within the job"
