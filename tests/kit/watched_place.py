@@ -11,7 +11,7 @@ from gossamer.core.errors import StorageError
 from gossamer.core.hosts import FrontierRules, HostSignal, HostSignalKind
 from gossamer.core.jobs import Job
 from gossamer.core.results import Attempt, Outcome, Verdict, VisitResult
-from gossamer.core.shifts import RosterView
+from gossamer.core.shifts import RosterView, WorkerInfo
 from gossamer.frontier.memory.frontier import MemoryFrontier
 from gossamer.observe.sentences import formatter_at
 from gossamer.policy.alert_readings import BudgetUse
@@ -194,7 +194,9 @@ class WatchedPlace:
     async def _read_roster(self) -> RosterView:
         if self.trouble:
             raise StorageError(self.trouble)
-        return RosterView(at=self.clock.now(), leader=self.roster_leader)
+        now = self.clock.now()
+        worker = WorkerInfo(id="w1", slots=1, lanes=("http", "seed"), beat_at=now)
+        return RosterView(at=now, leader=self.roster_leader, workers=(worker,))
 
 
 def _cut_state(error: str, calls: Iterable[str]) -> type[MemorySharedState]:

@@ -19,7 +19,7 @@ from gossamer.core.text import format_count
 from gossamer.policy.alerts import STILL_S, AlertReading, AlertRules, ReadingState
 from gossamer.policy.drift import DriftFinding, FindingKind
 from gossamer.policy.job_samples import KEPT_S, covered_s, growth_of
-from gossamer.policy.sentences.idle_jobs import describe_lane, describe_refused
+from gossamer.policy.sentences.idle_jobs import describe_lane, describe_refused, describe_unserved
 from gossamer.policy.sentences.quality import describe_finding
 from gossamer.policy.sentences.words import SentenceFormatter, short_name
 from gossamer.policy.trap_closing import warn_of_traps
@@ -179,9 +179,9 @@ def _percent(share: float) -> str:
 
 def _read_work(look: JobLook, rules: AlertRules, show: SentenceFormatter) -> Iterator[AlertReading]:
     """Whether anybody works on what is due."""
-    if look.due and not look.has_workers:
-        waits = f"{format_count(look.due, 'request')} of {look.id} may start now"
-        yield _reading(look, TroubleKind.NO_WORKER, f"{waits}, and no worker takes its lane.")
+    is_seeded = bool(look.samples) and look.samples[-1].is_seeded
+    if not look.has_workers and (look.due or not is_seeded):
+        yield _reading(look, TroubleKind.NO_WORKER, describe_unserved(look.id, look.due))
         return
     if look.refusal is not None:
         yield _reading(look, TroubleKind.NO_WORKER, describe_refused(look.id, look.refusal))

@@ -21,7 +21,7 @@ from gossamer.policy.host_sums import HostSums
 from gossamer.policy.job_life import mark_interrupted
 from gossamer.policy.job_memory import JobMemory, PlaceMemory
 from gossamer.policy.pace_limit import DelayReason, PaceLimit, find_limit
-from gossamer.policy.sentences.idle_jobs import describe_lane, describe_refused
+from gossamer.policy.sentences.idle_jobs import describe_lane, describe_refused, describe_unserved
 from gossamer.policy.sentences.job_facts import (
     REFUTED,
     YOUNG_S,
@@ -212,7 +212,11 @@ def _recall_run(known: ObservedJob) -> ObservedJob:
         known,
         totals=JobTotals(pages=latest.pages, attempts=latest.attempts, items=latest.items),
         stats=FrontierStats(
-            state=known.job.state, pages=latest.pages, pending=latest.waiting, dead=latest.dead
+            state=known.job.state,
+            pages=latest.pages,
+            pending=latest.waiting,
+            dead=latest.dead,
+            seeded=latest.is_seeded,
         ),
         hosts=memory.hosts,
         limit=memory.pace.limit,
@@ -416,26 +420,18 @@ def _seen_troubles(known: ObservedJob) -> list[Trouble]:
 def _unserved_troubles(known: ObservedJob) -> list[Trouble]:
     if not known.is_running or known.at - known.job.created_at < YOUNG_S:
         return []
+    kind, job, at = TroubleKind.NO_WORKER, known.job.id, known.at
     return [
-        make_trouble(
-            TroubleKind.NO_WORKER,
-            one.lane,
-            describe_lane(known.job.id, one),
-            since=one.since or known.at,
-            job=known.job.id,
-        )
+        make_trouble(kind, one.lane, describe_lane(job, one), since=one.since or at, job=job)
         for one in known.unserved
     ]
 
 
 def _running_troubles(known: ObservedJob) -> list[tuple[TroubleKind, str, float]]:
     job, since = known.job, known.memory.pace.since or known.at
-    waiting = known.stats.waiting if known.stats else 0
-    found = []
-    if job.is_fleet and waiting and not known.has_workers:
-        wait = "waits" if waiting == 1 else "wait"
-        text = f"{format_count(waiting, 'request')} of {job.id} {wait}, and no worker takes its lane."
-        found.append((TroubleKind.NO_WORKER, text, known.at))
+    stats, found = known.stats, []
+    if job.is_fleet and stats and (stats.waiting or not stats.seeded) and not known.has_workers:
+        found.append((TroubleKind.NO_WORKER, describe_unserved(job.id, known.hosts.due), known.at))
     if known.workers is not None and known.workers.refusing:
         found.append((TroubleKind.NO_WORKER, describe_refused(job.id, known.workers.refusal), known.at))
     if known.limit is PaceLimit.HELD and known.hosts.held_hosts:

@@ -202,6 +202,14 @@ def test_each_alert_begins_in_its_incident_and_ends_after_it(
     assert text[0].isupper() or text[0].isdigit() or text.startswith(("shops-7 ", "a.example ", "w1 "))
 
 
+@pytest.mark.parametrize("is_seeded", [False, True])
+def test_a_job_that_no_worker_begins_is_told_before_anything_is_due(is_seeded: bool) -> None:
+    sample = JobSample(at=NOW, is_seeded=is_seeded)
+    look = JobLook(id="shops-7", at=NOW, has_workers=False, samples=(sample,))
+    texts = [one.text for one in read_job(look, RULES, SHOW)]
+    assert texts == ([] if is_seeded else ["shops-7 waits, and no worker takes its lane."])
+
+
 def test_a_frontier_that_grows_is_told_when_it_has_grown_for_hours() -> None:
     w = Incident()
     w.counts = replace(w.counts, waiting=20_000)

@@ -66,6 +66,23 @@ async def test_a_job_says_at_once_that_no_worker_takes_its_lane(tmp_path, lanes,
     assert (is_told, is_trouble) == (not is_taken, not is_taken)
 
 
+async def test_a_job_that_no_worker_begins_is_a_trouble_before_anything_waits(tmp_path):
+    """Bug it would catch: with a supervisor and no worker, the overview says that nothing needs anybody."""
+    backends = await open_backends(
+        load_settings(env={}, overrides={"data": str(tmp_path)}).settings, create=True
+    )
+    try:
+        job = await backends.book.create("shop", "http://a.example/", plan=b"plan")
+        await backends.requests.create_frontier(job, FrontierRules())
+        view = RosterView(at=backends.clock.now(), leader="s1")
+        known = replace(await observe_job(backends, job, view=view), at=job.created_at + YOUNG_S)
+    finally:
+        await backends.close()
+    (trouble,) = troubles_of(known)
+    assert trouble.text == "shop-1 waits, and no worker takes its lane."
+    assert not troubles_of(replace(known, stats=replace(known.stats, seeded=True)))
+
+
 @pytest.mark.parametrize("others", [0, 3])
 async def test_what_waits_for_a_browser_is_told_where_only_other_workers_are(tmp_path, others):
     """Else a crawl stands still with workers that are well, and nobody is told why."""

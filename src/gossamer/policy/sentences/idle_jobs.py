@@ -24,6 +24,12 @@ def describe_lane(job: str, due: DueCounts) -> str:
     return f"{requests} of {job} may start now, and no worker takes the lane {due.lane}."
 
 
+def describe_unserved(job: str, due: int) -> str:
+    """That no worker takes a lane of a job; its start may have to give its first requests yet."""
+    waits = f"{format_count(due, 'request')} of {job} may start now" if due else f"{job} waits"
+    return f"{waits}, and no worker takes its lane."
+
+
 def describe_refused(job: str, refusal: str) -> str:
     """That workers are there, and none of them can do a job; why, if that is known."""
     return f"No worker can do {job}{f': {short_name(refusal, 200)}' if refusal else ''}."
