@@ -37,15 +37,18 @@ def ending_of(
     *,
     is_early: bool,
     lost: int = 0,
+    fetched: int = 0,
     refused_seeds: int = 0,
     failed_hooks: int = 0,
 ) -> ExitFacts:
-    """What decides the exit code, from a job's totals; ``lost`` of the dead letters are of lost hosts."""
+    """What decides the exit code, from a job's totals; ``lost`` of the dead letters are of lost hosts, and
+    ``fetched`` of them are of pages that counted as successes before they were extracted.
+    """
     return ExitFacts(
         is_early=is_early,
         pages=tally.pages,
         # Jobs of older versions did not count their successes.
-        successes=tally.successes or max(tally.pages - dead, 0),
+        successes=max(tally.successes - fetched, 0) if tally.successes else max(tally.pages - dead, 0),
         failures=sum(failures_of(tally).values()) + refused_seeds,
         dead=dead,
         items=tally.items,

@@ -9,12 +9,14 @@ from gossamer.core.errors import Fault, LedgerReason
 from gossamer.core.jobs import FrontierStats, Job, JobTotals
 from gossamer.core.lifecycle import FinishReason, JobState
 from gossamer.core.record import FieldMeaning, Record
+from gossamer.core.shifts import EXTRACT_LANE
 from gossamer.policy.budget_status import BudgetStatus
 from gossamer.policy.goals import ListingGoal, read_goals
 from gossamer.policy.spider_stats import read_spider_stats
 from gossamer.queries.budgets import read_budgets
 from gossamer.wiring.backends import Backends
 from gossamer.wiring.code_warnings import read_code_warnings
+from gossamer.wiring.rules import lanes_of_job
 from gossamer.wiring.trap_warnings import read_trap_warnings
 
 LEAST_S = 1e-6
@@ -51,6 +53,7 @@ class JobResult(Record, frozen=True, kw_only=True):
     is_forgotten: Annotated[bool, FieldMeaning.ASIDE] = False  # its requests are no longer kept
     is_early: Annotated[bool, FieldMeaning.ASIDE] = False  # unfinished, with pages and time left to it
     lost: Annotated[int, FieldMeaning.ASIDE] = 0  # dead letters of hosts that did not come back
+    fetched: Annotated[int, FieldMeaning.ASIDE] = 0  # dead letters of pages that counted as successes before
     failed_steps: Annotated[int, FieldMeaning.ASIDE] = 0  # dead letters of steps of a pipeline that failed
     totals: Annotated[JobTotals, FieldMeaning.ASIDE] = JobTotals()
 
@@ -91,6 +94,15 @@ async def read_result(backends: Backends, job: Job) -> JobResult:
         is_forgotten=stats is None,
         is_early=job.state is not JobState.FINISHED and (job.end_reason is None or job.end_reason.is_early),
         lost=lost,
+        fetched=await _count_fetched(backends, job, totals),
         failed_steps=await backends.count_letters(job, totals, Fault.PIPELINE),
         totals=totals,
     )
+
+
+async def _count_fetched(backends: Backends, job: Job, totals: JobTotals) -> int:
+    """The dead letters of pages that were fetched well, and that another worker could not extract."""
+    if EXTRACT_LANE not in lanes_of_job(job, backends.settings):
+        return 0
+    faults = (Fault.CALLBACK, Fault.CALLBACK_TIMEOUT, Fault.PIPELINE)
+    return sum([await backends.count_letters(job, totals, fault) for fault in faults])

@@ -60,6 +60,7 @@ def test_dead_letters_are_done_by_the_mended_spider(
     with Fleet(tmp_path, servers, workers=1) as fleet:
         job = fleet.submit(spider)
         assert fleet.wait(job, may_fail=True)["dead"] == 12
+        assert fleet.run("wait", job, "-q").returncode == 1, "most requests failed, extracted later or not"
         write(tmp_path, shop, css="h1::text", deferred=deferred)
         for worker in fleet.workers:
             worker.kill()

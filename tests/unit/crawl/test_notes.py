@@ -226,3 +226,10 @@ def test_items_of_callbacks_that_failed_later_are_items(given: dict[str, Any]) -
 def test_a_job_of_an_older_version_that_finished_well_has_not_failed() -> None:
     old = JobTotals(pages=100, attempts=103, by_reason={"server": 3})
     assert exit_of(ending_of(old, 3, is_early=False)) is ExitCode.OK
+
+
+def test_a_page_whose_callback_failed_later_is_no_success() -> None:
+    """As where its worker runs the callback at once: 12 of 23 pages failed."""
+    at_once, later = JobTotals(pages=23, successes=11), JobTotals(pages=23, successes=23)
+    assert ending_of(later, 12, is_early=False, fetched=12) == ending_of(at_once, 12, is_early=False)
+    assert exit_of(ending_of(later, 12, is_early=False, fetched=12)) is ExitCode.DEAD_LETTERS

@@ -38,7 +38,7 @@ from gossamer.cli.terminal.tables import print_facts
 from gossamer.config.command_settings import settings_of
 from gossamer.config.overrides import arguments_of, crawl_overrides, job_key_of, parse_seconds
 from gossamer.core.errors import LedgerReason, LostRequestsError, StorageError
-from gossamer.core.exits import exit_of
+from gossamer.core.exits import ExitFacts, exit_of
 from gossamer.core.jobs import Job
 from gossamer.core.lifecycle import FinishReason
 from gossamer.core.text import format_count
@@ -172,9 +172,14 @@ def wait_for_job(
         print_facts(_result_facts(result), stream=sys.stderr)
     for warning in result.warnings:
         print_message(warning, logging.WARNING)
-    ending = ending_of(result.totals, result.dead, is_early=result.is_early, lost=result.lost)
-    ending = ending._replace(failed_steps=result.failed_steps)
-    raise typer.Exit(exit_of(ending, strict=strict))
+    raise typer.Exit(exit_of(_ending_of(result), strict=strict))
+
+
+def _ending_of(result: JobResult) -> ExitFacts:
+    ending = ending_of(
+        result.totals, result.dead, is_early=result.is_early, lost=result.lost, fetched=result.fetched
+    )
+    return ending._replace(failed_steps=result.failed_steps)
 
 
 async def _until_over(backends: Backends, job: Job, patience_s: float | None, *, quiet: bool) -> Job:
