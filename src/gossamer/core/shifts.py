@@ -36,6 +36,10 @@ class WorkerState(StrEnum):
     PAUSED = "paused"  # it takes no shifts until it is told to
 
 
+SILENT_S = 10.0
+"""A worker without a beat for so long is not there."""
+
+
 class WorkerInfo(Record, frozen=True, kw_only=True):
     """A worker process, as it describes itself with every beat."""
 
@@ -50,6 +54,10 @@ class WorkerInfo(Record, frozen=True, kw_only=True):
     beat_at: float = 0.0  # its latest beat; set by the roster
     memory_bytes: int = 0  # of its process, by its latest beat; 0: not known
     ahead_s: float | None = None  # its machine's clock is so far ahead of the roster's (negative: behind)
+
+    def is_silent(self, at: float) -> bool:
+        """Whether its beats stay away, by the roster's clock."""
+        return self.beat_at + SILENT_S <= at
 
 
 class ShiftState(StrEnum):

@@ -14,7 +14,6 @@ from gossamer.core.text import format_count
 from gossamer.fleet.worker_orders import give_order
 from gossamer.jobs.action_kind import ActionFacts, ActionKind, ActionParts
 from gossamer.policy.proxies import ProxyHealth, Quarantine
-from gossamer.watch.job_look import SILENT_S
 from gossamer.wiring.backends import Backends
 from gossamer.wiring.proxies import change_proxy_health, read_listed, read_proxy_health
 
@@ -61,7 +60,7 @@ async def adopt_store_here(backends: Backends) -> None:
     view = await roster.read_roster()
     if view.store is not None and view.store.id == ours.id:
         return
-    workers = sum(worker.beat_at + SILENT_S > view.at for worker in view.workers)
+    workers = sum(not worker.is_silent(view.at) for worker in view.workers)
     if view.store is not None and (workers or view.leader):
         there = [format_count(workers, "worker")] * bool(workers) + ["a supervisor"] * bool(view.leader)
         raise JobBusyError(

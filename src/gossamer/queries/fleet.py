@@ -21,6 +21,7 @@ class WorkerStatus(Record, frozen=True, kw_only=True):
     worker: WorkerInfo
     busy: int  # shifts that it works on
     unseen_s: float  # since its latest beat
+    is_silent: bool  # its beats stay away
     clock: Saying | None  # how its machine's clock is wrong; None: it is right, or not known
 
 
@@ -53,5 +54,6 @@ def _status_of(worker: WorkerInfo, view: RosterView) -> WorkerStatus:
         worker=worker,
         busy=sum(shift.worker == worker.id for shift in view.shifts),
         unseen_s=max(view.at - worker.beat_at, 0.0),
+        is_silent=worker.is_silent(view.at),
         clock=None if worker.ahead_s is None else judge_clock(worker.ahead_s, formatter_at(view.at)),
     )

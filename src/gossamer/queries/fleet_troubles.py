@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gossamer.core.record import Record
-from gossamer.core.shifts import EndReason, RosterView, WorkerInfo
+from gossamer.core.shifts import EndReason, RosterView
 from gossamer.core.text import format_count
 from gossamer.policy.alert_readings import describe_absence, describe_refusing
 from gossamer.policy.alerts_on import AlertView
@@ -13,7 +13,6 @@ from gossamer.policy.sentences.job_facts import JobSituation, find_situation
 from gossamer.policy.sentences.words import short_name
 from gossamer.policy.troubles import Trouble, TroubleKind, make_trouble, order_troubles
 from gossamer.queries.observed_jobs import ObservedJob, facts_of, troubles_of
-from gossamer.watch.job_look import SILENT_S
 
 MOST_SILENT = 5
 """Silent workers that are named one by one."""
@@ -27,16 +26,11 @@ class WorkerCounts(Record, frozen=True, kw_only=True):
     silent: int  # their beats stay away
 
 
-def is_silent_worker(worker: WorkerInfo, view: RosterView) -> bool:
-    """Whether a worker's beats stay away."""
-    return worker.beat_at + SILENT_S <= view.at
-
-
 def count_workers(view: RosterView) -> WorkerCounts:
     """The workers of a fleet in numbers."""
     busy = {shift.worker for shift in view.shifts if shift.worker}
-    silent = sum(is_silent_worker(worker, view) for worker in view.workers)
-    at_work = sum(worker.id in busy and not is_silent_worker(worker, view) for worker in view.workers)
+    silent = sum(worker.is_silent(view.at) for worker in view.workers)
+    at_work = sum(worker.id in busy and not worker.is_silent(view.at) for worker in view.workers)
     return WorkerCounts(all=len(view.workers), at_work=at_work, silent=silent)
 
 
@@ -81,7 +75,7 @@ def troubles_alone(known: ObservedJob) -> list[Trouble]:
 def _roster_troubles(view: RosterView, some_can: Sequence[str], at: float) -> list[Trouble]:
     """``some_can``: the jobs that run, but for those that no worker can do, which is their own trouble."""
     found: list[Trouble] = []
-    silent = [worker for worker in view.workers if is_silent_worker(worker, view)]
+    silent = [worker for worker in view.workers if worker.is_silent(view.at)]
     for worker in sorted(silent, key=lambda worker: -worker.beat_at)[:MOST_SILENT]:
         text = f"{short_name(worker.id)} is silent. Its shifts go to other workers; nothing is lost."
         since = at - (view.at - worker.beat_at)

@@ -13,7 +13,7 @@ from gossamer.observe.sentences import formatter_at
 from gossamer.policy.pace_limit import PaceLimit
 from gossamer.policy.sentences.fleet import FleetFacts, describe_fleet
 from gossamer.policy.troubles import SHOWN, Trouble
-from gossamer.queries.fleet_troubles import count_workers, is_silent_worker, troubles_of_place
+from gossamer.queries.fleet_troubles import count_workers, troubles_of_place
 from gossamer.queries.observed_jobs import ObservedJob
 from gossamer.queries.seen_jobs import PlaceView, look_at_jobs, read_fleet_alerts
 from gossamer.wiring.backends import Backends
@@ -101,7 +101,7 @@ async def show_fleet(backends: Backends, settings: Settings, seen: PlaceView) ->
     """What was seen of a fleet, and of its jobs."""
     view, place, jobs = seen.view or RosterView(at=backends.clock.now()), seen.place, seen.open
     known = [one for one in seen.running if one.job.is_fleet]
-    there = [worker for worker in view.workers if not is_silent_worker(worker, view)]
+    there = [worker for worker in view.workers if not worker.is_silent(view.at)]
     working = [shift for shift in view.shifts if shift.state is ShiftState.WORKING and shift.worker]
     slots = sum(worker.slots for worker in there if worker.state is WorkerState.WORKING)
     now = backends.clock.now()
@@ -148,7 +148,7 @@ def _worker(
         slots=worker.slots,
         lanes=worker.lanes,
         state=worker.state,
-        is_silent=is_silent_worker(worker, view),
+        is_silent=worker.is_silent(view.at),
         unseen_s=max(view.at - worker.beat_at, 0.0),
         version=worker.version,
         in_flight=sum(shift.in_flight for shift in own),

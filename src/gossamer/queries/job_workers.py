@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from gossamer.core.record import Record
 from gossamer.core.shifts import RosterView
-from gossamer.watch.job_look import SILENT_S, find_common_refusal, takers_of
+from gossamer.watch.job_look import find_common_refusal, takers_of
 
 
 class TakerCounts(Record, frozen=True, kw_only=True):
@@ -27,7 +27,7 @@ def workers_of(view: RosterView, job_id: str, lanes: Sequence[str]) -> TakerCoun
     takers = takers_of(view, lanes)
     ids = {worker for worker, _ in takers}
     others = [one for one in view.workers if one.id not in ids and not set(lanes).isdisjoint(one.lanes)]
-    silent = sum(one.beat_at + SILENT_S <= view.at for one in others)
+    silent = sum(one.is_silent(view.at) for one in others)
     refusal = find_common_refusal(view, job_id, lanes)
     return TakerCounts(
         shifts=sum(shift.job == job_id and bool(shift.worker) for shift in view.shifts),

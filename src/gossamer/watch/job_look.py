@@ -36,8 +36,6 @@ FAILING_HOSTS = 10
 """Hosts with most failures that are looked at."""
 STORED_S = 3.0
 """A store that answers, and stores nothing within so many seconds, takes no changes."""
-SILENT_S = 10.0
-"""A worker without a beat for so long is not there."""
 
 
 async def look_at_job(
@@ -186,7 +184,7 @@ def takers_of(view: RosterView, lanes: Sequence[str]) -> list[tuple[str, int]]:
         (worker.id, worker.slots)
         for worker in view.workers
         if worker.state is WorkerState.WORKING
-        and worker.beat_at + SILENT_S > view.at
+        and not worker.is_silent(view.at)
         and not set(lanes).isdisjoint(worker.lanes)
     ]
 

@@ -29,7 +29,6 @@ from gossamer.policy.fitness import DiskState, judge_disk
 from gossamer.policy.sentences.fleet import judge_clock
 from gossamer.policy.sentences.words import Saying
 from gossamer.runtime.clock import SystemClock
-from gossamer.watch.job_look import SILENT_S
 from gossamer.wiring.backends import name_place
 from gossamer.wiring.databases import database_path
 from gossamer.wiring.fetchers import WAYS
@@ -103,7 +102,7 @@ async def _count_processes(settings: Settings) -> int:
             view = await fleet.roster.read_roster()
         finally:
             await fleet.close()
-        return sum(one.beat_at + SILENT_S > view.at for one in view.workers) + bool(view.leader)
+        return sum(not one.is_silent(view.at) for one in view.workers) + bool(view.leader)
     return 0
 
 

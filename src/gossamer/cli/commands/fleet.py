@@ -151,7 +151,7 @@ def _worker_row(status: WorkerStatus) -> tuple[object, ...]:
     worker = status.worker
     return (
         worker.id,
-        worker.state.value,
+        "silent" if status.is_silent else worker.state.value,
         worker.slots,
         status.busy,
         ", ".join(worker.lanes),
