@@ -23,7 +23,7 @@ from gossamer.policy.sentences.idle_jobs import describe_lane, describe_refused,
 from gossamer.policy.sentences.quality import describe_finding
 from gossamer.policy.sentences.words import SentenceFormatter, short_name
 from gossamer.policy.trap_closing import warn_of_traps
-from gossamer.policy.troubles import TroubleKind
+from gossamer.policy.troubles import LISTED_PROXIES, TroubleKind
 
 WELL_SHARE = 0.5
 """What was bad at its limit is well at this share of it."""
@@ -115,6 +115,12 @@ class PlaceLook(Record, frozen=True, kw_only=True):
 
 
 # --------------------------------------------------------------------------- a job
+
+
+def has_lost_proxies(look: PlaceLook) -> bool:
+    """Whether proxies are listed, and none can be used. Those of a provider may serve a few hosts alone."""
+    listed = [pool for pool in look.pools if pool.pool == LISTED_PROXIES and pool.proxies]
+    return bool(listed) and not any(pool.usable for pool in listed)
 
 
 def read_job(look: JobLook, rules: AlertRules, show: SentenceFormatter) -> Iterator[AlertReading]:

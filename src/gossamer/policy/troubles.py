@@ -52,6 +52,9 @@ class TroubleKind(StrEnum):
     UNREADABLE = "unreadable"  # the requests of a job cannot be read
 
 
+LISTED_PROXIES = "the proxies"
+"""The pool of the proxies that have no provider of their own."""
+
 SEVERITIES: Mapping[TroubleKind, Severity] = {
     TroubleKind.AWAY: Severity.NEEDS_YOU,
     TroubleKind.NO_SUPERVISOR: Severity.NEEDS_YOU,

@@ -14,7 +14,12 @@ from gossamer.core.record import Record
 from gossamer.core.shifts import JobSample, RosterView
 from gossamer.core.text import format_count
 from gossamer.observe.sentences import formatter_at
-from gossamer.policy.alert_readings import TroubledHost, describe_refusing, describe_silence
+from gossamer.policy.alert_readings import (
+    TroubledHost,
+    describe_refusing,
+    describe_silence,
+    has_lost_proxies,
+)
 from gossamer.policy.alerts_on import AlertView
 from gossamer.policy.goals import read_goals
 from gossamer.policy.host_sums import HostSums
@@ -301,6 +306,7 @@ def _calm_facts(known: ObservedJob) -> ObservedJobFacts:
         unreadable=known.unreadable,
         unwritable=next((describe_refusing(*item) for item in place.look.refusing.items()), ""),
         away=next(iter(place.look.away), "") if place.is_fresh(known.at) else "",
+        has_lost_proxies=place.is_fresh(known.at) and has_lost_proxies(place.look),
         is_fleet=job.is_fleet,
         is_at_work=known.is_at_work,
         is_forgotten=stats is None and not known.unreadable,

@@ -16,6 +16,7 @@ from gossamer.policy.alert_readings import ProxyPoolState
 from gossamer.policy.drift import DriftFinding
 from gossamer.policy.sentences.time_left import describe_left
 from gossamer.policy.time_left import TimeEstimate
+from gossamer.policy.troubles import LISTED_PROXIES
 from gossamer.ports.job_store import JobStore
 from gossamer.ports.sink import Sink
 from gossamer.watch.item_quality import ensure_profile, make_profile
@@ -165,7 +166,7 @@ class PoolReader:
         for proxy, health in zip(self._proxies, healths, strict=True):
             whole = health.whole
             is_out = whole is not None and not whole.ended_at  # in quarantine, or nobody knows if it is well
-            pools.setdefault(proxy.provider or "the proxies", []).append(not is_out)
+            pools.setdefault(proxy.provider or LISTED_PROXIES, []).append(not is_out)
         return [
             ProxyPoolState(pool=pool, proxies=len(usable), usable=sum(usable))
             for pool, usable in pools.items()

@@ -19,6 +19,7 @@ from gossamer.policy.alert_readings import (
     PlaceLook,
     ProxyPoolState,
     TroubledHost,
+    has_lost_proxies,
     read_job,
     read_place,
 )
@@ -33,7 +34,7 @@ from gossamer.policy.alerts import (
 from gossamer.policy.drift import DriftFinding, FindingKind
 from gossamer.policy.job_samples import KEPT_S, LATELY_S, add_sample, growth_of, rate_of, sample_before
 from gossamer.policy.sentences.words import SentenceFormatter
-from gossamer.policy.troubles import TroubleKind
+from gossamer.policy.troubles import LISTED_PROXIES, TroubleKind
 
 NOW = 1_000_000.0
 RULES = AlertRules()
@@ -422,3 +423,19 @@ def test_links_that_were_left_out_as_a_trap_are_an_alert(is_running: bool) -> No
     assert "traps.max_worthless" in found.text
     assert RULES.holds_for(TroubleKind.TRAP) == 0, "it does not become better by waiting"
     assert list(read_job(JobLook(id="shop-1", at=0.0, is_running=is_running), RULES, SHOW)) == []
+
+
+@pytest.mark.parametrize(
+    ("pools", "are_lost"),
+    [
+        ((), False),
+        ((ProxyPoolState(pool=LISTED_PROXIES, proxies=3, usable=0),), True),
+        ((ProxyPoolState(pool=LISTED_PROXIES, proxies=3, usable=1),), False),
+        ((ProxyPoolState(pool="dc", proxies=3, usable=0),), False),
+    ],
+    ids=["none", "all", "all but one", "those of a provider"],
+)
+def test_proxies_are_lost_when_none_of_the_listed_can_be_used(
+    pools: tuple[ProxyPoolState, ...], are_lost: bool
+) -> None:
+    assert has_lost_proxies(PlaceLook(at=0.0, pools=pools)) is are_lost

@@ -243,6 +243,16 @@ def test_hosts_that_give_nothing_are_named_beside_those_that_do() -> None:
     assert "Two hosts of 40 are not asked for now. a.example has not answered since T-2640 s." in said.reason
 
 
+def test_proxies_of_which_none_can_be_used_are_named_whatever_the_pace_is() -> None:
+    """Bug it would catch: "is under way", while all that goes by proxies stands still."""
+    assert "No proxy can be used now." in say(has_lost_proxies=True).reason
+    assert (
+        "No proxy can be used now."
+        in say(has_lost_proxies=True, limit=PaceLimit.HELD, held={DelayReason.DOWN: 40}).reason
+    )
+    assert is_held_up(replace(SHOPS, has_lost_proxies=True))
+
+
 def test_whoever_is_missing_is_told_from_whoever_is_silent() -> None:
     said = say(has_workers=False, silent_workers=2, paused_workers=1).reason
     assert said.startswith("Two workers are silent, and one worker is paused or leaving. `gossamer worker`")

@@ -75,6 +75,7 @@ class ObservedJobFacts(Record, frozen=True, kw_only=True):
     held_until: float | None = None  # when the first of these may be asked again
     slowed: int = 0  # hosts that refused faster requests
     closed: str = ""  # the first host that is closed by its robots.txt, and until when
+    has_lost_proxies: bool = False  # none of the proxies can be used; it may go without them, too
     troubled: str = ""  # the host that has answered nothing well for longest, since when
     next_at: float | None = None  # when the next request may start
     due: int = 0  # requests that may start now
@@ -270,5 +271,6 @@ HOLDING_UP = frozenset({TroubleKind.HELD, TroubleKind.HOST_FAILS})
 
 def is_held_up(facts: ObservedJobFacts, troubles: Iterable[Trouble] = ()) -> bool:
     """Whether a job that runs lacks something that it asks for, where it has these troubles."""
-    lacks = bool(facts.troubled) or any(one.kind in HOLDING_UP for one in troubles)
+    gets_nothing = facts.has_lost_proxies or bool(facts.troubled)
+    lacks = gets_nothing or any(one.kind in HOLDING_UP for one in troubles)
     return lacks or find_situation(facts) not in MOVING

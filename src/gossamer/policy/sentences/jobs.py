@@ -111,7 +111,8 @@ def _explain_hold(situation: JobSituation) -> Callable[[ObservedJobFacts, Senten
 
 
 def _describe_hold(facts: ObservedJobFacts, _show: SentenceFormatter) -> str:
-    known = "".join(f" {text}." for text in dict.fromkeys((facts.closed, facts.troubled)) if text)
+    lost = "No proxy can be used now" if facts.has_lost_proxies else ""
+    known = "".join(f" {text}." for text in dict.fromkeys((lost, facts.closed, facts.troubled)) if text)
     return f"Nothing is lost; it goes on by itself. {count_waiting(facts)}.{known}"
 
 
@@ -129,8 +130,9 @@ def _describe_slots(facts: ObservedJobFacts) -> str:
 
 
 def _describe_held_up(facts: ObservedJobFacts) -> str:
-    """Hosts that give nothing, where others do."""
-    parts = [text for text in dict.fromkeys((facts.closed, facts.troubled)) if text]
+    """Hosts that give nothing, where others do; and proxies by which nothing can be fetched."""
+    lost = "No proxy can be used now" if facts.has_lost_proxies else ""
+    parts = [text for text in dict.fromkeys((lost, facts.closed, facts.troubled)) if text]
     if 0 < facts.held_hosts < facts.hosts:
         held = start_sentence(count_words(facts.held_hosts, "host"))
         parts.insert(

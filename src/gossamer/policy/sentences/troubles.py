@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from gossamer.policy.sentences.words import count_words, short_name
-from gossamer.policy.troubles import Trouble, TroubleKind
+from gossamer.policy.troubles import LISTED_PROXIES, Trouble, TroubleKind
 
 LONGEST_WHO = 40
 """Characters of the name in a clause."""
@@ -33,6 +33,8 @@ def describe_need(one: Trouble) -> str:
     """A trouble in a clause; ``who`` of what is of the whole job is the job."""
     if one.kind is TroubleKind.AWAY and one.text.startswith(f"{one.who} "):
         return one.text.partition(":")[0].rstrip(".")  # it does not answer, or takes no changes
+    if one.kind is TroubleKind.PROXIES and one.who == LISTED_PROXIES:
+        return "no proxy can be used"
     words = NEEDS.get(one.kind, one.text.rstrip("."))
     if one.kind is TroubleKind.DRIFT and one.who == one.job:
         return "something of its items is not as usual"
