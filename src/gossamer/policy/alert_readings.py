@@ -6,7 +6,7 @@ is 0 is off.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -39,6 +39,10 @@ class FailingHost(Record, frozen=True, kw_only=True):
     host: str
     attempts: int
     failed: int
+
+
+TROUBLED_S = 60.0
+"""A host that has answered nothing well for so long is named."""
 
 
 class TroubledHost(Record, frozen=True, kw_only=True):
@@ -220,6 +224,14 @@ def describe_silence(host: TroubledHost, show: SentenceFormatter) -> str:
         return f"has not answered since {since}; {wait}"
     answers = _ANSWERS.get(host.reason, "refusals (429, 502, 503, 504)")
     return f"has answered nothing but {answers} since {since}; {wait}"
+
+
+def describe_longest_trouble(hosts: Sequence[TroubledHost], now: float, show: SentenceFormatter) -> str:
+    """The host that has answered nothing well for longest, if that is worth a word."""
+    longest = min(hosts, key=lambda host: host.since, default=None)
+    if longest is None or now - longest.since < TROUBLED_S:
+        return ""
+    return f"{short_name(longest.host)} {describe_silence(longest, show)}"
 
 
 def _read_counts(look: JobLook, rules: AlertRules, show: SentenceFormatter) -> Iterator[AlertReading]:

@@ -15,9 +15,8 @@ from gossamer.core.shifts import JobSample, RosterView
 from gossamer.core.text import format_count
 from gossamer.observe.sentences import formatter_at
 from gossamer.policy.alert_readings import (
-    TroubledHost,
+    describe_longest_trouble,
     describe_refusing,
-    describe_silence,
     has_lost_proxies,
 )
 from gossamer.policy.alerts_on import AlertView
@@ -52,8 +51,6 @@ from gossamer.wiring.alert_targets import alert_rules_of
 from gossamer.wiring.backends import Backends
 from gossamer.wiring.rules import lanes_of_job
 
-TROUBLED_S = 60.0
-"""A host that has answered nothing well for so long is named."""
 REQUESTS_PER_SHIFT = 32
 """So many requests that may start now would keep one more shift busy."""
 
@@ -357,7 +354,7 @@ def _add_hosts(facts: ObservedJobFacts, known: ObservedJob) -> ObservedJobFacts:
         held=hosts.held,
         slowed=hosts.slowed,
         closed=known.closed,
-        troubled=describe_longest_trouble(hosts.troubled, known.at),
+        troubled=describe_longest_trouble(hosts.troubled, known.at, formatter_at(known.at)),
         due=hosts.due,
         slowest=hosts.latest[0] if hosts.latest else None,
     )
@@ -366,14 +363,6 @@ def _add_hosts(facts: ObservedJobFacts, known: ObservedJob) -> ObservedJobFacts:
 def is_job_held_up(known: ObservedJob) -> bool:
     """Whether a job that runs does not get all that it asks for, though it needs nobody."""
     return is_held_up(facts_of(known), troubles_of(known))
-
-
-def describe_longest_trouble(hosts: Sequence[TroubledHost], now: float) -> str:
-    """The host that has answered nothing well for longest, if that is worth a word."""
-    longest = min(hosts, key=lambda host: host.since, default=None)
-    if longest is None or now - longest.since < TROUBLED_S:
-        return ""
-    return f"{short_name(longest.host)} {describe_silence(longest, formatter_at(now))}"
 
 
 def left_text(known: ObservedJob) -> str:
