@@ -31,14 +31,14 @@ def find_unused_results(spider_class: type[Spider]) -> list[str]:
     """A sentence on each of the first such places in a spider's source, as far as it is there."""
     if spider_class.__module__.partition(".")[0] == "gossamer":
         return []
-    module = sys.modules.get(spider_class.__module__)
+    if (module := sys.modules.get(spider_class.__module__)) is None:  # its code was run without a file
+        return []
     try:
-        text = inspect.getsource(module) if module is not None else ""
-        tree = ast.parse(text)
+        tree = ast.parse(inspect.getsource(module))
     except (OSError, TypeError, SyntaxError):
         return []
-    found = _SourceReader(spider_class, vars(module) if module is not None else {})
-    file = PurePath(inspect.getsourcefile(spider_class) or "").name
+    found = _SourceReader(spider_class, vars(module))
+    file = PurePath(inspect.getsourcefile(module) or "").name
     said = [f"{file}, line {line}, in {name}(): {told}" for line, name, told in found.read_functions(tree)]
     return said[:MOST]
 

@@ -36,3 +36,9 @@ def test_a_loop_that_returns_the_first_that_fits_is_no_mistake() -> None:
     assert said.endswith(
         "in parse(): `return` ends the loop with its first Fact(...); write `yield Fact(...)`"
     )
+
+
+def test_a_spider_of_code_that_no_file_has_is_left_alone() -> None:
+    names: dict[str, type[Spider]] = {}
+    exec("class Other(base):\n    name = 'other'\n", {"__name__": "cell", "base": FirstOfAll}, names)
+    assert find_unused_results(names["Other"]) == []
