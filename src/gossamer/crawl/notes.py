@@ -252,7 +252,8 @@ def callback_notes(tally: JobTotals, read_source: ReadSource = lambda _: Callbac
         said.append(_idle_note(idle, _idle_cause(sources, tally, is_all=is_all), is_all=is_all))
     # Of pages that failed there is a warning of its own.
     has_failed = not {Fault.CALLBACK, Fault.PIPELINE}.isdisjoint(tally.by_reason)
-    if pages and not idle and not (any(tally.callback_items.values()) or _has_items(tally) or has_failed):
+    has_result = any(tally.callback_items.values()) or _has_items(tally) or tally.stats  # it may only count
+    if pages and not idle and not (has_result or has_failed):
         names = ", ".join(f"{name}() on {format_count(count, 'page')}" for name, count in pages.items())
         said.append(f"no callback gave an item: {names}")
     return [make_note(NoteKind.CALLBACK, text) for text in said]

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from gossamer.core.exits import ExitCode, exit_of
 from gossamer.core.jobs import AddResult, FrontierStats, JobTotals
@@ -215,6 +216,13 @@ def test_a_crawl_without_any_item_says_so() -> None:
     assert note.text == "no callback gave an item: parse() on 1 page, parse_list() on 9 pages"
     assert callback_notes(JobTotals(pages=10, callback_pages=pages, callback_requests=pages,
                                 callback_items={"parse": 1})) == []  # fmt: skip
+
+
+def test_a_spider_that_only_counts_needs_no_items() -> None:
+    pages = {"parse": 2}
+    tally = JobTotals(pages=2, callback_pages=pages, callback_requests={"parse": 1})
+    assert len(callback_notes(tally)) == 1
+    assert callback_notes(replace(tally, stats={"stat:inc:products": 40000})) == []
 
 
 @pytest.mark.parametrize("given", [{"items": 30}, {"dropped": {"item:draft": 30}}])
