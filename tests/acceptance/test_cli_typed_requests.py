@@ -103,13 +103,15 @@ def test_an_address_without_a_file_is_wrong_use(folder: Path) -> None:
 
 def test_what_is_neither_a_file_nor_a_host_is_wrong_use(monkeypatch: pytest.MonkeyPatch) -> None:
     def know_no_host(*given: object, **more: object) -> None:
-        raise FetchError(Fault.DNS, "none.html: Name or service not known")
+        raise FetchError(Fault.DNS, "none.example: Name or service not known")
 
     monkeypatch.setattr("gossamer.cli.commands.parse.preview_page", know_no_host)
-    with pytest.raises(UsageError, match=r"^none\.html is neither a file nor a known host \(dns: none"):
-        parse_page("none.html")
+    with pytest.raises(UsageError, match=r"^none\.example is neither a file nor a known host \(dns: none"):
+        parse_page("none.example")
     with pytest.raises(MissingServiceError, match="was not fetched: dns"):
-        parse_page("http://none.html/")
+        parse_page("http://none.example/")
+    with pytest.raises(UsageError, match=r"^there is no file none\.html; name a page by its URL$"):
+        parse_page("none.html")
 
 
 def fetched(url: str, *arguments: str, cwd: Path | None = None) -> dict[str, Any]:

@@ -229,7 +229,7 @@ class PageCommand:
 
 def canonical_page(url: str) -> str:
     """A URL as it is fetched. Raises ``UsageError`` for what is not the URL of a page."""
-    refuse_file(url)
+    refuse_file(url, "name a page by its URL")
     canonical = find_start_url(url)
     if canonical is None:
         raise UsageError(f"{shown_url(url)!r} is not a URL that can be fetched (http or https with a host)")

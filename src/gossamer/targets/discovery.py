@@ -49,6 +49,7 @@ from gossamer.targets.start_url import (
 ENTRY_POINTS = "gossamer.spiders"
 _NO_SITES = frozenset({".csv", ".htm", ".html", ".ipynb", ".json", ".jsonl", ".txt", ".xml", ".yaml", ".yml"})
 """Suffixes of files with which no name of a host ends."""
+_TARGETS = "a target is a URL, the name of a spider, or its file (.py, .toml)"
 log = logging.getLogger("gossamer.crawl")
 _FILE = re.compile(r"(?P<path>.+\.py)(?::(?P<name>\w+))?|(?P<toml>.+\.toml)")
 
@@ -117,12 +118,11 @@ def is_url(target: str) -> bool:
     return "://" in target or is_site(target)
 
 
-def refuse_file(target: str) -> None:
-    """Raise ``UsageError`` for what was meant as a URL, and is a file of this folder."""
-    if "://" not in target and Path(target).suffix in _NO_SITES and not Path(target).exists():
-        raise UsageError(
-            f"there is no file {target}; a target is a URL, the name of a spider, or its file (.py, .toml)"
-        )
+def refuse_file(target: str, advice: str = _TARGETS) -> None:
+    """Raise ``UsageError`` for what was meant as a URL, and is or would be a file of this folder."""
+    is_page = is_url(target) and not set("/?#").isdisjoint(target)  # shop.example/index.html
+    if not is_page and Path(target).suffix in _NO_SITES and not Path(target).exists():
+        raise UsageError(f"there is no file {target}; {advice}")
     if "://" in target or not Path(target).is_file():
         return
     file = Path(target).absolute()

@@ -2,6 +2,8 @@
 
 import pytest
 
+from gossamer.core.errors import UsageError
+from gossamer.targets.discovery import find_target
 from gossamer.targets.start_url import (
     allowed_domain_of,
     explain_wrong_url,
@@ -85,3 +87,14 @@ def test_a_start_url_is_wrong_if_no_crawl_could_begin():
     assert find_wrong_url([bad, good]) is None  # of which the end of the crawl tells
     assert find_wrong_url([bad, "http://"]) == (bad, "is 'http://shop.example/' meant?")
     assert find_wrong_url([good, "/a"]) == ("/a", "it has no http:// or https:// and no host")
+
+
+@pytest.mark.parametrize("typed", ["shop.example/b.html", "127.0.0.1:80/b.json", "shop.example/?a=b.xml"])
+def test_a_page_that_is_named_like_a_file_is_crawled(typed):
+    assert find_target(typed, {}, None).spider.start_urls[0].endswith(typed.rpartition("/")[2])
+
+
+@pytest.mark.parametrize("typed", ["index.html", "./index.html", "pages/index.html"])
+def test_a_file_that_is_missing_is_no_site(typed):
+    with pytest.raises(UsageError, match=f"^there is no file {typed}; a target is a URL"):
+        find_target(typed, {}, None)
