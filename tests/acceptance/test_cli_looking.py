@@ -134,10 +134,10 @@ def test_explain_is_true_of_every_way_a_request_ends(tmp_path, site):
         found = asked(f"explain {site.url}{path} --spider world.py", cwd=tmp_path)
         return found["answer"], " ".join(found["lines"])
 
-    def crawl(options):
-        gossamer(f"crawl world.py -q {options}", *FAST, cwd=tmp_path)
+    def crawl(options, code=0):
+        gossamer(f"crawl world.py -q {options}", *FAST, cwd=tmp_path, code=code)
 
-    crawl("--max-pages 1")
+    crawl("--max-pages 1", code=1)  # the item of the only page lacks its title
     assert told("/gone") == (
         "over_budget",
         "The job's budget of 1 page is spent; `gossamer crawl` with a larger --max-pages continues.",
@@ -390,7 +390,9 @@ def test_parse_tells_items_that_fail_their_page_from_dropped_ones(tmp_path, site
 def test_parse_shows_what_a_crawl_would_keep(crawled, site):
     found = asked(f"parse {site.url} --spider world.py", cwd=crawled)
     assert (found["spider"], found["callback"], found["status"]) == ("world", "parse", 200)
-    assert [item["dropped"] for item in found["items"]] == ["Thing.title: None, not a string"]
+    assert [item["dropped"] for item in found["items"]] == [
+        "Thing.title: nothing found by response.css('h1::text').get()"
+    ]
     refused = {request["url"].removeprefix(site.url): request["refused"] for request in found["requests"]}
     assert refused["/page"] == ""
     assert (refused["/hidden"], refused["http://other.example/"]) == ("excluded", "offsite")

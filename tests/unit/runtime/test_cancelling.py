@@ -8,7 +8,7 @@ import logging
 
 import pytest
 
-from gossamer.drivers.redis import server
+from gossamer.drivers.redis import clients, server
 from gossamer.policy.shift_deadlines import KILL_S
 from gossamer.runtime import cancelling
 from gossamer.runtime.cancelling import end_soon, end_tasks, heed_cancellation, wait_for_first
@@ -89,7 +89,7 @@ async def test_a_clean_up_that_waits_for_a_slow_server_is_not_broken_off():
 
 @virtual
 async def test_one_call_to_redis_in_hand_ends_before_its_task_is_given_up():
-    longest_s = server.ANSWER_S + server.PATIENCE_S
+    longest_s = clients.ANSWER_S + server.PATIENCE_S
     task = await begun(finish_work(asyncio.sleep(longest_s)))
     assert await end_tasks(task)
     task, began = await begun(lose_cancellations(10_000)), asyncio.get_running_loop().time()
