@@ -18,6 +18,7 @@ from gossamer.config.option import SettingOption
 from gossamer.config.section import to_document
 from gossamer.config.settings import Settings, setting_fields
 from gossamer.core.errors import Fault, StorageError, UsageError
+from gossamer.core.exits import ExitFacts
 from gossamer.core.jobs import Job, tag_of
 from gossamer.core.record import Record
 from gossamer.core.result_versions import ResultVersion, VersionState
@@ -70,6 +71,15 @@ class ReplayResult(Record, frozen=True, kw_only=True):
     refused: int  # others to which it has none because robots.txt did not allow them
     left_out: int  # others that a re-crawl was not sent: they had not changed, or were not due
     failures: dict[str, int]  # other requests without success, by reason
+
+    @property
+    def ending(self) -> ExitFacts:
+        """What decides the exit code. An archive may lack answers; one without any page is a failure."""
+        ending = self.crawled.ending
+        if not ending.pages:
+            return ending
+        unanswered = self.missing + self.refused + self.left_out
+        return ending._replace(dead=max(ending.dead - unanswered, 0))
 
 
 class ReplayRun:

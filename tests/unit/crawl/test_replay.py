@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from gossamer import Spider, crawl
 from gossamer.config.layers import load_settings
 from gossamer.config.option import SettingOption
 from gossamer.core.errors import UsageError
+from gossamer.core.exits import ExitCode, exit_of
 from gossamer.core.jobs import Job
 from gossamer.crawl.replay import ReplayPlan, _options_of, plan_replay, prepare_replay
 from gossamer.targets.discovery import find_target
@@ -98,6 +100,9 @@ async def test_a_crawl_that_a_program_began_needs_the_name_of_its_spider(tmp_pat
         finally:
             await backends.close()
     assert (result.crawled.items, result.missing) == (1, 1), "the product's page is new to the archive"
+    assert (result.crawled.ending.dead, result.ending.dead) == (1, 0), "and no failure of the replay"
+    without_pages = replace(result.crawled, ending=result.crawled.ending._replace(pages=0))
+    assert exit_of(replace(result, crawled=without_pages).ending) is ExitCode.DEAD_LETTERS
 
 
 async def test_a_job_of_a_fleet_is_replayed_as_it_was_submitted(tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ async def replay_job(backends: Backends, command: ReplayCommand) -> ExitCode:
     finally:
         diff.close()
         await made.close()
-    return exit_of(result.crawled.ending)
+    return exit_of(result.ending)
 
 
 async def _watch_replay(backends: Backends, job: Job, command: ReplayCommand) -> ReplayResult:
