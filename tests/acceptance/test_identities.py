@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
+from gossamer.core.exits import ExitCode
 from gossamer.testing.site import SiteResponse, serve_in_thread
 from kit.command_line import FAST, asked, gossamer
 from kit.log_in_site import PAGES, Club, spider_file
@@ -34,10 +35,10 @@ class Counting:
         return SiteResponse(200, f"<html>{path}{links}</html>".encode(), headers=known)
 
 
-def crawl(site: str, folder: Path, *settings: str) -> dict[str, object]:
+def crawl(site: str, folder: Path, *settings: str, code: int = 0) -> dict[str, object]:
     options = [word for setting in settings for word in ("--set", setting)]
     line = ("crawl", f"{site}/", "--delay", "0", "--per-host", "1", *options, "--json")
-    done: dict[str, object] = json.loads(gossamer(*line, cwd=folder).stdout)
+    done: dict[str, object] = json.loads(gossamer(*line, cwd=folder, code=code).stdout)
     return done
 
 
@@ -79,7 +80,7 @@ def test_a_page_that_is_refused_to_everybody_does_not_use_everybody_up(tmp_path:
 def test_by_default_there_is_one_visitor(tmp_path: Path) -> None:
     app = Counting(patience=12)
     with serve_in_thread(app) as site:
-        result = crawl(site.url, tmp_path)
+        result = crawl(site.url, tmp_path, code=ExitCode.DEAD_LETTERS)
     assert (result["pages"], result["dead"], len(app.pages)) == (12, PAGES + 1 - 12, 1)
 
 

@@ -108,5 +108,7 @@ def test_commands_for_one_page_write_lines_too(tmp_path: Path, site: Site) -> No
 def test_waiting_for_a_job_is_told_in_lines_too(tmp_path: Path, site: Site) -> None:
     write_calm_spider(tmp_path, site)
     gossamer("crawl noisy.py -q", *OPTIONS, cwd=tmp_path)
-    (line,) = lines_of(gossamer("wait noisy -s log.format=json", cwd=tmp_path).stderr)
+    line, warning = lines_of(gossamer("wait noisy -s log.format=json", cwd=tmp_path).stderr)
     assert (line["event"], line["job"], line["pages"]) == ("summary", "noisy-1", 19)
+    assert warning["level"] == "warning"
+    assert "1 page failed in the spider's code: ValueError: bad" in warning["text"]

@@ -141,6 +141,6 @@ async def test_nobody_can_look_into_it(empty_folder: Path) -> None:
     assert "with memory = true crawls leave nothing behind" in done.stderr
     with pytest.raises((StorageError, UnknownJobError)):
         [item async for item in items("small")]
-    (empty_folder / "small.py").write_text(SPIDER)
+    (empty_folder / "small.py").write_text(SPIDER.format(url="http://127.0.0.1:9"))
     done = run("submit", "small.py", cwd=empty_folder)
     assert (done.returncode, "a fleet keeps its requests in Redis" in done.stderr) == (2, True)

@@ -1,5 +1,6 @@
 """A start URL names its host and its port: other services of a private host are not asked by its pages."""
 
+from gossamer.core.exits import ExitCode
 from gossamer.testing.answers import SiteResponse
 from gossamer.testing.site import serve_in_thread
 from kit.command_line import FAST, asked, gossamer
@@ -27,21 +28,21 @@ def app_to(neighbour):
     return app
 
 
-def crawl(folder, domains):
-    """What the neighbour was asked for by the crawl of a spider that names these domains."""
+def crawl(folder, domains, code=0):
+    """What the neighbour was asked for by a spider that names these domains, and what was refused."""
     with (
         serve_in_thread(lambda path, headers: SiteResponse(200, b"<p>secret")) as neighbour,
         serve_in_thread(app_to(neighbour.url)) as site,
     ):
         (folder / "site.py").write_text(SPIDER.format(start=f"{site.url}/", domains=domains))
-        gossamer("crawl site.py --json", *FAST, cwd=folder)
+        gossamer("crawl site.py --json", *FAST, cwd=folder, code=code)
         rows = asked("attempts site-1 --reason guard", cwd=folder)
         refused = {row["url"].removeprefix(neighbour.url) for row in rows}
         return {path for path in neighbour.log.count_paths() if path != "/robots.txt"}, refused
 
 
 def test_links_and_redirects_to_another_port_are_refused(tmp_path):
-    assert crawl(tmp_path, ()) == (set(), {"/by-link", "/by-redirect"})
+    assert crawl(tmp_path, (), ExitCode.DEAD_LETTERS) == (set(), {"/by-link", "/by-redirect"})
 
 
 def test_a_domain_without_a_port_names_all_ports(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import time
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from gossamer.core.exits import ExitCode
 from gossamer.testing.site import Site, SiteResponse, serve_in_thread
 from kit.command_line import FAST, asked, gossamer
 from kit.environment import environment
@@ -56,7 +58,8 @@ def test_dead_letters_are_tried_again_with_all_that_they_say(app: CalledSite, tm
     with serve_in_thread(app) as site:
         write_spider(tmp_path, site.url)
         options = ("crawl written.py -s retry_backoff=0.01", *FAST)
-        result = asked(*options, cwd=tmp_path)
+        done = gossamer(*options, "--json", cwd=tmp_path, code=ExitCode.DEAD_LETTERS)
+        result = json.loads(done.stdout)
         assert (result["dead"], len(app.calls)) == (CALLS, 2 * CALLS), "each may be tried once more"
         (letter, *_) = asked("dead list written", cwd=tmp_path)
         assert letter["options"] == [
