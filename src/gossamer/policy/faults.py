@@ -38,6 +38,7 @@ class FaultKind(StrEnum):
     NAMELESS = "nameless"  # dead at once; like an unanswered one if its host has answered before
     OVERLOAD = "overload"  # tried again with back-off, then dead; the first times are not charged
     TRANSIENT = "transient"  # tried again with back-off, then dead
+    STEP = "step"  # dead at once; if the error may pass (a server is away), tried again with back-off first
     LOST_WORKER = "lost_worker"  # handed out again, later each time, then dead
     HOPELESS = "hopeless"  # dead at once
 
@@ -147,7 +148,7 @@ FAULTS: Mapping[Fault, FaultRow] = check_complete(
             FaultKind.HOPELESS, _NOTHING, "the spider's code took longer than parse.callback_timeout"
         ),
         Fault.PIPELINE: FaultRow(
-            FaultKind.TRANSIENT, _NOTHING, "a pipeline step failed on an item; a mistake is not tried again"
+            FaultKind.STEP, _NOTHING, "a pipeline step failed on an item; a mistake is not tried again"
         ),
         Fault.HOOK: FaultRow(FaultKind.TRANSIENT, _NOTHING, "a hook failed"),
         Fault.PARSE_TIMEOUT: FaultRow(

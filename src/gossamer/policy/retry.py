@@ -25,7 +25,7 @@ LONGEST_PAUSE_S = 60.0
 """Most seconds between two looks at a host that is in trouble, unless it names a time."""
 _MAYBE_RECEIVED = frozenset({Fault.CONNECT, Fault.TIMEOUT_HEADERS})
 """Without an answer, a server may have done what it was asked for."""
-_MAY_PASS = frozenset({FaultKind.TRANSIENT, FaultKind.OVERLOAD})
+_MAY_PASS = frozenset({FaultKind.TRANSIENT, FaultKind.STEP, FaultKind.OVERLOAD})
 
 
 class RetryDecision(Record, frozen=True, kw_only=True):

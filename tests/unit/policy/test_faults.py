@@ -25,10 +25,11 @@ KINDS = {
     FaultKind.NAMELESS: {Fault.DNS},
     FaultKind.OVERLOAD: {Fault.GATEWAY},
     FaultKind.TRANSIENT: {
-        Fault.TIMEOUT_BODY, Fault.INCOMPLETE, Fault.PROTOCOL, Fault.SERVER, Fault.MISSING, Fault.PIPELINE,
+        Fault.TIMEOUT_BODY, Fault.INCOMPLETE, Fault.PROTOCOL, Fault.SERVER, Fault.MISSING,
         Fault.LOGGED_OUT, Fault.PAGE_CRASH, Fault.SERVICE_FAILED,
         Fault.PARSE_INTERRUPTED, Fault.HOOK,
     },
+    FaultKind.STEP: {Fault.PIPELINE},
     FaultKind.LOST_WORKER: {Fault.EXPIRED},
     FaultKind.HOPELESS: {
         Fault.TLS, Fault.TOO_LARGE, Fault.BAD_ENCODING, Fault.BAD_REDIRECT, Fault.REDIRECT_LIMIT, Fault.GUARD,

@@ -45,7 +45,7 @@ def test_the_hopeless_is_given_up_at_once(fault):
     assert decide(fault).verdict is Verdict.DEAD
 
 
-@pytest.mark.parametrize("fault", faults(FaultKind.TRANSIENT))
+@pytest.mark.parametrize("fault", faults(FaultKind.TRANSIENT, FaultKind.STEP))
 def test_the_transient_is_tried_again_and_charged(fault):
     first = decide(fault)
     assert (first.verdict, first.due_at, first.charged) == (Verdict.RETRY, NOW + 0.5, True)

@@ -85,6 +85,7 @@ _FATES = {
     FaultKind.NAMELESS: "dead at once, unless its host has answered before",
     FaultKind.OVERLOAD: "tried again with back-off, then dead",
     FaultKind.TRANSIENT: "tried again with back-off, then dead",
+    FaultKind.STEP: "dead at once; if the error may pass (a server is away), tried again with back-off first",
     FaultKind.LOST_WORKER: "handed out again, later each time, then dead",
     FaultKind.HOPELESS: "dead at once",
 }
