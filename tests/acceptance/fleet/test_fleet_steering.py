@@ -128,7 +128,7 @@ class Events:
 def test_pause_resume_and_cancel_take_effect_at_once(fleet: Fleet, big: Known) -> None:
     job = fleet.submit(big.spider, "--delay", "0.01")
     big.site.wait_for(60)
-    until(lambda: status(fleet, job)["pages_per_second"] > 5, 30, "a rate")
+    until(lambda: (status(fleet, job)["pages_per_second"] or 0.0) > 5, 30, "a rate")
     shown = status(fleet, job)
     assert shown["shifts"] >= 1
     assert shown["eta_seconds"] is None or shown["eta_seconds"] > 1, "while it finds more than it does"
