@@ -9,23 +9,19 @@ from gossamer.core.actions import ActionOrder
 from gossamer.core.errors import UsageError
 from gossamer.core.text import format_count
 from gossamer.jobs.action_kind import ActionFacts, ActionKind, ActionParts
-from gossamer.observe.sentences import formatter_at
 from gossamer.policy.troubles import Trouble, TroubleKind
-from gossamer.watch.alerts_on import acknowledge_alerts, read_job_alerts, read_place_alerts
-from gossamer.wiring.alert_targets import alert_rules_of
+from gossamer.wiring.alerts_on import acknowledge_alerts, read_job_alerts, read_place_alerts
 
 
 async def _find_alerts(parts: ActionParts, order: ActionOrder) -> Sequence[Trouble]:
     """The alerts that are on and meant: by the id or its beginning, or all of a job; else ``UsageError``."""
-    backends, settings = parts.backends, parts.loaded.settings
-    shared, now = backends.requests.shared, backends.clock.now()
+    backends = parts.backends
     if order.job:
-        job, rules = await parts.find_job(order), alert_rules_of(settings.alerts)
-        view = await read_job_alerts(shared, backends.profiles, job, formatter_at(now), now=now, rules=rules)
+        view = await read_job_alerts(backends, await parts.find_job(order))
     else:
         jobs, fleet = await backends.book.list_jobs(unfinished=True), backends.requests.fleet
         roster = await fleet.roster.read_roster() if fleet is not None else None
-        view = await read_place_alerts(shared, settings.cluster.fleet, jobs, now=now, view=roster)
+        view = await read_place_alerts(backends, jobs, roster)
     found = [one for one in view.troubles if not order.who or f"{one.id}:".startswith(f"{order.who}:")]
     if not found:
         about = f"{order.who!r}" if order.who else f"of {order.job}"
@@ -55,8 +51,7 @@ async def _look_at_alerts(parts: ActionParts, order: ActionOrder) -> ActionFacts
 async def _acknowledge(parts: ActionParts, order: ActionOrder) -> dict[str, Any]:
     found = await _find_alerts(parts, order)
     job = await parts.find_job(order) if order.job else None
-    fleet, now = parts.loaded.settings.cluster.fleet, parts.backends.clock.now()
-    await acknowledge_alerts(parts.backends.requests.shared, fleet, job, found, now)
+    await acknowledge_alerts(parts.backends, job, found)
     return {"alerts": [one.id for one in found]}
 
 

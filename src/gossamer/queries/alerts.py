@@ -20,9 +20,8 @@ from gossamer.policy.troubles import Severity, Trouble, order_troubles
 from gossamer.queries.jobs import refresh_job
 from gossamer.queries.observed_jobs import read_current_alerts
 from gossamer.queries.places import read_view
-from gossamer.queries.seen_jobs import read_fleet_alerts
-from gossamer.watch.alerts_on import list_places
 from gossamer.watch.memories import load_left_news, load_notices
+from gossamer.wiring.alerts_on import list_places, read_place_alerts
 from gossamer.wiring.backends import Backends
 
 ENDED_JOBS = 50
@@ -80,10 +79,10 @@ async def list_alerts(backends: Backends, settings: Settings) -> AlertPage:
     jobs = [await refresh_job(backends, job) for job in listed if job.state not in OVER]
     ended = _ended_lately(listed, now)
     roster = await read_view(backends)
-    place = await read_fleet_alerts(backends, settings, jobs, roster)
+    place = await read_place_alerts(backends, jobs, roster)
     views = [(job, await read_current_alerts(backends, job, roster)) for job in (*jobs, *ended)]
     found = [place, *(view for _, view in views)]
-    names = list_places(settings.cluster.fleet, (*jobs, *ended), is_fleet=roster is not None)
+    names = list_places(backends, (*jobs, *ended), is_fleet=roster is not None)
     names += [name for name in await load_left_news(shared) if name not in names]
     notices = [one for name in names for one in list_notices(await load_notices(shared, name))]
     notices.sort(key=lambda one: (one.settled_at is None, one.settled_at or one.at), reverse=True)

@@ -15,7 +15,8 @@ from gossamer.policy.sentences.fleet import FleetFacts, describe_fleet
 from gossamer.policy.troubles import SHOWN, Trouble
 from gossamer.queries.fleet_troubles import count_workers, troubles_of_place
 from gossamer.queries.observed_jobs import ObservedJob
-from gossamer.queries.seen_jobs import PlaceView, look_at_jobs, read_fleet_alerts
+from gossamer.queries.seen_jobs import PlaceView, look_at_jobs
+from gossamer.wiring.alerts_on import read_place_alerts
 from gossamer.wiring.backends import Backends
 
 WORKERS = 500
@@ -94,10 +95,10 @@ class FleetView(Record, frozen=True, kw_only=True):
 async def read_fleet_view(backends: Backends, settings: Settings) -> FleetView:
     """A fleet at one time. Raises ``SettingError`` where there can be none, and ``StorageError``."""
     backends.require_fleet()
-    return await show_fleet(backends, settings, await look_at_jobs(backends, settings, limit=JOBS))
+    return await show_fleet(backends, await look_at_jobs(backends, settings, limit=JOBS))
 
 
-async def show_fleet(backends: Backends, settings: Settings, seen: PlaceView) -> FleetView:
+async def show_fleet(backends: Backends, seen: PlaceView) -> FleetView:
     """What was seen of a fleet, and of its jobs."""
     view, place, jobs = seen.view or RosterView(at=backends.clock.now()), seen.place, seen.open
     known = [one for one in seen.running if one.job.is_fleet]
@@ -105,7 +106,7 @@ async def show_fleet(backends: Backends, settings: Settings, seen: PlaceView) ->
     working = [shift for shift in view.shifts if shift.state is ShiftState.WORKING and shift.worker]
     slots = sum(worker.slots for worker in there if worker.state is WorkerState.WORKING)
     now = backends.clock.now()
-    alerts = await read_fleet_alerts(backends, settings, jobs, view)
+    alerts = await read_place_alerts(backends, jobs, view)
     led_s_ago = now - place.at if place.look.is_fleet else None
     return FleetView(
         at=now,

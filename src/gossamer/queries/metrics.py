@@ -22,16 +22,15 @@ from gossamer.policy.shifts import ShiftLimits
 from gossamer.policy.spider_stats import read_spider_stats
 from gossamer.policy.troubles import Trouble
 from gossamer.queries.jobs import refresh_job
-from gossamer.queries.observed_jobs import read_alerts
 from gossamer.queries.proxies import ProxyStatus, list_proxies
 from gossamer.version import __version__
 from gossamer.watch.memories import (
     load_acknowledged,
-    load_job_memory,
     load_place_memory,
     place_of_crawl,
     place_of_fleet,
 )
+from gossamer.wiring.alerts_on import read_job_alerts
 from gossamer.wiring.backends import Backends
 from gossamer.wiring.rules import lanes_of_job
 
@@ -145,8 +144,7 @@ class MetricsReader:
         return profile.score if profile is not None and profile.items else None
 
     async def _read_alerts(self, job: Job) -> Sequence[Trouble]:
-        memory = await load_job_memory(self._backends.requests.shared, job)
-        return (await read_alerts(self._backends, job, memory)).troubles
+        return (await read_job_alerts(self._backends, job)).troubles
 
     async def _read_places(
         self, places: Sequence[str], view: RosterView | None, running: int

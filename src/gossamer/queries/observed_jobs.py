@@ -44,10 +44,9 @@ from gossamer.queries.hosts import find_closed
 from gossamer.queries.job_workers import TakerCounts, workers_of
 from gossamer.queries.jobs import refresh_job
 from gossamer.queries.places import read_place, read_view
-from gossamer.watch.alerts_on import read_job_alerts
 from gossamer.watch.job_look import find_unserved, observe_hosts, pace_facts
 from gossamer.watch.memories import load_job_memory
-from gossamer.wiring.alert_targets import alert_rules_of
+from gossamer.wiring.alerts_on import read_job_alerts
 from gossamer.wiring.backends import Backends
 from gossamer.wiring.rules import lanes_of_job
 
@@ -126,7 +125,7 @@ async def observe_job(
         place=place,
     )
     memory = await load_job_memory(backends.requests.shared, job)
-    known = replace(known, memory=memory, alerts=await read_alerts(backends, job, memory))
+    known = replace(known, memory=memory, alerts=await read_job_alerts(backends, job, memory))
     if stats is None or not job.is_running:
         is_spent = job.end_reason is FinishReason.MAX_PAGES  # which budget of pages, its rules tell
         rules = await backends.read_rules(job) if is_spent and not unreadable else known.rules
@@ -192,7 +191,7 @@ async def glance_at_job(
         store=backends.store_name,
         place=place,
         memory=memory,
-        alerts=await read_alerts(backends, job, memory),
+        alerts=await read_job_alerts(backends, job, memory),
     )
     if not job.is_running:
         return replace(known, is_at_work=False)
@@ -227,26 +226,12 @@ def _recall_run(known: ObservedJob) -> ObservedJob:
     )
 
 
-async def read_alerts(backends: Backends, job: Job, memory: JobMemory | None = None) -> AlertView:
-    """The alerts that are on for a job. Raises ``StorageError``."""
-    now = backends.clock.now()
-    return await read_job_alerts(
-        backends.requests.shared,
-        backends.profiles,
-        job,
-        formatter_at(now),
-        now=now,
-        rules=alert_rules_of(backends.settings.alerts),
-        memory=memory,
-    )
-
-
 async def read_current_alerts(backends: Backends, job: Job, view: RosterView | None) -> AlertView:
-    """The same without those that one look at the job refutes. Raises ``StorageError``.
+    """The alerts that are on for a job, without those that one look at it refutes. Raises ``StorageError``.
 
     A job is looked at only where that could refute one of its alerts.
     """
-    found = await read_alerts(backends, job)
+    found = await read_job_alerts(backends, job)
     if all(one.kind not in REFUTED for one in found.troubles):
         return found
     known = await observe_job(backends, job, view=view if job.is_fleet else None)

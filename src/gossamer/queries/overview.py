@@ -30,7 +30,8 @@ from gossamer.queries.observed_jobs import (
     note_on_state,
     troubles_of,
 )
-from gossamer.queries.seen_jobs import AT_ONCE, OPEN, PlaceView, look_at_jobs, read_fleet_alerts
+from gossamer.queries.seen_jobs import AT_ONCE, OPEN, PlaceView, look_at_jobs
+from gossamer.wiring.alerts_on import read_place_alerts
 from gossamer.wiring.backends import Backends
 
 UNKNOWN = "\u2013"
@@ -114,15 +115,15 @@ async def read_overview(
 ) -> Overview:
     """All jobs of a place; those listed are open, or ended, at most ``limit``."""
     seen = await look_at_jobs(backends, settings, show=show, cursor=cursor, limit=limit)
-    return await show_overview(backends, settings, seen)
+    return await show_overview(backends, seen)
 
 
-async def show_overview(backends: Backends, settings: Settings, seen: PlaceView) -> Overview:
+async def show_overview(backends: Backends, seen: PlaceView) -> Overview:
     """What was seen, in rows, sentences and numbers."""
     view, place, known = seen.view, seen.place, seen.known
     hours = await _read_hours(backends, [one for one in seen.close if one.is_running])
     rows = [make_row(known[job.id], hours.get(job.id)) for job in seen.part]
-    alerts = await read_fleet_alerts(backends, settings, seen.open, view)
+    alerts = await read_place_alerts(backends, seen.open, view)
     troubles = _all_troubles([known[job.id] for job in seen.open], alerts, view)
     jobs = len(seen.open) + len(seen.ended)
     is_open = bool(seen.part) and seen.part[0].state not in OVER

@@ -15,12 +15,10 @@ from gossamer.core.errors import UsageError
 from gossamer.core.jobs import Job
 from gossamer.core.lifecycle import OVER
 from gossamer.core.shifts import RosterView
-from gossamer.policy.alerts_on import AlertView
 from gossamer.policy.job_memory import PlaceMemory
 from gossamer.policy.troubles import Severity
 from gossamer.queries.observed_jobs import ObservedJob, glance_at_job, observe_job, troubles_of
 from gossamer.queries.places import read_place, read_view
-from gossamer.watch.alerts_on import read_place_alerts
 from gossamer.wiring.backends import Backends
 
 AT_ONCE = 8
@@ -93,14 +91,6 @@ def _place_of(job: Job) -> tuple[bool, float]:
 def _behind(jobs: Sequence[Job], cursor: str) -> Sequence[Job]:
     place = next((number for number, job in enumerate(jobs, start=1) if job.id == cursor), 0)
     return jobs[place:]
-
-
-async def read_fleet_alerts(
-    backends: Backends, settings: Settings, jobs: Sequence[Job], view: RosterView | None
-) -> AlertView:
-    """The alerts that are on for what these jobs need. Raises ``StorageError``."""
-    shared, now = backends.requests.shared, backends.clock.now()
-    return await read_place_alerts(shared, settings.cluster.fleet, jobs, now=now, view=view)
 
 
 async def observe_jobs(

@@ -61,7 +61,7 @@ async def read_top(backends: Backends, settings: Settings, chosen: str = "") -> 
     seen = await look_at_jobs(backends, settings, limit=JOBS, needy_first=True)
     if not seen.open:
         seen = await look_at_jobs(backends, settings, show=ENDED, limit=JOBS)
-    found = await show_overview(backends, settings, seen)
+    found = await show_overview(backends, seen)
     close = await _read_closely(backends, settings, chosen or next((row.job for row in found.jobs), ""))
     rows, hidden = list(found.jobs), _count_hidden(found)
     if close is not None and close.job not in {row.job for row in rows}:
@@ -72,7 +72,7 @@ async def read_top(backends: Backends, settings: Settings, chosen: str = "") -> 
         jobs=tuple(rows),
         more_jobs=hidden,
         chosen=None if close is None else await _close_up(backends, close),
-        fleet=_page_workers(await show_fleet(backends, settings, seen)) if seen.view is not None else None,
+        fleet=_page_workers(await show_fleet(backends, seen)) if seen.view is not None else None,
         troubles=found.troubles,
         more_troubles=found.more_troubles,
     )
