@@ -18,7 +18,6 @@ from gossamer.observe.metrics import LatencyCounts, MetricSample, code_of, failu
 from gossamer.policy.alerts_on import alerts_of_place
 from gossamer.policy.job_life import shown_state
 from gossamer.policy.job_profile import decode_profile
-from gossamer.policy.shifts import ShiftLimits
 from gossamer.policy.spider_stats import read_spider_stats
 from gossamer.policy.troubles import Trouble
 from gossamer.queries.jobs import refresh_job
@@ -50,7 +49,6 @@ ALERTS = 100
 """Alerts of one job that are told of."""
 SILENT = "silent"
 """The state of a worker that has not been heard of for longer than the supervisor waits."""
-DEAD_AFTER_S = ShiftLimits().dead_after_s
 
 
 class CrawlFacts(Record, frozen=True):
@@ -236,7 +234,7 @@ def roster_samples(view: RosterView, lanes: Sequence[str]) -> Iterator[MetricSam
 
 
 def _state_of(worker: WorkerInfo, now: float) -> str:
-    return SILENT if worker.beat_at + DEAD_AFTER_S <= now else worker.state.value
+    return SILENT if worker.is_silent(now) else worker.state.value
 
 
 def alert_samples(alerts: Sequence[Trouble]) -> Iterator[MetricSample]:

@@ -11,7 +11,7 @@ from gossamer.config.settings import Settings
 from gossamer.core.hosts import FrontierRules
 from gossamer.core.jobs import FrontierStats, Job, JobTotals
 from gossamer.core.lifecycle import FinishReason, JobState
-from gossamer.core.shifts import RosterView, Shift, ShiftState, WorkerInfo, WorkerState
+from gossamer.core.shifts import SILENT_S, RosterView, Shift, ShiftState, WorkerInfo, WorkerState
 from gossamer.frontier.memory.frontier import MemoryFrontier
 from gossamer.observe import metrics as metrics_of
 from gossamer.observe.metrics import PAGES, MetricSample
@@ -19,7 +19,6 @@ from gossamer.policy.job_life import end_run
 from gossamer.policy.troubles import TroubleKind, make_trouble
 from gossamer.queries import metrics
 from gossamer.queries.metrics import (
-    DEAD_AFTER_S,
     CrawlFacts,
     MetricsReader,
     alert_samples,
@@ -98,7 +97,7 @@ def test_who_is_silent_has_no_slots() -> None:
     workers = (
         here,
         replace(here, id="b", state=WorkerState.DRAINING),
-        replace(here, id="c", beat_at=100.0 - DEAD_AFTER_S),
+        replace(here, id="c", beat_at=100.0 - SILENT_S),
     )
     shifts = [Shift(id=str(number), job="shop-1", lane="http") for number in range(3)]
     shifts[0] = replace(shifts[0], state=ShiftState.WORKING)
