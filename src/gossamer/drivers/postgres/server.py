@@ -36,6 +36,7 @@ from gossamer.drivers.postgres.errors import (
 )
 from gossamer.drivers.postgres.facts import read_facts
 from gossamer.drivers.postgres.schema import check_schema, prepare_schema
+from gossamer.policy.fitness import PROCESS_CONNECTIONS
 
 if TYPE_CHECKING:
     from gossamer.drivers.postgres.types import Connection, Pool
@@ -62,7 +63,7 @@ class PostgresServer:
         *,
         migrations: Mapping[int, str],
         schema: str = "gossamer",
-        connections: int = 4,
+        connections: int = PROCESS_CONNECTIONS,
         patience_s: float = 60.0,
         timeout_s: float = 30.0,
     ) -> None:

@@ -6,6 +6,7 @@ from functools import cache
 from importlib.resources import files
 
 from gossamer.drivers.postgres.server import PostgresServer
+from gossamer.policy.fitness import PROCESS_CONNECTIONS
 
 
 @cache
@@ -16,7 +17,7 @@ def load_migrations() -> dict[int, str]:
 
 
 def make_server(
-    url: str, *, connections: int = 4, patience_s: float = 60.0, timeout_s: float = 30.0
+    url: str, *, connections: int = PROCESS_CONNECTIONS, patience_s: float = 60.0, timeout_s: float = 30.0
 ) -> PostgresServer:
     """A server that has the store's tables when it is first used."""
     return PostgresServer(
