@@ -132,11 +132,9 @@ def read_job(look: JobLook, rules: AlertRules, show: SentenceFormatter) -> Itera
     if look.end_reason is FinishReason.ERROR:
         yield _reading(look, TroubleKind.FAILED, describe_failure(look.id, look.end_error))
     if look.unreadable:
-        why = short_name(look.unreadable, 200)
-        yield _reading(look, TroubleKind.UNREADABLE, f"The requests of {look.id} cannot be read: {why}.")
+        yield _reading(look, TroubleKind.UNREADABLE, describe_unreadable(look.id, look.unreadable))
     if look.left_out:
-        text = f"{look.id}: {warn_of_traps(look.id, look.left_out)}."
-        yield _reading(look, TroubleKind.TRAP, text)
+        yield _reading(look, TroubleKind.TRAP, describe_left_out(look.id, look.left_out))
     yield from _read_findings(look, rules, show)
     if not look.is_running:
         return
@@ -148,6 +146,16 @@ def read_job(look: JobLook, rules: AlertRules, show: SentenceFormatter) -> Itera
 def describe_failure(job: str, error: str) -> str:
     """That a job ended with an error."""
     return f"{job} ended with an error{f': {short_name(error, 200)}' if error else ''}."
+
+
+def describe_unreadable(job: str, why: str) -> str:
+    """That the requests of a job cannot be read, and why."""
+    return f"The requests of {job} cannot be read: {short_name(why, 200)}."
+
+
+def describe_left_out(job: str, links: int) -> str:
+    """That links of a job are left out, since their patterns count as traps."""
+    return f"{job}: {warn_of_traps(job, links)}."
 
 
 def kind_of_finding(finding: DriftFinding) -> TroubleKind:

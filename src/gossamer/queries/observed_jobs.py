@@ -15,8 +15,10 @@ from gossamer.core.shifts import JobSample, RosterView
 from gossamer.core.text import format_count
 from gossamer.observe.sentences import formatter_at
 from gossamer.policy.alert_readings import (
+    describe_left_out,
     describe_longest_trouble,
     describe_refusing,
+    describe_unreadable,
     has_lost_proxies,
 )
 from gossamer.policy.alerts_on import AlertView
@@ -36,9 +38,9 @@ from gossamer.policy.sentences.job_facts import (
 )
 from gossamer.policy.sentences.jobs import describe_job
 from gossamer.policy.sentences.time_left import shorten_left
-from gossamer.policy.sentences.words import Saying, short_name
+from gossamer.policy.sentences.words import Saying
 from gossamer.policy.time_left import TimeEstimate
-from gossamer.policy.trap_closing import count_left_out, warn_of_traps
+from gossamer.policy.trap_closing import count_left_out
 from gossamer.policy.troubles import Severity, Trouble, TroubleKind, make_trouble, order_troubles
 from gossamer.queries.hosts import find_closed
 from gossamer.queries.job_workers import TakerCounts, workers_of
@@ -380,31 +382,18 @@ def troubles_of(known: ObservedJob) -> list[Trouble]:
 
 
 def _seen_troubles(known: ObservedJob) -> list[Trouble]:
-    job, found = known.job, []
+    job, at, found = known.job.id, known.at, []
     if known.unreadable:
-        found.append(
-            (
-                TroubleKind.UNREADABLE,
-                f"The requests of {job.id} cannot be read: {short_name(known.unreadable, 200)}.",
-                known.at,
-            )
-        )
+        found.append((TroubleKind.UNREADABLE, job, describe_unreadable(job, known.unreadable), at))
     if links := count_left_out(known.totals.dropped):
-        found.append((TroubleKind.TRAP, f"{job.id}: {warn_of_traps(job.id, links)}.", known.at))
-    if known.is_running and known.at - job.created_at >= YOUNG_S:
-        found += _running_troubles(known)
-    seen = [make_trouble(kind, job.id, text, since=since, job=job.id) for kind, text, since in found]
-    return [*seen, *_unserved_troubles(known)]
-
-
-def _unserved_troubles(known: ObservedJob) -> list[Trouble]:
-    if not known.is_running or known.at - known.job.created_at < YOUNG_S:
-        return []
-    kind, job, at = TroubleKind.NO_WORKER, known.job.id, known.at
-    return [
-        make_trouble(kind, one.lane, describe_lane(job, one), since=one.since or at, job=job)
-        for one in known.unserved
-    ]
+        found.append((TroubleKind.TRAP, job, describe_left_out(job, links), at))
+    if known.is_running and at - known.job.created_at >= YOUNG_S:
+        found += ((kind, job, text, since) for kind, text, since in _running_troubles(known))
+        found += (
+            (TroubleKind.NO_WORKER, one.lane, describe_lane(job, one), one.since or at)
+            for one in known.unserved
+        )
+    return [make_trouble(kind, who, text, since=since, job=job) for kind, who, text, since in found]
 
 
 def _running_troubles(known: ObservedJob) -> list[tuple[TroubleKind, str, float]]:
