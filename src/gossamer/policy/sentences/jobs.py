@@ -111,9 +111,14 @@ def _explain_hold(situation: JobSituation) -> Callable[[ObservedJobFacts, Senten
 
 
 def _describe_hold(facts: ObservedJobFacts, _show: SentenceFormatter) -> str:
-    lost = "No proxy can be used now" if facts.has_lost_proxies else ""
-    known = "".join(f" {text}." for text in dict.fromkeys((lost, facts.closed, facts.troubled)) if text)
+    known = "".join(f" {text}." for text in _list_troubles(facts))
     return f"Nothing is lost; it goes on by itself. {count_waiting(facts)}.{known}"
+
+
+def _list_troubles(facts: ObservedJobFacts) -> list[str]:
+    """What gives nothing now: the proxies, and the first host that is closed or in trouble."""
+    lost = "No proxy can be used now" if facts.has_lost_proxies else ""
+    return [text for text in dict.fromkeys((lost, facts.closed, facts.troubled)) if text]
 
 
 # --------------------------------------------------------------------------- at work
@@ -131,8 +136,7 @@ def _describe_slots(facts: ObservedJobFacts) -> str:
 
 def _describe_held_up(facts: ObservedJobFacts) -> str:
     """Hosts that give nothing, where others do; and proxies by which nothing can be fetched."""
-    lost = "No proxy can be used now" if facts.has_lost_proxies else ""
-    parts = [text for text in dict.fromkeys((lost, facts.closed, facts.troubled)) if text]
+    parts = _list_troubles(facts)
     if 0 < facts.held_hosts < facts.hosts:
         held = start_sentence(count_words(facts.held_hosts, "host"))
         parts.insert(
