@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import re
 import ssl
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+import threading
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AsyncExitStack, contextmanager, suppress
 from typing import Self
 from urllib.parse import urlsplit, urlunsplit
 
@@ -153,3 +154,27 @@ async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
         pass  # one side is gone
     finally:
         writer.close()
+
+
+@contextmanager
+def served_proxies(count: int) -> Iterator[list[FakeProxy]]:
+    """Proxies that work, in a thread of their own."""
+    loop, ready, stop = asyncio.new_event_loop(), threading.Event(), asyncio.Event()
+    proxies = [FakeProxy(Forwarding()) for _ in range(count)]
+
+    async def serve() -> None:
+        async with AsyncExitStack() as stack:
+            for proxy in proxies:
+                await stack.enter_async_context(proxy)
+            ready.set()
+            await stop.wait()
+
+    thread = threading.Thread(target=lambda: loop.run_until_complete(serve()), daemon=True)
+    thread.start()
+    assert ready.wait(30)
+    try:
+        yield proxies
+    finally:
+        loop.call_soon_threadsafe(stop.set)
+        thread.join(30)
+        loop.close()

@@ -7,10 +7,8 @@ trouble is named, of which thing, and whether a sentence says that all is well.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import subprocess
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,8 +22,9 @@ import pytest
 from gossamer.testing.site import SiteResponse, serve_in_thread
 from kit.alert_services import AlertService, serve_webhook
 from kit.dashboard.served import serve_dashboard
-from kit.fake_proxy import FakeProxy, Forwarding, hang_up
+from kit.fake_proxy import FakeProxy, hang_up, served_proxies
 from kit.fleet.processes import Fleet, Servers
+from kit.fleet.upset import tell
 from kit.servers import PostgresProcess, RedisProcess
 
 pytestmark = [pytest.mark.thorough, pytest.mark.timeout(600)]
@@ -89,28 +88,6 @@ def serve_hosts() -> Iterator[Hosts]:
     ):
         hosts.first, hosts.second = f"{first.url}/", f"{second.url}/"
         yield hosts
-
-
-@contextmanager
-def serve_proxy() -> Iterator[FakeProxy]:
-    """A proxy in a thread of its own."""
-    loop, ready, works = asyncio.new_event_loop(), threading.Event(), Forwarding()
-    proxy, end = FakeProxy(works), asyncio.Event()
-
-    async def run() -> None:
-        async with proxy:
-            ready.set()
-            await end.wait()
-
-    thread = threading.Thread(target=lambda: loop.run_until_complete(run()), daemon=True)
-    thread.start()
-    assert ready.wait(10)
-    try:
-        yield proxy
-    finally:
-        loop.call_soon_threadsafe(end.set)
-        thread.join(10)
-        loop.close()
 
 
 @dataclass
@@ -205,7 +182,7 @@ def evening(
 ) -> Iterator[Evening]:
     servers = Servers(redis_server.start(), postgres_server.start(), postgres_url)
     servers.empty()
-    with serve_webhook() as hook, serve_hosts() as hosts, serve_proxy() as proxy:
+    with serve_webhook() as hook, serve_hosts() as hosts, served_proxies(1) as [proxy]:
         env = {"OPS_URL": f"http://127.0.0.1:{hook.port}/"}
         settings = {**SETTINGS, "proxies.urls": json.dumps([f"http://127.0.0.1:{proxy.port}"])}
         with Fleet(tmp_path, servers, workers=2, supervisors=2, settings=settings, env=env) as fleet:
@@ -252,18 +229,11 @@ def test_every_place_says_the_truth_all_evening(evening: Evening) -> None:
     hosts.mark = "title"
     evening.expect_calm()
 
-    _set(redis, "maxmemory", "1mb")  # as a full disk: it takes no writes
+    tell(redis, "CONFIG", "SET", "maxmemory", "1mb")  # as a full disk: it takes no writes
     try:
         seen = evening.expect(lambda seen: not seen.is_calm and bool(seen.alerts) and bool(seen.notified))
         print(f"full: {seen}")
     finally:
-        _set(redis, "maxmemory", "0")
+        tell(redis, "CONFIG", "SET", "maxmemory", "0")
     evening.expect_calm()
     fleet.all_alive()
-
-
-def _set(server: RedisProcess, name: str, value: str) -> None:
-    import redis
-
-    with redis.Redis.from_url(server.url) as client:
-        client.config_set(name, value)

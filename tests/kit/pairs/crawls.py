@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import signal
 import subprocess
-import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -17,7 +15,7 @@ from pathlib import Path
 from gossamer.testing.site import Site, serve_in_thread
 from kit.command_line import asked
 from kit.environment import environment
-from kit.fake_proxy import FakeProxy, Forwarding
+from kit.fake_proxy import served_proxies
 from kit.pairs.features import Feature
 from kit.pairs.outcome import Outcome, item_text, path_of
 from kit.pairs.site import EveryPage
@@ -162,27 +160,5 @@ def served_crawl(folder: Path, *features: Feature, kill_at: int = 0) -> Iterator
         site = stack.enter_context(serve_in_thread(EveryPage()))
         wants = any("{proxies}" in flag for feature in features for flag in feature.flags)
         proxies = stack.enter_context(served_proxies(2)) if wants else ()
-        yield Crawl(folder, features, site, kill_at, proxies)
-
-
-@contextmanager
-def served_proxies(count: int) -> Iterator[list[str]]:
-    """Proxies that work, in a thread of their own; their URLs."""
-    loop, ready, stop = asyncio.new_event_loop(), threading.Event(), asyncio.Event()
-    urls: list[str] = []
-
-    async def serve() -> None:
-        async with FakeProxy(Forwarding()) as one, FakeProxy(Forwarding()) as two:
-            urls.extend(f"http://127.0.0.1:{proxy.port}" for proxy in (one, two)[:count])
-            ready.set()
-            await stop.wait()
-
-    thread = threading.Thread(target=lambda: loop.run_until_complete(serve()), daemon=True)
-    thread.start()
-    assert ready.wait(30)
-    try:
-        yield urls
-    finally:
-        loop.call_soon_threadsafe(stop.set)
-        thread.join(30)
-        loop.close()
+        urls = [f"http://127.0.0.1:{proxy.port}" for proxy in proxies]
+        yield Crawl(folder, features, site, kill_at, urls)

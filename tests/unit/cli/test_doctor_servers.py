@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import socket
 import sqlite3
@@ -10,7 +9,6 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-import asyncpg
 import pytest
 from typer.testing import CliRunner
 
@@ -19,6 +17,7 @@ from gossamer.cli.commands import doctor_checks
 from gossamer.config.layers import load_settings
 from gossamer.drivers.sqlite.schema import APPLICATION_ID
 from gossamer.wiring.checks import needed_extras
+from kit.fleet.upset import execute
 from kit.programs import run
 from kit.servers import PostgresProcess, RedisProcess
 
@@ -117,18 +116,6 @@ def test_what_was_allowed_for_trials_is_a_warning(redis: RedisProcess) -> None:
 
 
 # --------------------------------------------------------------------------- PostgreSQL
-
-
-def execute(url: str, *statements: str) -> None:
-    async def work() -> None:
-        connection = await asyncpg.connect(url)
-        try:
-            for statement in statements:
-                await connection.execute(statement)
-        finally:
-            await connection.close()
-
-    asyncio.run(work())
 
 
 @pytest.fixture(scope="module")
