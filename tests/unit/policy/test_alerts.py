@@ -33,17 +33,10 @@ from gossamer.policy.alerts import (
 )
 from gossamer.policy.drift import DriftFinding, FindingKind
 from gossamer.policy.job_samples import KEPT_S, LATELY_S, add_sample, growth_of, rate_of, sample_before
-from gossamer.policy.sentences.words import SentenceFormatter
 from gossamer.policy.troubles import LISTED_PROXIES, TroubleKind
+from kit.sentences import NOW, SHOW
 
-NOW = 1_000_000.0
 RULES = AlertRules()
-SHOW = SentenceFormatter(
-    span=lambda seconds: f"{seconds:.0f} s",
-    time=lambda at: f"T+{at - NOW:.0f} s",
-    rate=lambda rate: f"{rate:.0f}/s",
-    size=lambda count: f"{count:.0f} B",
-)
 EVERY_S = 10.0
 
 
