@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -183,10 +183,20 @@ class PostgresProcess(Process):
         hello = (8 + len(parameters)).to_bytes(4) + (196608).to_bytes(4) + parameters
         return self.is_running and said(self.port, hello).startswith(b"R")
 
+    def kill(self) -> None:
+        """End all of its processes: one that serves a connection may answer after the first has ended."""
+        children = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text() if self.is_running else ""
+        super().kill()
+        for child in children.split():
+            with suppress(ProcessLookupError):
+                os.kill(int(child), signal.SIGKILL)
+
     def restart(self, mode: Literal["immediate", "fast", "kill"] = "immediate") -> Self:
         """As `pg_ctl restart -m MODE`; `kill` is SIGKILL."""
-        how = {"immediate": signal.SIGQUIT, "fast": signal.SIGINT, "kill": signal.SIGKILL}
-        self._end(how[mode])
+        if mode == "kill":
+            self.kill()
+        else:
+            self._end({"immediate": signal.SIGQUIT, "fast": signal.SIGINT}[mode])
         return self.start()
 
 
