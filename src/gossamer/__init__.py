@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from gossamer.version import __version__
 
 if TYPE_CHECKING:
-    from gossamer.core.browsing import Browsing, Click, Press, Screenshot, Scroll, Type, Wait
+    from gossamer.core.browsing import Browsing, Click, Pdf, Press, Screenshot, Scroll, Type, Wait
     from gossamer.core.errors import (
         DropItem,
         FetchError,
@@ -44,9 +44,11 @@ if TYPE_CHECKING:
     from gossamer.crawl.run import crawl
     from gossamer.crawl.running_crawl import RunningCrawl, start_crawl
     from gossamer.items.item import FileRef, Item, key, key_field
-    from gossamer.parse.selectors import Selector
+    from gossamer.parse.selectors import Selector, SelectorList
     from gossamer.queries.stored_items import read_items as items
+    from gossamer.spiders.failure import Failure
     from gossamer.spiders.feeds import CSVFeedSpider, XMLFeedSpider
+    from gossamer.spiders.login import Login
     from gossamer.spiders.pagination import Paginate
     from gossamer.spiders.response import Response
     from gossamer.spiders.rules import Rule
@@ -62,6 +64,7 @@ _HOMES = {
     "CrawlResult": "gossamer.crawl.result",
     "DropItem": "gossamer.core.errors",
     "Event": "gossamer.core.events",
+    "Failure": "gossamer.spiders.failure",
     "FetchError": "gossamer.core.errors",
     "FileRef": "gossamer.items.item",
     "FormFile": "gossamer.core.form_encoding",
@@ -75,6 +78,7 @@ _HOMES = {
     "JsonValueError": "gossamer.core.errors",
     "LeaseLostEvent": "gossamer.core.events",
     "LogInError": "gossamer.core.errors",
+    "Login": "gossamer.spiders.login",
     "MissingServiceError": "gossamer.core.errors",
     "NoticeEvent": "gossamer.core.events",
     "OperatorError": "gossamer.core.errors",
@@ -92,6 +96,7 @@ _HOMES = {
     "Scroll": "gossamer.core.browsing",
     "Selector": "gossamer.parse.selectors",
     "SelectorError": "gossamer.core.errors",
+    "SelectorList": "gossamer.parse.selectors",
     "SettingError": "gossamer.core.errors",
     "ShiftEndedEvent": "gossamer.core.events",
     "SitemapSpider": "gossamer.spiders.sitemap",
@@ -117,6 +122,7 @@ __all__ = [
     "CrawlResult",
     "DropItem",
     "Event",
+    "Failure",
     "FetchError",
     "FileRef",
     "FormFile",
@@ -130,6 +136,7 @@ __all__ = [
     "JsonValueError",
     "LeaseLostEvent",
     "LogInError",
+    "Login",
     "MissingServiceError",
     "NoticeEvent",
     "OperatorError",
@@ -147,6 +154,7 @@ __all__ = [
     "Scroll",
     "Selector",
     "SelectorError",
+    "SelectorList",
     "SettingError",
     "ShiftEndedEvent",
     "SitemapSpider",

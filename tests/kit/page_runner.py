@@ -137,10 +137,7 @@ class PageRunner:
 
     def _replace(self, name: str, method: str, text: str) -> None:
         path = self._here / name
-        old = re.compile(rf"^    def {method}\(.*?(?=^    \w|^\S|\Z)", re.DOTALL | re.MULTILINE)
-        new, count = old.subn(lambda _: text, path.read_text())
-        assert count == 1, f"{name} has no {method}"
-        path.write_text(new)
+        path.write_text(replace_method(path.read_text(), method, text))
 
     def _type(self, command: str, output: list[str], marks: dict[str, str]) -> None:
         is_interrupted = "^C" in output
@@ -202,6 +199,14 @@ class PageRunner:
             printed.pop()
         got = "".join(plain(line, marks) + "\n" for line in printed)
         assert not said or re.fullmatch(pattern, got), f"$ {command}\nprints\n" + "\n".join(printed)
+
+
+def replace_method(source: str, method: str, text: str) -> str:
+    """A module with another text of one of its methods."""
+    old = re.compile(rf"^    def {method}\(.*?(?=^    \w|^\S|\Z)", re.DOTALL | re.MULTILINE)
+    new, count = old.subn(lambda _: text, source)
+    assert count == 1, f"no method {method}"
+    return new
 
 
 def without_log(lines: list[str]) -> list[str]:

@@ -6,15 +6,20 @@ from collections.abc import AsyncIterator, Iterator
 from decimal import Decimal
 
 from gossamer import (
+    Browsing,
+    Click,
     CrawlResult,
     CSVFeedSpider,
+    Failure,
     Item,
+    Login,
     PageDoneEvent,
     Request,
     Response,
     Rule,
     Selector,
     Spider,
+    Type,
     XMLFeedSpider,
     crawl,
     key,
@@ -45,6 +50,27 @@ class Shop(Spider):
     def parse_product(self, response: Response, page: int) -> Iterator[Product]:
         name: str | None = response.css("h1::text").get()
         yield Product(sku=f"{page}", name=name or "", price=Decimal(1))
+
+
+class Club(Spider):
+    name = "club"
+    login_url = "https://club.example/login"
+
+    async def log_in(self, login: Login) -> bool:
+        page = await login.get(self.login_url)
+        answer = await login.submit(page, {"user": "me", "password": "tea"})
+        return answer.status == 200
+
+    async def start(self) -> AsyncIterator[Request]:
+        steps = Browsing(actions=[Click("#more", optional=True), Type("#q", "lamp")], capture=["*/api/*"])
+        yield Request("https://club.example/", self.parse, browser=steps, errback=self.failed)
+        yield Request("https://club.example/api", headers={"X-A": "1", "Accept": None}, form={"page": 1})
+
+    def parse(self, page: Response) -> Iterator[Request]:
+        yield page.form({"q": "tea", "all": True}, self.parse)
+
+    def failed(self, failure: Failure) -> dict[str, str]:
+        return {"url": failure.request.url, "fault": failure.fault}
 
 
 class Ruled(Spider):

@@ -8,8 +8,9 @@ spider's own ``script`` runs.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import msgspec
 
@@ -128,6 +129,22 @@ class Browsing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     step_timeout_s: float = STEP_S  # for ``wait_for`` and for every action; ``browser.timeout`` bounds all
     human: bool | None = None  # all actions as a person would; None: as ``browser.human`` says
     dialogs: DialogAnswer = "dismiss"  # alerts, questions and prompts; ``accept``: a prompt gets its default
+
+    if TYPE_CHECKING:  # lists become tuples
+
+        def __init__(
+            self,
+            *,
+            wait_until: PageState = "load",
+            wait_for: str = "",
+            wait_s: float = 0.0,
+            actions: Sequence[AnyAction] = (),
+            script: str | Callable[..., Any] = "",
+            capture: Sequence[str] = (),
+            step_timeout_s: float = STEP_S,
+            human: bool | None = None,
+            dialogs: DialogAnswer = "dismiss",
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         become = msgspec.structs.force_setattr

@@ -8,7 +8,8 @@ admitted (canonical, fingerprinted, placed); a :class:`Lease` is an entry handed
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec.structs import force_setattr
@@ -128,6 +129,48 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True):
     max_retries: int | None = None
     delay: float | None = None
     keep_fragment: bool | None = None  # None: as the settings say, and where a browser gets a route (#/...)
+
+    if TYPE_CHECKING:  # it takes more than it keeps
+
+        def __init__(  # noqa: PLR0917
+            self,
+            url: str,
+            callback: Callable[..., Any] | str | None = None,
+            method: str = "GET",
+            headers: Mapping[str, str | None] = {},
+            body: bytes | str = b"",
+            meta: Mapping[str, Any] = {},
+            cb_kwargs: Mapping[str, Any] = {},
+            priority: int = 0,
+            dont_filter: bool = False,
+            errback: Callable[..., Any] | str | None = None,
+            lane: str = "http",
+            session: str = "",
+            fetch: str = "",
+            browser: Browsing | None = None,
+            unique_key: str = "",
+            is_anywhere: bool = False,
+            depth: int = 0,
+            via: str = "",
+            redirects: tuple[str, ...] = (),
+            redirect_statuses: tuple[int, ...] = (),
+            trace: str = "",
+            archived: str = "",
+            is_trap_probe: bool = False,
+            saves: Saving | None = None,
+            lastmod: float = 0.0,
+            follow_rules: bool = False,
+            json: Any = None,
+            form: Mapping[str, Any] | Iterable[tuple[str, Any]] | None = None,
+            cookies: Mapping[str, str] | Iterable[Mapping[str, Any]] | None = None,
+            auth: tuple[str, str] | str | None = None,
+            omit_headers: Iterable[str] | None = None,
+            timeout: float | None = None,
+            max_size: int | None = None,
+            max_retries: int | None = None,
+            delay: float | None = None,
+            keep_fragment: bool | None = None,
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         if self.callback is not None and type(self.callback) is not str:

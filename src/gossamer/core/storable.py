@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable, Mapping
 from types import FunctionType, MethodType
 from typing import Any
 
@@ -208,7 +208,7 @@ def convert_field(name: str, value: Any, kind: type) -> Any:
     """The value as that type, when nothing is lost by it. Raises :class:`UsageError`."""
     if value is None and name != "url":  # Scrapy's defaults
         return kind() if name not in ("method", "lane") else {"method": "GET", "lane": "http"}[name]
-    if isinstance(value, dict) and kind is dict:
+    if kind is dict and isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, kind) or (kind is bytes and isinstance(value, bytearray)):
         return kind(as_base_type(value))

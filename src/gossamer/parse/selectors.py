@@ -167,10 +167,11 @@ class Selector:
         found = _find_matches(pattern, str(self.get()))
         return [_without_entities(text) for text in found] if replace_entities else found
 
-    def re_first(
-        self, regex: str | Pattern[str], default: str | None = None, replace_entities: bool = True
-    ) -> str | None:
-        """The first result of :meth:`re`, or ``default``."""
+    def re_first(self, regex: str | Pattern[str], default: Any = None, replace_entities: bool = True) -> Any:
+        """Return the first result of :meth:`re`, a string, or ``default``.
+
+        Its type is ``Any``, as that of :meth:`get` is: an :class:`~gossamer.Item` checks the value.
+        """
         return next(iter(self.re(regex, replace_entities)), default)
 
     @property
@@ -235,9 +236,7 @@ class SelectorList(list[Selector]):
         """What a regular expression finds in every result; see :meth:`Selector.re`."""
         return [found for selector in self for found in selector.re(regex, replace_entities)]
 
-    def re_first(
-        self, regex: str | Pattern[str], default: str | None = None, replace_entities: bool = True
-    ) -> str | None:
+    def re_first(self, regex: str | Pattern[str], default: Any = None, replace_entities: bool = True) -> Any:
         """The first of :meth:`re`, or ``default``."""
         for selector in self:
             for found in selector.re(regex, replace_entities):

@@ -29,11 +29,11 @@ class FeedSpider(Spider):
     the first place. A feed gives at most ``parse.max_links`` items, as any page.
     """
 
-    def adapt_response(self, response: Any) -> Any:
+    def adapt_response(self, response: Any, /) -> Any:
         """The response whose feed is read: this one, or one whose ``body`` you have changed."""
         return response
 
-    def process_results(self, response: Any, results: Iterable[Any]) -> Iterable[Any]:
+    def process_results(self, response: Any, results: Iterable[Any], /) -> Iterable[Any]:
         """The items and requests that one part of a feed gave, as they are taken: all of them."""
         return results
 
@@ -72,7 +72,7 @@ class CSVFeedSpider(FeedSpider):
     headers: Sequence[str] | None = None
     """The names of the fields; those in the first row if not set."""
 
-    def parse_row(self, response: Any, row: dict[str, str]) -> Any:
+    def parse_row(self, response: Any, row: dict[str, str], /) -> Any:
         """What to make of a row: items and requests, as from any callback."""
         raise NotImplementedError(f"{type(self).__name__} has no method 'parse_row'")
 
@@ -102,7 +102,7 @@ class XMLFeedSpider(FeedSpider):
     namespaces: Sequence[tuple[str, str]] | Mapping[str, str] = ()
     """Prefixes for queries, each with its namespace."""
 
-    def parse_node(self, response: Any, selector: Any) -> Any:
+    def parse_node(self, response: Any, selector: Any, /) -> Any:
         """What to make of an element: items and requests, as from any callback."""
         raise NotImplementedError(f"{type(self).__name__} has no method 'parse_node'")
 

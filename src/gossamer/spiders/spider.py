@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from gossamer.core.browsing import Browsing, check_browsing
 from gossamer.core.errors import UsageError
@@ -52,11 +52,16 @@ class Spider:
     """Error statuses that the spider's callbacks want to see."""
     login_url: str = ""
     """The page where one logs in. With ``log_in()``, all other pages of its site are for members."""
-    log_in: Callable[[Any], Any] | None = None
-    """``async def log_in(self, login)``: logs a session in, once; see "Log in" among the guides.
+    if TYPE_CHECKING:  # only a spider that logs in has this method
 
-    Without ``login_url``, a method of this name is a callback like any other.
-    """
+        async def log_in(self, login: Any, /) -> Any:
+            """Log a session in, once, by the steps of ``login`` (:class:`~gossamer.Login`).
+
+            It is called only if the spider defines it and has a ``login_url``. Without ``login_url``, a
+            method of this name is a callback like any other. Return ``False`` if the log-in has failed.
+            """
+    else:
+        log_in = None
     browser: Browsing | Mapping[str, Browsing] | None = None
     """What a browser does on pages whose requests do not say it: for all callbacks, or by callback."""
     fetch: str | Mapping[str, str] = ""
@@ -135,7 +140,7 @@ class Spider:
         """
         return ""
 
-    def closed(self, reason: str) -> Any:
+    def closed(self, reason: str, /) -> Any:
         """Called once when a run of `gossamer crawl` has ended, with its reason; may be a coroutine function.
 
         That is after the pipelines were closed, in the first process of ``--processes``, whatever ended
@@ -144,7 +149,7 @@ class Spider:
         process there sees a crawl from its beginning to its end.
         """
 
-    def parse(self, response: Any) -> Any:
+    def parse(self, response: Any, /) -> Any:
         """What to make of a page; the callback of requests that name none.
 
         With :attr:`rules` a spider needs none: such pages go to :meth:`parse_start_url`.
@@ -155,11 +160,11 @@ class Spider:
             f"{type(self).__name__} has no method 'parse', the callback of requests that name no other"
         )
 
-    def parse_start_url(self, response: Any) -> Any:
+    def parse_start_url(self, response: Any, /) -> Any:
         """What a spider with :attr:`rules` makes of start pages, besides following their links: nothing."""
         return ()
 
-    def follow_rules(self, response: Any) -> Any:
+    def follow_rules(self, response: Any, /) -> Any:
         """The requests that :attr:`rules` make of a page's links; override it to change or leave out some.
 
         It is called after the callback of a page to which the rules apply, and is the callback of pages for
@@ -167,7 +172,7 @@ class Spider:
         """
         return requests_by_rules(self.rules, response)
 
-    def is_blocked(self, response: Any) -> bool | str:
+    def is_blocked(self, response: Any, /) -> bool | str:
         """Whether a response refuses us, by what only this spider knows; a text says why.
 
         Asked of every response but redirects, errors included, before its callback. Gossamer's own marks of
@@ -180,7 +185,7 @@ class Spider:
         """Whether there is something to log in to, and the code for it."""
         return self.log_in is not None and bool(self.login_url) and inspect.iscoroutinefunction(self.log_in)
 
-    def is_logged_in(self, response: Any) -> bool:
+    def is_logged_in(self, response: Any, /) -> bool:
         """Whether a page is one for members; asked for every page of HTML if the spider has ``log_in()``.
 
         A redirect to ``login_url``, or to what looks like it, and status 401 say no by themselves.

@@ -5,6 +5,7 @@ import json
 import math
 from collections import OrderedDict
 from functools import partial
+from types import MappingProxyType
 from typing import NamedTuple
 
 import msgspec
@@ -148,6 +149,13 @@ def test_what_is_changed_after_it_was_made_is_brought_into_form_when_it_is_yield
     request.meta["b"] = Text("x")
     request.validate()
     assert type(request.meta["b"]) is str
+
+
+@pytest.mark.parametrize("field", ["meta", "cb_kwargs", "headers"])
+def test_any_mapping_becomes_a_dict(field: str) -> None:
+    request = Request("http://a.example/", **{field: MappingProxyType({"a": "b"})})
+    assert getattr(request, field) == {"a": "b"}
+    assert type(getattr(request, field)) is dict
 
 
 @pytest.mark.parametrize("field", ["meta", "cb_kwargs", "headers"])
