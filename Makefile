@@ -37,7 +37,7 @@ RUNS := 20
 flake: $(READY)
 	$(PY) scripts/flake.py $(RUNS)
 
-check: prepare lint types contracts
+check: prepare lint types contracts commits
 	scripts/coverage.sh
 
 # A crash at every SQL statement of a small crawl; `make test` dies at a part of them.
@@ -101,6 +101,11 @@ types: $(READY)
 
 contracts: $(READY)
 	$(VENV)/bin/lint-imports
+
+# The messages of the commits that are not on the default branch yet: subject, length, body.
+.PHONY: commits
+commits: $(READY)
+	$(PY) scripts/check_commits.py
 
 # Names, imports and sizes of the code against their limits; MEASURE=--write puts them into the documentation.
 .PHONY: measure
