@@ -14,6 +14,7 @@ from gossamer.config.option import SettingOption, read_option
 from gossamer.config.settings import Settings, setting_fields
 from gossamer.core.errors import SettingError
 from gossamer.runtime.known_secrets import hide_secrets
+from gossamer.version import __version__
 
 
 def load(*overrides, env=None, spider=None, start=None):
@@ -33,7 +34,7 @@ def test_defaults_are_polite():
     assert settings.per_host == 1
     assert settings.delay is None
     assert (settings.min_delay, settings.max_delay) == (0.1, 30.0)
-    assert settings.user_agent == "gossamer/0.1.0"
+    assert settings.user_agent == f"gossamer/{__version__}"
     assert settings.http.insecure_hosts == ()
 
 
@@ -228,7 +229,7 @@ def test_overrides_as_a_mapping_keep_their_types():
 
 
 def test_user_agent_carries_the_contact():
-    assert load("contact=me@x.example").settings.user_agent == "gossamer/0.1.0 (+me@x.example)"
+    assert load("contact=me@x.example").settings.user_agent == f"gossamer/{__version__} (+me@x.example)"
     assert load("contact=me@x.example", "user_agent=Bot").settings.user_agent == "Bot"
 
 

@@ -74,7 +74,11 @@ def test_the_image_is_made_of_what_there_is_and_of_nothing_else() -> None:
     assert all((ROOT / name).exists() for name in copied)
     # What the build reads, is there.
     metadata = project["project"]
-    needed = [metadata["readme"], *metadata["license-files"], project["tool"]["hatch"]["version"]["path"]]
+    needed = [
+        metadata["readme"],
+        *metadata["license-files"],
+        *project["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"],
+    ]
     assert all(any(fnmatch.fnmatch(name, f"{part}*") for part in copied) for name in needed)
     named = re.findall(r"['\"]\.\[([\w,]+)", (DEPLOY / "Dockerfile").read_text())
     extras = {extra for names in named for extra in names.split(",")}

@@ -87,7 +87,7 @@ async def test_on_this_machine_no_token_is_needed_until_there_is_one(tmp_path):
             "role": "admin",
             "is_session": False,
             "is_local": True,
-            "version": "0.1.0",
+            "version": __version__,
             "fleet": "",
             "requests": "",
             "store": "",
