@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gossamer.core.errors import MissingServiceError
+from gossamer.install import install_command
 
 try:
     from celery import Celery
@@ -12,7 +13,7 @@ try:
     from kombu.transport.redis import Channel as RedisChannel
 except ImportError as error:
     raise MissingServiceError(
-        f"a fleet needs other packages ({error.name} is missing): pip install 'gossamer[cluster]'"
+        f"a fleet needs other packages ({error.name} is missing): {install_command('cluster')}"
     ) from None
 
 __all__ = [

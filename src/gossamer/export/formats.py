@@ -10,6 +10,7 @@ from typing import Any, BinaryIO
 
 from gossamer.core.errors import MissingServiceError, UsageError
 from gossamer.core.record import Record
+from gossamer.install import install_command
 
 
 class FileKind(Record, frozen=True, kw_only=True):
@@ -106,8 +107,7 @@ def load_writer(name: str) -> Callable[..., Any]:
         if not kind.extra:
             raise
         raise MissingServiceError(
-            f"{name} files need another package ({error.name} is missing): "
-            f"pip install 'gossamer[{kind.extra}]'"
+            f"{name} files need another package ({error.name} is missing): {install_command(kind.extra)}"
         ) from error
 
 

@@ -16,6 +16,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from gossamer.core.errors import MissingServiceError, UsageError
+from gossamer.install import install_command
 
 _SPACES = re.compile(r"[\s\u00a0\u200b\u202f\u2009\ufeff]+")
 _NUMBER = re.compile(r"[-+\u2212]?\s*(?:\d+(?:[ '\u2019]\d{3}(?!\d)|[.,]\d+)*|[.,]\d+)")
@@ -187,6 +188,4 @@ def _library(module: str, package: str) -> Any:
     try:
         return import_module(module)
     except ImportError as error:
-        raise MissingServiceError(
-            f"{package} is not installed: pip install 'gossamer[clean]' brings it"
-        ) from error
+        raise MissingServiceError(f"{package} is not installed: {install_command('clean')}") from error

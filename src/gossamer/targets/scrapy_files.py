@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any
 
 from gossamer.core.errors import MissingServiceError
+from gossamer.install import install_command
 from gossamer.spiders.spider import Spider
 
 PROJECT_FILE = "scrapy.cfg"
@@ -76,6 +77,6 @@ def _load_room() -> ModuleType:
         importlib.import_module("scrapy")
     except ModuleNotFoundError as error:
         raise MissingServiceError(
-            f"a spider of Scrapy's needs Scrapy ({error}): pip install 'gossamer[scrapy]'"
+            f"a spider of Scrapy's needs Scrapy ({error}): {install_command('scrapy')}"
         ) from None
     return importlib.import_module("gossamer.adapters.scrapy.loading")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from gossamer.core.errors import MissingServiceError
+from gossamer.install import install_command
 
 try:
     import fastapi
     import uvicorn
 except ImportError as error:
     raise MissingServiceError(
-        f"the dashboard needs other packages ({error.name} is missing): pip install 'gossamer[dashboard]'"
+        f"the dashboard needs other packages ({error.name} is missing): {install_command('dashboard')}"
     ) from None
 
 __all__ = ["fastapi", "uvicorn"]

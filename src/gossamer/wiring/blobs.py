@@ -11,6 +11,7 @@ from gossamer.blobs.folder import FolderBlobStore
 from gossamer.config.settings import Settings
 from gossamer.core.errors import MissingServiceError, SettingError
 from gossamer.core.redaction import shown_server
+from gossamer.install import install_command
 from gossamer.ports.blob_store import BlobStore
 from gossamer.runtime.known_secrets import remember_secrets
 
@@ -58,7 +59,7 @@ def _open_bucket(url: str, settings: Settings) -> BlobStore:
         module = import_module("gossamer.blobs.bucket")
     except ImportError as error:
         raise MissingServiceError(
-            f"{url} needs another package ({error.name} is missing): pip install 'gossamer[s3]'"
+            f"{url} needs another package ({error.name} is missing): {install_command('s3')}"
         ) from error
     if not any(os.environ.get(name) for name in _CREDENTIALS):
         raise MissingServiceError(

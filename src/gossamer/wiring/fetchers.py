@@ -22,6 +22,7 @@ from gossamer.fetch.machine import raise_open_files
 from gossamer.fetch.replay import ReplayFetcher
 from gossamer.fetch.routing.dispatch import RoutedFetcher
 from gossamer.fetch.sessions.cookies import CookieJar
+from gossamer.install import install_command
 from gossamer.ports.clock import Clock
 from gossamer.ports.cookie_store import CookieStore
 from gossamer.ports.fetcher import Fetcher
@@ -110,8 +111,7 @@ def _open_late(module: str, function: str, extra: str = "") -> Callable[[FetchPa
             if not extra:
                 raise
             raise MissingServiceError(
-                f"a way to fetch needs another package ({error.name} is missing): "
-                f"pip install 'gossamer[{extra}]'"
+                f"a way to fetch needs another package ({error.name} is missing): {install_command(extra)}"
             ) from error
         fetcher: Fetcher = getattr(found, function)(parts)
         return fetcher

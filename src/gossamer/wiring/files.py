@@ -18,6 +18,7 @@ from gossamer.core.redaction import shown_server
 from gossamer.core.results import ItemRecord
 from gossamer.engine.file_keeper import FileKeeper, FileOptions, MakeThumbnails, Sizes
 from gossamer.engine.file_sweep import GRACE_S, SweepResult, sweep_files
+from gossamer.install import install_command
 from gossamer.items.file import make_file_item
 from gossamer.items.pipeline import DefaultPipeline
 from gossamer.policy.file_names import HEAD_BYTES
@@ -107,8 +108,7 @@ def _thumbnail_maker(settings: Settings) -> MakeThumbnails:
         module = import_module("gossamer.parse.thumbnails")
     except ImportError as error:
         raise MissingServiceError(
-            f"files.thumbnails needs another package ({error.name} is missing): "
-            "pip install 'gossamer[images]'"
+            f"files.thumbnails needs another package ({error.name} is missing): {install_command('images')}"
         ) from error
     maker: MakeThumbnails = module.ThumbnailMaker(settings.files.max_pixels).make_thumbnails
     return maker

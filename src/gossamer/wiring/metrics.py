@@ -11,6 +11,7 @@ from types import ModuleType
 from gossamer.config.running import MetricsSettings
 from gossamer.core.errors import MissingServiceError, SettingError
 from gossamer.engine.timed_committer import TimedCommitter
+from gossamer.install import install_command
 from gossamer.observe.health import ProcessHealth
 from gossamer.ports.committer import Committer
 from gossamer.ports.sink import Sink
@@ -60,7 +61,7 @@ def load_server() -> ModuleType:
         return import_module("gossamer.observe.metrics_server")
     except ImportError as error:
         raise MissingServiceError(
-            f"metrics need another package ({error.name} is missing): pip install 'gossamer[metrics]'"
+            f"metrics need another package ({error.name} is missing): {install_command('metrics')}"
         ) from error
 
 

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from gossamer.config.running import TraceSettings
 from gossamer.core.errors import MissingServiceError
 from gossamer.engine.parts import EngineParts
+from gossamer.install import install_command
 
 
 def traced_parts(settings: TraceSettings, parts: EngineParts) -> EngineParts:
@@ -36,5 +37,5 @@ def load_tracing() -> ModuleType:
         return import_module("gossamer.observe.tracing")
     except ImportError as error:
         raise MissingServiceError(
-            f"traces need another package ({error.name} is missing): pip install 'gossamer[otel]'"
+            f"traces need another package ({error.name} is missing): {install_command('otel')}"
         ) from error

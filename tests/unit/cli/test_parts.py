@@ -24,6 +24,7 @@ from gossamer.config.overrides import (
     to_overrides,
 )
 from gossamer.core.errors import UsageError
+from gossamer.install import install_command, pip_command
 
 
 def gossamer(*arguments):
@@ -282,9 +283,9 @@ def test_a_package_that_a_server_needs_is_needed(monkeypatch):
 
 def test_packages_that_are_not_there():
     absent = doctor_checks.check_package("no-such-package-at-all", ">=1")
-    assert (absent.state, absent.advice) == ("missing", "pip install 'no-such-package-at-all>=1'")
+    assert (absent.state, absent.advice) == ("missing", f"{pip_command()} 'no-such-package-at-all>=1'")
     extra = doctor_checks.check_package("no-such-package-at-all", ">=1", extra="redis")
-    assert (extra.state, extra.advice) == ("optional", "pip install 'gossamer[redis]'")
+    assert (extra.state, extra.advice) == ("optional", install_command("redis"))
     old = doctor_checks.check_package("typer", ">=99")
     assert (old.state, "not >=99" in old.found) == ("missing", True)
 

@@ -21,6 +21,7 @@ from gossamer.config.layers import load_settings
 from gossamer.core.errors import SettingError, StorageError
 from gossamer.core.redaction import shown_server
 from gossamer.core.shifts import SEED_LANE, Shift
+from gossamer.install import install_command
 
 SECRET = "hunter2secret"
 
@@ -210,7 +211,7 @@ def test_a_package_that_is_missing_is_named(missing, needed, args, tmp_path):
         cwd=tmp_path,
     )
     assert done.returncode == 4, done
-    assert f"pip install 'gossamer[{needed}]'" in done.stderr
+    assert install_command(needed) in done.stderr
     assert done.stderr.count("\n") == 1
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import re
 import sys
 import threading
 from types import SimpleNamespace
@@ -13,6 +14,7 @@ from gossamer.core.errors import MissingServiceError, SchemaVersionError, Storag
 from gossamer.drivers.postgres.errors import RefusedValueError
 from gossamer.drivers.postgres.schema import prepare_schema
 from gossamer.drivers.postgres.server import PostgresServer
+from gossamer.install import install_command
 from gossamer.store.postgres.schema import load_migrations, make_server
 from kit.servers import PostgresProcess
 
@@ -102,7 +104,7 @@ async def test_a_version_that_is_too_old():
 
 async def test_no_driver(monkeypatch):
     monkeypatch.setitem(sys.modules, "asyncpg", None)
-    with pytest.raises(MissingServiceError, match=r"pip install 'gossamer\[postgres\]'"):
+    with pytest.raises(MissingServiceError, match=re.escape(install_command("postgres"))):
         await make_server("postgresql://db/x").migrate_schema()
 
 

@@ -17,6 +17,7 @@ from gossamer.drivers.redis import server as servers
 from gossamer.drivers.redis.errors import RIGHTS
 from gossamer.drivers.redis.server import LuaScript, RedisClock, RedisServer
 from gossamer.frontier.redis.frontier import RedisFrontier
+from gossamer.install import install_command
 from gossamer.runtime.clock import SystemClock
 from gossamer.shared.redis import RedisSharedState
 from gossamer.testing.contracts.frontier_harness import make_entry, make_outcome
@@ -226,7 +227,7 @@ def test_the_driver_is_asked_for_when_it_is_missing():
         "except MissingServiceError as error:\n    print(error)"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "pip install 'gossamer[redis]'" in found.stdout
+    assert install_command("redis") in found.stdout
     assert issubclass(MissingServiceError, Exception)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import logging
+import re
 import socket
 import subprocess
 import sys
@@ -30,6 +31,7 @@ from gossamer.fetch.impersonate.profiles import (
     learn_headers,
     profile_names,
 )
+from gossamer.install import install_command
 from gossamer.testing.clock import ManualClock
 from gossamer.wiring import fetchers as wiring
 from gossamer.wiring.fetchers import fetcher_of
@@ -448,7 +450,7 @@ async def test_without_its_package_the_way_says_what_to_install(monkeypatch):
 
     monkeypatch.setattr(wiring, "import_module", absent)
     with pytest.raises(
-        MissingServiceError, match=r"wreq is missing\): pip install 'gossamer\[impersonate\]'"
+        MissingServiceError, match=re.escape(f"wreq is missing): {install_command('impersonate')}")
     ):
         await open_way()
 

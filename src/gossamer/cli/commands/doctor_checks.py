@@ -21,6 +21,7 @@ from gossamer.core.errors import MissingServiceError, OperatorError
 from gossamer.core.redaction import shown_server
 from gossamer.core.rungs import BROWSER_WAY
 from gossamer.core.text import format_count
+from gossamer.install import install_command, pip_command
 from gossamer.observe.units import format_size
 from gossamer.wiring.checks import (
     find_missing_broker,
@@ -117,7 +118,7 @@ def _check_packages(needed: Iterable[str] = ()) -> Iterator[HealthCheck]:
         requirements = requires("gossamer") or []
     except PackageNotFoundError:
         yield HealthCheck(
-            WARNING, "packages", "unknown", "gossamer is not installed as a package: pip install gossamer"
+            WARNING, "packages", "unknown", f"gossamer is not installed as a package: {install_command()}"
         )
         return
     for requirement in requirements:
@@ -143,7 +144,7 @@ def check_package(name: str, wanted: str, *, extra: str = "", is_needed: bool = 
     One of an extra may be done without, unless it ``is_needed``.
     """
     label = f"{name} [{extra}]" if extra else name
-    install = f"pip install 'gossamer[{extra}]'" if extra else f"pip install '{name}{wanted}'"
+    install = install_command(extra) if extra else f"{pip_command()} '{name}{wanted}'"
     lacking = OPTIONAL if extra and not is_needed else MISSING
     try:
         installed = version(name)
@@ -281,7 +282,7 @@ def check_profiles(newest: str, behind: int | None) -> HealthCheck:
     age = f"{newest}; {format_count(behind, 'version')} older than the installed browser"
     if behind <= OLD_PROFILE:
         return HealthCheck(OK, "profiles", age)
-    return HealthCheck(WARNING, "profiles", age, "pip install --upgrade wreq")
+    return HealthCheck(WARNING, "profiles", age, f"{pip_command()} --upgrade wreq")
 
 
 def _check_gateways(settings: Settings) -> Iterator[HealthCheck]:

@@ -21,6 +21,7 @@ from gossamer.cli.terminal.tables import print_table
 from gossamer.config.command_settings import settings_of
 from gossamer.core.errors import MissingServiceError, UsageError
 from gossamer.export import write_rows
+from gossamer.install import install_command
 from gossamer.ports.backends import StoreBackend
 from gossamer.queries.jobs import find_job
 
@@ -98,7 +99,7 @@ def _load_sql() -> Any:
         return import_module("gossamer.queries.sql")
     except ImportError as error:
         raise MissingServiceError(
-            f"SQL needs another package ({error.name} is missing): pip install 'gossamer[sql]'"
+            f"SQL needs another package ({error.name} is missing): {install_command('sql')}"
         ) from error
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gossamer.core.errors import MissingServiceError
+from gossamer.install import install_command
 
 try:
     from bson import Int64, encode
@@ -24,7 +25,7 @@ try:
     from pymongo.uri_parser import parse_uri
 except ImportError:
     raise MissingServiceError(
-        "the settings name MongoDB, but its driver is missing: pip install 'gossamer[mongo]'"
+        f"the settings name MongoDB, but its driver is missing: {install_command('mongo')}"
     ) from None
 
 __all__ = [

@@ -36,6 +36,7 @@ from gossamer.drivers.postgres.errors import (
 )
 from gossamer.drivers.postgres.facts import read_facts
 from gossamer.drivers.postgres.schema import check_schema, prepare_schema
+from gossamer.install import install_command
 from gossamer.policy.fitness import PROCESS_CONNECTIONS
 
 if TYPE_CHECKING:
@@ -220,7 +221,7 @@ def import_driver() -> ModuleType:
         import asyncpg
     except ImportError as error:
         raise MissingServiceError(
-            "PostgreSQL needs an additional package: pip install 'gossamer[postgres]'"
+            f"PostgreSQL needs an additional package: {install_command('postgres')}"
         ) from error
     return asyncpg
 

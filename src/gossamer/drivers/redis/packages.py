@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from gossamer.core.errors import MissingServiceError
+from gossamer.install import install_command
 
 
 @contextmanager
@@ -37,7 +38,7 @@ try:
         from redis.retry import Retry as BlockingRetry
 except ImportError:
     raise MissingServiceError(
-        "the settings name Redis, but its driver is missing: pip install 'gossamer[redis]'"
+        f"the settings name Redis, but its driver is missing: {install_command('redis')}"
     ) from None
 
 __all__ = [

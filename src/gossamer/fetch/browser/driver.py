@@ -23,6 +23,7 @@ from gossamer.core.errors import MissingServiceError
 from gossamer.fetch.browser import firefox
 from gossamer.fetch.browser.limits import CLOSE_S, CONNECT_S, LAUNCH_S, BrowserKind, BrowserOptions
 from gossamer.fetch.browser.processes import BrowserFolder, find_processes
+from gossamer.install import install_command
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, Playwright
@@ -92,7 +93,7 @@ def check_package(*, is_stealthy: bool) -> None:
     if find_spec("patchright" if is_stealthy else "playwright") is None:
         extra = "stealth" if is_stealthy else "browser"
         raise MissingServiceError(
-            f"the way to fetch 'browser' needs a package that is missing: pip install 'gossamer[{extra}]'"
+            f"the way to fetch 'browser' needs a package that is missing: {install_command(extra)}"
         )
 
 

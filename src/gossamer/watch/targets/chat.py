@@ -9,6 +9,7 @@ from typing import Any
 
 from gossamer.core.alerts import AlertChange, AlertNotice
 from gossamer.core.errors import MissingServiceError, SettingError
+from gossamer.install import install_command
 from gossamer.watch.targets.text import notice_text
 
 
@@ -20,7 +21,7 @@ class AppriseTarget:
             apprise: Any = import_module("apprise")
         except ImportError:
             raise MissingServiceError(
-                f"the alert target {name} needs Apprise: pip install 'gossamer[alerts]'"
+                f"the alert target {name} needs Apprise: {install_command('alerts')}"
             ) from None
         logging.getLogger("apprise").setLevel(logging.CRITICAL)  # what it logs may hold the URL
         self.name = name
