@@ -54,6 +54,7 @@ EXAMPLES: Mapping[JobSituation, dict[str, Any]] = {
     JobSituation.PAUSED: {"state": JobState.PAUSED},
     JobSituation.CANCELLED: {"state": JobState.CANCELLED},
     JobSituation.NO_PAGE: {**OVER, "pages": 0, "answered": 0, "dead": 1},
+    JobSituation.ALL_DROPPED: {**OVER, "items": 0, "dropped": {"Product.price: not a number": 700}},
     JobSituation.LOSSES: {**OVER, "dead": 12},
     JobSituation.FINISHED: OVER,
     JobSituation.UNREADABLE: {"unreadable": "Redis at queue:6379 does not answer in time"},

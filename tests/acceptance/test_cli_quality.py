@@ -101,6 +101,20 @@ def test_a_field_that_vanishes_half_way_is_told_with_its_page_and_time(tmp_path,
     assert asked("status shop", cwd=tmp_path)["alerts"] == []
 
 
+def test_a_crawl_without_a_single_item_says_why_wherever_it_is_asked(tmp_path):
+    """Bug it would catch: exit code 1, and "finished: nothing is left to do"."""
+    with serve_in_thread(Catalogue(since=1)) as site:
+        write_spider(tmp_path, site.url, price="Decimal")
+        gossamer("crawl shop.py -q --max-pages 3", cwd=tmp_path, code=1)
+        why = "every item was dropped (3 items): 3 Product.price"
+        assert why in gossamer("crawl shop.py --max-pages 3", cwd=tmp_path, code=1).stderr
+        why = f"every item was dropped ({PAGES} items): {PAGES} Product.price"
+        gossamer("crawl shop.py", cwd=tmp_path, code=1)
+        assert why in gossamer("crawl shop.py", cwd=tmp_path, code=1).stderr
+        assert why in gossamer("wait shop", cwd=tmp_path, code=1).stderr
+        assert why in asked("status shop", cwd=tmp_path)["say"][1].replace("Every", "every")
+
+
 def test_items_that_are_dropped_for_a_field_are_told_too(tmp_path, told):
     """The field is required: the items that are left are perfect, and nothing in them says what is wrong."""
     received, env = told
@@ -114,6 +128,9 @@ def test_items_that_are_dropped_for_a_field_are_told_too(tmp_path, told):
         for note in notes:  # a quiet crawl warns all the same
             assert note["is_warning"]
             assert note["text"] in done.stderr
+        waited = gossamer("wait shop -q --json", cwd=tmp_path, env=env)
+        assert json.loads(waited.stdout)["notes"] == notes
+        assert notes[0]["text"] in waited.stderr, "whoever waits for the end reads the same"
         assert f"with {site.url}/{CHANGED}" in notice["text"]
     report = asked("report quality shop", cwd=tmp_path)
     (finding,) = report["findings"]

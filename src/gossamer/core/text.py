@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
 
 def format_count(count: int, noun: str, plural: str = "") -> str:
     """``1 request``, ``2,000 requests``; ``plural`` where it is not the noun with an ``s``."""
     return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
+
+
+def by_reason(counts: Mapping[str, int], most: int = 4) -> str:
+    """``12 offsite, 3 nofollow``: the most frequent first."""
+    ranked = sorted(counts.items(), key=lambda item: -item[1])
+    shown = ", ".join(f"{count:,} {reason}" for reason, count in ranked[:most])
+    return shown + (", ..." if len(ranked) > most else "")
 
 
 def iso_time(at: float | None) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from gossamer.core.drops import DropKind
 from gossamer.core.errors import Fault, LedgerReason
@@ -11,22 +11,15 @@ from gossamer.core.jobs import JobTotals
 from gossamer.core.lifecycle import FinishReason
 from gossamer.core.notes import CallbackSource, CrawlNote, NoteKind, make_note
 from gossamer.core.routes import BlockKind
-from gossamer.core.text import format_count
+from gossamer.core.text import by_reason, format_count
 from gossamer.engine.seeding import SeedingResult
 from gossamer.engine.supervisor import RunSummary
 from gossamer.observe.text import error_headline, shown_url
 from gossamer.policy.blocks import find_redirect_block
 from gossamer.policy.faults import FAULTS
-from gossamer.policy.freshness import is_partial
+from gossamer.policy.sentences.item_notes import ReadSource, callback_notes, item_notes
 from gossamer.policy.sentences.refusals import explain_refusal
 from gossamer.policy.trap_closing import count_left_out
-
-SAME_KEY = 9
-"""Items beyond the first from which on one key for all of them is a mistake."""
-ReadSource = Callable[[str], CallbackSource]
-MOST_NAMES = 4
-"""Callbacks that are named in one line."""
-
 
 _MORE_ITEMS = DropKind.ITEM.key_of("too_many")
 
@@ -124,6 +117,8 @@ def notes_of(
         said += item_notes(job if is_kept else "", tally) + callback_notes(tally, read_source)
     elif ran.reason is FinishReason.FINISHED:
         said += _no_page_notes(job if is_kept else "", ran, before, tally)
+    else:
+        said += item_notes(job if is_kept else "", tally)
     return said
 
 
@@ -176,7 +171,7 @@ def _no_page_notes(job: str, ran: RunSummary, before: JobTotals, tally: JobTotal
         without = "" if tally.pages else f", without a page ({_without_page(tally)})"
         kind = NoteKind.NOTHING_TO_DO if tally.pages else NoteKind.NO_PAGE
         text = f"nothing to do: this crawl is finished{without}; --fresh starts it over"
-        said = [make_note(kind, text)]
+        said = [make_note(kind, text), *item_notes(job, tally)]
         if too_deep := tally.dropped.get(DropKind.LINK.key_of("too_deep")):
             links = f"{format_count(too_deep, 'link')} {'was' if too_deep == 1 else 'were'} too deep"
             text = f"{links}; --fresh with more depth takes {'it' if too_deep == 1 else 'them'}"
@@ -211,90 +206,3 @@ def _without_page(tally: JobTotals) -> str:
 def failures_of(tally: JobTotals) -> dict[str, int]:
     """Attempts without success by reason, without what is only remarked in the ledger."""
     return {reason: count for reason, count in tally.by_reason.items() if reason not in set(LedgerReason)}
-
-
-def item_notes(job: str, tally: JobTotals) -> list[CrawlNote]:
-    """That every item was dropped, or that all of them have one key."""
-    dropped = DropKind.ITEM.select_from(tally.dropped)
-    dropped.pop("too_many", None)  # these were not even looked at
-    if dropped and not tally.items:
-        see = f"; `gossamer report quality {job}` shows examples" if job else ""
-        all_items = format_count(sum(dropped.values()), "item")
-        text = f"every item was dropped ({all_items}): {by_reason(dropped)}{see}"
-        return [make_note(NoteKind.MISSING, text)]
-    if tally.items == 1 and tally.duplicates >= SAME_KEY:
-        text = (
-            f"{tally.duplicates + 1} items had the same key and are one; if they are different things, mark "
-            "with key() what tells them apart"
-        )
-        return [make_note(NoteKind.MISSING, text)]
-    return []
-
-
-def callback_notes(tally: JobTotals, read_source: ReadSource = lambda _: CallbackSource()) -> list[CrawlNote]:
-    """Callbacks that never gave anything, and a crawl without any item: mostly a selector that fits nothing.
-
-    Gossamer's own callbacks, whose names begin with an underscore, are not meant. ``read_source`` reads
-    the source of the callback of a name.
-    """
-    if is_partial(tally):  # pages that lead to others have nothing new, and that is as it should be
-        return []
-    pages = {name: count for name, count in tally.callback_pages.items() if not name.startswith("_")}
-    idle = {
-        name: count
-        for name, count in pages.items()
-        if not tally.callback_items.get(name) and not tally.callback_requests.get(name)
-    }
-    said = []
-    if idle:
-        is_all = len(idle) == len(pages)
-        sources = {name: read_source(name) for name in idle}
-        said.append(_idle_note(idle, _idle_cause(sources, tally, is_all=is_all), is_all=is_all))
-    # Of pages that failed there is a warning of its own.
-    has_failed = not {Fault.CALLBACK, Fault.PIPELINE}.isdisjoint(tally.by_reason)
-    has_result = any(tally.callback_items.values()) or _has_items(tally) or tally.stats  # it may only count
-    if pages and not idle and not (has_result or has_failed):
-        names = ", ".join(f"{name}() on {format_count(count, 'page')}" for name, count in pages.items())
-        said.append(f"no callback gave an item: {names}")
-    return [make_note(NoteKind.CALLBACK, text) for text in said]
-
-
-def _idle_cause(sources: Mapping[str, CallbackSource], tally: JobTotals, *, is_all: bool) -> str:
-    """Why callbacks give nothing: code that can give nothing, links that were refused, or their selectors."""
-    is_one = len(sources) == 1
-    if silent := [name for name, source in sources.items() if source.lacks_yield]:
-        names = "it" if is_one else ", ".join(f"{name}()" for name in silent)
-        return f"{names} {'has' if len(silent) == 1 else 'have'} no `yield` and no `return` with a value"
-    refused = DropKind.LINK.select_from(tally.dropped)
-    if is_all and (why := explain_refusal(refused)):
-        return f"{format_count(sum(refused.values()), 'link')} left out ({by_reason(refused)}): {why}"
-    selectors = [text for source in sources.values() for text in source.selectors]
-    named = f" ({', '.join(map(repr, selectors[:MOST_NAMES]))})" if is_one and selectors else ""
-    return f"do {'its' if is_one else 'their'} selectors fit{named}?"
-
-
-def _idle_note(pages: Mapping[str, int], cause: str, *, is_all: bool) -> str:
-    """That these callbacks gave nothing on so many pages each, and why, in one line."""
-    if len(pages) == 1:
-        ((name, count),) = pages.items()
-        on = "its only page" if count == 1 else f"any of its {count:,} pages"
-        return f"{name}() gave neither items nor new requests on {on}: {cause}"
-    most_first = sorted(pages.items(), key=lambda each: -each[1])
-    listed = ", ".join(
-        f"{name}() on {format_count(count, 'page')}" for name, count in most_first[:MOST_NAMES]
-    )
-    listed += ", ..." if len(pages) > MOST_NAMES else ""
-    which = "no callback gave items or" if is_all else f"{len(pages)} callbacks gave neither items nor"
-    return f"{which} new requests on any page: {listed}; {cause}"
-
-
-def _has_items(tally: JobTotals) -> bool:
-    """Whether there was an item, stored or dropped: also one of a callback that failed later."""
-    return bool(tally.items) or bool(DropKind.ITEM.select_from(tally.dropped))
-
-
-def by_reason(counts: Mapping[str, int], most: int = 4) -> str:
-    """``12 offsite, 3 nofollow``: the most frequent first."""
-    ranked = sorted(counts.items(), key=lambda item: -item[1])
-    shown = ", ".join(f"{count:,} {reason}" for reason, count in ranked[:most])
-    return shown + (", ..." if len(ranked) > most else "")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Sequence
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -15,20 +14,16 @@ from msgspec.structs import replace
 from gossamer.config.settings import Settings
 from gossamer.core.errors import OperatorError
 from gossamer.core.jobs import Job, JobTotals
-from gossamer.core.notes import CrawlNote, NoteKind, make_note
-from gossamer.core.text import format_count
+from gossamer.core.notes import CrawlNote
 from gossamer.wiring.assemble import CrawlParts
 
 if TYPE_CHECKING:
-    from gossamer.policy.drift import DriftFinding
     from gossamer.policy.job_profile import JobProfile
 
 log = logging.getLogger("gossamer.crawl")
 
 LOOK_S = 10.0
 """How long the look may take, in seconds; it takes a fraction of one where the store answers."""
-SHOWN = 3
-"""Findings that are told one by one."""
 
 
 async def look_at_items(
@@ -56,15 +51,8 @@ async def look_at_items(
     except Exception:
         log.exception("the items could not be looked at; they are stored")
         return []
-    return _tell_findings(profile.findings, job, wired.backends.clock.now()) if profile.findings else []
-
-
-def _tell_findings(findings: Sequence[DriftFinding], job: Job, now: float) -> list[CrawlNote]:
-    show = import_module("gossamer.observe.sentences").formatter_at(now)
-    describe = import_module("gossamer.policy.sentences.quality").describe_finding
-    said = [describe(finding, job.id, show).rstrip(".") for finding in findings[:SHOWN]]
-    more = len(findings) - len(said)
-    others = f"{format_count(more, 'more finding')}: " if more else ""
-    ways = f"shows what the items are like; if the site is so now: `gossamer accept {job.id}`"
-    said.append(f"{others}`gossamer report quality {job.id}` {ways}")
-    return [make_note(NoteKind.QUALITY, text) for text in said]
+    if not profile.findings:
+        return []
+    show = import_module("gossamer.observe.sentences").formatter_at(wired.backends.clock.now())
+    note_findings = import_module("gossamer.policy.sentences.quality").note_findings
+    return list(note_findings(profile.findings, job.id, show))

@@ -8,12 +8,15 @@ from gossamer.core.drops import DropKind
 from gossamer.core.errors import Fault, LedgerReason
 from gossamer.core.jobs import FrontierStats, Job, JobTotals
 from gossamer.core.lifecycle import FinishReason, JobState
+from gossamer.core.notes import CrawlNote
 from gossamer.core.record import FieldMeaning, Record
 from gossamer.core.shifts import EXTRACT_LANE
 from gossamer.policy.budget_status import BudgetStatus
 from gossamer.policy.goals import ListingGoal, read_goals
+from gossamer.policy.sentences.item_notes import callback_notes, item_notes
 from gossamer.policy.spider_stats import read_spider_stats
 from gossamer.queries.budgets import read_budgets
+from gossamer.queries.quality import read_quality_notes
 from gossamer.wiring.backends import Backends
 from gossamer.wiring.code_warnings import read_code_warnings
 from gossamer.wiring.rules import lanes_of_job
@@ -47,6 +50,7 @@ class JobResult(Record, frozen=True, kw_only=True):
     stats: dict[str, float] = {}  # the spider's own counters (``self.stats``), by name
     budgets: tuple[BudgetStatus, ...] = ()  # of URL patterns, and of hosts that are over theirs
     left_out: dict[str, int] = {}  # items and links not taken, by reason
+    notes: tuple[CrawlNote, ...] = ()  # what a person should know of its items: sentences, each with its kind
     warnings: tuple[str, ...] = ()  # data that may be missing, and the command that fetches it
     redirects_to_known: int
     error: Annotated[str, FieldMeaning.ASIDE] = ""  # what the error said that ended it
@@ -88,6 +92,7 @@ async def read_result(backends: Backends, job: Job) -> JobResult:
         stats=read_spider_stats(totals),
         budgets=await read_budgets(backends, job),
         left_out=totals.dropped,
+        notes=await _read_notes(backends, job, totals),
         warnings=warnings + await read_trap_warnings(backends, job, totals),
         redirects_to_known=totals.by_reason.get(LedgerReason.KNOWN_TARGET, 0),
         error=job.end_error if job.end_reason is FinishReason.ERROR else "",
@@ -98,6 +103,14 @@ async def read_result(backends: Backends, job: Job) -> JobResult:
         failed_steps=await backends.count_letters(job, totals, Fault.PIPELINE),
         totals=totals,
     )
+
+
+async def _read_notes(backends: Backends, job: Job, totals: JobTotals) -> tuple[CrawlNote, ...]:
+    """What is worth knowing of the items of a job that has ended and has pages."""
+    if job.finished_at is None or not totals.pages:
+        return ()
+    said = (*item_notes(job.id, totals), *callback_notes(totals))
+    return (*said, *await read_quality_notes(backends, job))
 
 
 async def _count_fetched(backends: Backends, job: Job, totals: JobTotals) -> int:

@@ -28,6 +28,7 @@ from gossamer.policy.job_life import mark_interrupted
 from gossamer.policy.job_memory import JobMemory, PlaceMemory
 from gossamer.policy.pace_limit import DelayReason, PaceLimit, find_limit
 from gossamer.policy.sentences.idle_jobs import describe_lane, describe_refused, describe_unserved
+from gossamer.policy.sentences.item_notes import dropped_items
 from gossamer.policy.sentences.job_facts import (
     REFUTED,
     YOUNG_S,
@@ -299,6 +300,7 @@ def _calm_facts(known: ObservedJob) -> ObservedJobFacts:
         answered=known.totals.successes,
         pages=known.totals.pages,
         items=known.totals.items,
+        dropped=dropped_items(known.totals),
         waiting=stats.waiting if stats else 0,
         dead=stats.dead if stats else 0,
         max_pages=known.rules.max_pages,

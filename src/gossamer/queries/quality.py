@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from msgspec.structs import replace
 
+from gossamer.core.errors import StorageError
 from gossamer.core.jobs import Job
+from gossamer.core.notes import CrawlNote, NoteKind, make_note
 from gossamer.core.record import Record, Time
 from gossamer.observe.sentences import formatter_at
 from gossamer.policy.drift import DriftFinding
 from gossamer.policy.job_profile import ItemScore, JobProfile
 from gossamer.policy.quality import FieldProfile, TypeProfile, count_misfits, wanted_kind
-from gossamer.policy.sentences.quality import describe_finding, describe_quality
+from gossamer.policy.sentences.quality import describe_finding, describe_quality, note_findings
 from gossamer.queries.bounds import fit_rows
 from gossamer.queries.drops import DropReport, report_drops
-from gossamer.watch.item_quality import find_places, make_profile, read_profile
+from gossamer.watch.item_quality import ensure_profile, find_places, make_profile, read_profile
 from gossamer.wiring.backends import Backends
 from gossamer.wiring.quality import quality_parts_of
 
@@ -21,6 +25,8 @@ FIELD_BYTES = 25_000
 """Of the fields of a report that is cut."""
 OTHER_BYTES = 5_000
 """Of each of its other parts."""
+NOTES_S = 10.0
+"""How long the look at the items of a job may take before its notes are given without it, in seconds."""
 
 
 class FieldReport(Record, frozen=True, kw_only=True):
@@ -102,6 +108,22 @@ async def report_quality(backends: Backends, job: Job, *, full: bool = False) ->
         drops=drops,
         accepted_at=profile.accepted_at,
     )
+
+
+async def read_quality_notes(backends: Backends, job: Job) -> tuple[CrawlNote, ...]:
+    """What of the items of a job that has ended is worse than usual, as its crawl reports it at its end.
+
+    A fleet's job is looked at now if nobody has done so yet; a crawl of one machine looks by itself.
+    """
+    parts = quality_parts_of(backends.settings, backends)
+    try:
+        async with asyncio.timeout(NOTES_S):
+            profile = await (ensure_profile if job.is_fleet else read_profile)(parts, job)
+    except (StorageError, TimeoutError) as error:
+        why = str(error) or "it took too long"
+        return (make_note(NoteKind.QUALITY, f"the items could not be looked at ({why}); they are stored"),)
+    show = formatter_at(backends.clock.now())
+    return note_findings(profile.losses, job.id, show) if profile is not None else ()
 
 
 def cut_quality(report: QualityReport) -> QualityReport:

@@ -8,13 +8,15 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from gossamer.core.drops import DropKind
 from gossamer.core.exits import ExitCode, exit_of
 from gossamer.core.jobs import AddResult, FrontierStats, JobTotals
 from gossamer.core.lifecycle import FinishReason, JobState
 from gossamer.core.notes import CrawlNote
-from gossamer.crawl.notes import callback_notes, ending_of, notes_of
+from gossamer.crawl.notes import ending_of, notes_of
 from gossamer.engine.seeding import SeedingResult
 from gossamer.engine.supervisor import RunSummary
+from gossamer.policy.sentences.item_notes import callback_notes
 
 FRESH = JobTotals()
 
@@ -44,6 +46,7 @@ ROBOTS = JobTotals(by_reason={"robots": 1})
 EMPTY = JobTotals(attempts=2, successes=2, by_status={"204": 1, "304": 1})
 SAME = JobTotals(attempts=7, successes=7, by_status={"304": 7}, by_reason={"robots": 1})
 REFUSED = JobTotals(attempts=1, by_reason={"connect": 1})
+UNTAKEN = JobTotals(pages=3, attempts=3, successes=3, dropped={DropKind.ITEM.key_of("missing"): 3})
 DONE = JobTotals(pages=3, attempts=3, successes=3, callback_pages={"parse": 3}, callback_items={"parse": 3})
 
 
@@ -103,6 +106,17 @@ DONE = JobTotals(pages=3, attempts=3, successes=3, callback_pages={"parse": 3}, 
             ExitCode.DEAD_LETTERS,
         ),
         (ran(), DONE, DONE, ["nothing to do: this crawl is finished; --fresh starts it over"], ExitCode.OK),
+        (
+            ran(),
+            UNTAKEN,
+            UNTAKEN,
+            [
+                "nothing to do: this crawl is finished; --fresh starts it over",
+                "every item was dropped (3 items): 3 missing; `gossamer report quality shop-1` shows "
+                "examples",
+            ],
+            ExitCode.DEAD_LETTERS,
+        ),
         (ran(accepted=1), FRESH, DONE, [], ExitCode.OK),
         (
             ran(FinishReason.MAX_PAGES, pending=1, budget_spent=True),

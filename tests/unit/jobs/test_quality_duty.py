@@ -8,9 +8,11 @@ from msgspec.structs import replace
 
 from gossamer.config.settings import Settings
 from gossamer.core.lifecycle import FinishReason, JobState
+from gossamer.core.notes import NoteKind
 from gossamer.jobs.quality_duty import LATELY_S, QualityDuty
 from gossamer.policy.troubles import TroubleKind
 from gossamer.queries.alerts import list_alerts
+from gossamer.queries.quality import read_quality_notes
 from gossamer.testing.contracts.store_harness import make_item, make_visit_result
 from gossamer.watch import item_quality
 from gossamer.watch.item_quality import read_profile
@@ -78,6 +80,20 @@ async def test_the_alert_of_a_fleets_job_names_field_page_and_time(redis_url, po
         await QualityDuty(settings, backends).run(now + 400)
         assert [alert.job for alert in (await list_alerts(backends, settings)).alerts] == [dry.id]
         assert again.id != vanished.id
+    finally:
+        await backends.close()
+
+
+async def test_whoever_waits_for_a_job_reads_its_findings_before_the_duty_has_run(tmp_path):
+    backends = await open_backends(Settings(data=str(tmp_path)), create=True)
+    try:
+        job = await run_job(backends, ended_at=backends.clock.now(), has_price=lambda page: page < 25)
+        first, way = await read_quality_notes(backends, job)
+        assert (first.kind, first.is_warning) == (NoteKind.QUALITY, True)
+        assert "have no Product.price" in first.text
+        assert f"`gossamer accept {job.id}`" in way.text
+        await item_quality.accept_profile(quality_parts_of(backends.settings, backends), job)
+        assert await read_quality_notes(backends, job) == (), "it was accepted"
     finally:
         await backends.close()
 

@@ -96,6 +96,7 @@ def test_each_situation_has_a_rule_a_sentence_and_an_example(examples: ModuleTyp
         ({"state": JobState.PAUSED}, "shops-7 is paused."),
         ({"state": JobState.CANCELLED}, "shops-7 was cancelled."),
         ({"state": JobState.FINISHED}, "shops-7 is finished: nothing is left to do."),
+        ({"state": JobState.FINISHED, "dropped": {"late": 9}}, "shops-7 is finished, and has no items."),
         ({"state": JobState.FINISHED, "dead": 12}, "shops-7 is finished, and 12 requests were given up."),
         (
             {"state": JobState.FINISHED, "pages": 0, "answered": 0, "dead": 1},
@@ -215,6 +216,17 @@ def test_the_second_sentence_says_pace_what_waits_and_what_comes_last() -> None:
     assert say(pages_per_s=34, allowed_per_s=33).reason.startswith("Pages: 34/s of the 33/s that")
 
 
+def test_a_job_whose_items_were_all_dropped_reports_why_however_it_ended() -> None:
+    """Bug it would catch: exit code 1 of a job that "is finished: nothing is left to do"."""
+    why = "Every item was dropped (9 items): 9 late; `gossamer report quality shops-7` shows examples."
+    changes = {"pages": 5, "dropped": {"late": 9}}
+    over = say(state=JobState.FINISHED, dead=2, **changes)
+    assert over.reason == f"5 pages, 0 items. {why} 2 requests were given up."
+    stopped = say(is_at_work=False, end_reason=FinishReason.MAX_TIME, waiting=7, **changes)
+    assert stopped.reason.endswith(f"begins it again. {why}")
+    assert "dropped" not in say(state=JobState.FINISHED, items=1, **changes).reason
+
+
 def test_where_slots_are_the_limit_more_of_them_are_recommended() -> None:
     assert "`gossamer worker --slots N`" in say(limit=PaceLimit.WORKERS).reason
     assert "`--concurrency N`" in say(limit=PaceLimit.WORKERS, is_fleet=False).reason
@@ -288,7 +300,8 @@ job_facts = st.builds(
     attempts=few,
     answered=few,
     pages=few,
-    items=counts,
+    items=counts | st.just(0),
+    dropped=st.sampled_from([{}, {"late": 9}]),
     waiting=counts,
     dead=few,
     max_pages=st.none() | counts,
@@ -345,6 +358,7 @@ overview_facts = st.builds(
 CLAIMS: dict[str, Callable[[ObservedJobFacts], bool]] = {
     r"is finished": lambda f: f.state is JobState.FINISHED,
     r"nothing is left to do": lambda f: f.state is JobState.FINISHED and not f.dead,
+    r"has no items|[Ee]very item was dropped": lambda f: bool(f.dropped) and not f.items,
     r"is paused\.": lambda f: f.state is JobState.PAUSED,
     r"not got a single page": lambda f: not f.pages,
     r"were? given up": lambda f: f.dead > 0,

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from gossamer.cli.commands.jobs import FORGOTTEN
-from gossamer.cli.errors import print_message, print_progress
+from gossamer.cli.errors import print_message, print_notes, print_progress
 from gossamer.cli.options import (
     Argument,
     AsJson,
@@ -172,6 +172,7 @@ def wait_for_job(
         print_facts(_result_facts(result), stream=sys.stderr)
     for warning in result.warnings:
         print_message(warning, logging.WARNING)
+    print_notes(result.notes, quiet=quiet)
     raise typer.Exit(exit_of(_ending_of(result), strict=strict))
 
 

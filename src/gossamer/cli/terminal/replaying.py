@@ -22,8 +22,7 @@ from gossamer.core.exits import ExitCode, exit_of
 from gossamer.core.item_diff import DiffCounts, ItemDifference
 from gossamer.core.jobs import Job
 from gossamer.core.record import Record
-from gossamer.core.text import format_count
-from gossamer.crawl.notes import by_reason
+from gossamer.core.text import by_reason, format_count
 from gossamer.crawl.replay import ReplayResult, open_version, prepare_replay
 from gossamer.observe.log_setup import attach_handlers
 from gossamer.observe.progress import ProgressSink

@@ -24,8 +24,7 @@ from gossamer.core.exits import ExitCode, exit_of
 from gossamer.core.logs import LogEvent
 from gossamer.core.record import Record
 from gossamer.core.results import JAVASCRIPT_SHELL, NOT_READ
-from gossamer.core.text import format_count
-from gossamer.crawl.notes import by_reason
+from gossamer.core.text import by_reason, format_count
 from gossamer.crawl.result import CrawlResult
 from gossamer.crawl.run import CrawlRun, prepare_crawl
 from gossamer.export.fields import FieldChoice

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from gossamer.core.lifecycle import FinishReason
 from gossamer.core.text import format_count
+from gossamer.policy.sentences.item_notes import describe_dropped
 from gossamer.policy.sentences.job_facts import JobSituation, ObservedJobFacts
-from gossamer.policy.sentences.words import SentenceTable, short_name
+from gossamer.policy.sentences.words import SentenceTable, short_name, start_sentence
 
 
 def count_waiting(facts: ObservedJobFacts) -> str:
@@ -33,6 +34,17 @@ def _count_results(facts: ObservedJobFacts) -> str:
     return f"{format_count(facts.pages, 'page')}, {format_count(facts.items, 'item')}.{kept}"
 
 
+def _note_dropped(facts: ObservedJobFacts) -> str:
+    """Report that every item was dropped, as a sentence behind others; empty where that is not so."""
+    text = describe_dropped(facts.id, facts.items, facts.dropped)
+    return f" {start_sentence(text)}." if text else ""
+
+
+def _explain_dropped(facts: ObservedJobFacts) -> str:
+    dead = f" {count_dead(facts)}." if facts.dead else ""
+    return f"{_count_results(facts)}{_note_dropped(facts)}{dead}"
+
+
 def _describe_budget(facts: ObservedJobFacts) -> str:
     match facts.end_reason:
         case FinishReason.MAX_ITEMS:
@@ -52,7 +64,7 @@ def _describe_budget(facts: ObservedJobFacts) -> str:
 
 def _raise_budget(facts: ObservedJobFacts) -> str:
     letters = "see its dead letters; " if facts.end_reason is FinishReason.MAX_ERRORS else ""
-    return f"{count_waiting(facts)}; {letters}a larger budget lets it go on."
+    return f"{count_waiting(facts)}; {letters}a larger budget lets it go on.{_note_dropped(facts)}"
 
 
 def _take_back(facts: ObservedJobFacts) -> str:
@@ -62,7 +74,7 @@ def _take_back(facts: ObservedJobFacts) -> str:
 
 def _begin_again(facts: ObservedJobFacts) -> str:
     way = "`gossamer submit` begins it again" if facts.is_fleet else "the same `gossamer crawl` goes on"
-    return f"{count_waiting(facts)}; {way}."
+    return f"{count_waiting(facts)}; {way}.{_note_dropped(facts)}"
 
 
 def _explain_error(facts: ObservedJobFacts) -> str:
@@ -82,6 +94,10 @@ ENDED: SentenceTable[JobSituation, ObservedJobFacts] = {
     JobSituation.NO_PAGE: (
         lambda f, _: f"{f.id} is finished, and has not got a single page.",
         lambda f, _: _explain_no_page(f),
+    ),
+    JobSituation.ALL_DROPPED: (
+        lambda f, _: f"{f.id} is finished, and has no items.",
+        lambda f, _: _explain_dropped(f),
     ),
     JobSituation.LOSSES: (
         lambda f, _: f"{f.id} is finished, and {count_dead(f)}.",

@@ -64,6 +64,7 @@ class ObservedJobFacts(Record, frozen=True, kw_only=True):
     answered: int = 0  # requests that were answered and handled without a fault
     pages: int = 0
     items: int = 0
+    dropped: Mapping[str, int] = {}  # items that were not taken, by the reason
     waiting: int = 0
     dead: int = 0
     max_pages: int | None = None
@@ -99,6 +100,7 @@ class JobSituation(StrEnum):
     PAUSED = "paused"  # a person paused it
     CANCELLED = "cancelled"  # a person gave it up
     NO_PAGE = "no_page"  # it is finished, and no request was answered well
+    ALL_DROPPED = "all_dropped"  # it is finished, and every item was dropped
     LOSSES = "losses"  # it is finished, and some requests were given up
     FINISHED = "finished"  # nothing is left to fetch, and nothing was given up
     UNREADABLE = "unreadable"  # the place of its requests cannot be read
@@ -178,6 +180,7 @@ RULES: Mapping[JobSituation, Rule] = {
     JobSituation.PAUSED: lambda f: f.state is JobState.PAUSED,
     JobSituation.CANCELLED: lambda f: f.state is JobState.CANCELLED,
     JobSituation.NO_PAGE: lambda f: _is_over(f) and not f.pages and not f.answered,
+    JobSituation.ALL_DROPPED: lambda f: _is_over(f) and bool(f.dropped) and not f.items,
     JobSituation.LOSSES: lambda f: _is_over(f) and f.dead > 0,
     JobSituation.FINISHED: _is_over,
     JobSituation.UNREADABLE: lambda f: bool(f.unreadable),

@@ -49,6 +49,7 @@ SAYS: Mapping[JobSituation, frozenset[TroubleKind]] = {
     JobSituation.BUDGET_SPENT: frozenset({TroubleKind.BUDGET}),
     JobSituation.LOSSES: frozenset({TroubleKind.DEAD_LETTERS}),
     JobSituation.NO_PAGE: frozenset({TroubleKind.DEAD_LETTERS}),
+    JobSituation.ALL_DROPPED: frozenset({TroubleKind.DEAD_LETTERS}),
     JobSituation.FAILED: frozenset({TroubleKind.FAILED}),
     JobSituation.LEADER_CHANGES: frozenset({TroubleKind.NO_SUPERVISOR}),
     JobSituation.NO_SUPERVISOR: frozenset({TroubleKind.NO_SUPERVISOR, TroubleKind.NO_WORKER}),

@@ -2,17 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from gossamer.core.notes import CrawlNote, NoteKind, make_note
 from gossamer.core.text import format_count
 from gossamer.policy.drift import DriftFinding, FindingKind
 from gossamer.policy.job_profile import JobProfile
 from gossamer.policy.sentences.words import Saying, SentenceFormatter, short_name
 
 LONGEST_URL = 200
+NOTED = 3
+"""Findings that have a note of their own."""
 
 
 def describe_finding(finding: DriftFinding, job: str, show: SentenceFormatter) -> str:
     """What has become worse in a job, against what, and since which page."""
     return f"{_say_what(finding, job)}.{_say_where(finding, show)}"
+
+
+def note_findings(
+    findings: Sequence[DriftFinding], job: str, show: SentenceFormatter
+) -> tuple[CrawlNote, ...]:
+    """Report the findings of a job at its end: the first in a note each, and how to see the others."""
+    if not findings:
+        return ()
+    said = [describe_finding(finding, job, show).rstrip(".") for finding in findings[:NOTED]]
+    more = len(findings) - len(said)
+    others = f"{format_count(more, 'more finding')}: " if more else ""
+    ways = f"shows what the items are like; if the site is so now: `gossamer accept {job}`"
+    said.append(f"{others}`gossamer report quality {job}` {ways}")
+    return tuple(make_note(NoteKind.QUALITY, text) for text in said)
 
 
 def describe_quality(profile: JobProfile, show: SentenceFormatter) -> Saying:
