@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -39,7 +38,7 @@ async def look_at_items(
         async with asyncio.timeout(LOOK_S):
             parts = import_module("gossamer.wiring.quality").quality_parts_of(settings, wired.backends)
             declared_kinds = import_module("gossamer.items.declared").declared_kinds
-            parts = replace(parts, declare=partial(declared_kinds, spider))
+            parts = replace(parts, declare=lambda _, types: declared_kinds(spider, types))
             profile: JobProfile = await look.keep_profile(parts, job, totals)
         if profile.findings and wired.archive is not None:
             with contextlib.suppress(OperatorError):  # it is tried again, and told, when the crawl is closed

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-from collections.abc import Iterable, Mapping
+import sys
+from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
-from types import UnionType
+from types import ModuleType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel
@@ -29,6 +30,8 @@ _KINDS: Mapping[type, ValueKind] = {  # the first that fits: bool is an int, dat
     BaseModel: ValueKind.OBJECT,
 }
 _ANYTHING = ""
+MOST_FIELDS = 400
+"""Fields of a spider's types that are kept with a job; a spider that can name more keeps none."""
 
 
 def declared_kinds(spider: type, types: Iterable[str]) -> dict[str, str]:
@@ -50,12 +53,36 @@ def declared_kinds(spider: type, types: Iterable[str]) -> dict[str, str]:
     return found
 
 
+def nameable_kinds(spider: type) -> dict[str, str] | None:
+    """The kinds of the fields of all types that a spider's modules can name; ``None``: there are too many.
+
+    For a fleet, whose supervisor has items without their spider.
+    """
+    kinds = declared_kinds(spider, sorted({kind.__name__ for kind in _nameable_types(spider)}))
+    return kinds if len(kinds) <= MOST_FIELDS else None
+
+
+def _nameable_types(spider: type) -> Iterator[type]:
+    """The types in the spider, in the modules of it and of its bases, and in modules that those import."""
+    bases = [one for one in spider.__mro__ if _is_of_user(one.__module__)]
+    modules = [sys.modules[one.__module__] for one in bases if one.__module__ in sys.modules]
+    named = [value for module in modules for value in vars(module).values() if isinstance(value, ModuleType)]
+    for place in (*bases, *modules, *(one for one in named if _is_of_user(one.__name__))):
+        for value in list(vars(place).values()):
+            if isinstance(value, type) and _is_of_user(value.__module__):
+                yield value
+
+
+def _is_of_user(module: str) -> bool:
+    return module.partition(".")[0] not in ("gossamer", "pydantic", *sys.stdlib_module_names)
+
+
 def _hints_of(kind: type) -> dict[str, Any]:
     if issubclass(kind, BaseModel):
         return {name: field.annotation for name, field in kind.model_fields.items()}
     try:
         hints = get_type_hints(kind)
-    except (NameError, TypeError):  # a name that only type checkers know
+    except (NameError, TypeError, AttributeError, SyntaxError):  # names that only type checkers know
         hints = {}
     return {field.name: hints.get(field.name, Any) for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
 

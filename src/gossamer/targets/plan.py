@@ -53,6 +53,7 @@ class JobPlan(msgspec.Struct, frozen=True, kw_only=True):
     hosts: tuple[str, ...] = ()  # that the spider names, for whoever submits another crawl of them
     version: str = ""  # of the spider's source; "" where there is none to compare
     unshared: tuple[str, ...] = ()  # the spider's settings that have no effect on a fleet
+    declared: dict[str, str] | None = None  # kinds that fields of items declare; None: that is not known
     has_closed: bool = False  # the spider has a ``closed()`` of its own, which nobody calls on a fleet
 
 

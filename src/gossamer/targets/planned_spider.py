@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from gossamer.config.settings import Settings
 from gossamer.core.errors import UsageError
+from gossamer.items.declared import nameable_kinds
 from gossamer.policy.redirects import is_credential
 from gossamer.policy.secret_names import is_secret
 from gossamer.policy.shared_hosts import named_hosts
@@ -54,6 +55,7 @@ def plan_of(target: str, arguments: Mapping[str, str], settings: Settings, found
         hosts=named_hosts(found.spider.allowed_domains, found.spider.start_urls),
         version=version_of(found),
         unshared=tuple(found.spider.unshared_settings),
+        declared=nameable_kinds(type(found.spider)),
         has_closed=type(found.spider).closed is not Spider.closed,
     )
     return pack_plan(plan)
@@ -84,7 +86,10 @@ def with_version_here(plan: JobPlan, project: Path | None) -> JobPlan:
     """
     if not plan.version:
         return plan
-    return replace(plan, version=version_of(target_under(replace(plan, version=""), project)))
+    found = target_under(replace(plan, version=""), project)
+    if (here := version_of(found)) == plan.version:
+        return plan
+    return replace(plan, version=here, declared=nameable_kinds(type(found.spider)))
 
 
 def version_of(found: CrawlTarget) -> str:

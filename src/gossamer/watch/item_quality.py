@@ -70,7 +70,7 @@ class QualityParts(Record, frozen=True, kw_only=True):
     sample: int
     baseline_jobs: int
     drift: float
-    declare: Callable[[Iterable[str]], dict[str, str]] | None = None  # kinds that fields of types declare
+    declare: Callable[[Job, Iterable[str]], dict[str, str] | None]  # kinds that fields declare; None: unknown
     find_page: Callable[[Job, str], Awaitable[ArchiveEntry | None]] | None = None  # None: there is no archive
 
 
@@ -171,12 +171,13 @@ async def _read_facts(
     async for some in _read_all(parts, job) if full else _slice(items):
         types = merge_profiles(types, profile_items(some))
         await asyncio.sleep(0)  # others have their turn
+    declared = parts.declare(job, {one.type for one in types})
     return ItemFacts(
         items=tuple(items),
         share=share,
         types=types,
         counted=1.0 if full else share,
-        declared=parts.declare({one.type for one in types}) if parts.declare else usual.declared,
+        declared=usual.declared if declared is None else declared,
         errors=field_errors(totals.dropped),
         samples=tuple(await parts.ledger.read_samples(job, limit=DROP_SAMPLES)) if totals.dropped else (),
     )

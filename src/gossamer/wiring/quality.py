@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterable
 from importlib import import_module
 
 from gossamer.config.settings import Settings
 from gossamer.core.archive import ArchiveEntry
+from gossamer.core.errors import StorageError
 from gossamer.core.jobs import Job, tag_of
+from gossamer.core.results import PLAIN_TYPE
 from gossamer.ports.archive_reader import ArchiveReader
+from gossamer.targets.plan import plan_from
 from gossamer.watch.item_quality import QualityParts
 from gossamer.wiring.backends import Backends
 
@@ -25,8 +30,25 @@ def quality_parts_of(settings: Settings, backends: Backends) -> QualityParts:
         sample=ours.sample,
         baseline_jobs=ours.baseline_jobs,
         drift=ours.drift,
+        declare=read_declared,
         find_page=PageReader(settings).find_page if settings.archive.is_on else None,
     )
+
+
+def read_declared(job: Job, types: Iterable[str]) -> dict[str, str] | None:
+    """The kinds that a fleet's job declares for the fields of these types of items.
+
+    ``None``: they are not known, as those of a crawl of this machine, or of a type that nobody could name
+    when the job was submitted.
+    """
+    if not job.is_fleet:
+        return None
+    with contextlib.suppress(StorageError):  # whoever works on the job reports a plan that cannot be read
+        declared = plan_from(job.plan).declared
+        known = {name.partition(".")[0] for name in declared or ()}
+        if declared is not None and known.issuperset(types := set(types) - {PLAIN_TYPE}):
+            return {name: kind for name, kind in declared.items() if name.partition(".")[0] in types}
+    return None
 
 
 class PageReader:

@@ -10,8 +10,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from gossamer.items.declared import declared_kinds
+from gossamer.items import declared
+from gossamer.items.declared import declared_kinds, nameable_kinds
 from gossamer.items.item import Item
+from gossamer.spiders.generic import GenericSpider
 from gossamer.spiders.spider import Spider
 
 
@@ -60,3 +62,15 @@ def test_each_declared_field_has_its_kind_and_what_may_be_anything_has_none() ->
         "Note.text": "text",
         "Note.rating": "number",
     }
+
+
+def test_the_types_that_a_spider_can_name_are_found_before_it_has_items(monkeypatch) -> None:
+    """A fleet has items without their spider: their kinds are kept when the job is submitted."""
+    found = nameable_kinds(Things)
+    assert found == declared_kinds(Things, ["Thing", "Note"])
+    monkeypatch.setattr(declared, "MOST_FIELDS", 3)
+    assert nameable_kinds(Things) is None, "a plan stays small"
+
+
+def test_a_spider_without_types_of_items_declares_nothing() -> None:
+    assert nameable_kinds(GenericSpider) == {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
 from msgspec.structs import replace
 
 from gossamer.config.settings import Settings
@@ -13,6 +14,7 @@ from gossamer.jobs.quality_duty import LATELY_S, QualityDuty
 from gossamer.policy.troubles import TroubleKind
 from gossamer.queries.alerts import list_alerts
 from gossamer.queries.quality import read_quality_notes
+from gossamer.targets.plan import JobPlan, pack_plan
 from gossamer.testing.contracts.store_harness import make_item, make_visit_result
 from gossamer.watch import item_quality
 from gossamer.watch.item_quality import read_profile
@@ -112,6 +114,30 @@ async def test_an_archive_that_does_not_answer_keeps_no_finding_from_being_told(
         parts = replace(quality_parts_of(backends.settings, backends), find_page=wait)
         (finding,) = (await item_quality.ensure_profile(parts, job)).findings
         assert (finding.field, finding.place) == ("Product.price", "")
+    finally:
+        await backends.close()
+
+
+@pytest.mark.parametrize(("declared", "is_wrong"), [({"Product.code": "text"}, False), (None, False),
+                                                   ({"Product.code": "number"}, True)])  # fmt: skip
+async def test_items_of_a_fleets_job_are_judged_by_the_kinds_that_were_submitted(
+    tmp_path, declared, is_wrong
+):
+    """Bug it would catch: codes that were digits and are declared as texts become "wrong values"."""
+    backends = await open_backends(Settings(data=str(tmp_path)), create=True)
+    try:
+        plan = pack_plan(JobPlan(target="shop.py", declared=declared))
+        job = await backends.book.create("shop", "shop.py", plan)
+        codes = [b'"17"'] * 40 + [b'"A-17"'] * 8
+        results = [
+            make_visit_result(make_item(f"{number}", b'{"code":%s}' % code), at=9.0 + number, number=number)
+            for number, code in enumerate(codes)
+        ]
+        await backends.store.write(job, results)
+        parts = quality_parts_of(backends.settings, backends)
+        profile = await item_quality.make_profile(parts, job)
+        assert profile.declared == declared
+        assert (profile.fields["Product.code"].kind == "number") == is_wrong
     finally:
         await backends.close()
 
