@@ -107,6 +107,11 @@ contracts: $(READY)
 commits: $(READY)
 	$(PY) scripts/check_commits.py
 
+# The notes of the next version, from the files in changes/.
+.PHONY: changelog
+changelog: $(READY)
+	$(VENV)/bin/towncrier build --draft --version Unreleased
+
 # Names, imports and sizes of the code against their limits; MEASURE=--write puts them into the documentation.
 .PHONY: measure
 measure: $(READY)

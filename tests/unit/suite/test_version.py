@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import tomllib
@@ -11,6 +12,15 @@ from kit.environment import environment
 
 ROOT = Path(__file__).parents[3]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+RELEASE = re.compile(r"^## \[(\d+\.\d+\.\d+)\] - \d{4}-\d\d-\d\d$", re.MULTILINE)
+
+
+def test_the_fallback_is_the_version_in_the_changelog_or_a_later_one() -> None:
+    fallback = PROJECT["tool"]["hatch"]["version"]["fallback-version"]
+    number, dev, _ = fallback.partition(".dev0")
+    assert dev, "a build without tags is no release"
+    latest = RELEASE.findall((ROOT / "CHANGELOG.md").read_text())[0]
+    assert [int(part) for part in number.split(".")] >= [int(part) for part in latest.split(".")]
 
 
 def test_a_checkout_that_was_never_installed_admits_that_its_version_is_unknown(tmp_path: Path) -> None:
