@@ -17,7 +17,7 @@ from gossamer.core.record import Record, Time
 from gossamer.core.shifts import RosterView
 from gossamer.core.text import format_count
 from gossamer.policy.alert_readings import describe_failure, is_reported, kind_of_finding
-from gossamer.policy.alerts import AlertRules, AlertState
+from gossamer.policy.alerts import AlertKey, AlertRules, AlertState
 from gossamer.policy.job_memory import JobMemory, PlaceMemory
 from gossamer.policy.job_profile import JobProfile
 from gossamer.policy.sentences.job_facts import has_led_lately
@@ -72,7 +72,8 @@ def alerts_of_job(
     states = [state for state in memory.alerts if state.kind in lasting]
     ended = _read_end(job, now) if job.end_reason is not None else ()
     if profile is not None and (job.finished_at or now) > now - FOUND_S:
-        ended = (*ended, *_read_findings(job, profile, rules or AlertRules(), show))
+        began = {state.key: state.bad_since for state in memory.alerts if state.bad_since < profile.at}
+        ended = (*ended, *_read_findings(job, profile, rules or AlertRules(), show, began))
     return AlertView(troubles=_collect(states, ended), checked_at=memory.at)
 
 
@@ -110,16 +111,23 @@ def _read_end(job: Job, now: float) -> tuple[Trouble, ...]:
 
 
 def _read_findings(
-    job: Job, profile: JobProfile, rules: AlertRules, show: SentenceFormatter
+    job: Job,
+    profile: JobProfile,
+    rules: AlertRules,
+    show: SentenceFormatter,
+    began: Mapping[AlertKey, float],
 ) -> Iterator[Trouble]:
-    """What is worse than usual of all items of a job."""
+    """What is worse than usual of all items of a job.
+
+    ``began``: since when the job has had its alerts, as far as it had them while it ran. They are the same
+    alerts, so that one which was acknowledged then stays so.
+    """
     for one in profile.losses:
-        kind = kind_of_finding(one)
+        kind, who = kind_of_finding(one), one.field or job.id
         if is_reported(kind, rules):
-            text, since = describe_finding(one, job.id, show), one.since or profile.at
-            yield make_trouble(
-                kind, one.field or job.id, text, since=since, job=job.id, is_over=True, is_alert=True
-            )
+            text = describe_finding(one, job.id, show)
+            since = began.get((kind, job.id, who), one.since or profile.at)
+            yield make_trouble(kind, who, text, since=since, job=job.id, is_over=True, is_alert=True)
 
 
 def _find_missing_leader(view: RosterView | None, running: int, now: float, led_at: float) -> list[Trouble]:

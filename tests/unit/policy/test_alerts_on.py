@@ -131,6 +131,20 @@ def test_an_acknowledged_alert_is_on_no_longer_until_it_begins_anew() -> None:
     assert known.need_you == ()
 
 
+@pytest.mark.parametrize(("began", "is_known"), [(NOW - 60, True), (NOW - 20, False)])
+def test_an_alert_acknowledged_while_the_job_ran_stays_so_when_it_ends(began: float, is_known: bool) -> None:
+    """Bug it would catch: the end gave the same loss a later beginning, so that it needed a person again."""
+    lost = DriftFinding(kind=FindingKind.FILL, field="Product.price", now=0.0, usual=1.0, jobs=2)
+    drift = replace(state(TroubleKind.DRIFT), who="Product.price", bad_since=began)
+    kept = replace(memory(), alerts=(drift,))
+    (running,) = alerts_of_job(JOB, kept, NOW, SHOW).troubles
+    acknowledged = {running.id: NOW - 30}
+    ended = replace(JOB, state=JobState.FINISHED, end_reason=FinishReason.FINISHED, finished_at=NOW - 9)
+    profile = JobProfile(job=JOB.id, at=NOW - 9, pages=9, items=9, sampled=9, findings=(lost,))
+    on = alerts_of_job(ended, kept, NOW, SHOW, profile=profile).acknowledge(acknowledged)
+    assert (kinds(on.acknowledged), kinds(on.troubles)) == ((["drift"], []) if is_known else ([], ["drift"]))
+
+
 def test_each_alert_can_be_acknowledged_but_a_missing_supervisor() -> None:
     """Nobody would report anything else without one."""
     on = alerts_of_job(JOB, memory(*TroubleKind), NOW, SHOW)
