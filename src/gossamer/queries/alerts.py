@@ -21,7 +21,7 @@ from gossamer.queries.jobs import refresh_job
 from gossamer.queries.observed_jobs import read_current_alerts
 from gossamer.queries.places import read_view
 from gossamer.watch.memories import load_left_news, load_notices
-from gossamer.wiring.alerts_on import list_places, read_place_alerts
+from gossamer.wiring.alerts_on import list_places, read_place_alerts, read_profiles_of
 from gossamer.wiring.backends import Backends
 
 ENDED_JOBS = 50
@@ -80,7 +80,8 @@ async def list_alerts(backends: Backends, settings: Settings) -> AlertPage:
     ended = _ended_lately(listed, now)
     roster = await read_view(backends)
     place = await read_place_alerts(backends, jobs, roster)
-    views = [(job, await read_current_alerts(backends, job, roster)) for job in (*jobs, *ended)]
+    profiles = await read_profiles_of(backends, (*jobs, *ended))
+    views = [(job, await read_current_alerts(backends, job, roster, profiles)) for job in (*jobs, *ended)]
     found = [place, *(view for _, view in views)]
     names = list_places(backends, (*jobs, *ended), is_fleet=roster is not None)
     names += [name for name in await load_left_news(shared) if name not in names]

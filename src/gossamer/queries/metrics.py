@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from gossamer.config.settings import Settings
 from gossamer.core.drops import DropKind
@@ -15,21 +15,15 @@ from gossamer.core.series import LATENCY_BOUNDS_MS, OVER
 from gossamer.core.shifts import RosterView, ShiftState, WorkerInfo, WorkerState
 from gossamer.observe import metrics
 from gossamer.observe.metrics import LatencyCounts, MetricSample, code_of, failure_of, state_samples
-from gossamer.policy.alerts_on import alerts_of_place
 from gossamer.policy.job_life import shown_state
 from gossamer.policy.job_profile import decode_profile
 from gossamer.policy.spider_stats import read_spider_stats
 from gossamer.policy.troubles import Trouble
 from gossamer.queries.jobs import refresh_job
+from gossamer.queries.observed_jobs import read_current_alerts
 from gossamer.queries.proxies import ProxyStatus, list_proxies
 from gossamer.version import __version__
-from gossamer.watch.memories import (
-    load_acknowledged,
-    load_place_memory,
-    place_of_crawl,
-    place_of_fleet,
-)
-from gossamer.wiring.alerts_on import read_job_alerts
+from gossamer.wiring.alerts_on import read_place_alerts, read_place_memories, read_profiles_of
 from gossamer.wiring.backends import Backends
 from gossamer.wiring.rules import lanes_of_job
 
@@ -92,15 +86,14 @@ class MetricsReader:
         fleet = self._backends.requests.fleet
         # First: where it is away, jobs would be waited for one by one.
         view = None if fleet is None else await fleet.roster.read_roster()
-        jobs = await self._list_jobs()
+        jobs = [await refresh_job(self._backends, job) for job in await self._list_jobs()]
+        profiles = await read_profiles_of(self._backends, jobs)
         for job in jobs:
-            snapshot = await self._read_job(job)
+            snapshot = await self._read_job(job, profiles)
             found += (sample._replace(labels=(job.id, *sample.labels)) for sample in job_samples(snapshot))
-            found += alert_samples(await self._read_alerts(job))
-        places = [place_of_crawl(job) for job in jobs if job.is_running and not job.is_fleet]
-        if view is not None:
-            places.append(place_of_fleet(self._settings.cluster.fleet))
-        found += await self._read_places(places, view, sum(job.is_running and job.is_fleet for job in jobs))
+            alerts = await read_current_alerts(self._backends, job, view, profiles)
+            found += alert_samples(alerts.troubles)
+        found += await self._read_places(jobs, view)
         if view is not None:
             found += roster_samples(view, self._settings.cluster.lanes)
         found += proxy_samples(await self._read_proxies())
@@ -121,10 +114,9 @@ class MetricsReader:
         self._told = sorted(lately, key=lambda job: job.created_at, reverse=True)[:JOBS]
         return self._told
 
-    async def _read_job(self, job: Job) -> CrawlFacts:
-        job = await refresh_job(self._backends, job)
+    async def _read_job(self, job: Job, profiles: Mapping[str, bytes]) -> CrawlFacts:
         totals = await self._backends.store.read_totals(job)
-        quality = await self._read_quality(job)
+        quality = _score_items(job, profiles)
         try:
             frontier = self._backends.open_frontier(job)
             stats, due = await frontier.read_stats(), await frontier.count_due()
@@ -136,25 +128,14 @@ class MetricsReader:
             job=job, totals=totals, stats=stats, due=tuple(due), lanes=lanes, at=now, quality=quality
         )
 
-    async def _read_quality(self, job: Job) -> float | None:
-        kept = await self._backends.profiles.read_profiles([job]) if job.end_reason is not None else {}
-        profile = decode_profile(kept.get(job.id))
-        return profile.score if profile is not None and profile.items else None
-
-    async def _read_alerts(self, job: Job) -> Sequence[Trouble]:
-        return (await read_job_alerts(self._backends, job)).troubles
-
-    async def _read_places(
-        self, places: Sequence[str], view: RosterView | None, running: int
-    ) -> Sequence[MetricSample]:
-        """What whoever watches a place says of what all its jobs need; of several, the slowest store."""
-        shared, now = self._backends.requests.shared, self._backends.clock.now()
-        memories = [await load_place_memory(shared, place) for place in places]
-        alerts = alerts_of_place(memories, now, view=view, running=running)
-        known = await load_acknowledged(shared, place_of_fleet(self._settings.cluster.fleet))
-        found = alert_samples(alerts.acknowledge(known).troubles)
+    async def _read_places(self, jobs: Sequence[Job], view: RosterView | None) -> Sequence[MetricSample]:
+        """The alerts of what all jobs need, and how slow the store is: of several looks, the slowest."""
+        now = self._backends.clock.now()
+        memories = await read_place_memories(self._backends, jobs, view)
+        alerts = await read_place_alerts(self._backends, jobs, view, memories)
         lags_s = [memory.look.store_lag_s for memory in memories if memory.is_fresh(now)]
-        return [*found, *([MetricSample(metrics.STORE_LAG, max(lags_s))] if lags_s else [])]
+        lag = [MetricSample(metrics.STORE_LAG, max(lags_s))] if lags_s else []
+        return [*alert_samples(alerts.troubles), *lag]
 
     async def _read_proxies(self) -> Sequence[ProxyStatus]:
         now = self._backends.clock.now()
@@ -167,6 +148,11 @@ class MetricsReader:
             except (SettingError, MissingServiceError):  # the crawls that need them say so
                 self._proxies = ()
         return self._proxies
+
+
+def _score_items(job: Job, profiles: Mapping[str, bytes]) -> float | None:
+    profile = decode_profile(profiles.get(job.id)) if job.end_reason is not None else None
+    return profile.score if profile is not None and profile.items else None
 
 
 def job_samples(found: CrawlFacts) -> Iterator[MetricSample]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -229,12 +229,15 @@ def _recall_run(known: ObservedJob) -> ObservedJob:
     )
 
 
-async def read_current_alerts(backends: Backends, job: Job, view: RosterView | None) -> AlertView:
+async def read_current_alerts(
+    backends: Backends, job: Job, view: RosterView | None, profiles: Mapping[str, bytes] | None = None
+) -> AlertView:
     """The alerts that are on for a job, without those that one look at it refutes. Raises ``StorageError``.
 
-    A job is looked at only where that could refute one of its alerts.
+    A job is looked at only where that could refute one of its alerts. ``profiles`` (by job) where those were
+    read already.
     """
-    found = await read_job_alerts(backends, job)
+    found = await read_job_alerts(backends, job, profiles=profiles)
     if all(one.kind not in REFUTED for one in found.troubles):
         return found
     known = await observe_job(backends, job, view=view if job.is_fleet else None)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from gossamer.core.jobs import Job, tag_of
 from gossamer.core.shifts import RosterView
 from gossamer.observe.sentences import formatter_at
 from gossamer.policy.alerts_on import AlertView, alerts_of_job, alerts_of_place
-from gossamer.policy.job_memory import JobMemory
+from gossamer.policy.job_memory import JobMemory, PlaceMemory
 from gossamer.policy.job_profile import decode_profile
 from gossamer.policy.troubles import Trouble
 from gossamer.watch.memories import (
@@ -26,31 +26,61 @@ MOST_JOBS = 200
 """Crawls of one machine whose places are looked at."""
 
 
-async def read_job_alerts(backends: Backends, job: Job, memory: JobMemory | None = None) -> AlertView:
-    """The alerts that are on for a job; ``memory`` where it was read already. Raises ``StorageError``."""
+async def read_job_alerts(
+    backends: Backends,
+    job: Job,
+    memory: JobMemory | None = None,
+    profiles: Mapping[str, bytes] | None = None,
+) -> AlertView:
+    """The alerts that are on for a job; ``memory`` and ``profiles`` (by job) where those were read already.
+
+    Raises ``StorageError``.
+    """
     shared, now = backends.requests.shared, backends.clock.now()
     memory = memory or await load_job_memory(shared, job)
-    kept = await backends.profiles.read_profiles([job]) if job.end_reason is not None else {}
+    if profiles is None:
+        profiles = await read_profiles_of(backends, [job])
     found = alerts_of_job(
         job,
         memory,
         now,
         formatter_at(now),
-        profile=decode_profile(kept.get(job.id)),
+        profile=decode_profile(profiles.get(job.id)),
         rules=alert_rules_of(backends.settings.alerts),
     )
     return found.acknowledge(await load_acknowledged(shared, tag_of(job))) if found.troubles else found
 
 
-async def read_place_alerts(backends: Backends, jobs: Iterable[Job], view: RosterView | None) -> AlertView:
-    """The alerts that are on for what these jobs need. Raises ``StorageError``."""
-    shared, now = backends.requests.shared, backends.clock.now()
+async def read_profiles_of(backends: Backends, jobs: Iterable[Job]) -> Mapping[str, bytes]:
+    """The profiles of the items of those jobs that have ended, by job. Raises ``StorageError``."""
+    ended = [job for job in jobs if job.end_reason is not None]
+    return await backends.profiles.read_profiles(ended) if ended else {}
+
+
+async def read_place_memories(
+    backends: Backends, jobs: Collection[Job], view: RosterView | None
+) -> list[PlaceMemory]:
+    """The latest looks at what these jobs need: that of the fleet, and that of each crawl of one machine."""
     unfinished = [job for job in jobs if job.is_unfinished]
     names = list_places(backends, unfinished[:MOST_JOBS], is_fleet=view is not None)
-    memories = [await load_place_memory(shared, name) for name in names]
-    running = sum(job.is_fleet and job.is_running for job in unfinished)
-    found = alerts_of_place(memories, now, view=view, running=running)
-    known = await load_acknowledged(shared, _place_here(backends)) if found.troubles else {}
+    return [await load_place_memory(backends.requests.shared, name) for name in names]
+
+
+async def read_place_alerts(
+    backends: Backends,
+    jobs: Collection[Job],
+    view: RosterView | None,
+    memories: Sequence[PlaceMemory] | None = None,
+) -> AlertView:
+    """The alerts that are on for what these jobs need; ``memories`` where the looks were read already.
+
+    Raises ``StorageError``.
+    """
+    if memories is None:
+        memories = await read_place_memories(backends, jobs, view)
+    running = sum(job.is_fleet and job.is_running for job in jobs)
+    found = alerts_of_place(memories, backends.clock.now(), view=view, running=running)
+    known = await load_acknowledged(backends.requests.shared, _place_here(backends)) if found.troubles else {}
     return found.acknowledge(known)
 
 

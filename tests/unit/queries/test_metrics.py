@@ -194,6 +194,27 @@ async def test_a_job_that_ends_is_told_of_for_an_hour(monkeypatch: pytest.Monkey
     assert await told() == set()
 
 
+async def test_the_profiles_of_all_jobs_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = ManualClock()
+    book, profiles = MemoryJobStore(clock), MemoryProfileStore()
+    backends = SimpleNamespace(
+        clock=clock,
+        book=book,
+        store=MemoryStore(),
+        requests=SimpleNamespace(fleet=None, shared=MemorySharedState(clock)),
+        profiles=profiles,
+        settings=Settings(),
+        open_frontier=lambda job: MemoryFrontier(FrontierRules(), clock),
+    )
+    for name in ("one", "two", "three"):
+        job = await book.create(name, f"{name}.py")
+        await book.update(end_run(job, FinishReason.FINISHED, JobState.FINISHED, clock.now()))
+    reads, read_all = [], profiles.read_profiles
+    monkeypatch.setattr(profiles, "read_profiles", lambda jobs: reads.append(len(jobs)) or read_all(jobs))
+    await MetricsReader(Settings(), backends).read_samples()
+    assert reads == [3]
+
+
 def test_a_job_whose_run_ended_with_work_left_is_told_as_the_command_line_tells_it() -> None:
     """A bug it would catch: it is running, for as long as nobody continues it."""
     job = Job(id="shop-1", name="shop", target="shop", created_at=1.0)

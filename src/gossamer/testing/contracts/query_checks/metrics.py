@@ -14,14 +14,14 @@ from gossamer.core.shifts import WorkerInfo
 from gossamer.observe.metrics import LatencyCounts, MetricSample
 from gossamer.policy.alert_readings import PlaceLook
 from gossamer.policy.alerts import AlertState
-from gossamer.policy.job_memory import PlaceMemory
+from gossamer.policy.job_memory import JobMemory, PlaceMemory
 from gossamer.policy.job_profile import JobProfile, encode_profile
 from gossamer.policy.troubles import TroubleKind
 from gossamer.queries.metrics import ENDED_S, MetricsReader
 from gossamer.testing.contracts.frontier_harness import make_entry
 from gossamer.testing.contracts.query_harness import QueryHarness, register_check
 from gossamer.testing.contracts.suite import assert_equal, assert_holds
-from gossamer.watch.memories import place_of_crawl, place_of_fleet, save_place_memory
+from gossamer.watch.memories import place_of_crawl, place_of_fleet, save_job_memory, save_place_memory
 
 ITEM = ItemRecord(type="item", key="1", data=b'{"a":1}', hash=1)
 
@@ -115,6 +115,22 @@ async def metrics_of_a_crawl_of_one_machine_have_the_alerts_of_its_place(w: Quer
     found = await _read_values(w)
     assert_equal(found["store_lag_seconds",], 7.5, "as the crawl has measured it")
     assert_equal(found["alert_active", "store_lag", "", "store"], 1, "its alerts are told")
+
+
+@register_check
+async def metrics_have_the_alerts_that_no_look_refutes(w: QueryHarness) -> None:
+    """As the list of alerts has them: requests that are read cannot be unreadable."""
+    job = await w.make_job("shop", make_entry(1))
+    now = w.now()
+    states = tuple(
+        AlertState(kind=kind, who=job.id, job=job.id, text="bad", bad_since=now - 60, began_at=now - 30)
+        for kind in (TroubleKind.UNREADABLE, TroubleKind.TRAP)
+    )
+    memory = JobMemory(at=now, due_at=now + 60, alerts=states)
+    await save_job_memory(w.backends.requests.shared, job, memory)
+    found = await _read_values(w)
+    told = [key[1] for key in found if key[0] == "alert_active" and key[2] == job.id]
+    assert_equal(told, ["trap"], "an alert that one look refutes is over")
 
 
 @register_check
