@@ -1,6 +1,8 @@
-# Every target does its own set-up. `make demo` and `make test` need a fresh Debian 12 with Python 3.11 only.
+# Every target sets up what it needs. `make demo` and `make test` run on a fresh Debian 12 with Python 3.11 only.
 VENV    := .venv
 PY      := $(VENV)/bin/python
+# One virtual environment, set up in two stages. Each mark is written when its stage has succeeded.
+CORE    := $(VENV)/.core
 READY   := $(VENV)/.ready
 CORPORA := $(or $(GOSSAMER_CORPORA),../shared/corpora)
 # What is known of Debian's documentation sites is among the corpora: without them nothing has to be fetched.
@@ -8,7 +10,8 @@ DOCS    := $(if $(wildcard $(CORPORA)/debian-docs),docs-corpus)
 
 .PHONY: demo test check lint types contracts clean setup docs-corpus lock
 
-demo: $(READY)
+# The core alone, without the development extras.
+demo: $(CORE)
 	$(VENV)/bin/gossamer demo
 
 # Everything that `make test` fetches from elsewhere.
@@ -134,9 +137,13 @@ docs: $(READY)
 
 setup: $(READY)
 
-$(READY): pyproject.toml constraints.txt scripts/setup.sh
+$(CORE): pyproject.toml constraints.txt scripts/setup.sh
 	scripts/setup.sh $(VENV)
 	touch $@
+
+$(READY): pyproject.toml constraints.txt scripts/setup.sh
+	scripts/setup.sh $(VENV) '[dev,docs]'
+	touch $(CORE) $@
 
 # The versions the tests run with. Without addresses, so that any index can serve them.
 lock: $(READY)

@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# Makes the virtual environment of a checkout: Python 3.11 or newer is all that must be there.
+# setup.sh [VENV] [EXTRAS]: installs the checkout, with extras such as '[dev,docs]', into a virtual environment.
+# It needs Python 3.11 or newer. An environment whose creation was interrupted is made again.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 venv=${1:-.venv}
+extras=${2:-}
 
 as_root() { if [ "$(id -u)" = 0 ]; then "$@"; elif command -v sudo >/dev/null; then sudo "$@"; else return 1; fi; }
 
@@ -24,6 +26,6 @@ if ! "$python" -c 'import venv, ensurepip' 2>/dev/null; then
     exit 4
   }
 fi
-echo "making $venv with everything that is needed; this takes about a minute" >&2
-[ -x "$venv/bin/python" ] || "$python" -m venv "$venv"
-"$venv/bin/python" -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,docs]'
+echo "installing gossamer$extras into $venv${extras:+; this takes about two minutes}" >&2
+"$venv/bin/python" -m pip --version >/dev/null 2>&1 || "$python" -m venv "$venv"
+"$venv/bin/python" -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".$extras"
