@@ -173,6 +173,15 @@ MISTAKES = {
         spider=parse("yield response.follow(response.css('a.nothing::attr(href)').get())"),
         said=("): mostly a selector that found nothing; fix it, then",),
     ),
+    "a sleep that blocks": Mistake(
+        code=0,
+        spider=parse("import time\nyield {'url': response.url}\ntime.sleep(1.1)"),
+        said=(
+            "the callback ShopSpider.parse() of http://127.0.0.1:",
+            "blocked every other page for at least ",
+            " s (shop.py, line 23: `time.sleep(1.1)`); in an `async def`, `await asyncio.sleep(...)` waits",
+        ),
+    ),
     "a log of Scrapy": Mistake(
         spider=product("self.log('x')"),
         said=("no attribute 'log' (parse_product() in shop.py, line 21): a spider logs with self.log",),

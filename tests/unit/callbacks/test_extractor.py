@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
+import time
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
@@ -323,6 +324,31 @@ async def test_a_callback_that_holds_the_loop_is_named(caplog: pytest.LogCapture
     with Telling(told):
         await SpiderExtractor(lambda _: holding).extract(Request(URL), fetched())
     assert "the callback Holding.parse() of http://h/page has held up everything else" in caplog.text
+
+
+async def test_a_callback_that_blocks_the_loop_is_warned_of_once(caplog: pytest.LogCaptureFixture) -> None:
+    class Blocking(Spider):
+        name = "blocking"
+        waits = time.sleep
+
+        def parse(self, response: Response) -> Any:
+            type(self).waits(0.2)
+            yield {"url": response.url}
+
+        async def parse_more(self, response: Response) -> Any:
+            type(self).waits(0.2)
+            yield {"url": response.url}
+
+    blocking = Blocking()
+    pages = SpiderExtractor(lambda _: blocking)
+    with Watchdog(asyncio.get_running_loop(), blocked_s=0.05):
+        for callback in ("parse", "parse", "parse_more"):
+            await pages.extract(Request(URL, callback=callback), fetched())
+            await asyncio.sleep(0.01)
+    first, second = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert first.startswith("the callback Blocking.parse() of http://h/page blocked every other page for at")
+    assert ": `type(self).waits(0.2)`); in an `async def`, `await asyncio.sleep(...)` waits" in first
+    assert second.startswith("the callback Blocking.parse_more() of http://h/page blocked every other page")
 
 
 async def test_an_errback_that_holds_the_loop_is_named(caplog: pytest.LogCaptureFixture) -> None:
