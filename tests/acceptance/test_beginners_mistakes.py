@@ -297,12 +297,19 @@ MISTAKES = {
         spider=start("/catalog"),
         said=(WRONG_URL.format("/catalog", "it has no http:// or https:// and no host"),),
     ),
+    "a start URL that is the path of a file": Mistake(
+        code=2,
+        spider=start("pages.v2/none.html"),
+        said=(WRONG_URL.format("pages.v2/none.html", "it has no http:// or https:// and no host"),),
+    ),
     "a target with a slip in its scheme": refused("crawl htp://127.0.0.1/", "is 'http://127.0.0.1/' meant?"),
     "a target without a host": refused("crawl http:///catalog", "it names no host behind http://"),
     "a spider's name for its file": refused("crawl shop", "no spider 'shop'; did you mean 'shop.py'?"),
     "a class for its file": refused("crawl Shop", "there is no spider 'Shop'; did you mean 'shop.py'?"),
     "a word that is nothing": refused("crawl example", "; a site is named by its URL, https://..."),
     "a file that is misspelt": refused("crawl shpo.py", "there is no file shpo.py; did you mean shop.py?"),
+    "a path that looks like a host": refused("crawl pages.v2/none.html", "there is no file pages.v2/none"),
+    "a folder": refused("crawl .", ". is a folder; a target is a URL, the name of a spider, or its file"),
     "a file without a command": refused(
         "shop.py -q", "there is no command 'shop.py': `gossamer crawl shop.py -q` crawls it"
     ),
@@ -392,6 +399,11 @@ MISTAKES = {
             "callback` and the same command",
         ),
         unsaid=("no callback gave an item",),
+    ),
+    "an error with line breaks": Mistake(
+        spider=product("raise ValueError('bad' + chr(13) + chr(10) + 'more')"),
+        said=("27 pages failed in the spider's code: ValueError: bad (parse_product() in shop.py, line 21)",),
+        unsaid=("\\r",),
     ),
     "a bug that -q shows, too": Mistake(
         line="crawl shop.py -q",

@@ -22,7 +22,7 @@ from gossamer.core.logs import LogEvent
 from gossamer.core.requests import Request
 from gossamer.core.results import Verdict
 from gossamer.core.shifts import SEED_LANE, EndReason, Shift, ShiftResult
-from gossamer.core.text import format_count
+from gossamer.core.text import describe_error, format_count
 from gossamer.engine.answer_memory import AnswerTable
 from gossamer.engine.job_stop import JobStop
 from gossamer.engine.seeding import Seeder
@@ -283,4 +283,4 @@ def watch_shift(
 
 def trouble_of(error: BaseException) -> str:
     """An error in one line."""
-    return f"{type(error).__name__}: {error}"[:500]
+    return describe_error(error)[:500]

@@ -1,4 +1,4 @@
-"""Numbers with their nouns, and times as programs read them."""
+"""Numbers with their nouns, errors on one line, and times as programs read them."""
 
 from __future__ import annotations
 
@@ -16,6 +16,12 @@ def by_reason(counts: Mapping[str, int], most: int = 4) -> str:
     ranked = sorted(counts.items(), key=lambda item: -item[1])
     shown = ", ".join(f"{count:,} {reason}" for reason, count in ranked[:most])
     return shown + (", ..." if len(ranked) > most else "")
+
+
+def describe_error(error: BaseException) -> str:
+    """Return ``ValueError: its message`` on one line; the name alone where there is no message."""
+    name, message = type(error).__name__, " ".join(str(error).split())
+    return f"{name}: {message}" if message else name
 
 
 def iso_time(at: float | None) -> str | None:

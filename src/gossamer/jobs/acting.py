@@ -19,6 +19,7 @@ from gossamer.core.errors import (
     UnknownActionError,
     UsageError,
 )
+from gossamer.core.text import describe_error
 from gossamer.jobs.action_kind import ActionKind, ActionParts, check_same_order
 from gossamer.jobs.alert_actions import ALERT_ACTIONS
 from gossamer.jobs.delayed_actions import CLAIM_S, finish_due, open_timer
@@ -127,7 +128,7 @@ async def finish_action(backends: Backends, order: ActionOrder) -> None:
 async def _note_failure(backends: Backends, order: ActionOrder, error: Exception) -> None:
     """Note that an action has failed, beside what was done of it."""
     is_known = isinstance(error, GossamerError)
-    said = hide_secrets(str(error) if is_known else f"{type(error).__name__}: {error}")
+    said = hide_secrets(str(error) if is_known else describe_error(error))
     log.warning(
         "action %d (%s) has failed: %s", order.number, order.kind, said, exc_info=None if is_known else error
     )

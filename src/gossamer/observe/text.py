@@ -7,10 +7,14 @@ one line, moves no cursor, changes no colour, is no longer than asked for, and c
 from __future__ import annotations
 
 import json
+import re
 import unicodedata
 from typing import Any
 
 from gossamer.core.redaction import hide_userinfo
+
+_BREAK = re.compile(r"[^\S ]+")
+"""Line breaks and tabs within a message; a space takes their place."""
 
 
 def one_line(text: str, limit: int = 300) -> str:
@@ -24,7 +28,7 @@ def one_line(text: str, limit: int = 300) -> str:
 def printable_lines(text: str, limit: int = 4000) -> str:
     """The same for text of several lines, a traceback for instance: its line breaks are kept."""
     cut = text if len(text) <= limit else text[:limit] + "…"
-    return "\n".join(one_line(line, limit) for line in cut.split("\n"))
+    return "\n".join(one_line(line, limit) for line in cut.replace("\r\n", "\n").split("\n"))
 
 
 def shown_url(url: str, limit: int = 300) -> str:
@@ -42,7 +46,8 @@ def error_headline(detail: str) -> str:
     """What went wrong, in one line: of a traceback the line that names the exception."""
     found = [line for line in detail.rstrip().split("\n") if not line.lstrip().startswith("For further info")]
     after_frames = max((n for n, line in enumerate(found, start=1) if line.startswith("  ")), default=0)
-    return one_line(found[min(after_frames, len(found) - 1)])
+    named = found[min(after_frames, len(found) - 1)].rstrip()
+    return one_line(_BREAK.sub(" ", named))
 
 
 def _escape_in_json(character: str) -> str:

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from gossamer.core.errors import SelectorError, UsageError
+from gossamer.core.text import describe_error
 
 _PACKAGE = str(Path(__file__).parents[1])
 _REQUEST_IS_SET = "immutable type: 'Request'"
@@ -44,7 +45,7 @@ def refuse_failed_opening(what: str) -> Iterator[None]:
     try:
         yield
     except (Exception, SystemExit) as error:
-        told = str(error) if isinstance(error, UsageError) else f"{type(error).__name__}: {error}"
+        told = str(error) if isinstance(error, UsageError) else describe_error(error)
         raise UsageError(f"{what} cannot be opened: {told}") from error
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from gossamer.core.errors import UsageError
+from gossamer.core.text import describe_error
 from gossamer.runtime.user_code import traceback_text
 
 
@@ -34,9 +35,7 @@ class CustomRule:
         try:
             found = getattr(import_module(module), name)
         except (Exception, SystemExit) as error:
-            raise UsageError(
-                f"--rule {text!r} cannot be imported: {type(error).__name__}: {error}"
-            ) from error
+            raise UsageError(f"--rule {text!r} cannot be imported: {describe_error(error)}") from error
         if not callable(found):
             raise UsageError(f"--rule {text!r} is no function: it takes a list of dicts and returns one")
         return cls(text, found)
@@ -49,7 +48,7 @@ class CustomRule:
         try:
             made = self._function(sources)
         except (Exception, SystemExit) as error:
-            said = f"--rule {self._name} failed: {type(error).__name__}: {error}"
+            said = f"--rule {self._name} failed: {describe_error(error)}"
             raise UsageError(f"{said}\n{traceback_text(error, __file__).rstrip()}") from error
         if not isinstance(made, Mapping):
             raise UsageError(f"--rule {self._name} gave {made!r} and not the fields of an item")

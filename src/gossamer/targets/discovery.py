@@ -23,6 +23,7 @@ from gossamer.core.record import Record
 from gossamer.core.redaction import hide_userinfo
 from gossamer.core.requests import Request
 from gossamer.core.rungs import AUTO, explain_wrong_rung
+from gossamer.core.text import describe_error
 from gossamer.observe.text import shown_url
 from gossamer.parse.selectors import Selector
 from gossamer.policy import urls
@@ -123,7 +124,11 @@ def refuse_file(target: str, advice: str = _TARGETS) -> None:
     is_page = is_url(target) and not set("/?#").isdisjoint(target)  # shop.example/index.html
     if not is_page and Path(target).suffix in _NO_SITES and not Path(target).exists():
         raise UsageError(f"there is no file {target}; {advice}")
-    if "://" in target or not Path(target).is_file():
+    if "://" in target:
+        return
+    if Path(target).is_dir() and not is_url(target):
+        raise UsageError(f"{target} is a folder; {advice}")
+    if not Path(target).is_file():
         return
     file = Path(target).absolute()
     raise UsageError(
@@ -167,7 +172,7 @@ def _of_class(
         raise
     except (Exception, SystemExit) as error:
         raise UsageError(
-            f"the spider {spider_class.name!r} cannot be created: {type(error).__name__}: {error}"
+            f"the spider {spider_class.name!r} cannot be created: {describe_error(error)}"
         ) from error
     _check_spider(spider)
     text = target_text(spider.name, arguments)
@@ -320,7 +325,7 @@ def discover_spiders(project: Path | None) -> DiscoveryResult:
         try:
             spider_class = point.load()
         except Exception as error:  # noqa: BLE001 - others' code
-            broken.append(f"the entry point {point.name!r} cannot be loaded: {type(error).__name__}: {error}")
+            broken.append(f"the entry point {point.name!r} cannot be loaded: {describe_error(error)}")
             continue
         spiders[spider_class.name or point.name] = spider_class
     folder = project / "spiders" if project else None

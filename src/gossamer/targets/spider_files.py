@@ -15,6 +15,7 @@ from pathlib import Path
 from types import ModuleType
 
 from gossamer.core.errors import OperatorError, UsageError
+from gossamer.core.text import describe_error
 from gossamer.spiders.spider import Spider
 from gossamer.targets.scrapy_files import adapt_class, adapt_module, project_for
 
@@ -99,7 +100,7 @@ def _import_file(path: Path) -> ModuleType:
 
 def _describe_error(error: BaseException, path: Path) -> str:
     """``line 3: NameError: ...`` of the user's own file."""
-    text = f"{type(error).__name__}: {error}"
+    text = describe_error(error)
     if (
         isinstance(error, RuntimeError) and "running event loop" in text
     ):  # a program that crawls its own spider

@@ -12,7 +12,9 @@ from gossamer.policy.origins import is_loopback
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _SLIP = re.compile(r"(https?)(?::/?|//?)(?=[^:/])", re.IGNORECASE)
 _BEGINNING = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*):(?P<slashes>/*)")
-_HOST = re.compile(r"(localhost|[\w-]+(\.[\w-]+)+|\[[0-9a-fA-F:.]+\])(:\d+)?([/?#].*)?")
+_HOST = re.compile(r"(?P<name>localhost|[\w-]+(\.[\w-]+)+|\[[0-9a-fA-F:.]+\])(:\d+)?([/?#].*)?")
+_TOP_LABEL = re.compile(r"(^|\.)(xn--[\w-]+|[^\W\d]([^\W\d]|-)*)$", re.IGNORECASE)
+_ADDRESS = re.compile(r"\d+(\.\d+){3}|\[.*\]")
 _CRAWLED = ("http", "https")
 _NEAR = 0.7
 """How alike a scheme and the one that is meant are at least: ``htp``, ``htps`` and ``ttp`` are."""
@@ -36,8 +38,15 @@ def mend_scheme(text: str) -> str | None:
 
 
 def is_site(text: str) -> bool:
-    """Whether a text without a scheme is the name of a site or a page of one: ``shop.example/a``."""
-    return _HOST.fullmatch(text) is not None
+    """Whether a text without a scheme is the name of a site or a page of one: ``shop.example/a``.
+
+    ``pages.v2/a.html`` is a path: the last part of a host's name has no digit, unless it is an address.
+    """
+    found = _HOST.fullmatch(text)
+    if found is None:
+        return False
+    name = found["name"]
+    return _ADDRESS.fullmatch(name) is not None or _TOP_LABEL.search(name) is not None
 
 
 def explain_wrong_url(typed: str) -> str:

@@ -23,6 +23,7 @@ from gossamer.core.requests import Request
 from gossamer.core.results import FetchResult
 from gossamer.core.shifts import EXTRACT_LANE, PAGE_LANE
 from gossamer.core.steering import SettingChange
+from gossamer.core.text import describe_error
 from gossamer.engine.admission import Admission
 from gossamer.engine.job_stop import JobStop, begin_next_run
 from gossamer.engine.parts import EngineParts, ShiftOptions
@@ -120,7 +121,7 @@ class CrawlParts(Record, frozen=True):
             raise
         except (Exception, SystemExit) as error:
             raise UsageError(
-                f"{method}() of the spider {spider.name!r} raised {type(error).__name__}: {error}"
+                f"{method}() of the spider {spider.name!r} raised {describe_error(error)}"
                 f"{describe_line(spider, error)}"
             ) from error
 

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 
 from gossamer.core.errors import GossamerError
 from gossamer.core.health import PartHealth
+from gossamer.core.text import describe_error
 from gossamer.policy.health import ANSWER_S
 from gossamer.runtime.known_secrets import hide_secrets
 from gossamer.wiring.backends import Backends, name_place
@@ -51,7 +52,7 @@ class BackendCheck:
         except GossamerError as error:
             self._details[name] = hide_secrets(str(error))
         except Exception as error:  # noqa: BLE001 - whatever it is, it is no answer
-            self._details[name] = hide_secrets(f"{type(error).__name__}: {error}")
+            self._details[name] = hide_secrets(describe_error(error))
         else:
             self._answered_at[name], self._details[name] = time.monotonic(), ""
 

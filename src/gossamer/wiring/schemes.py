@@ -16,6 +16,7 @@ from gossamer.config.settings import Settings
 from gossamer.core.errors import SettingError
 from gossamer.core.record import Record
 from gossamer.core.redaction import shown_server
+from gossamer.core.text import describe_error
 from gossamer.drivers.redis.address import ADDRESSES, REDIS_SCHEMES
 from gossamer.ports.backends import FrontierBackend, StoreBackend
 from gossamer.ports.clock import Clock
@@ -119,7 +120,7 @@ class SchemeTable(Generic[SchemeT]):
         except Exception as error:
             raise SettingError(
                 f"{self._setting} = {shown!r}: the package {package!r}, which supports {name}://, cannot be "
-                f"loaded ({type(error).__name__}: {error})"
+                f"loaded ({describe_error(error)})"
             ) from error
         if not isinstance(row, self._kind):
             raise SettingError(

@@ -14,6 +14,7 @@ from importlib.metadata import entry_points
 
 from gossamer.config.settings import Settings
 from gossamer.core.errors import SettingError, UsageError
+from gossamer.core.text import describe_error
 from gossamer.observe.guarded_sink import GuardedSink
 from gossamer.observe.health import ProcessHealth
 from gossamer.ports.sink import Sink
@@ -55,9 +56,7 @@ def _open_sink(name: str, settings: Settings) -> Iterator[Sink]:
     except SettingError:
         raise
     except Exception as error:
-        raise SettingError(
-            f"log.sinks: {name!r} cannot be opened ({type(error).__name__}: {error})"
-        ) from error
+        raise SettingError(f"log.sinks: {name!r} cannot be opened ({describe_error(error)})") from error
     try:
         yield GuardedSink(name, sink)
     finally:

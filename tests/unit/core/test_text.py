@@ -1,10 +1,15 @@
-"""Numbers with their nouns, and times for programs."""
+"""Numbers with their nouns, errors on one line, and times for programs."""
 
 from __future__ import annotations
 
 import pytest
 
-from gossamer.core.text import format_count, iso_time
+from gossamer.core.text import describe_error, format_count, iso_time
+
+
+def test_an_error_is_one_line_and_without_a_message_its_name() -> None:
+    assert describe_error(ValueError("bad\r\n  line\t2\r")) == "ValueError: bad line 2"
+    assert describe_error(TimeoutError()) == "TimeoutError"
 
 
 @pytest.mark.parametrize(

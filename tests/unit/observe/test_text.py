@@ -38,6 +38,10 @@ def test_lines_keeps_line_breaks_and_nothing_else(text):
     assert printable_lines(text).count("\n") == text.count("\n")
 
 
+def test_the_line_break_of_windows_is_one_and_does_not_show():
+    assert printable_lines("bad\r\nmore\r") == "bad\nmore\\r"
+
+
 def test_a_url_is_shown_without_its_password():
     assert shown_url("http://me:secret@host/a\nb") == "http://***@host/a\\nb"
     assert "secret" not in shown_url("http://me:secret@" + "h" * 5000, 40)
@@ -48,6 +52,8 @@ def test_the_headline_of_a_traceback_names_the_exception():
     detail = "Traceback (most recent call last):\n  File \"x.py\", line 3, in parse\n    f()\nKeyError: 'a'\n"
     assert error_headline(detail) == "KeyError: 'a'"
     assert error_headline(detail.replace("'a'", "'a'\nmore\n")) == "KeyError: 'a'"
+    assert error_headline(detail.replace("'a'", "bad\r\nmore\r\n")) == "KeyError: bad"
+    assert error_headline("ValueError: 10 %\r20 %\tdone\r") == "ValueError: 10 % 20 % done"
     assert error_headline("connection refused") == "connection refused"
     assert error_headline("") == ""
     assert error_headline("  only indented") == "  only indented"

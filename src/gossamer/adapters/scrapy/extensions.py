@@ -15,6 +15,7 @@ from scrapy.utils.misc import load_object
 
 from gossamer.adapters.scrapy.crawler import AdaptedCrawler
 from gossamer.core.errors import UsageError
+from gossamer.core.text import describe_error
 
 _OURS = frozenset(
     f"scrapy.extensions.{name}"
@@ -49,7 +50,7 @@ def open_extensions(crawler: AdaptedCrawler) -> None:
             warnings.simplefilter("ignore", ScrapyDeprecationWarning)
             crawler.extensions = AdaptedExtensions.from_crawler(crawler)
     except (Exception, SystemExit) as error:
-        raise UsageError(f"EXTENSIONS cannot be opened: {type(error).__name__}: {error}") from error
+        raise UsageError(f"EXTENSIONS cannot be opened: {describe_error(error)}") from error
 
 
 class AdaptedExtensions(ExtensionManager):

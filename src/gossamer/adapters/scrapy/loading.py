@@ -29,6 +29,7 @@ from gossamer.adapters.scrapy.scripts import (
 )
 from gossamer.adapters.scrapy.spider import AdaptedSpider, adapt_spider, with_options
 from gossamer.core.errors import UsageError
+from gossamer.core.text import describe_error
 
 PROJECT_FILE = "scrapy.cfg"
 PROJECT_VARIABLE = "SCRAPY_PROJECT"
@@ -51,8 +52,7 @@ class ScrapyProject:
                 self.settings.setmodule(module, priority="project")
             except (Exception, SystemExit) as error:
                 raise UsageError(
-                    f"the settings {module!r} of {named_by} cannot be imported: "
-                    f"{type(error).__name__}: {error}"
+                    f"the settings {module!r} of {named_by} cannot be imported: {describe_error(error)}"
                 ) from error
 
     def find_spiders(self) -> tuple[dict[str, type[AdaptedSpider]], list[str]]:
@@ -138,7 +138,7 @@ def _import_all(name: str) -> tuple[list[ModuleType], list[str]]:
         with hold_crawls():
             module = import_module(name)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - users' code
-        return [], [f"the module {name!r} cannot be imported: {type(error).__name__}: {error}"]
+        return [], [f"the module {name!r} cannot be imported: {describe_error(error)}"]
     found, broken = [module], []
     for inner in pkgutil.iter_modules(getattr(module, "__path__", ())):
         modules, failed = _import_all(f"{name}.{inner.name}")

@@ -17,6 +17,7 @@ from scrapy.utils.python import global_object_name
 
 from gossamer.adapters.scrapy.crawler import AdaptedCrawler
 from gossamer.core.errors import UsageError
+from gossamer.core.text import describe_error
 
 log = logging.getLogger("gossamer.crawl")
 
@@ -42,7 +43,7 @@ def open_middlewares(crawler: AdaptedCrawler, setting: str) -> list[OrderedMiddl
     try:
         given: Mapping[Any, float] = settings.get_component_priority_dict_with_base(setting)
     except (Exception, SystemExit) as error:
-        raise UsageError(f"{setting} cannot be read: {type(error).__name__}: {error}") from error
+        raise UsageError(f"{setting} cannot be read: {describe_error(error)}") from error
     made = []
     for key, order in sorted(given.items(), key=lambda pair: pair[1]):
         try:
@@ -53,7 +54,7 @@ def open_middlewares(crawler: AdaptedCrawler, setting: str) -> list[OrderedMiddl
             if error.args:
                 log.warning("%s is left out: %s", key, error)
         except (Exception, SystemExit) as error:
-            raise UsageError(f"{setting} names {key}: {type(error).__name__}: {error}") from error
+            raise UsageError(f"{setting} names {key}: {describe_error(error)}") from error
     _tell_built_in(settings, setting)
     return made
 
