@@ -40,6 +40,7 @@ from gossamer.core.record import Record
 from gossamer.core.results import Attempt, Verdict
 from gossamer.crawl.result import NOT_IN_JSON, CrawlResult
 from gossamer.policy.faults import FAULTS, FaultKind
+from gossamer.policy.retry import LONGEST_PAUSE_S
 from gossamer.queries.explain.facts import UrlState
 from gossamer.queries.reasons import FLAGS, LEFT_OUT
 
@@ -160,7 +161,10 @@ def errors_page() -> str:
             table(("fault", "meaning", "the request is", "what it says about the host"), faults),
             "A request is retried `max_retries` times at most before it becomes a dead letter; "
             "`retry_backoff` and `retry_backoff_cap` set the pauses ([settings](settings.md)). "
-            f"While its host is well, {FrontierRules().max_throttled} times at most are at no charge.",
+            f"While its host is well, {FrontierRules().max_throttled} times at most are at no charge: a lone "
+            "page that answers 503 for ever is given up after 15 minutes, and with a long delay of its host "
+            f"after {FrontierRules().max_throttled * LONGEST_PAUSE_S / 60:.0f} at most, unless Retry-After "
+            "asks for more.",
             "Two more reasons are not faults:",
             table(("reason", "meaning"), [(code(one.value), remarks[one.name]) for one in LedgerReason]),
             "## Exceptions",

@@ -195,6 +195,15 @@ MISTAKES = {
         spider=with_line("pipelines = [lambda item: None]"),
         said=("returned None, which is not an item: a step returns the item; fix it, then",),
     ),
+    "a step whose database is away": Mistake(
+        line="crawl shop.py -s retry_backoff=0.01 -s max_retries=1",
+        spider=with_line("def process_item(self, item, spider): raise ConnectionError('no database')")
+        + "\nShopSpider.pipelines = [ShopSpider]\n",
+        said=(
+            "27 pages failed in the spider's code: ConnectionError: no database (process_item() in shop.py, "
+            "line 15, the pipeline step ShopSpider), tried 2 times each; when it works again, `gossamer dead",
+        ),
+    ),
     # ------------------------------------------------------------------ attributes of a spider
     "pipelines as Scrapy has them": Mistake(
         code=2,

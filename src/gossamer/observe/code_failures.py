@@ -17,6 +17,7 @@ CODE_FAULTS = (Fault.CALLBACK, Fault.CALLBACK_TIMEOUT, Fault.PIPELINE, Fault.HOO
 MOST_ERRORS = 3
 """Errors that are named in one warning."""
 
+_STEP = re.compile(r"in the pipeline step (?P<name>.*):$", re.MULTILINE)
 _FRAME = re.compile(r'^  File "(?P<file>.*)", line (?P<line>\d+), in (?P<name>.*)$', re.MULTILINE)
 _HINTS = {
     r"(Attribute|Type)Error: .*NoneType": "mostly a selector that found nothing, for which get() gives None",
@@ -52,22 +53,27 @@ class CodeError(Record, frozen=True):
     file: str = ""
     line: str = ""
     name: str = ""  # of the function
+    step: str = ""  # of the pipeline, whose code it is
 
     @property
     def place(self) -> str:
         """Where it was raised, in words; empty where nobody knows."""
         file = self.file.rpartition("/")[2]
-        return one_line(f"{self.name}() in {file}, line {self.line}") if self.file else ""
+        place = f"{self.name}() in {file}, line {self.line}"
+        step = f", the pipeline step {self.step}" if self.step else ""
+        return one_line(f"{place}{step}") if self.file else ""
 
 
 def error_of(detail: str) -> CodeError:
     """The error that the detail of an attempt tells of: the last line of the file that was called first."""
     headline = error_headline(detail)
+    step = _STEP.match(detail)
     frames = [match.groupdict() for match in _FRAME.finditer(detail)]
     if not frames:
         return CodeError(headline)
     own = [frame for frame in frames if frame["file"] == frames[0]["file"]][-1]
-    return CodeError(headline.partition(":")[0], own["file"], own["line"], own["name"])
+    kind = headline.partition(":")[0]
+    return CodeError(kind, own["file"], own["line"], own["name"], step["name"] if step else "")
 
 
 def describe_failures(attempts: Sequence[Attempt], failed: int, job: str = "") -> str:
@@ -90,8 +96,19 @@ def describe_failures(attempts: Sequence[Attempt], failed: int, job: str = "") -
     if job:
         reasons = {attempt.reason for attempt in attempts}
         option = f" --reason {min(reasons)}" if len(reasons) == 1 else ""
-        again = f"; fix it, then `gossamer dead retry {job}{option}` and the same command"
-    return f"{pages} failed in the spider's code: {'; '.join(said)}{more}{again}"
+        # What was tried again is what may pass without a change of the code: a server was away.
+        is_passing = all(attempt.reason == Fault.PIPELINE and attempt.attempt > 1 for attempt in attempts)
+        first = "when it works again," if is_passing else "fix it, then"
+        again = f"; {first} `gossamer dead retry {job}{option}` and the same command"
+    return f"{pages} failed in the spider's code: {'; '.join(said)}{more}{_describe_tries(attempts)}{again}"
+
+
+def _describe_tries(attempts: Sequence[Attempt]) -> str:
+    """How often each page was tried, where that is more than once for all."""
+    tries = {attempt.attempt for attempt in attempts}
+    if min(tries, default=1) < 2:
+        return ""
+    return f", tried {min(tries)} times each" if len(tries) == 1 else f", tried {min(tries)} times or more"
 
 
 def hint_for(headline: str, *, is_call: bool = False) -> str:

@@ -207,3 +207,24 @@ def test_a_maintenance_page_of_an_hour_costs_no_page() -> None:
     ran, refused = virtually(main)
     assert (ran.stats.dead, ran.stats.done) == (0, 501)
     assert refused < 200, "about one request a minute"
+
+
+@pytest.mark.parametrize("jitter", [0.0, 0.9999])
+def test_a_lone_page_that_is_always_refused_is_given_up_after_a_quarter_of_an_hour(jitter: float) -> None:
+    async def main() -> tuple[list[float], int]:
+        kit = Kit(POLITE, latency_s=0.02)
+        refused: list[float] = []
+
+        async def refuse(request: Request) -> Any:
+            refused.append(kit.clock.now())
+            return kit.site.page(request.url, 503)
+
+        kit.site.replies = {URL: refuse}
+        shift = replace(kit.shift, random=lambda: jitter)
+        ran = await Supervisor(kit.parts, Worker(kit.parts, shift)).run(kit.seeds_of(URL))
+        return refused, ran.stats.dead
+
+    refused, dead = virtually(main)
+    assert (len(refused), dead) == (POLITE.max_throttled + 1, 1)
+    assert 13.5 * 60 < refused[-1] - refused[0] < 15.5 * 60
+    assert max(after - before for before, after in itertools.pairwise(refused)) < 60.1

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from gossamer.core.results import Attempt, Verdict
 from gossamer.observe.code_failures import describe_failures
 
-OWN = """in the pipeline step Prices:
-Traceback (most recent call last):
+OWN = """Traceback (most recent call last):
   File "/home/me/shop.py", line 7, in parse
     yield Product(price=self.price(response))
   File "/home/me/shop.py", line {line}, in price
@@ -31,6 +31,22 @@ def test_pages_that_fail_at_one_line_fail_for_one_reason() -> None:
     assert describe_failures(attempts, 3, "shop-1") == (
         "3 pages failed in the spider's code: ValueError: 2 is wrong (price() in shop.py, line 9); fix it, "
         "then `gossamer dead retry shop-1 --reason callback` and the same command"
+    )
+
+
+@pytest.mark.parametrize(("tries", "said"), [((4, 4), "4 times each"), ((4, 7), "4 times or more")])
+def test_a_step_that_was_tried_again_names_its_tries_and_may_work_again(
+    tries: tuple[int, int], said: str
+) -> None:
+    detail = f"in the pipeline step Prices:\n{OWN.format(line=9, error='ConnectionError: no database')}"
+    attempts = [
+        replace(attempt, attempt=count)
+        for attempt, count in zip(failed(detail, detail, reason="pipeline"), tries, strict=True)
+    ]
+    assert describe_failures(attempts, 2, "shop-1") == (
+        "2 pages failed in the spider's code: ConnectionError: no database (price() in shop.py, line 9, the "
+        f"pipeline step Prices), tried {said}; when it works again, `gossamer dead retry shop-1 --reason "
+        "pipeline` and the same command"
     )
 
 
