@@ -319,6 +319,10 @@ MISTAKES = {
     "a file that is misspelt": refused("crawl shpo.py", "there is no file shpo.py; did you mean shop.py?"),
     "a path that looks like a host": refused("crawl pages.v2/none.html", "there is no file pages.v2/none"),
     "a folder": refused("crawl .", ". is a folder; a target is a URL, the name of a spider, or its file"),
+    "a folder for a file": refused("crawl shop.py -O .", ". is a folder; name a file in it"),
+    "a cron expression without quotes": refused(
+        "schedule add shop 30 6 1 1 1 shop.py", 'put the cron expression in quotes, as in "30 6 * * *"'
+    ),
     "a file without a command": refused(
         "shop.py -q", "there is no command 'shop.py': `gossamer crawl shop.py -q` crawls it"
     ),

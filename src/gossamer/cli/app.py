@@ -31,6 +31,7 @@ EXAMPLES = """
 """
 _HINTS = "gossamer.compat.scrapy.hints"
 _EXTRA = "it is one too many, or an option before it lacks its value"
+_QUOTES = 'put the cron expression in quotes, as in "30 6 * * *"'
 GROUPS = frozenset({"dead", "files", "outputs", "report", "schedule", "token"})
 """Homes whose commands are a group of its own."""
 HOMES: dict[str, dict[str, str]] = {
@@ -148,8 +149,10 @@ def _advise_on_option(error: Any) -> None:
         advice = f"options stand behind the command: `gossamer COMMAND ... {option}`"
     elif option:
         advice = import_module(_HINTS).option_advice(command, option)
+    elif message.startswith("Got unexpected extra argument"):
+        advice = _QUOTES if any(one.name == "cron" for one in error.ctx.command.params) else _EXTRA
     else:
-        advice = _EXTRA if message.startswith("Got unexpected extra argument") else ""
+        advice = ""
     if advice:
         error.message = f"{message.rstrip('.')}; {advice}"
         error.possibilities = None

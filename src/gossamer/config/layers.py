@@ -8,6 +8,7 @@ Pure but for reading that one file: the environment is a parameter.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -32,6 +33,10 @@ from gossamer.core.errors import SettingError
 from gossamer.core.record import Record
 from gossamer.runtime.known_secrets import remember_secrets
 
+_SLIP = re.compile(
+    r"""\s*(?P<key>[\w.-]+)\s*(?P<sign>[=:])\s*(?P<plain>(true|false|[+-]?[\d._]+|["'\[{].*)\s*(\#.*)?$)?"""
+)
+"""A line with a setting; ``plain``: its value can be one of TOML."""
 PROJECT_FILE = "gossamer.toml"
 PREFIX = "GOSSAMER_"
 PATHS = ("data", "log.file", "replay.folder", "proxies.file")
@@ -213,11 +218,24 @@ def _read_environment(env: Mapping[str, str]) -> Iterator[tuple[str, SettingValu
 def _read_file(path: Path) -> Iterator[tuple[str, SettingValue]]:
     import tomllib  # most crawls have no file
 
+    text = ""
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        content = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
-        raise SettingError(f"{path} cannot be read: {error}") from None
+        raise SettingError(f"{path} cannot be read: {error}{_find_toml_slip(str(error), text)}") from None
     yield from _read_values(content, FILE, str(path))
+
+
+def _find_toml_slip(error: str, text: str) -> str:
+    """What is meant by a line that is not TOML; empty for most. A value may be a secret, and is not shown."""
+    place = re.search(r"at line (\d+), ", error)
+    slip = _SLIP.match(text.splitlines()[int(place[1]) - 1]) if place else None
+    if slip is None or (slip["sign"] == "=" and slip["plain"]):
+        return ""
+    return (
+        f"; write {slip['key']} = ..." if slip["plain"] else f'; text stands in quotes: {slip["key"]} = "..."'
+    )
 
 
 def _read_values(
@@ -276,6 +294,8 @@ def _describe_problem(problem: Any, flat: Mapping[str, SettingValue]) -> str:
     message = problem["msg"].removeprefix("Value error, ").removeprefix("Input ")
     pattern = message.removeprefix("String should match pattern ").strip("'")
     message = f"should be {MEANT_BY[pattern]}" if pattern in MEANT_BY else message
+    if message == "should be a valid tuple":
+        message = 'should be a list, as in ["first", "second"]'
     if name is None:  # a rule over several settings: say where those that it mentions come from
         sources = [f"{key}: {found.source}" for key, found in flat.items() if key in message.split()]
         where = f"{'.'.join(place)}: " if place else ""

@@ -88,6 +88,8 @@ def check_file(
             f"{shown_url(name)}: items are written to files of this machine and to s3://BUCKET/NAME, not to "
             f"{scheme[1]}:// places; write to a file and copy it there"
         )
+    if not scheme and Path(name).is_dir():
+        raise UsageError(f"{name} is a folder; name a file in it")
     chosen, packing = format or format_of(name), compression or compression_of(name)
     check_compression(packing, chosen)
     load_writer(chosen)
@@ -110,8 +112,6 @@ def check_file(
 
 
 def _check_place(path: Path) -> None:
-    if path.is_dir():
-        raise UsageError(f"{path} is a folder; name a file in it")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -15,6 +15,7 @@ from gossamer.wiring.backends import Backends
 
 NAMED = 10
 """Jobs that are named when the one asked for is not there."""
+NO_JOB = "there is no job yet; `gossamer crawl` makes one"
 
 
 class JobSummary(Record, frozen=True, kw_only=True):
@@ -55,9 +56,11 @@ async def find_job(backends: Backends | StoreBackend, name: str) -> Job:
     same = next((job for job in listed if job.id.rpartition("-")[0] == name), None)
     if same is not None:
         return same
+    if not listed:
+        raise UnknownJobError(NO_JOB)
     known = [job.id for job in listed]
     more = f" and {len(known) - NAMED} more" if len(known) > NAMED else ""
-    raise UnknownJobError(f"there is no job {name!r}; there are: {', '.join(known[:NAMED]) or 'none'}{more}")
+    raise UnknownJobError(f"there is no job {name!r}; there are: {', '.join(known[:NAMED])}{more}")
 
 
 async def find_latest(backends: Backends, name: str | None) -> Job:
@@ -66,7 +69,7 @@ async def find_latest(backends: Backends, name: str | None) -> Job:
         return await find_job(backends, name)
     listed = await backends.book.list_jobs()
     if not listed:
-        raise UnknownJobError("there is no job yet; `gossamer crawl` makes one")
+        raise UnknownJobError(NO_JOB)
     return listed[0]
 
 

@@ -14,7 +14,7 @@ from gossamer.core.results import AttemptFilter
 from gossamer.observe.text import shown_url
 from gossamer.policy import urls
 from gossamer.queries.explain.job_scope import JobScopeCache
-from gossamer.queries.jobs import NAMED, find_job
+from gossamer.queries.jobs import NAMED, NO_JOB, find_job
 from gossamer.wiring.backends import Backends
 
 JOBS = 100
@@ -47,7 +47,7 @@ async def choose_job(
     """
     jobs = (await backends.book.list_jobs())[:JOBS] if name is None else [await find_job(backends, name)]
     if not jobs:
-        raise UsageError("there is no job yet; `gossamer crawl` starts one")
+        raise UsageError(NO_JOB)
     if name is None and scopes.spider is not None:
         ids = ", ".join(job.id for job in jobs[:NAMED])
         jobs = [job for job in jobs if scopes.scope_of(job).spider is not None]
