@@ -204,6 +204,50 @@ MISTAKES = {
             "line 15, the pipeline step ShopSpider), tried 2 times each; when it works again, `gossamer dead",
         ),
     ),
+    "a step without its spider": Mistake(
+        spider=HEAD
+        + PARSE
+        + PRODUCT
+        + "\n\nclass Save:\n    def process_item(self, item):\n        return item\n"
+        "\n\nShopSpider.pipelines = [Save]\n",
+        said=(
+            "27 pages failed in the spider's code: in the pipeline step Save: TypeError: Save.process_item() "
+            "takes 2 positional arguments but 3 were given: a step is called as process_item(item, spider); ",
+        ),
+    ),
+    "a library that raises one error for another": Mistake(
+        spider=parse("import urllib.request\nurllib.request.urlopen('http://127.0.0.1:1/')"),
+        said=("Connection refused> (parse() in shop.py, line 22); fix it",),
+    ),
+    "a request without a URL": Mistake(
+        spider=parse("yield Request(response.css('a.nothing::attr(href)').get())"),
+        said=(
+            "UsageError: a request's url must be a string, not None (parse() in shop.py",
+            "): mostly a sel",
+        ),
+        unsaid=("callback 200: gossamer.core.errors",),
+    ),
+    "a number with its currency": Mistake(
+        spider=product("yield {'price': float(response.css('.price::text').get() + ' EUR')}"),
+        said=(
+            "EUR' (parse_product() in shop.py, line 21): re_first(r'[\\d.]+') in the place of get() takes",
+        ),
+    ),
+    "a callback without self": Mistake(
+        spider=parse("yield from response.follow_all(css='a.product', callback=parse_product)"),
+        said=("line 21): a method is named with self before it, as in self.parse_product; fix it",),
+    ),
+    "a required field that no item has": Mistake(
+        spider=with_line("require_fields = ['prize']"),
+        said=("27 Product.prize: required, but missing; is price meant?",),
+    ),
+    "a first request with a path": Mistake(
+        code=2,
+        is_begun=True,
+        spider=HEAD + PARSE + "\n    def start(self):\n        yield Request('catalog')\n",
+        said=("start() of the spider 'shop': 'catalog' is not an absolute URL", "/shop.py, line 21)"),
+    ),
+    # ------------------------------------------------------------------ attributes of a spider
     # ------------------------------------------------------------------ attributes of a spider
     "pipelines as Scrapy has them": Mistake(
         code=2,

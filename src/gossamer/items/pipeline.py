@@ -267,7 +267,9 @@ def _describe_type(thing: Any) -> str:
 
 def _describe_failure(name: str, error: BaseException) -> str:
     """What a step raised, for the ledger: its name, and the traceback from its own frame down."""
-    return f"in the pipeline step {name}:\n{traceback_text(error, __file__)}"
+    told = traceback_text(error, __file__)
+    between = "\n" if "\n" in told.rstrip() else " "  # one line is its headline, too
+    return f"in the pipeline step {name}:{between}{told}"
 
 
 def _from_model(item: BaseModel) -> tuple[str, dict[str, Any], bytes]:

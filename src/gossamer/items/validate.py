@@ -11,6 +11,7 @@ import math
 from collections.abc import Collection, Mapping
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
+from difflib import get_close_matches
 from enum import Enum
 from functools import cache
 from typing import Any, get_args, get_type_hints
@@ -237,11 +238,19 @@ def _check_value(kind: str, place: str, value: Any) -> None:
         raise unstorable_error(kind, place, f"a {name} cannot be stored as JSON{hint}")
 
 
+def _meant_by(name: str, values: Mapping[str, Any]) -> str:
+    near = get_close_matches(name, [own for own in values if isinstance(own, str)], 1)
+    return f"; is {near[0]} meant?" if near else ""
+
+
 def check_required(kind: str, values: Mapping[str, Any], required: tuple[str, ...]) -> None:
     """Refuse items whose required fields are absent or empty; zero and ``False`` are values."""
     for name in required:
         value = values.get(name)
         if value is None or value in ("", [], {}, ()):
-            dropped = drop_error(kind, name, "required, but empty")
+            why = (
+                "required, but empty" if name in values else f"required, but missing{_meant_by(name, values)}"
+            )
+            dropped = drop_error(kind, name, why)
             dropped.empty_field = name if value is None else ""
             raise dropped

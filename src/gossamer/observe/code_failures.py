@@ -17,11 +17,18 @@ CODE_FAULTS = (Fault.CALLBACK, Fault.CALLBACK_TIMEOUT, Fault.PIPELINE, Fault.HOO
 MOST_ERRORS = 3
 """Errors that are named in one warning."""
 
+_TRACEBACK = "Traceback (most recent call last):"
 _STEP = re.compile(r"in the pipeline step (?P<name>.*):$", re.MULTILINE)
 _FRAME = re.compile(r'^  File "(?P<file>.*)", line (?P<line>\d+), in (?P<name>.*)$', re.MULTILINE)
 _HINTS = {
     r"(Attribute|Type)Error: .*NoneType": "mostly a selector that found nothing, for which get() gives None",
     r"ValueError: None on .* has no href": "mostly a selector that found nothing",
+    r"UsageError: a request's url must be a string, not None": "mostly a selector that found nothing",
+    r"ValueError: (invalid literal for int|could not convert string to float)": "re_first(r'[\\d.]+') in the "
+    "place of get() takes the number out of a text, and Decimal() has its fraction",
+    r"NameError: name 'parse\w*' is not": "a method is named with self before it, as in self.parse_product",
+    r"in the pipeline step .*: TypeError: .*process_item\(\) (takes|missing)": "a step is called as "
+    "process_item(item, spider)",
     r"IndexError: list index": "mostly a selector that found fewer than expected",
     r"TypeError: Item\.__init__\(\) takes 1 pos": "fields are given by name: Product(sku=..., name=...)",
     r"TypeError: '[A-Z]\w*' object (is not subscr|does not support item as)": "an Item has attributes: "
@@ -68,7 +75,8 @@ def error_of(detail: str) -> CodeError:
     """The error that the detail of an attempt tells of: the last line of the file that was called first."""
     headline = error_headline(detail)
     step = _STEP.match(detail)
-    frames = [match.groupdict() for match in _FRAME.finditer(detail)]
+    # Of errors that led to others, the last one is what the code has raised.
+    frames = [match.groupdict() for match in _FRAME.finditer(detail.rpartition(_TRACEBACK)[2])]
     if not frames:
         return CodeError(headline)
     own = [frame for frame in frames if frame["file"] == frames[0]["file"]][-1]
@@ -86,7 +94,7 @@ def describe_failures(attempts: Sequence[Attempt], failed: int, job: str = "") -
     ranked = Counter(errors).most_common()
     said = []
     for error, count in ranked[:MOST_ERRORS]:
-        headline = error_headline(examples[error].detail).removeprefix("gossamer.core.errors.")
+        headline = error_headline(examples[error].detail)
         where = f" ({error.place})" if error.place else ""
         times = f"{format_count(count, 'time')} " if len(ranked) > 1 else ""
         said.append(f"{times}{headline}{where}{hint_for(headline, is_call=not where)}")

@@ -47,7 +47,7 @@ def error_headline(detail: str) -> str:
     found = [line for line in detail.rstrip().split("\n") if not line.lstrip().startswith("For further info")]
     after_frames = max((n for n, line in enumerate(found, start=1) if line.startswith("  ")), default=0)
     named = found[min(after_frames, len(found) - 1)].rstrip()
-    return one_line(_BREAK.sub(" ", named))
+    return one_line(_BREAK.sub(" ", named.removeprefix("gossamer.core.errors.")))
 
 
 def _escape_in_json(character: str) -> str:

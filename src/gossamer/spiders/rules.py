@@ -98,7 +98,10 @@ def check_rules(spider: Any) -> None:
     """Raise ``UsageError`` that names the rule and the option for one that could not work."""
     rules = spider.rules
     if not isinstance(rules, Sequence) or isinstance(rules, str):
-        raise UsageError(f"rules of the spider {spider.name!r} is {rules!r}, not a list of Rule(...)")
+        raise UsageError(
+            f"rules of the spider {spider.name!r} is a {type(rules).__name__}, and has to be a list: rules = "
+            "[Rule(...)]"
+        )
     for number, rule in enumerate(rules):
         try:
             _check_rule(rule, spider)

@@ -117,6 +117,10 @@ class CrawlParts(Record, frozen=True):
                     raise UsageError(describe_seed(spider.name, name, request))
                 self.guard.trust_place(place_of(request.url))
                 yield request
+        except UsageError as error:
+            if not (where := describe_line(spider, error)):
+                raise
+            raise UsageError(f"{method}() of the spider {spider.name!r}: {error}{where}") from error
         except (OperatorError, GeneratorExit):
             raise
         except (Exception, SystemExit) as error:

@@ -402,7 +402,7 @@ async def test_a_dataclass_with_annotations_that_cannot_be_checked(pipeline):
 async def test_required_fields(empty):
     pipeline = DefaultPipeline(require_fields=["price"])
     assert await reason(pipeline, {"price": empty}) == "item.price: required, but empty"
-    assert await reason(pipeline, {}) == "item.price: required, but empty"
+    assert await reason(pipeline, {}) == "item.price: required, but missing"
     assert (await pipeline.process({"price": 0}, URL)).data == b'{"price":0}'
 
 

@@ -34,6 +34,13 @@ def test_pages_that_fail_at_one_line_fail_for_one_reason() -> None:
     )
 
 
+def test_of_errors_that_led_to_others_the_last_one_names_the_line() -> None:
+    inner = OWN.format(line=3, error="OSError: refused").replace("/home/me/shop.py", "/usr/lib/urllib.py")
+    both = f"{inner}\nDuring handling of the above exception, another exception occurred:\n\n"
+    said = describe_failures(failed(both + OWN.format(line=9, error="URLError: refused")), 1)
+    assert said == "1 page failed in the spider's code: URLError: refused (price() in shop.py, line 9)"
+
+
 @pytest.mark.parametrize(("tries", "said"), [((4, 4), "4 times each"), ((4, 7), "4 times or more")])
 def test_a_step_that_was_tried_again_names_its_tries_and_may_work_again(
     tries: tuple[int, int], said: str

@@ -252,7 +252,7 @@ def test_rules_do_not_apply_to_a_page_whose_callback_failed():
         ([Rule(callback="parse", cb_kwargs={"a": object()})], r"rules\[0\].*cb_kwargs\['a'\] is a"),
         ([Rule(fetch="rocket")], r"rules\[0\] of the spider 'bad': .*rocket"),
         (["/a"], r"rules\[0\] of the spider 'bad': '/a' is not a Rule"),
-        (Rule(), r"rules of the spider 'bad' is Rule\(.*, not a list of Rule"),
+        (Rule(), r"rules of the spider 'bad' is a Rule, and has to be a list: rules = \[Rule\(...\)\]"),
     ],
 )
 def test_a_rule_that_cannot_work_is_refused_at_the_start(rules, message):
