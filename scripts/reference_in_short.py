@@ -65,6 +65,9 @@ EXAMPLES: Mapping[JobSituation, dict[str, Any]] = {
         **ENDED, "end_reason": FinishReason.STOPPED, "end_error": "the log-in failed",
     },
     JobSituation.FAILED: {**ENDED, "end_reason": FinishReason.ERROR, "end_error": "the disk is full"},
+    JobSituation.START_FAILED: {
+        **ENDED, "end_reason": FinishReason.NOT_BEGUN, "end_error": "start() raised ValueError", "waiting": 0,
+    },
     JobSituation.INTERRUPTED: {**ENDED, "end_reason": FinishReason.INTERRUPTED},
     JobSituation.STOPPED: {**ENDED, "end_reason": FinishReason.SIGNAL},
     JobSituation.UNWRITABLE: {"unwritable": "Redis at queue:6379 is a replica, which takes no changes"},

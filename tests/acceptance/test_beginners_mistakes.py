@@ -13,7 +13,7 @@ import pytest
 
 from gossamer.testing.shop import Shop
 from gossamer.testing.site import Site, serve_in_thread, serve_until_interrupted
-from kit.command_line import FAST, gossamer
+from kit.command_line import FAST, asked, gossamer
 
 HEAD = """
 from gossamer import Item, Request, Rule, Spider, key
@@ -529,3 +529,7 @@ def test_a_mistake_is_named(name: str, shop: Site, tmp_path: Path, caplog: pytes
         assert text not in said, (text, said)
     assert len([row for row in said.splitlines() if " ERROR " in row]) <= 1, said
     assert mistake.code != 2 or mistake.is_begun or not (tmp_path / ".gossamer").exists()
+    if mistake.is_begun:
+        status = asked("status", cwd=tmp_path)
+        assert (status["say"][0], status["alerts"]) == ("shop-1 has no requests: its start failed.", [])
+        assert any(text in status["say"][1] for text in mistake.said)

@@ -155,7 +155,7 @@ class FinishReason(StrEnum):
     SIGNAL = "signal"  # told to stop; more waits
     ERROR = "error"  # the storage failed, the spider's ``start()``, or Gossamer itself; more waits
     INTERRUPTED = "interrupted"  # its process ended without a word, by `kill -9` for instance; more waits
-    NOT_BEGUN = "not begun"  # the fleet's Redis could not take the job when it was submitted
+    NOT_BEGUN = "not begun"  # it never had a request: its start failed, or the fleet's Redis did not take it
 
     @property
     def is_early(self) -> bool:

@@ -21,7 +21,7 @@ from gossamer.config.settings import Settings
 from gossamer.core.drops import DropKind
 from gossamer.core.errors import Fault, LedgerReason, OperatorError
 from gossamer.core.jobs import FrontierStats, Job, JobTotals, describe_end
-from gossamer.core.lifecycle import FinishReason, JobCommand, JobState
+from gossamer.core.lifecycle import FinishReason, JobCommand
 from gossamer.core.notes import CrawlNote
 from gossamer.core.requests import Request
 from gossamer.core.results import AttemptFilter
@@ -40,7 +40,7 @@ from gossamer.observe.log import LogSink
 from gossamer.observe.text import error_headline
 from gossamer.policy.budget_status import BudgetStatus
 from gossamer.policy.goals import read_goals
-from gossamer.policy.job_life import EndFinder, JobEnd, change_job_record, end_run
+from gossamer.policy.job_life import EndFinder, JobEnd, change_job_record, end_run, fail_run
 from gossamer.policy.shared_hosts import named_hosts
 from gossamer.policy.spider_stats import read_spider_stats
 from gossamer.ports.ledger_reader import LedgerReader
@@ -86,6 +86,8 @@ class CrawlRun:
         wired: CrawlParts,
         shift: WorkerGroup,
         failed_elsewhere: list[str],
+        *,
+        is_watched: bool = True,
     ) -> None:
         self.spider = target.spider
         self.settings = settings  # with what a person changed of the job, when the run began
@@ -101,6 +103,7 @@ class CrawlRun:
             find_more=self._idle_finder(),
         )
         self._outputs = CrawlOutputs(settings, wired.backends)
+        self._is_watched = is_watched  # whoever began it sees its error
         self._failed_hooks = failed_elsewhere  # of this process, too, when the run has ended
         self.further: AsyncIterator[Request] | None = None  # besides the spider's requests
         self._aborting: asyncio.Task[None] | None = None
@@ -230,8 +233,12 @@ class CrawlRun:
     async def _record_failure(self, error: Exception) -> None:
         """Say in the job's end what ended this run; as far as there still is a place to say it."""
         what = traceback_text(error, __file__) if not isinstance(error, OperatorError) else str(error)
-        ended_at, error_text = self._wired.parts.clock.now(), error_headline(hide_secrets(what))
-        ended = end_run(self.job, FinishReason.ERROR, JobState.RUNNING, ended_at, error=error_text)
+        stats, ended_at = None, self._wired.parts.clock.now()
+        with contextlib.suppress(OperatorError, TimeoutError):
+            async with asyncio.timeout(RECORD_S):
+                stats = await self._wired.parts.frontier.read_stats()
+        error_text = error_headline(hide_secrets(what))
+        ended = fail_run(self.job, stats, ended_at, error_text, is_watched=self._is_watched)
         with contextlib.suppress(OperatorError, TimeoutError):
             async with asyncio.timeout(RECORD_S):
                 await self._wired.backends.book.update(ended)
@@ -359,7 +366,7 @@ async def prepare_crawl(
     except BaseException:
         await wired.close()
         raise
-    return CrawlRun(found.target, wired.settings, wired, shift, failed_hooks)
+    return CrawlRun(found.target, wired.settings, wired, shift, failed_hooks, is_watched=not key)
 
 
 async def _finish_due(backends: Backends) -> None:

@@ -83,6 +83,17 @@ def end_run(
     )
 
 
+def fail_run(job: Job, stats: FrontierStats | None, ended_at: float, error: str, *, is_watched: bool) -> Job:
+    """Record the end of a run of a crawl by an error. ``stats``: its requests; ``None``: they are not known.
+
+    A crawl that never had a request has nothing that a person could lose: its error was shown to whoever
+    began it (``is_watched``), and the same command begins it again.
+    """
+    has_none = stats is not None and not (stats.waiting or stats.done or stats.dead)
+    reason = FinishReason.NOT_BEGUN if has_none and is_watched else FinishReason.ERROR
+    return end_run(job, reason, JobState.RUNNING, ended_at, error=error)
+
+
 def shown_state(job: Job) -> str:
     """The state of a job as it is shown: one that ended with work left is ``unfinished``."""
     return state_after(job.state, job.end_reason or "")

@@ -53,7 +53,7 @@ from gossamer.wiring.committers import wrap_committer
 from gossamer.wiring.extractors import extractor_of
 from gossamer.wiring.fetchers import touches_network
 from gossamer.wiring.hooks import open_hooks
-from gossamer.wiring.job_choice import choose_job, take_up_changes
+from gossamer.wiring.job_choice import choose_job, recorded_failure, take_up_changes
 from gossamer.wiring.metrics import watched_committer
 from gossamer.wiring.page_tasks import add_keepers, due_requests, screenshots_of
 from gossamer.wiring.pipelines import pipeline_of
@@ -175,7 +175,10 @@ async def wire_crawl(
         changes = await take_up_changes(backends, job, launch)
         settings = with_changes(settings, {change.key: change.value for change in changes})
         more = opening.enter_context(open_sinks(settings))
-        wired = await assemble_worker(settings, target, backends, job, sinks=(*sinks, *more), resumed=resumed)
+        async with recorded_failure(backends, job, resumed=resumed, is_watched=not key):
+            wired = await assemble_worker(
+                settings, target, backends, job, sinks=(*sinks, *more), resumed=resumed
+            )
         watchers = tuple(sink for sink in more if isinstance(sink, WorkWatcher))
         return replace(_closed_with(wired, opening), changes=changes, watchers=watchers)
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
+from collections.abc import AsyncIterator
 
 from gossamer.core.access import LOCAL
-from gossamer.core.errors import JobBusyError, UsageError
-from gossamer.core.jobs import Job
+from gossamer.core.errors import JobBusyError, OperatorError, UsageError
+from gossamer.core.jobs import FrontierStats, Job
 from gossamer.core.lifecycle import OVER, JobState
 from gossamer.core.steering import SettingChange
+from gossamer.observe.text import error_headline
+from gossamer.policy.job_life import fail_run
 from gossamer.policy.spider_switches import switch_of
+from gossamer.runtime.known_secrets import hide_secrets
 from gossamer.targets.discovery import CrawlTarget
 from gossamer.targets.launch import launch_from, overridden_by
 from gossamer.wiring.backends import Backends
@@ -44,6 +49,22 @@ async def choose_job(
             raise UsageError(f"{made.id} is {made.state}: what was to be crawled once was crawled")
         return made, True
     return await backends.book.create(target.name, target.text, key=key), False
+
+
+@contextlib.asynccontextmanager
+async def recorded_failure(
+    backends: Backends, job: Job, *, resumed: bool, is_watched: bool
+) -> AsyncIterator[None]:
+    """Record the error for which a new job cannot begin: it was not killed. An older one keeps its end."""
+    try:
+        yield
+    except OperatorError as error:
+        if not resumed:
+            none, now = FrontierStats(state=job.state), backends.clock.now()
+            ended = fail_run(job, none, now, hide_secrets(error_headline(str(error))), is_watched=is_watched)
+            with contextlib.suppress(OperatorError):
+                await backends.book.update(ended)
+        raise
 
 
 async def take_up_changes(backends: Backends, job: Job, launch: bytes) -> tuple[SettingChange, ...]:

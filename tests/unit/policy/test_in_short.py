@@ -137,6 +137,10 @@ def test_each_situation_has_a_rule_a_sentence_and_an_example(examples: ModuleTyp
         ),
         ({"is_at_work": False, "end_reason": FinishReason.MAX_TIME}, "shops-7 reached its budget of time."),
         ({"is_at_work": False, "end_reason": FinishReason.ERROR}, "shops-7 ended with an error."),
+        (
+            {"is_at_work": False, "end_reason": FinishReason.NOT_BEGUN},
+            "shops-7 has no requests: its start failed.",
+        ),
         ({"is_at_work": False, "end_reason": FinishReason.INTERRUPTED}, "shops-7 was interrupted."),
         ({"is_at_work": False, "end_reason": FinishReason.SIGNAL}, "shops-7 was stopped."),
         (

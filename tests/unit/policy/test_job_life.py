@@ -8,7 +8,13 @@ from msgspec.structs import replace
 from gossamer.core.errors import TransitionError
 from gossamer.core.jobs import FrontierStats, Job
 from gossamer.core.lifecycle import FinishReason, JobCommand, JobState
-from gossamer.policy.job_life import change_job_record, end_run, finish_reason_of, mark_interrupted
+from gossamer.policy.job_life import (
+    change_job_record,
+    end_run,
+    fail_run,
+    finish_reason_of,
+    mark_interrupted,
+)
 
 JOB = Job(id="shop-1", name="shop", target="shop.py", created_at=1.0)
 
@@ -85,4 +91,27 @@ def test_why_a_run_is_over(stats, said, reason):
     now = {"elapsed_s": 0.0, "max_time_s": None, "stopping": False, "seeding": False}
     assert (
         finish_reason_of(FrontierStats(**{"state": JobState.RUNNING, **stats}), **{**now, **said}) is reason
+    )
+
+
+@pytest.mark.parametrize(
+    ("stats", "is_watched", "reason"),
+    [
+        ({}, True, FinishReason.NOT_BEGUN),
+        ({}, False, FinishReason.ERROR),  # a schedule began it, and nobody has read its error
+        ({"pending": 1}, True, FinishReason.ERROR),
+        ({"done": 1}, True, FinishReason.ERROR),
+        ({"dead": 1}, True, FinishReason.ERROR),
+        (None, True, FinishReason.ERROR),
+    ],
+)
+def test_a_crawl_that_fails_before_it_has_a_request_has_not_begun(stats, is_watched, reason):
+    """Bug it would catch: an alert that "needs you" for a slip that was shown to its author at once."""
+    known = None if stats is None else FrontierStats(state=JobState.RUNNING, **stats)
+    ended = fail_run(JOB, known, 9.0, "boom", is_watched=is_watched)
+    assert (ended.state, ended.end_reason, ended.end_error, ended.finished_at) == (
+        JobState.RUNNING,
+        reason,
+        "boom",
+        9.0,
     )

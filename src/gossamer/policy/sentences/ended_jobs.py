@@ -77,9 +77,14 @@ def _begin_again(facts: ObservedJobFacts) -> str:
     return f"{count_waiting(facts)}; {way}.{_note_dropped(facts)}"
 
 
+def _quote_error(facts: ObservedJobFacts) -> str:
+    """The error that ended it as a sentence before another one; empty where it is not known."""
+    error = short_name(facts.end_error, 300)
+    return f"{error} " if error.endswith("?") else f"{error}. " if error else ""
+
+
 def _explain_error(facts: ObservedJobFacts) -> str:
-    error = f"{short_name(facts.end_error, 300)}. " if facts.end_error else ""
-    return f"{error}{_begin_again(facts)}"
+    return f"{_quote_error(facts)}{_begin_again(facts)}"
 
 
 ENDED: SentenceTable[JobSituation, ObservedJobFacts] = {
@@ -123,6 +128,10 @@ ENDED: SentenceTable[JobSituation, ObservedJobFacts] = {
     JobSituation.FAILED: (
         lambda f, _: f"{f.id} ended with an error.",
         lambda f, _: _explain_error(f),
+    ),
+    JobSituation.START_FAILED: (
+        lambda f, _: f"{f.id} has no requests: its start failed.",
+        lambda f, _: f"{_quote_error(f)}The same command begins it again.",
     ),
     JobSituation.INTERRUPTED: (
         lambda f, _: f"{f.id} was interrupted.",

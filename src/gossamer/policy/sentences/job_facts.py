@@ -109,6 +109,7 @@ class JobSituation(StrEnum):
     ONLY_SKIPPED = "only_skipped"  # it ended, and all that waits is of hosts that a person skips
     ENDED_BY_SPIDER = "ended_by_spider"  # its spider stopped it
     FAILED = "failed"  # it ended with an error
+    START_FAILED = "start_failed"  # its start failed before it had a request
     INTERRUPTED = "interrupted"  # its process ended without a word
     STOPPED = "stopped"  # somebody stopped it
     UNWRITABLE = "unwritable"  # its place takes no changes: read-only, out of memory, or a full disk
@@ -191,6 +192,7 @@ RULES: Mapping[JobSituation, Rule] = {
     JobSituation.ONLY_SKIPPED: _ended_by(FinishReason.SKIPPED),
     JobSituation.ENDED_BY_SPIDER: _ended_by(FinishReason.STOPPED),
     JobSituation.FAILED: _ended_by(FinishReason.ERROR),
+    JobSituation.START_FAILED: _ended_by(FinishReason.NOT_BEGUN),
     JobSituation.INTERRUPTED: _ended_by(FinishReason.INTERRUPTED),
     JobSituation.STOPPED: _ended_by(*FinishReason),
     JobSituation.UNWRITABLE: lambda f: bool(f.unwritable),
