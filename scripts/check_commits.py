@@ -18,6 +18,12 @@ LATEST = 20
 SUBJECT = re.compile(r"[a-z][\w ,/.-]*: ([a-z][\w'-]*)(?: .*)?")
 NOT_IMPERATIVE = re.compile(r"(?!.*(?:ss|us|as|is|eed|embed|bring|string|ring|ping)$)\w+(?:s|ed|ing)")
 TRAILER = re.compile(r"[A-Z][\w-]+: .+")
+INTERIM = (
+    "fixup! ",
+    "squash! ",
+    "amend! ",
+    "Merge ",
+)  # a hook meets these; a branch is read when they are gone
 EXAMPLE = "frontier: probe with a URL that has answered"
 
 
@@ -63,8 +69,10 @@ def main() -> int:
     parser.add_argument("--message", type=Path, help="check the message in this file")
     options = parser.parse_args()
     if options.message:
-        lines = options.message.read_text().splitlines()
-        messages = {"this message": "\n".join(line for line in lines if not line.startswith("#"))}
+        text, _, _ = options.message.read_text().partition("# ------------------------ >8")
+        if text.startswith(INTERIM):
+            return 0
+        messages = {"this message": re.sub(r"^#.*\n?", "", text, flags=re.MULTILINE)}
     else:
         base = options.base or find_base()
         commits = git("rev-list", "--no-merges", f"{base}..HEAD" if base else "HEAD").split()
