@@ -127,7 +127,7 @@ class LaneHealth(Record, frozen=True, kw_only=True):
     at: float = 0.0  # when the last of them ended; 0: never
     why: EndReason | None = None  # how the last shift ended
     detail: str = ""  # the last trouble, until a shift does well
-    refused_by: tuple[str, ...] = ()  # the workers that cannot do it (the latest 64)
+    refused_by: tuple[str, ...] = ()  # the workers of the roster that cannot do it
 
 
 class JobSample(Record, frozen=True, kw_only=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gossamer.core.record import Record
-from gossamer.core.shifts import EndReason, RosterView
+from gossamer.core.shifts import RosterView
 from gossamer.core.text import format_count
 from gossamer.policy.alert_readings import describe_absence, describe_refusing
 from gossamer.policy.alerts_on import AlertView
@@ -13,6 +13,7 @@ from gossamer.policy.sentences.job_facts import JobSituation, find_situation
 from gossamer.policy.sentences.words import short_name
 from gossamer.policy.troubles import Trouble, TroubleKind, make_trouble, order_troubles
 from gossamer.queries.observed_jobs import ObservedJob, facts_of, troubles_of
+from gossamer.watch.job_look import refusers_of
 
 MOST_SILENT = 5
 """Silent workers that are named one by one."""
@@ -81,8 +82,9 @@ def _roster_troubles(view: RosterView, some_can: Sequence[str], at: float) -> li
         since = at - (view.at - worker.beat_at)
         found.append(make_trouble(TroubleKind.SILENT_WORKER, worker.id, text, since=since))
     for health in view.standings:
-        if health.why is EndReason.REFUSED and health.refused_by and health.job in some_can:
-            workers = format_count(len(health.refused_by), "worker")
+        refusers = refusers_of(view, health) if health.job in some_can else ()
+        if refusers:
+            workers = format_count(len(refusers), "worker")
             text = f"{workers} cannot do {health.job}: {short_name(health.detail, 160)}."
             since = at - (view.at - health.at)
             found.append(make_trouble(TroubleKind.REFUSED, health.job, text, since=since, job=health.job))

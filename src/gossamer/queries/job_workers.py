@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gossamer.core.record import Record
-from gossamer.core.shifts import RosterView
-from gossamer.watch.job_look import find_common_refusal, takers_of
+from gossamer.core.shifts import EndReason, RosterView
+from gossamer.watch.job_look import find_common_refusal, refusers_of, takers_of
 
 
 class TakerCounts(Record, frozen=True, kw_only=True):
@@ -44,5 +44,6 @@ def workers_of(view: RosterView, job_id: str, lanes: Sequence[str]) -> TakerCoun
 def _find_trouble(view: RosterView, job_id: str) -> str:
     """The latest trouble of a job's shifts, as its supervisor noted it."""
     samples = view.samples.get(job_id, ())
-    troubles = [one.detail for one in view.standings if one.job == job_id and one.detail]
+    known = [one for one in view.standings if one.job == job_id and one.detail]
+    troubles = [one.detail for one in known if one.why is not EndReason.REFUSED or refusers_of(view, one)]
     return samples[-1].trouble if samples and samples[-1].trouble else troubles[-1] if troubles else ""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -24,7 +24,7 @@ from gossamer.core.shifts import (
     WorkerState,
 )
 from gossamer.ports.clock import Clock
-from gossamer.roster.limits import BURIED_S, ENDS, GONE_S, REFUSERS, SAMPLES, STANDING_S
+from gossamer.roster.limits import BURIED_S, ENDS, GONE_S, SAMPLES, STANDING_S
 from gossamer.runtime.cancelling import wait_for_first
 
 SHOWN_GOOD = (EndReason.IDLE, EndReason.TIME, EndReason.SEEDED)
@@ -116,6 +116,7 @@ class MemoryRoster:
     async def remove_worker(self, worker_id: str) -> None:
         """See :class:`~gossamer.ports.worker_registry.WorkerRegistry`."""
         self._workers.pop(worker_id, None)
+        self._strike_off(lambda worker: worker == worker_id)
         for shift in list(self._shifts.values()):
             if shift.worker == worker_id and shift.state is ShiftState.WORKING:
                 self._count_lost(shift, "its worker left")
@@ -238,18 +239,28 @@ class MemoryRoster:
         if end.why in (EndReason.FAILED, EndReason.REFUSED) or (end.why is EndReason.LOST and not end.pages):
             health = replace(health, failures=health.failures + 1, detail=end.detail)
             if end.why is EndReason.REFUSED and end.worker not in health.refused_by:
-                refused_by = (*health.refused_by, end.worker)[-REFUSERS:]
-                health = replace(health, refused_by=refused_by)
+                health = replace(health, refused_by=(*health.refused_by, end.worker))
         elif end.pages or end.why in SHOWN_GOOD:
             is_empty = end.why is EndReason.IDLE and not (end.pages or end.visits)
             empties = health.empties + 1 if is_empty else 0
             health = replace(_clear_failures(health, end.worker), empties=empties)
         self._standings[place] = replace(health, at=end.at, why=end.why)
 
+    def _strike_off(self, is_gone: Callable[[str], bool]) -> None:
+        """Drop the refusals of workers that are gone. Without any other, the job has a fresh start."""
+        for place, health in self._standings.items():
+            left = tuple(worker for worker in health.refused_by if not is_gone(worker))
+            if left == health.refused_by:
+                continue
+            is_over = not left and health.why is EndReason.REFUSED
+            known = replace(health, failures=0, detail="") if is_over else health
+            self._standings[place] = replace(known, refused_by=left)
+
     def _forget_expired(self, now: float) -> None:
         for worker in list(self._workers.values()):
             if worker.beat_at + GONE_S <= now:
                 del self._workers[worker.id]
+        self._strike_off(lambda worker: worker not in self._workers)
         for shift_id, at in list(self._buried.items()):
             if at + BURIED_S <= now:
                 del self._buried[shift_id]

@@ -23,7 +23,7 @@ from gossamer.core.shifts import (
 )
 from gossamer.drivers.redis.server import RedisServer, load_script
 from gossamer.ports.clock import Clock
-from gossamer.roster.limits import BURIED_S, ENDS, FORGET_EVERY_S, GONE_S, REFUSERS, SAMPLES, STANDING_S
+from gossamer.roster.limits import BURIED_S, ENDS, FORGET_EVERY_S, GONE_S, SAMPLES, STANDING_S
 
 _pack = msgspec.msgpack.encode
 _card = msgspec.msgpack.Decoder(WorkerInfo).decode
@@ -41,7 +41,6 @@ _BOUNDS = _pack(
         "forget_every_s": FORGET_EVERY_S,
         "ends": ENDS,
         "samples": SAMPLES,
-        "refusers": REFUSERS,
     }
 )
 

@@ -15,7 +15,7 @@ from gossamer.core.errors import StorageError
 from gossamer.core.hosts import FrontierRules
 from gossamer.core.jobs import DueCounts, FrontierStats, Job, JobTotals
 from gossamer.core.series import ALLOWED, ATTEMPTS, BUCKET_S, HOUR_S, HourlyKind
-from gossamer.core.shifts import EndReason, JobSample, RosterView, ShiftState, WorkerState
+from gossamer.core.shifts import EndReason, JobSample, LaneHealth, RosterView, ShiftState, WorkerState
 from gossamer.policy.alert_readings import FailingHost, JobLook, TroubledHost
 from gossamer.policy.goals import sum_goals
 from gossamer.policy.host_sums import HostSums, is_asked_still, sum_hosts, troubled_hosts
@@ -189,10 +189,18 @@ def takers_of(view: RosterView, lanes: Sequence[str]) -> list[tuple[str, int]]:
     ]
 
 
+def refusers_of(view: RosterView, health: LaneHealth) -> list[str]:
+    """The workers that cannot do a job on a lane, of those that are there."""
+    if health.why is not EndReason.REFUSED:
+        return []
+    there = {worker.id for worker in view.workers if not worker.is_silent(view.at)}
+    return [worker for worker in health.refused_by if worker in there]
+
+
 def find_common_refusal(view: RosterView, job_id: str, lanes: Sequence[str]) -> str | None:
     """Why none of the workers that are there can do a job; ``None``: one can, as far as is known."""
     ids = {worker_id for worker_id, _ in takers_of(view, lanes)}
-    refusals = [one for one in view.standings if one.job == job_id and one.why is EndReason.REFUSED]
+    refusals = [one for one in view.standings if one.job == job_id and refusers_of(view, one)]
     refused_by = {worker for one in refusals for worker in one.refused_by}
     if not ids or not ids <= refused_by:
         return None

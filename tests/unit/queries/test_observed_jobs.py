@@ -21,6 +21,7 @@ from gossamer.policy.sentences.job_facts import YOUNG_S
 from gossamer.policy.time_left import LeftReason, TimeEstimate
 from gossamer.policy.troubles import TroubleKind
 from gossamer.queries.fleet_troubles import troubles_alone, troubles_of_place
+from gossamer.queries.job_workers import workers_of
 from gossamer.queries.observed_jobs import (
     ObservedJob,
     left_text,
@@ -206,6 +207,33 @@ async def test_what_the_first_sentence_says_is_missing_is_a_trouble_too(
     assert say_of(known).answer == answer
     assert [one.kind for one in troubles_alone(known)] == ([kind] if kind else [])
     assert troubles_of_place(AlertView(), view, [known], now) == [], "it is said once"
+
+
+@pytest.mark.parametrize(
+    ("refused_by", "told"),
+    [
+        (("w1", "gone", "silent"), ["1 worker cannot do shop-1: another version."]),
+        (("gone", "silent"), []),
+    ],
+)
+def test_a_refusal_is_that_of_workers_that_are_there(refused_by: tuple[str, ...], told: list[str]) -> None:
+    """Bug it would catch: the refusal of a worker was shown for as long as no shift did well."""
+    job = Job(id="shop-1", name="shop", target="shop.py", created_at=0.0)
+    beats = {"w1": 100.0, "w2": 100.0, "silent": 60.0}
+    there = tuple(make_card(name, lanes=("http",), beat_at=at) for name, at in beats.items())
+    standing = replace(REFUSAL, refused_by=refused_by, detail="another version", at=90.0)
+    view = RosterView(at=100.0, leader="s1", workers=there, standings=(standing,))
+    workers = workers_of(view, job.id, ["http"])
+    known = ObservedJob(
+        job=job,
+        at=100.0,
+        totals=JobTotals(),
+        stats=FrontierStats(state=JobState.RUNNING),
+        workers=workers,
+    )
+    found = [one for one in troubles_of_place(AlertView(), view, [known], 100.0) if one.kind == "refused"]
+    assert [one.text for one in found] == told
+    assert (workers.trouble, workers.refusing) == ("another version" if told else "", 0)
 
 
 def test_when_a_host_may_be_asked_again_fits_a_column() -> None:

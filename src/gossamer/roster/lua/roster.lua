@@ -61,6 +61,22 @@ local function well(standing, worker)
   standing.refused_by = others
 end
 
+-- Refusals of workers that are gone count no longer. Without any other, the job has a fresh start.
+local function strike_off(is_gone)
+  for _, found in ipairs(all(standings)) do
+    local place, standing, left = found[1], found[2], {}
+    local by = standing.refused_by or {}
+    for _, worker in ipairs(by) do
+      if not is_gone(worker) then left[#left + 1] = worker end
+    end
+    if #left < #by then
+      standing.refused_by = left
+      if #left == 0 and standing.why == 'refused' then standing.failures, standing.detail = 0, '' end
+      put(standings, place, standing)
+    end
+  end
+end
+
 local function count(e)
   redis.call('LPUSH', ends, pack(e))
   redis.call('LTRIM', ends, 0, bounds.ends - 1)
@@ -75,7 +91,6 @@ local function count(e)
         if other == e.worker then is_new = false end
       end
       if is_new then by[#by + 1] = e.worker or '' end
-      if #by > bounds.refusers then table.remove(by, 1) end
       standing.refused_by = by
     end
   elseif pages > 0 or e.why == 'idle' or e.why == 'time' or e.why == 'seeded' then
@@ -100,6 +115,7 @@ local function forget()
   for _, found in ipairs(all(workers)) do
     if (found[2].beat_at or 0) + bounds.gone_s <= now then redis.call('HDEL', workers, found[1]) end
   end
+  strike_off(function(worker) return redis.call('HEXISTS', workers, worker) == 0 end)
   redis.call('ZREMRANGEBYSCORE', buried, '-inf', now - bounds.buried_s)
   for _, found in ipairs(all(standings)) do
     if (found[2].at or 0) + bounds.standing_s <= now then redis.call('HDEL', standings, found[1]) end
@@ -177,6 +193,7 @@ end
 
 function calls.leave(worker_id)
   redis.call('HDEL', workers, worker_id)
+  strike_off(function(worker) return worker == worker_id end)
   for _, found in ipairs(all(shifts)) do
     local shift = found[2]
     if shift.worker == worker_id and shift.state == 'working' then

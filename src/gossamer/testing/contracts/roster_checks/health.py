@@ -47,6 +47,7 @@ async def a_page_is_enough_to_do_well(w: RosterHarness) -> None:
 async def refusals_name_their_workers(w: RosterHarness) -> None:
     """Each once; one that has done it after all is struck off."""
     for number, worker in enumerate(("w1", "w2", "w2")):
+        await w.roster.record_heartbeat(make_card(worker), ())
         begun = await w.begin_shift(f"r{number}", worker)
         await w.roster.end_shifts([make_end(begun, EndReason.REFUSED, detail="another version")])
     standing = await w.read_health()
@@ -54,6 +55,24 @@ async def refusals_name_their_workers(w: RosterHarness) -> None:
     begun = await w.begin_shift("d", "w2")
     await w.roster.end_shifts([make_end(begun, EndReason.TIME, pages=1)])
     assert_equal((await w.read_health()).refused_by, ("w1",), "one can, after all")
+
+
+@register_check
+async def refusals_are_those_of_workers_that_are_there(w: RosterHarness) -> None:
+    """However many they are; one that leaves is struck off, and the last one ends the trouble."""
+    names = [f"w{number}" for number in range(70)]
+    for name in names:
+        await w.roster.record_heartbeat(make_card(name), ())
+        begun = await w.begin_shift(f"of {name}", name)
+        await w.roster.end_shifts([make_end(begun, EndReason.REFUSED, detail="another version")])
+    assert_equal(set((await w.read_health()).refused_by), set(names), "all of them refuse")
+    for name in names[1:]:
+        await w.roster.remove_worker(name)
+    standing = await w.read_health()
+    assert_equal((standing.refused_by, standing.detail), (("w0",), "another version"), "one is there")
+    await w.roster.remove_worker("w0")
+    standing = await w.read_health()
+    assert_equal((standing.refused_by, standing.failures, standing.detail), ((), 0, ""), "none is")
 
 
 @register_check
