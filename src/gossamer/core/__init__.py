@@ -1,1 +1,1 @@
-"""What the whole program speaks of: records, errors, events and life cycles. No I/O, no vendor."""
+"""The vocabulary of the program: records, errors, events and life cycles. No I/O, no vendors."""

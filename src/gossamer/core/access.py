@@ -1,4 +1,4 @@
-"""Who may do what with the dashboard and the HTTP API: roles, tokens, and what was done with them."""
+"""Access to the dashboard and the HTTP API: roles, tokens, and the log of actions."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Annotated, Any
 from gossamer.core.record import FieldMeaning, Record, Time
 
 LOCAL = "local"
-"""Whoever is on this machine, while there is no token: noted in the place of a token's name."""
+"""The caller's name for requests from this machine while no token exists."""
 AT_TERMINAL = " at the command line"
-"""How the name of somebody ends who did something there; no token has such a name."""
+"""The suffix of callers who act from a terminal; token names cannot end with it."""
 
 
 class Role(StrEnum):
-    """What a token allows. Each role may do all that those before it may."""
+    """The rights of a token. Each role includes the rights of the roles before it."""
 
     READ = "read"  # may look at everything but the audit log, and change nothing
     OPERATE = "operate"  # may steer crawls too
@@ -37,16 +37,16 @@ class AccessToken(Record, frozen=True, kw_only=True):
 
 
 class LoggedAction(Record, frozen=True, kw_only=True):
-    """Something that somebody did to a crawl, as the audit log has it."""
+    """One action on a crawl, as recorded in the audit log."""
 
     id: int = 0  # given by the log, ascending
     at: Time
     token: str  # the name of the token it was done with; ``local``: on this machine, without one
-    kind: str  # what was done, in a word: ``pause``, ``retry``
+    kind: str  # the action's name: ``pause``, ``retry``
     job: str = ""  # the id of the job it was done to; empty: to none
-    what: str = ""  # what it was done to, for people
-    before: dict[str, Any] = {}  # what it changed, as it was
-    after: dict[str, Any] = {}  # what it changed, as it is since, and what came of it
+    what: str = ""  # the target, for people
+    before: dict[str, Any] = {}  # the changed values before the action
+    after: dict[str, Any] = {}  # the changed values after it, and its result
     undo_until: Time | None = None  # None: there is no way back
     undone_at: Time | None = None
     key: str = ""  # the caller's, which makes the action idempotent; the log makes one where it is empty
@@ -59,15 +59,15 @@ class LoggedAction(Record, frozen=True, kw_only=True):
 
 
 class Caller(Record, frozen=True, kw_only=True):
-    """Who asks."""
+    """The sender of a request."""
 
-    name: str  # of the token; ``local``: whoever is on this machine, where there is no token
+    name: str  # the token's name; ``local``: this machine, while no token exists
     role: Role
     is_session: bool = False  # signed in, in a browser
 
 
 class CallFacts(Record, frozen=True, kw_only=True):
-    """What a request to the dashboard or the HTTP API says of whoever makes it. None of it is trusted."""
+    """Claims of a request about its sender. None of them is trusted."""
 
     address: str  # that it came from
     host: str  # that it names, with the port

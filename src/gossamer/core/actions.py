@@ -1,4 +1,4 @@
-"""What somebody asks to be done to a crawl, a host, a dead letter, a worker or a proxy."""
+"""Orders to change a crawl, a host, a dead letter, a worker or a proxy."""
 
 from __future__ import annotations
 
@@ -16,16 +16,14 @@ class ActionOrder(Record, frozen=True, kw_only=True):
     by: str  # who asks: the name of a token
     job: str = ""  # the id of the job that it is about
     who: str = ""  # the host, the worker or the proxy that it is about
-    given: dict[str, Any] = {}  # what goes with it
-    expected: dict[
-        str, Any
-    ] = {}  # what they saw, as far as it matters; where it is otherwise, nothing is done
-    goal: dict[str, Any] = {}  # what they see when it is done: one that was cut off is given again
+    given: dict[str, Any] = {}  # the arguments
+    expected: dict[str, Any] = {}  # the state that the caller saw; if it has changed, the order is refused
+    goal: dict[str, Any] = {}  # the state after success: an interrupted order is repeated until it holds
     number: int = 0  # in the audit log, as soon as it is there
     key: str = ""  # theirs: an order that is given again with its key is carried out once
 
     @property
     def digest(self) -> str:
-        """What tells it apart from any other order of the same caller."""
+        """Return a digest that identifies the order among those of its caller."""
         said = [self.kind, self.job, self.who, self.given, self.expected]
         return blake2b(json.dumps(said, sort_keys=True, default=str).encode(), digest_size=16).hexdigest()

@@ -1,4 +1,4 @@
-"""What is told of an alert: that it began, or that it is over."""
+"""Notifications of alerts: an alert began, or it ended."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from gossamer.core.record import Record, Time
 
 
 class AlertChange(StrEnum):
-    """What became of an alert."""
+    """The kind of notification."""
 
     BEGUN = "begun"
     ENDED = "ended"
-    TESTED = "tested"  # nothing: somebody tries out whether news arrive
+    TESTED = "tested"  # a trial: no alert began or ended
 
 
 class AlertNotice(Record, frozen=True, kw_only=True):
@@ -22,13 +22,13 @@ class AlertNotice(Record, frozen=True, kw_only=True):
     change: AlertChange
     alert: str  # its kind, in a word
     severity: str  # ``needs_you``, ``takes_care``, ``know``
-    text: str  # what is wrong, or was, in one sentence
+    text: str  # the problem in one sentence
     place: str  # of which fleet, or in which data directory
     who: str = ""  # the job, host, worker or service that it is about
-    job: str = ""  # "": it is no job's
+    job: str = ""  # "": the alert concerns no job
     since: Time  # when it became bad
     at: Time  # when this was found
-    ways: tuple[str, ...] = ()  # what may be done about it: commands
+    ways: tuple[str, ...] = ()  # suggested commands
 
     @property
     def headline(self) -> str:

@@ -1,4 +1,4 @@
-"""What an archive has of a page: where it is, what the index says of it, and the page itself."""
+"""Records of archived pages: location, index entry and content."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gossamer.core.record import Record, Time
 from gossamer.core.results import FetchResult
 
 ARCHIVE_RUNG = "archive"
-"""The rung of answers that an archive gave: nobody was asked, and they are as old as they were then."""
+"""The rung of answers from an archive: no request was sent, and they keep their age."""
 
 _PLACE = lazy_pattern(r"(?P<file>[\w.=/-]+):(?P<offset>\d+):(?P<length>[1-9]\d*)", re.ASCII)
 
@@ -36,7 +36,7 @@ class ArchiveLocation(Record, frozen=True, kw_only=True, gc=False):
 
 
 class ArchiveEntry(Record, frozen=True, kw_only=True, gc=False):
-    """What the index of an archive says of one answer."""
+    """The index entry of one archived answer."""
 
     url: str  # as it was fetched, in its canonical form
     method: str = "GET"  # the request's method

@@ -1,4 +1,4 @@
-"""Who asks: what is written as a user and a password, or as a token, and what is sent for it."""
+"""Credentials: a user with a password, or a token, and the header that carries them."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ def encode_basic(user: bytes, password: bytes) -> str:
 
 
 def authorization_of(auth: Any, name: str) -> str:
-    """The value of Authorization for ``(user, password)``, a token, or a whole value (``Token abc``).
+    """Return the Authorization header for ``(user, password)``, a token, or a whole value (``Token abc``).
 
-    A text without a space is a bearer token (RFC 6750), which has none. Raises :class:`UsageError`, which
-    says of what is called ``name`` that it is neither, and never what it is.
+    A text without a space is a bearer token (RFC 6750). Raises :class:`UsageError` for anything else; the
+    message shows ``name`` and never the value.
     """
     if isinstance(auth, tuple | list) and len(auth) == 2 and all(isinstance(one, str) for one in auth):
         user, password = auth
@@ -36,7 +36,7 @@ def authorization_of(auth: Any, name: str) -> str:
 
 
 def secrets_of_authorization(value: str) -> Iterator[str]:
-    """What a value of Authorization holds: itself, what stands behind its scheme, and a Basic password."""
+    """Yield the secrets in an Authorization header: the value, its credentials, and a Basic password."""
     yield value
     scheme, _, rest = value.partition(" ")
     yield rest.strip()

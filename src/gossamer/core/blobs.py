@@ -1,4 +1,4 @@
-"""What is known of named bytes in a folder or a bucket."""
+"""Facts about a blob: named bytes in a folder or a bucket."""
 
 from __future__ import annotations
 
@@ -10,4 +10,4 @@ class BlobInfo(Record, frozen=True, kw_only=True):
 
     name: str  # as it was stored by, without the place of all of them
     size_bytes: int
-    changed_at: Time  # when it was stored, by the clock of whoever keeps it
+    changed_at: Time  # when it was stored, by the storage's clock

@@ -1,4 +1,4 @@
-"""What is to happen on a page that a browser opens, as data: stored with the request, done by any worker.
+"""Steps to take on a page in a browser, as data: stored with the request, run by any worker.
 
 ``Browsing`` is what users write. The order is always the same: the page is loaded (``wait_until``),
 ``wait_for`` appears, ``wait_s`` pass, the ``actions`` are performed one after the other, and at last the
@@ -25,19 +25,19 @@ PageState = Literal[LoadState, "networkidle"]
 """How far a page has to be; ``networkidle``: it made no request for half a second."""
 DialogAnswer = Literal["dismiss", "accept"]
 STEP_S = 10.0
-"""Seconds that a wait or an action may take where nothing else is said."""
+"""Default limit for a wait or an action, in seconds."""
 MAX_STEPS = 1000
 """Actions on one page, and patterns of ``capture``."""
 
 
 class Action(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="do"):
-    """The base of what can be done on a page. Selectors are CSS, or others of Playwright (``text=More``)."""
+    """The base class of actions. Selectors are CSS or Playwright's own (``text=More``)."""
 
     def __post_init__(self) -> None:
         _check_fields(self)
 
     def describe(self) -> str:
-        """The action in words; never what it types, which may be a secret."""
+        """Describe the action without the text it types, which may be secret."""
         selector = getattr(self, "selector", "")
         word = str(self.__struct_config__.tag)
         return f"{word} {selector!r}" if selector else word
@@ -47,13 +47,13 @@ class Click(Action, frozen=True, tag="click"):
     """Click on the first element that matches, as soon as it can be clicked."""
 
     selector: str
-    optional: bool = False  # passed over where there is no such element at that moment
+    optional: bool = False  # skipped when the element is missing at that moment
     human: bool | None = None  # the pointer moves there as a hand moves it; None: as the page's ``human``
     popup: bool = False  # the window that it opens is the page from then on
 
 
 class Type(Action, frozen=True, tag="type"):
-    """Type a text into a field, key by key, in the place of what it held."""
+    """Replace the text of a field by typing, key by key."""
 
     selector: str
     text: str
@@ -81,7 +81,7 @@ class Scroll(Action, frozen=True, tag="scroll"):
     max_scrolls: int = 50  # with ``until_still``: a page that grows for ever ends here, with a flag
     still_s: float = 1.0  # with ``until_still``: so long nothing new came, and no request was under way
     selector: str = ""  # the element that scrolls; empty: the window, or the largest box that can
-    collect: str = ""  # CSS; what it finds stays in the page, though the page takes it out when it has passed
+    collect: str = ""  # CSS; matching elements are kept even if the page removes them while scrolling
     human: bool | None = None  # by strokes of a wheel; None: as the page's ``human``
 
 
@@ -105,7 +105,7 @@ class Wait(Action, frozen=True, tag="wait"):
 class Screenshot(Action, frozen=True, tag="screenshot"):
     """Take a picture of the page, for the spider: ``response.screenshot``. A later one replaces it."""
 
-    full_page: bool = False  # with everything below the window, too
+    full_page: bool = False  # include everything below the window
 
 
 class Pdf(Action, frozen=True, tag="pdf"):
@@ -118,7 +118,7 @@ AnyAction = Click | Type | Press | Scroll | Wait | Screenshot | Pdf
 
 
 class Browsing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a browser does on a page before the page is given to the spider."""
+    """Steps of a browser on a page before the spider gets the page."""
 
     wait_until: PageState = "load"
     wait_for: str = ""  # a selector that has to be there and visible; without it the page is not a success
@@ -167,7 +167,7 @@ class Browsing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class PageFailure(Record, frozen=True, kw_only=True):
-    """That what a page was opened for could not be done on it, although it came."""
+    """A failed step on a page that loaded."""
 
     fault: Fault  # ``MISSING``: something did not appear in time; ``CALLBACK``: the spider's own fault
     detail: str  # for people: which step, and what happened
@@ -184,7 +184,7 @@ class CapturedResponse(Record, frozen=True, kw_only=True):
     status: int
     content_type: str = ""
     body: bytes = b""  # decoded
-    is_cut: bool = False  # it was larger than ``browser.max_capture_bytes``: there is no body
+    is_cut: bool = False  # larger than ``browser.max_capture_bytes``: the body is missing
 
     @property
     def text(self) -> str:
@@ -197,7 +197,7 @@ class CapturedResponse(Record, frozen=True, kw_only=True):
 
 
 def check_browsing(value: Any, name: str) -> None:
-    """Refuse what is not a ``Browsing``. Raises :class:`UsageError`."""
+    """Raise :class:`UsageError` unless the value is a ``Browsing``."""
     if not isinstance(value, Browsing):
         raise UsageError(f"{name} must be a Browsing(...), not {value!r}")
 

@@ -24,4 +24,4 @@ class OutputPosition(Record, frozen=True, kw_only=True):
 
     done: str = ""  # everything up to here has been written; "": nothing
     planned: str = ""  # where the batch ends that is being written; ``done``: there is none
-    state: bytes = b""  # what the output has to know again before its next batch; its own form
+    state: bytes = b""  # the output's own state, returned to it before its next batch

@@ -20,7 +20,7 @@ class Cookie(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
     @property
     def is_entry(self) -> bool:
-        """Whether it is no cookie, but an entry of a page's web storage, which is kept beside cookies.
+        """Whether this is an entry of a page's web storage, which is kept beside cookies.
 
         Its path says where: ``localStorage https://shop.example``. Paths of URLs begin with a slash, so it
         is never sent.

@@ -8,10 +8,10 @@ from typing import Literal, NamedTuple
 Dedup = Literal["exact", "bloom"]
 
 IN_SET = 370
-"""Fingerprints of one set when it knows what was expected: few enough that hardly one outgrows 512."""
+"""Expected fingerprints per set: few enough that hardly any set exceeds 512."""
 BITS, HASHES, BITS_PER_URL = 65407, 10, 14.4
 GENERATIONS = 4
-"""With ``seen_ttl_s`` what is seen is kept by quarters of it; the oldest is forgotten as a whole."""
+"""Parts of ``seen_ttl_s``: seen fingerprints expire one part at a time."""
 
 
 class DedupReport(NamedTuple):
@@ -28,5 +28,5 @@ def buckets_for(dedup: Dedup, expected: int) -> int:
 
 
 def error_rate(known: int, buckets: int) -> float:
-    """Of a Bloom filter: ``(1 - exp(-kn/m)) ** k``."""
+    """Return the error rate of a Bloom filter: ``(1 - exp(-kn/m)) ** k``."""
     return float((1 - exp(-HASHES * known / (buckets * BITS))) ** HASHES)

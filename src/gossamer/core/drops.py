@@ -1,6 +1,6 @@
-"""What of a page was not taken, and why: counts by ``KIND:REASON``, as in reports, ledger and ``--json``.
+"""Dropped items and links by reason: counts by ``KIND:REASON``, as in reports, ledger and ``--json``.
 
-The text form is made and read here only. Reasons are short words, or what users' code said of an item.
+The text form is made and read here only. Reasons are short words, or messages of users' code.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from enum import StrEnum
 from gossamer.core.record import Record, Time
 
 KEY_LENGTH = 100
-"""Characters of a key that are told apart; reasons may be free text."""
+"""Maximum length of a key in characters; reasons may be free text."""
 
 
 class DropKind(StrEnum):
-    """What was not taken."""
+    """The kind of the thing dropped."""
 
     LINK = "link"  # a link or a request that a page led to
     ITEM = "item"

@@ -1,10 +1,9 @@
-"""Everything that can go wrong, typed by what to do next.
+"""Errors and faults, typed by the action they call for.
 
-One root, :class:`GossamerError`. Below it two families: what an *operator* must mend
-(:class:`UsageError`, :class:`MissingServiceError`, ...; each carries the exit code of the command line)
-and what a *request* ran into (:class:`FetchError`; each carries a :class:`Fault`, whose consequences are in
-the table of ``policy.faults``). Drivers' exceptions are translated at the adapter's edge and never
-travel further.
+:class:`GossamerError` is the root of two families: errors that an *operator* must fix
+(:class:`UsageError`, :class:`MissingServiceError`, ...; each has the exit code of the command line), and
+failures of a *request* (:class:`FetchError`; each has a :class:`Fault`, whose consequences are in the table
+of ``policy.faults``). Adapters translate their drivers' exceptions.
 """
 
 from __future__ import annotations
@@ -15,15 +14,15 @@ from typing import Any
 
 
 class Fault(StrEnum):
-    """What a try at fetching or handling one request ran into. The value is what the ledger stores.
+    """The reason why an attempt at a request failed. The ledger stores the value.
 
-    What follows from each is in the table of ``policy.faults``, which has a row for every member.
+    The table of ``policy.faults`` has a row of consequences for every member.
     """
 
     DNS = "dns"  # the name does not resolve (NXDOMAIN): permanent for the host
     DNS_TEMPORARY = "dns_temporary"  # SERVFAIL, timeout of the resolver
     CONNECT = "connect"  # refused, reset or unreachable before a byte came back
-    LOCAL = "local"  # this machine's trouble (no open files, no local ports, no network): nobody's failure
+    LOCAL = "local"  # this machine lacks file handles, local ports or network: counts against no host
     TLS = "tls"  # certificate or handshake
     TIMEOUT_CONNECT = "timeout_connect"  # looking up, connecting and TLS took too long
     TIMEOUT_HEADERS = "timeout_headers"  # the whole header took too long (slow loris)
@@ -34,7 +33,7 @@ class Fault(StrEnum):
     BAD_ENCODING = "bad_encoding"  # Content-Encoding that cannot be undone
     BAD_REDIRECT = "bad_redirect"  # a redirect without a usable Location
     REDIRECT_LIMIT = "redirect_limit"  # too many redirects in a row
-    GUARD = "guard"  # a private address that nobody named
+    GUARD = "guard"  # a private address that the user did not name
     BAD_URL = "bad_url"  # not a URL by the WHATWG standard, or an unsupported scheme
     NOT_ARCHIVED = "not_archived"  # the saved pages (`replay.folder`) do not include it
     THROTTLED = "throttled"  # 429, 503: the host asks for time
@@ -49,13 +48,13 @@ class Fault(StrEnum):
     OUT_OF_SCOPE = "out_of_scope"  # it leads to where the crawl must not go
     BLOCKED = "blocked"  # the site refuses us: a challenge, a CAPTCHA, a status that refuses
     LOGGED_OUT = "logged_out"  # the answer is for visitors who are not logged in
-    PROXY = "proxy"  # the proxy is out of order, or refuses us: nobody's failure but the proxy's
+    PROXY = "proxy"  # the proxy is out of order or refuses us: counts against the proxy only
     PROXY_ANSWER = "proxy_answer"  # an error that may be the proxy's own: another proxy is asked first
-    BROWSER = "browser"  # the browser that had the page ended, or was ended: nobody's failure
+    BROWSER = "browser"  # the browser process ended while it had the page: counts against no host
     PAGE_CRASH = "page_crash"  # the page crashed its tab, or took more memory than a page may
     SERVICE = "service"  # a gateway that fetches for us is out of order, or asks for time: its failure alone
     SERVICE_FAILED = "service_failed"  # a gateway that fetches for us could not get the page
-    UNWANTED = "unwanted"  # a file of a type that nobody wants
+    UNWANTED = "unwanted"  # a file of an unwanted type
     IGNORED = "ignored"  # a hook of the spider refuses it
     BUDGET = "budget"  # a budget of its host or of its pattern is spent
     TRAP = "trap"  # it is one of many pages without anything new: their budget is spent
@@ -66,7 +65,7 @@ class Fault(StrEnum):
     HOOK = "hook"  # a hook failed: it raised, took too long, or gave what cannot be sent
     PARSE_TIMEOUT = "parse_timeout"  # the page could not be parsed within its CPU time and memory
     PARSE_INTERRUPTED = "parse_interrupted"  # the process that examines suspicious pages was stopped
-    UNREADABLE = "unreadable"  # what the frontier has stored of the request is damaged
+    UNREADABLE = "unreadable"  # the stored request is damaged
     INTERNAL = "internal"  # an error of Gossamer itself; the ledger has the traceback
     EXPIRED = "expired"  # the worker never came back with it
 
@@ -93,15 +92,15 @@ class UsageError(OperatorError):
 
 
 class UnknownJobError(UsageError):
-    """There is no job of that name; the message names those that are there."""
+    """No job has that name; the message lists the existing ones."""
 
 
 class UnknownActionError(UsageError):
-    """There is no action of that number in the audit log."""
+    """The audit log has no action of that number."""
 
 
 class NotThereError(UsageError):
-    """What is asked about is not there, or not any more; the message says what."""
+    """The requested object does not exist, or no longer exists."""
 
 
 class SettingError(UsageError):
@@ -127,11 +126,11 @@ class StorageError(OperatorError):
 
 
 class FileChangedError(StorageError):
-    """Somebody else has changed a file while its successor was written: it is as they left it."""
+    """Another process changed the file while its successor was written; its change is kept."""
 
 
 class BlobMissingError(StorageError):
-    """There is no blob of that name, or not any more: a file of an archive, an export."""
+    """A blob, such as a file of an archive or an export, does not exist, or no longer exists."""
 
 
 class ArchiveDamagedError(StorageError):
@@ -139,7 +138,7 @@ class ArchiveDamagedError(StorageError):
 
 
 class LostRequestsError(StorageError):
-    """The requests of a job are not where they were: their Redis was emptied. What is stored stays."""
+    """The requests of a job are lost because their Redis was emptied. Stored results are kept."""
 
 
 class SchemaVersionError(StorageError):
@@ -157,9 +156,9 @@ JobBusy = JobBusyError
 
 
 class AccessError(GossamerError):
-    """Somebody asks the dashboard or the HTTP API who may not. The message says why.
+    """The caller may not use the dashboard or the HTTP API. The message says why.
 
-    ``way`` is what to do about it, ``status`` what HTTP calls it, ``wait_s`` how long to wait, if that helps.
+    ``way`` is the remedy, ``status`` the HTTP status, ``wait_s`` the seconds to wait, if waiting helps.
     """
 
     def __init__(self, why: str, *, way: str, status: int, wait_s: float = 0.0) -> None:
@@ -170,7 +169,7 @@ class AccessError(GossamerError):
 
 
 class ConflictError(OperatorError):
-    """Something is not as whoever wants to change it saw it; nothing was changed. ``now`` says how it is."""
+    """The state has changed since the caller saw it; nothing was done. ``now`` has the current state."""
 
     def __init__(self, message: str, *, now: Mapping[str, Any]) -> None:
         super().__init__(message)
@@ -186,18 +185,17 @@ class JsonValueError(UsageError, TypeError):
 
 
 class SelectorError(GossamerError, ValueError):
-    """A CSS selector or an XPath expression is wrong; the message quotes it and says what is wrong."""
+    """A CSS selector or an XPath expression is wrong; the message quotes it and names the mistake."""
 
 
 class FetchError(GossamerError):
     """An attempt to fetch ended without a response.
 
-    ``fault`` says why, ``detail`` says exactly what (safe to show: no secrets), ``retry_after_s`` is the time
-    that the other side asked for, if it named one, ``rung`` the way of fetching that failed (empty: none was
-    tried), ``cost`` what the failure cost, where somebody charges for it, ``proxy`` the name of the proxy
-    that it was tried through (empty: none), ``status`` what that proxy answered in the host's place (0: it
-    did not), ``screenshot`` the page as a PNG, where a browser had come so far. ``is_unclear``: the proxy has
-    made no connection to the host, and does not say whose fault that is.
+    ``fault`` is the reason and ``detail`` describes it without secrets. ``retry_after_s`` is the wait that
+    the server named, ``rung`` the way to fetch that failed (empty: none was tried), ``cost`` the charge of a
+    paid service, ``proxy`` the proxy's name (empty: none), ``status`` the proxy's own status (0: none), and
+    ``screenshot`` the page as a PNG, if a browser had loaded it. ``is_unclear``: the proxy could not connect
+    to the host and does not say which of the two failed.
     """
 
     def __init__(
@@ -249,8 +247,8 @@ class DropItem(GossamerError):
 class PipelineError(GossamerError):
     """A pipeline step failed on an item. The message names the step and ends with the traceback.
 
-    If it may pass, since a server was away, nothing of the page is stored, and the page is tried again.
-    Otherwise the page is a dead letter, and what else it gave is stored.
+    If the failure may pass (a server was away), nothing of the page is stored and the page is retried.
+    Otherwise the page becomes a dead letter, and its other items are stored.
     """
 
     def __init__(self, text: str, *, may_pass: bool = False) -> None:

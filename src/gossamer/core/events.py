@@ -1,4 +1,4 @@
-"""What happens, as typed events. A :class:`~gossamer.ports.sink.Sink` gets each once, in order."""
+"""Typed events. A :class:`~gossamer.ports.sink.Sink` gets each event once, in order."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class JobStartedEvent(Event, frozen=True, kw_only=True):
 
 
 class PageDoneEvent(Event, frozen=True, kw_only=True):
-    """One attempt ended, with what it yielded."""
+    """One attempt ended; the event has its results."""
 
     job: str  # the id of the job
     attempt: Attempt  # the row of the ledger: URL, status, verdict, reason, duration, size
@@ -31,7 +31,7 @@ class PageDoneEvent(Event, frozen=True, kw_only=True):
     requests: int = 0  # requests that the page led to
     is_page: bool = False  # the page was parsed, and is stored
     dropped: dict[str, int] = {}  # items and links of the page that were left out, by reason
-    stats: dict[str, int] = {}  # what the spider has counted, in thousandths: ``stat:RULE:NAME``
+    stats: dict[str, int] = {}  # the spider's own counters, in thousandths: ``stat:RULE:NAME``
     host: str = ""  # the host, with its port where it is not the usual one
 
 
@@ -53,8 +53,8 @@ class TimeLeftEvent(Event, frozen=True, kw_only=True):
     """A regular estimate of how long a job still takes."""
 
     job: str  # the id of the job
-    least_s: float | None = None  # at least so many seconds; None: not known
-    most_s: float | None = None  # at most so many; None: not known
+    least_s: float | None = None  # lower bound in seconds; None: unknown
+    most_s: float | None = None  # upper bound in seconds; None: unknown
     text: str = ""  # ``done in 3 to 5 minutes``, or why that is not known
 
 

@@ -15,11 +15,11 @@ class ExitCode(IntEnum):
     STOPPED = 3  # stopped early: by a signal, or because the job was paused, cancelled or over budget
     MISSING = 4  # a service, a package or the storage is missing or fails
     BUG = 70  # a bug in Gossamer; the traceback is shown (``EX_SOFTWARE`` of sysexits.h)
-    NO_READER = 141  # nobody reads the output any longer (what a shell reports for SIGPIPE)
+    NO_READER = 141  # the output's reader has gone (a shell's code for SIGPIPE)
 
 
 class ExitFacts(NamedTuple):
-    """What decides how the process of a crawl ends. Counts are of the whole job, over all its runs."""
+    """Facts that decide the exit code of a crawl. Counts cover all runs of the job."""
 
     is_early: bool = False  # stopped, failed, or over one of `budgets`; not over `max_pages` or `max_time`
     pages: int = 0  # responses that were parsed

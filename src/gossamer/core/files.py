@@ -1,4 +1,4 @@
-"""Files of a crawl: what a request for one asks, what came of it, and what the store knows of it."""
+"""Files of a crawl: request, result and stored record."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gossamer.core.rungs import BROWSER_WAY, way_of
 FILE_TYPE = "File"
 """The type of the items that say of files where they are."""
 MAX_NAME = 1000
-"""Characters of the name that somebody gives a file."""
+"""Maximum length of a file's name, in characters."""
 
 
 class Saving(Record, frozen=True, kw_only=True):
@@ -32,11 +32,11 @@ class SavedFile(Record, frozen=True, kw_only=True):
     sha256: str  # of its bytes, in hexadecimal
     size_bytes: int
     head: bytes = b""  # its first bytes
-    held: Any = None  # the open file: when nobody holds it, it is gone
+    held: Any = None  # the open file: deleted when its last reference goes
 
 
 class StoredFile(Record, frozen=True, kw_only=True):
-    """What the store knows of a file that a job has saved."""
+    """The store's record of a file that a job has saved."""
 
     job: str  # the id of the job that saw it
     url: str  # as it was asked for, in its canonical form
@@ -45,7 +45,7 @@ class StoredFile(Record, frozen=True, kw_only=True):
     size_bytes: int
     type: str = ""  # its media type, without parameters
     thumbnails: tuple[str, ...] = ()  # the names of those that there are
-    etag: str = ""  # what the server calls this version of it
+    etag: str = ""  # the server's ETag of this version
     modified: str = ""  # when the server says that it was changed
     stored_at: Time = 0.0  # when this job first saw it
     last_seen: Time = 0.0  # when a job last saw these bytes

@@ -17,7 +17,7 @@ class ForeignItem(ABC):
     @property
     @abstractmethod
     def key(self) -> str:
-        """What identifies it among those of its type, over all tries of its page."""
+        """Return the identity among objects of this type, over all attempts at the page."""
 
     @abstractmethod
     def to_values(self) -> dict[str, Any]:

@@ -35,7 +35,7 @@ def encode_form(fields: Sequence[tuple[str, FormValue]], enctype: str, encoding:
 
 
 def encode_fields(fields: Iterable[tuple[str, str]], encoding: str = "utf-8") -> str:
-    """Names and values in a charset; what the charset has no character for is a reference, as in HTML."""
+    """Encode names and values; characters outside the charset become references, as in HTML."""
     return "&".join(f"{_encode(name, encoding)}={_encode(value, encoding)}" for name, value in fields)
 
 

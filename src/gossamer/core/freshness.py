@@ -1,4 +1,4 @@
-"""What is known of the pages of a spider from one crawl to the next: whether and how often they change."""
+"""Records of a spider's known pages: whether and how often they change between crawls."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class RateEstimate(Record, frozen=True, kw_only=True):
 
 
 class KnownPage(Record, frozen=True, kw_only=True):
-    """What is known of one page of a spider.
+    """One known page of a spider.
 
-    A page that a crawl has heard of and not seen yet has ``checks`` 0, and is due.
+    A page that was linked and not visited yet has ``checks`` 0 and is due.
     """
 
     fingerprint: Fingerprint  # of the request, the same in all jobs and stores
@@ -33,7 +33,7 @@ class KnownPage(Record, frozen=True, kw_only=True):
     host: str  # the politeness key
     request: str  # how it is asked for, in the form in which frontiers keep requests
     due_at: Time  # when it is worth another look
-    etag: str = ""  # what the server calls this version of it
+    etag: str = ""  # the server's ETag of this version
     modified: str = ""  # when the server says that it was changed
     body_hash: int = 0  # of its bytes, signed 64 bits
     job: str = ""  # the id of the job that checked it last
@@ -43,7 +43,7 @@ class KnownPage(Record, frozen=True, kw_only=True):
     changes: int = 0  # how often it had changed by then
     rate: RateEstimate = RateEstimate(shape=1.0, span_s=1.0)
     interval_s: float = 0.0  # between its last check and the next
-    gone_at: Time | None = None  # since when the host says that there is no such page
+    gone_at: Time | None = None  # since when the host reports the page as missing
 
     @property
     def has_changed(self) -> bool:
@@ -60,7 +60,7 @@ class FreshnessCounts(Record, frozen=True, kw_only=True):
     new: int = 0  # seen once
     changed: int = 0  # that were other ones at their latest check
     unchanged: int = 0  # that were the same at their latest check
-    gone: int = 0  # of which their hosts say that there is no such page
+    gone: int = 0  # reported as missing by their hosts
     checks: int = 0  # of all pages, first ones included
     changes: int = 0  # that all checks have found
     median_interval_s: float | None = None  # between two checks of one page; None: none was seen

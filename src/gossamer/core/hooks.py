@@ -1,4 +1,4 @@
-"""What hooks of users' code ask for, on the way from a request to its answer."""
+"""Results that users' hooks return between a request and its answer."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from gossamer.core.requests import Request
 from gossamer.core.results import FetchResult
 
 HOOK_RUNG = "hook"
-"""The rung of answers that a hook gave: nobody was asked."""
+"""The rung of answers from a hook: no request was sent."""
 INSTEAD_OF_FAILURE = "instead_of_failure"
 """The flag of an answer that a hook gave when the host, which was asked, had failed."""
 
 
 class Replacement(Record, frozen=True):
-    """What a hook returns to have another request made in the place of the one that it was given.
+    """A hook's result that replaces its request with another one.
 
-    It is settled like a redirect: scope, robots.txt and politeness apply to the new request as to any other.
+    The replaced request is settled like a redirect: scope, robots.txt and politeness apply to the new one.
     """
 
     request: Request

@@ -1,4 +1,4 @@
-"""Hosts: the rules by which they are asked, and what is known of them."""
+"""Hosts: the rules for requests to them, and their state."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from enum import StrEnum
 from gossamer.core.record import Record
 
 FREE = "/"
-"""In the name of what is no host: nobody is asked for what waits there, and no politeness holds."""
+"""Marks the name of a queue without a host: its requests need no politeness."""
 
 # --------------------------------------------------------------------------- hosts and rules
 
 
 class DomainRules(Record, frozen=True, kw_only=True):
-    """What the settings of one domain ask of its hosts instead of what the rules say."""
+    """Rules for the hosts of one domain that replace the general ones."""
 
     delay_s: float | None = None
     per_host: int | None = None
@@ -21,7 +21,7 @@ class DomainRules(Record, frozen=True, kw_only=True):
 
 
 class FrontierRules(Record, frozen=True, kw_only=True):
-    """What a job asks of its frontier; kept with the job's requests; ``change_rules`` changes them."""
+    """A job's rules for its frontier, stored with its requests; ``change_rules`` changes them."""
 
     delay_s: float | None = None  # None: follow the host's response time
     min_delay_s: float = 0.1  # bounds of the adaptive delay
@@ -40,12 +40,12 @@ class FrontierRules(Record, frozen=True, kw_only=True):
     max_pages: int | None = None  # pages of the job (responses parsed)
     max_pages_per_host: int | None = None
     max_depth: int | None = None
-    random_delay: bool = False  # what the operator asks for is spread over half to one and a half of it
+    random_delay: bool = False  # spread each configured delay over 0.5 to 1.5 times its length
     domains: dict[str, DomainRules] = {}  # by domain, for the hosts in it; the longest one counts
 
 
 class HostState(Record, frozen=True, kw_only=True):
-    """What a frontier knows of one host; changed only by ``policy.politeness``."""
+    """A frontier's state of one host; changed only by ``policy.politeness``."""
 
     next_at: float = 0.0  # the next allowed start (the theoretical arrival time of GCRA, ITU-T I.371)
     delay_s: float = 0.0  # the delay in force now
@@ -58,17 +58,17 @@ class HostState(Record, frozen=True, kw_only=True):
     last_at: float = 0.0  # the latest start that is known to have been made
     hold_until: float = 0.0  # no start before this, whatever turns are given back
     answered_at: float = 0.0  # when its latest answer was settled; 0: it has never answered
-    troubled_since: float = 0.0  # since when there was no answer but refusals; 0 when it is well
+    troubled_since: float = 0.0  # since when the host has only refused; 0: it answers
     troubled_by: int = 0  # the mark of the one request that has met this trouble; 0: several, 1: no witness
     pace_s: float = 0.0  # seconds between two starts while it throttles, if that is more than the delay
     limit_s: float = 0.0  # the spacing at which it throttled last
-    is_paced: bool = False  # ``delay_s`` is what a person asked for, and follows nothing
-    is_held: bool = False  # ``hold_until`` is what a person asked for
-    is_skipped: bool = False  # a person wants nothing of it: what waits for it stays where it is
+    is_paced: bool = False  # a person set ``delay_s``; it does not adapt
+    is_held: bool = False  # a person set ``hold_until``
+    is_skipped: bool = False  # a person skips the host: its requests stay queued
     waiting_since: float = 0.0  # since when something waits for it without a break; decides nothing
-    is_free: bool = False  # it is no host (``FREE`` is in its name): it has no delay, slots or page budget
+    is_free: bool = False  # a queue without a host (``FREE`` is in its name): no delay, slots or page budget
     taken: int = 0  # slots that other jobs have, or are to have
-    look_at: float = 0.0  # no turn before this, since other jobs ask the host, too
+    look_at: float = 0.0  # no turn before this time, because other jobs share the host
     own_delay_s: float | None = None  # the delay that the rules have for its domain
     own_slots: int | None = None  # the slots that the rules have for its domain
     failed_in_row: int = 0  # pages without a proper answer since the latest one, up to ``MOST_IN_ROW``
@@ -76,9 +76,9 @@ class HostState(Record, frozen=True, kw_only=True):
 
 
 class JobClaim(Record, frozen=True, kw_only=True):
-    """What one of several jobs does at a host."""
+    """One job's share of a host that several jobs crawl."""
 
-    job: str  # by which its frontier is told from others
+    job: str  # the frontier's identity
     in_flight: int = 0
     until: float = 0.0  # so long its requests in flight count; later on their leases have run out
     slots: int = 1  # requests at once that the job allows
@@ -87,9 +87,9 @@ class JobClaim(Record, frozen=True, kw_only=True):
 
 
 class SharedPace(Record, frozen=True, kw_only=True):
-    """What all jobs of a place know of one host, by its name; changed only by ``policy.host_sharing``.
+    """The shared state of one host across jobs; changed only by ``policy.host_sharing``.
 
-    The fields that a :class:`HostState` has, too, mean the same.
+    Fields that :class:`HostState` also has mean the same.
     """
 
     next_at: float = 0.0
@@ -111,7 +111,7 @@ class SharedPace(Record, frozen=True, kw_only=True):
 
 
 class HostCommand(StrEnum):
-    """What a person may ask of a job for one of its hosts."""
+    """A command for one host of a job."""
 
     PACE = "pace"  # another delay than the job's; without one, the job's again
     HOLD = "hold"  # nothing before a certain time
@@ -121,7 +121,7 @@ class HostCommand(StrEnum):
 
 
 class HostOrder(Record, frozen=True, kw_only=True):
-    """A command for one host, with what goes with it."""
+    """A command for one host with its arguments."""
 
     command: HostCommand
     delay_s: float | None = None  # of PACE
@@ -129,7 +129,7 @@ class HostOrder(Record, frozen=True, kw_only=True):
 
 
 class HostSignalKind(StrEnum):
-    """What a lease's end says of its host."""
+    """The kind of evidence about a host that a lease gives at its end."""
 
     UNUSED = "unused"  # no request was started: the turn is given back
     OK = "ok"
@@ -139,7 +139,7 @@ class HostSignalKind(StrEnum):
 
 
 class HostSignal(Record, frozen=True, kw_only=True):
-    """What a worker learnt of a host by one lease."""
+    """Evidence about a host from one lease."""
 
     kind: HostSignalKind = HostSignalKind.UNUSED
     started_at: float = 0.0  # when the last request to the host was really started

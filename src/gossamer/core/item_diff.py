@@ -1,4 +1,4 @@
-"""What differs between two sets of items."""
+"""Differences between two sets of items."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gossamer.core.record import Record
 
 
 class DifferenceKind(StrEnum):
-    """What became of an item."""
+    """The kind of difference."""
 
     ADDED = "added"
     CHANGED = "changed"

@@ -1,4 +1,4 @@
-"""Jobs, what a frontier tells of itself, and what is stored of a job."""
+"""Jobs: their records in the frontier and in the store."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class HostReport(Record, frozen=True, kw_only=True):
 
 
 class KnownRequest(Record, frozen=True, kw_only=True):
-    """What a frontier knows of one fingerprint."""
+    """A frontier's record of one fingerprint."""
 
     state: RequestState
     entry: Entry | None = None  # DONE keeps only the fingerprint
@@ -96,7 +96,7 @@ class KnownRequest(Record, frozen=True, kw_only=True):
     reason: str = ""
     host: HostState | None = None
     place: QueuePosition = QueuePosition()
-    beyond: int = 0  # so many were looked at, and it is none of them; 0: its state is certain
+    beyond: int = 0  # number of requests searched without finding it; 0: its state is certain
 
 
 class DeadLetter(Record, frozen=True, kw_only=True):
@@ -127,7 +127,7 @@ class LetterRows(Record, frozen=True, kw_only=True):
     """A part of a job's dead letters, newest first."""
 
     letters: tuple[DeadLetter, ...] = ()
-    next_before: LetterPlace | None = None  # the next part is older than this; None: there is no more
+    next_before: LetterPlace | None = None  # the next part is older than this; None: the last part
 
 
 class LetterCounts(Record, frozen=True, kw_only=True):
@@ -142,12 +142,12 @@ class Job(Record, frozen=True, kw_only=True):
 
     id: str  # ``shop-1``: unique in its store, made from the name
     name: str  # the spider's name, or the host of a URL target; whose items these are
-    target: str  # what is crawled, with the spider's arguments: the same target is the same crawl
+    target: str  # the spider with its arguments: the same target is the same crawl
     created_at: float
     state: JobState = JobState.RUNNING
     finished_at: float | None = None
     end_reason: FinishReason | None = None  # why the last run ended; ``None`` while there is none, or it runs
-    end_error: str = ""  # what the error said that ended the last run; empty when none did
+    end_error: str = ""  # the message of the error that ended the last run; empty: none
     key: bytes = b""  # keys the fingerprints
     plan: bytes = b""  # how any worker puts the same crawl together; empty for a crawl of one machine
 
@@ -168,7 +168,7 @@ class Job(Record, frozen=True, kw_only=True):
 
     @property
     def finish_reason(self) -> str:
-        """Why the last run ended, as ``--json`` says it: an error is told apart from what it said."""
+        """Return why the last run ended, as in ``--json``; the message of an error is separate."""
         reason = self.end_reason
         return describe_end(reason, "" if reason is FinishReason.ERROR else self.end_error)
 
@@ -208,7 +208,7 @@ class JobTotals(Record, frozen=True, kw_only=True):
     successes: int = 0  # requests that were answered and handled without a fault
     unchanged: int = 0  # pages that were not sent again, since they had not changed
     by_rung: dict[str, int] = {}  # attempts by another rung than plain HTTP
-    cost_by_rung: dict[str, float] = {}  # what they cost, where somebody charges for it
+    cost_by_rung: dict[str, float] = {}  # charges of paid services
     callback_pages: dict[str, int] = {}  # pages that a callback was given and did not fail on, by its name
     callback_items: dict[str, int] = {}  # items that it gave on them, dropped ones included
     callback_requests: dict[str, int] = {}  # requests that it gave on them and that were new
@@ -225,7 +225,7 @@ class JobTotals(Record, frozen=True, kw_only=True):
 
     @property
     def cost(self) -> float:
-        """What all attempts cost together."""
+        """Return the cost of all attempts."""
         return round(sum(self.cost_by_rung.values()), 6)
 
 
@@ -270,4 +270,4 @@ class ItemRows(Record, frozen=True, kw_only=True):
     """A part of a job's items, the newest change first."""
 
     items: tuple[StoredItem, ...] = ()
-    next_before: ItemPlace | None = None  # the next part is older than this; None: there is no more
+    next_before: ItemPlace | None = None  # the next part is older than this; None: the last part

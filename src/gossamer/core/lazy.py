@@ -1,4 +1,4 @@
-"""What is worked out when it is first asked for, and then kept: attributes, and regular expressions."""
+"""Attributes and regular expressions that are computed on first use and then kept."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class _LazyPattern:
         self._source = (pattern, flags)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):  # nobody asks a pattern for these
+        if name.startswith("_"):  # patterns have no such attributes
             raise AttributeError(name)
         value = self.__dict__[name] = getattr(re.compile(*self._source), name)
         return value

@@ -27,7 +27,7 @@ class RequestState(StrEnum):
 
 
 class RequestTransition(StrEnum):
-    """What can happen to a request."""
+    """A transition of a request."""
 
     ADMIT = "admit"  # accepted by the frontier
     ADMIT_LATER = "admit_later"  # accepted, but not due before a certain time
@@ -83,7 +83,7 @@ class JobState(StrEnum):
 
 
 class JobCommand(StrEnum):
-    """What can happen to a job; what ``Frontier.apply_change`` can do to it."""
+    """A command for a job, applied by ``Frontier.apply_change``."""
 
     CREATE = "create"  # a crawl of a new target begins, or one is submitted
     PAUSE = "pause"  # a person stops it for a time
@@ -131,7 +131,7 @@ OVER = frozenset({JobState.CANCELLED, JobState.FINISHED})
 
 
 def next_job_state(state: JobState | None, command: JobCommand) -> JobState:
-    """The state that ``command`` leads to from ``state`` (``None``: there is no such job yet)."""
+    """Return the state after ``command`` in ``state`` (``None``: the job does not exist yet)."""
     try:
         return JOB_TABLE[state, command]
     except KeyError:
@@ -148,7 +148,7 @@ class FinishReason(StrEnum):
     MAX_TIME = "max_time"  # the time budget is spent; more waits
     BUDGET = "budget"  # a budget of money, bytes or browser seconds is spent; more waits
     MAX_ITEMS = "max_items"  # the budget of items is spent; more waits
-    MAX_ERRORS = "max_errors"  # the budget of errors is spent: so many requests were given up; more waits
+    MAX_ERRORS = "max_errors"  # the error budget is spent; more requests wait
     STOPPED = "stopped"  # a callback said so (``response.stop()``); more waits
     PAUSED = "paused"  # the job was paused; more waits
     CANCELLED = "cancelled"  # the job was cancelled
@@ -159,7 +159,7 @@ class FinishReason(StrEnum):
 
     @property
     def is_early(self) -> bool:
-        """Whether the run ended before what was asked for: its work, its pages, items or time, or a stop."""
+        """Whether the run ended early: before all work, a budget (pages, items, time) or a requested stop."""
         return self not in _AS_ASKED
 
 

@@ -1,4 +1,4 @@
-"""What a line of the log says to programs: its events and its fields, which stay what they are."""
+"""Log lines for programs: events and fields, which are stable."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from gossamer.core.record import Record
 
 
 class LogEvent(StrEnum):
-    """What a line tells."""
+    """The event that a line reports."""
 
-    MESSAGE = "message"  # whatever else is said: by Gossamer, a spider, a library or Python
+    MESSAGE = "message"  # any other message: of Gossamer, a spider, a library or Python
     JOB_STARTED = "job_started"  # a run of a job began
     JOB_FINISHED = "job_finished"  # a run of a job ended: `reason`
-    SUMMARY = "summary"  # what a crawl of this machine came to, at its end
+    SUMMARY = "summary"  # the totals of a crawl on this machine, at its end
     PROGRESS = "progress"  # how far a crawl of this machine is, every ten seconds
     TIME_LEFT = "time_left"  # how long a crawl of this machine still takes, at `debug`
     PAGE_DONE = "page_done"  # one attempt ended; those that went well are `debug`
@@ -26,11 +26,11 @@ class LogEvent(StrEnum):
 
 
 class LogLine(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """One line of the log. What is not known, empty or 0 is left out."""
+    """One line of the log. Fields that are unknown, empty or 0 are omitted."""
 
     at: str  # when it was written: ISO 8601 in UTC, to the millisecond
     level: str  # `debug`, `info`, `warning`, `error` or `critical`
-    event: str  # what it tells: one of the events below
+    event: str  # one of the events below
     text: str  # the same for people, in one line
     process: str  # who wrote it: `host:pid`
     logger: str  # through which logger of Python

@@ -17,7 +17,7 @@ _VALUES = re.compile(r'(?:[^",]|"(?:[^"\\]|\\.)*(?:"|\Z))+')
 
 @lru_cache(maxsize=256)
 def essence_of(content_type: str) -> str:
-    """``type/subtype`` in lower case; ``""`` for what is not a media type, as ``html``."""
+    """Return ``type/subtype`` in lower case, or ``""`` for anything else, such as ``html``."""
     found = _ESSENCE.match(content_type)
     return found[1].lower() if found else ""
 

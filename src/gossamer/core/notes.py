@@ -24,7 +24,7 @@ class NoteKind(StrEnum):
 
 
 _NO_WARNINGS = frozenset({NoteKind.LEFT, NoteKind.NOTHING_TO_DO})
-"""Kinds that say how to continue; all others say what may be wrong."""
+"""Kinds that say how to continue; all others report a possible problem."""
 
 
 class CrawlNote(Record, frozen=True, omit_defaults=False):
@@ -32,7 +32,7 @@ class CrawlNote(Record, frozen=True, omit_defaults=False):
 
     kind: NoteKind
     text: str
-    is_warning: bool = True  # something may be wrong: `-q` shows it, too
+    is_warning: bool = True  # a possible problem: shown with `-q` as well
 
     def __str__(self) -> str:
         return self.text
@@ -44,7 +44,7 @@ def make_note(kind: NoteKind, text: str) -> CrawlNote:
 
 
 class CallbackSource(Record, frozen=True, kw_only=True):
-    """What the source of a callback says of why it gives nothing."""
+    """Hints in a callback's source about why it yields nothing."""
 
     lacks_yield: bool = False  # it has neither ``yield`` nor a ``return`` with a value
     selectors: tuple[str, ...] = ()

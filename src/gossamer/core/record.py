@@ -1,4 +1,4 @@
-"""What all records are, and what the numbers in them mean where the type alone does not say it."""
+"""The base class of records, and the meaning of numbers that their types do not show."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class FieldMeaning(StrEnum):
-    """What a field is besides its type, for whoever writes a record as a document (``queries.documents``)."""
+    """The meaning of a field besides its type; ``queries.documents`` writes documents by it."""
 
     TIME = "time"  # seconds since the epoch: ISO 8601 in a document
     FINGERPRINT = "fingerprint"  # 64 bits: 16 hexadecimal digits in a document
-    ASIDE = "aside"  # for whoever shows the record to people: not in a document
+    ASIDE = "aside"  # for display to people: not in a document
 
 
 Time = Annotated[float, FieldMeaning.TIME]
 """A point in time, in seconds since the epoch."""
 Fingerprint = Annotated[int, FieldMeaning.FINGERPRINT]
-"""What tells requests apart: a signed number of 64 bits."""
+"""The identity of a request: a signed number of 64 bits."""

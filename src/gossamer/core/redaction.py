@@ -1,7 +1,7 @@
-"""How a server is named to people.
+"""Server names that are safe to show.
 
-Guarantee: no user, no password, no parameter (which may be a password, too) of a URL gets through, however
-the URL is mangled: a password with ``/``, ``?`` or ``#`` in it makes everything after it look like a path.
+Guarantee: no user, password or parameter of a URL gets through, however mangled the URL is: a password with
+``/``, ``?`` or ``#`` in it makes everything after it look like a path.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _LONGEST = 300
 
 
 def shown_server(url: str) -> str:
-    """Where a server's URL leads: scheme, host, port and path; ``scheme://…`` when that cannot be told."""
+    """Return scheme, host, port and path of a server's URL; ``scheme://…`` if they are unclear."""
     scheme = _SCHEME.match(url)
     if scheme is None:
         return url[:_LONGEST] if _NO_URL.fullmatch(url) else _HIDDEN

@@ -1,6 +1,6 @@
-"""What a request says beside its URL and body: cookies, who asks, bounds of its own; all of it optional.
+"""Options of a request beside its URL and body: cookies, credentials and limits of its own.
 
-A request with one of them is checked when it is made, and holds it in the form in which it is stored.
+Options are checked when the request is made, and kept in their stored form.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _COOKIE_KEYS = frozenset({"name", "value", "domain", "path", "secure"})
 _EXPORTED_KEYS = frozenset(
     {"httpOnly", "sameSite", "expires", "partitionKey", "hostOnly", "session", "storeId"}
 )
-"""What programs that export a browser's cookies say besides; it makes no difference here."""
+"""Fields of programs that export a browser's cookies; ignored here."""
 _IN_NAME, _IN_VALUE = lazy_pattern(r"[\x00-\x20\x7f=;]"), lazy_pattern(r"[\x00-\x08\x0a-\x1f\x7f;]")
 
 
@@ -132,7 +132,7 @@ def _form_fields(form: Any) -> list[tuple[str, str]]:
 
 
 def form_value_of(name: Any, value: Any) -> str:
-    """One value of a field as text. Raises :class:`UsageError` for what is neither text nor a number."""
+    """Return a field's value as text. Raises :class:`UsageError` unless it is a text or a number."""
     value = as_base_type(value)
     if isinstance(value, bool) or not isinstance(value, str | int | float | Decimal):
         raise UsageError(

@@ -1,9 +1,8 @@
 """The records that cross boundaries: frozen, one sentence per field, the unit in the name.
 
 Times are seconds since the epoch (UTC) as ``float``; durations end in ``_s``, sizes in ``_bytes``.
-``Request`` is what users write and what a frontier stores; an :class:`Entry` is a request that was
-admitted (canonical, fingerprinted, placed); a :class:`Lease` is an entry handed out; a
-:class:`VisitResult` is everything a worker brings back from one lease.
+Users write a ``Request``; an :class:`Entry` is an admitted request (canonical, fingerprinted, placed); a
+:class:`Lease` is an entry handed out to a worker; a :class:`VisitResult` has all results of one lease.
 """
 
 from __future__ import annotations
@@ -40,18 +39,18 @@ from gossamer.core.storable import (
 BANDS = 9
 """Priority bands of a frontier: band 0 is served first."""
 FARTHEST = 2**52
-"""Priorities are told apart up to this and down to its negative: doubles tell such ranks apart, too."""
+"""The largest distinct priority, and its negative the smallest: doubles represent these ranks exactly."""
 
 
 def band_of(rank: int) -> int:
-    """The band of a rank: what is farther from the usual than the bands reach is in the first or the last."""
+    """Return the band of a rank; ranks beyond the bands are in the first or the last."""
     return rank if 0 <= rank < BANDS else 0 if rank < 0 else BANDS - 1
 
 
 IDEMPOTENT = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"})
 """Methods that may be sent twice (RFC 9110, 9.2.2)."""
 LAST = -1_000_000
-"""The priority of what waits behind everything else."""
+"""The lowest priority in use: behind everything else."""
 
 
 # --------------------------------------------------------------------------- requests
@@ -69,7 +68,7 @@ _KINDS: dict[str, type] = {
     "follow_rules": bool,
     "is_anywhere": bool,
 }
-"""What the fields of a request must be: a stored request of other types could not be read again."""
+"""Required types of a request's fields: a stored request of other types could not be read again."""
 
 
 class Request(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -77,11 +76,10 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True):
 
     ``callback`` and ``errback`` take a method of the spider or its name and are stored by name.
     ``meta`` and ``cb_kwargs`` must be JSON-able. ``priority`` is Scrapy's: higher goes first, 0 is
-    normal; within a host any two are told apart, across hosts -4..4 are (more is clamped). ``lane`` is the
-    kind of worker it needs, ``fetch`` the way to fetch it. ``browser`` says what a browser does on the page;
-    without ``fetch`` it means ``fetch="browser"``. ``unique_key`` stands for the URL where requests are told
-    apart: another URL, which is known then, or any text, by which this request is no other's duplicate.
-    Requests without it are told apart by their session, too.
+    normal; within a host any two differ, across hosts -4..4 do (more is clamped). ``lane`` is the kind of
+    worker the request needs, ``fetch`` the way to fetch it. ``browser`` lists steps on the page and implies
+    ``fetch="browser"``. ``unique_key`` replaces the URL in deduplication: another URL, which then counts as
+    seen, or any text. Without it, requests of different sessions also differ.
 
     ``json`` (any JSON) and ``form`` (a dict, or pairs) become the body, with its Content-Type and the method
     POST. ``cookies`` (values by name, or dicts as in Scrapy) go into the session's jar, for the host of the
@@ -107,7 +105,7 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True):
     session: str = ""  # requests of one session share cookies; a page is another one in each
     fetch: str = ""  # the rung, as ``browser``; ``auto`` climbs the ladder; empty: the spider's choice
     browser: Browsing | None = None  # what happens on its page in a browser; None: as the spider says
-    unique_key: str = ""  # stands for the URL where requests are told apart; empty: the URL itself
+    unique_key: str = ""  # replaces the URL in deduplication; empty: the URL itself
     is_anywhere: bool = False  # it may go to hosts that ``allowed_domains`` do not name
     depth: int = 0  # hops from a seed; set by the engine
     via: str = ""  # the page that led here; set by the engine
@@ -117,7 +115,7 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True):
     archived: str = ""  # the place of its answer in the archive; set by the engine
     is_trap_probe: bool = False  # its group is closed: is it still a trap? Set by the engine
     saves: Saving | None = None  # the answer becomes a file (``response.file``); None: a page
-    lastmod: float = 0.0  # when its page changed, as a sitemap or a listing says; 0: nobody says
+    lastmod: float = 0.0  # when its page changed, by a sitemap or a listing; 0: unknown
     follow_rules: bool = False  # the spider's rules apply to its page, besides its callback
     json: Any = None  # becomes the body, and is None then
     form: Any = None  # becomes the body, and is None then
@@ -198,7 +196,7 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True):
             self.validate()
 
     def _settle_options(self) -> None:
-        """Put ``json`` or ``form`` into the body, and what it says of itself besides into its stored form."""
+        """Put ``json`` or ``form`` into the body, and the other options into their stored form."""
         if self.json is not None or self.form is not None:
             self._set_fields(encode_body(self))
         self._set_fields(own_options_of({name: getattr(self, name) for name in OWN_OPTIONS}))
@@ -208,7 +206,7 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True):
             force_setattr(self, name, value)
 
     def __repr__(self) -> str:
-        """What it asks for, without what it carries: headers, ``meta`` and body may hold secrets."""
+        """Show method and URL only: headers, ``meta`` and body may hold secrets."""
         named = {"callback": self.callback, "method": self.method if self.method != "GET" else None}
         named |= {"headers": [*self.headers], "meta": [*self.meta], "cb_kwargs": [*self.cb_kwargs]}
         said = "".join(f" {name}={value}" for name, value in named.items() if value)
@@ -271,13 +269,13 @@ def _are_of_their_kinds(request: Request) -> bool:
 
 
 class Entry(Record, frozen=True, kw_only=True):
-    """An admitted request: what a frontier stores."""
+    """An admitted request, as a frontier stores it."""
 
     request: Request
     fingerprint: int  # signed 64 bits, keyed per job; equal means "the same page"
     host: str  # the politeness key: ``host`` or ``host:port``
     due_at: float = 0.0  # not before this time; 0 means at once
-    unreadable: str = ""  # why what was stored cannot be read; ``request`` then only stands for it
+    unreadable: str = ""  # why the stored request cannot be read; ``request`` is then a placeholder
     lastmod: float = 0.0  # when its page changed, as the page that led here says; no frontier keeps it
 
 
@@ -299,7 +297,7 @@ class Lease(Record, frozen=True, kw_only=True):
     is_probe: bool = False  # the host is in trouble
     host_silent: bool = False  # those are without any answer; refusals are answers
     is_suspect: bool = False  # that trouble may be of single pages: fewer than two witnesses have met it
-    blames_pages: bool = False  # the host answers others: what fails again is charged to the page
+    blames_pages: bool = False  # the host answers other requests: a further failure counts against the page
     host_unheard: bool = False  # no page of the host has come in this job so far
     asks_known: bool = False  # a URL that the host has answered is requested in its place, if there is one
 
@@ -317,7 +315,7 @@ class Grant(Record, frozen=True, kw_only=True):
 
 
 class RequestPreview(Record, frozen=True, kw_only=True):
-    """What the ledger keeps of a request besides its URL: bounded, without secrets."""
+    """The ledger's preview of a request: bounded, without secrets."""
 
     callback: str = ""  # "" is the default, ``parse``
     headers: tuple[str, ...] = ()  # the names of its headers
@@ -326,4 +324,4 @@ class RequestPreview(Record, frozen=True, kw_only=True):
     cb_kwargs: dict[str, Any] = {}  # long values are cut, and are then strings
     meta: tuple[str, ...] = ()  # the names in ``meta``
     redirected_by: str = ""  # the URL whose redirect led here
-    options: tuple[str, ...] = ()  # what else it says, without secrets: ``timeout 5``, ``auth``
+    options: tuple[str, ...] = ()  # other options, without secrets: ``timeout 5``, ``auth``

@@ -8,9 +8,9 @@ from gossamer.core.record import Record, Time
 
 
 class VersionState(StrEnum):
-    """What became of a result that was made again."""
+    """The decision about a result that was made again."""
 
-    NEW = "new"  # nobody has decided yet
+    NEW = "new"  # not decided yet
     PROMOTED = "promoted"  # its items are the crawl's now
     DISCARDED = "discarded"
 

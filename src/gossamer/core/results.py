@@ -1,4 +1,4 @@
-"""What attempts give: verdicts, fetched pages, items, rows of the ledger."""
+"""Results of attempts: verdicts, fetched pages, items, rows of the ledger."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from gossamer.core.requests import (
 
 
 class Verdict(StrEnum):
-    """How an attempt ended. The value is what the ledger stores."""
+    """The result of an attempt. The ledger stores the value."""
 
     SUCCESS = "success"  # the page was fetched, and its callback ran
     REDIRECT = "redirect"  # the target becomes a request of its own
@@ -59,7 +59,7 @@ EXTRACTED = "extracted"
 
 
 class Outcome(Record, frozen=True, kw_only=True):
-    """What is to become of one lease. Applied with its outlinks in one atomic step."""
+    """The decision about one lease, applied with its outlinks in one atomic step."""
 
     lease: Lease
     verdict: Verdict  # SUCCESS, REDIRECT, SKIPPED, RETRY, REROUTED or DEAD
@@ -96,7 +96,7 @@ class Attempt(Record, frozen=True, kw_only=True):
     request: RequestPreview | None = None  # what distinguishes it from others to its URL; None: nothing
     proxy: str = ""  # the proxy that it was fetched through, without credentials; empty: none
     session: str = ""  # whose cookies it was sent with: the request's session, or the identity that took it
-    cost: float = 0.0  # what the fetch cost, in the currency of whoever charges for it
+    cost: float = 0.0  # the charge for the fetch, in the currency of the paid service
     wire_bytes: int = 0  # of the body as it came, before it was decoded
     address: str = ""  # the IP address that answered; empty: not known, as through a proxy
 
@@ -134,7 +134,7 @@ class AttemptRows(Record, frozen=True, kw_only=True):
     """A part of a ledger, newest first."""
 
     attempts: tuple[NumberedAttempt, ...] = ()
-    next_before: int | None = None  # the id before which the next part begins; None: there is no more
+    next_before: int | None = None  # where the next part begins (before this id); None: this is the last part
 
 
 EVERY_ATTEMPT = AttemptFilter()
@@ -179,15 +179,13 @@ class VisitResult(Record, frozen=True, kw_only=True):
     dropped: dict[str, int] = {}  # things not taken, by reason: ``item:price``, ``link:scheme``
     samples: tuple[DropSample, ...] = ()  # some of the items among them
     expected: dict[str, int] = {}  # how many of something the page announces, by ``policy.goals``' keys
-    stats: dict[
-        str, int
-    ] = {}  # what the spider's code has counted, by the counters of ``policy.spider_stats``
-    known: tuple[KnownPage, ...] = ()  # what is known of the page, and of pages that it led to, from now on
+    stats: dict[str, int] = {}  # the spider's own counts, by the counters of ``policy.spider_stats``
+    known: tuple[KnownPage, ...] = ()  # new records of the page and of the pages it links to
     stop: str = ""  # why the callback ends the job; empty: it does not
 
 
 class RawExchange(Record, frozen=True, kw_only=True, gc=False):
-    """What went over the wire for one response. It holds credentials: cookies and Authorization, as sent."""
+    """The bytes on the wire for one response, with credentials: cookies and Authorization, as sent."""
 
     request_header: bytes  # as sent, with the empty line at its end; empty: it is not to be kept
     response_header: bytes  # as received, with the informational responses before it
@@ -208,18 +206,18 @@ class FetchResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     started_at: float
     latency_s: float  # start to end of the header
     elapsed_s: float  # start to end of the body
-    rung: str  # the way it was fetched: what the ledger says
+    rung: str  # the way it was fetched, as in the ledger
     wire_bytes: int = 0  # of the body as it came
     flags: tuple[str, ...] = ()  # ``truncated`` and the like
     address: str = ""  # the connected IP address of the host; empty through a proxy, which looks it up itself
     proxy: str = ""  # the proxy that it came through, without credentials
-    cost: float = 0.0  # what it cost, where somebody charges for it
+    cost: float = 0.0  # the charge of a paid service
     browser_s: float = 0.0  # how long a tab of a browser was held for it
-    raw: RawExchange | None = None  # what went over the wire, if the fetcher was told to keep it
-    captured: tuple[CapturedResponse, ...] = ()  # what the page itself requested, as far as it was asked for
+    raw: RawExchange | None = None  # the bytes on the wire, if the fetcher keeps them
+    captured: tuple[CapturedResponse, ...] = ()  # the page's own requests that ``Browsing`` captures
     pdf: bytes = b""  # the page as it is printed, where an action asked for it
     screenshot: bytes = b""  # the page as a PNG, where one was asked for, or where something failed on it
-    failure: PageFailure | None = None  # the page came, but what was to happen on it did not
+    failure: PageFailure | None = None  # the page loaded, but a step on it failed
     archived: str = ""  # its place in the archive; empty: it is in none
     held_s: float = 0.0  # how long hooks had the request before its host was asked
     saved: SavedFile | None = None  # the body in a file, where it was asked for so; ``body`` has none
@@ -249,9 +247,9 @@ class FetchResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class RobotsDecision(Record, frozen=True, kw_only=True):
-    """What a robots gate says of one request.
+    """The decision of a robots gate about one request.
 
-    An answer with a ``signal`` means: give the lease back with it, and ask again at the host's next turn.
+    A decision with a ``signal`` returns the lease with it; the host's next turn decides again.
     robots.txt was fetched just now (the turn is used up), another worker is fetching it, or its crawl-delay
     was read from shared state and the frontier may not know it yet (the turn is not used).
     """
@@ -266,27 +264,27 @@ class RobotsDecision(Record, frozen=True, kw_only=True):
 
 
 class PageReading(NamedTuple):
-    """What people read on a page."""
+    """The text of a page that people read."""
 
     heading: str  # its title with its first headings
     text: str  # all of it, the headings among it
 
 
 class ExtractResult(Record, frozen=True, kw_only=True):
-    """What a spider made of one response."""
+    """The results of a callback for one response."""
 
     items: tuple[Any, ...] = ()
     requests: tuple[Request, ...] = ()
     dropped: dict[str, int] = {}  # links not followed, by reason
     fault: str = ""  # a ``Fault`` value when the page is not a success
-    error: str = ""  # for people: a traceback, or what is missing
+    error: str = ""  # for people: a traceback, or the missing part
     is_parsed: bool = True  # False: neither HTML nor anything a callback made something of
     refresh_to: str = ""  # a meta refresh that is a redirect: the target, as written
     title: str = ""
     content_type: str = ""
     flags: tuple[str, ...] = ()  # what parsing says of the page: ``parse_truncated`` and the like
     samples: tuple[DropSample, ...] = ()  # some of the items that the pipeline has dropped
-    response: Any = None  # what the callback was given, for the pipeline; ``None``: there is none
+    response: Any = None  # the callback's response, for the pipeline; ``None``: none
     read_text: Callable[[], PageReading] | None = None  # as people read it; ``None``: it has no text
     expected: dict[str, int] = {}  # how many of something the page announces, by ``policy.goals``' keys
     stop: str = ""  # why the callback ends the job; empty: it does not

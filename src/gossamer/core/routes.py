@@ -20,16 +20,16 @@ class Proxy(Record, frozen=True, kw_only=True):
     user: str = ""
     password: str = ""
     provider: str = ""  # who sells it
-    kind: str = ""  # ``datacenter``, ``residential``, ``mobile``; empty: nobody said
-    country: str = ""  # ISO 3166-1, two letters in lower case; empty: nobody said
+    kind: str = ""  # ``datacenter``, ``residential``, ``mobile``; empty: unknown
+    country: str = ""  # ISO 3166-1, two letters in lower case; empty: unknown
     number: int = 1  # among those that differ in their password alone
 
     @property
     def name(self) -> str:
-        """What the ledger, logs and metrics call it: no credentials.
+        """Return the name for the ledger, logs and metrics, without credentials.
 
-        Providers sell many proxies at one address, told apart by the user: eight digits stand for it; or by
-        the password, of which no digest is shown, since it could be guessed by that: a number stands for it.
+        Providers sell many proxies at one address that differ by user, shown as a digest of eight digits, or
+        by password, shown as a running number, since a digest would help to guess it.
         """
         host = f"[{self.host}]" if ":" in self.host else self.host
         mark = f"#{blake2b(self.user.encode(), digest_size=4).hexdigest()}" if self.user else ""
@@ -43,7 +43,7 @@ class Proxy(Record, frozen=True, kw_only=True):
 
 
 class Route(Record, frozen=True, kw_only=True):
-    """How one request is fetched. A fetcher takes of it what it can use."""
+    """The way to fetch one request. A fetcher uses the parts that it supports."""
 
     rung: str = "http"  # the rung of the ladder: a way to fetch, and ``+kind`` where it names a kind of proxy
     proxy: Proxy | None = None  # None: straight from here
@@ -77,7 +77,7 @@ class Detour(Record, frozen=True, kw_only=True):
 
 
 class BlockKind(StrEnum):
-    """By what a page was recognised as a refusal. The value is what the ledger stores."""
+    """The evidence that a page is a refusal. The ledger stores the value."""
 
     STATUS = "status"  # a status that refuses, without any mark
     CLOUDFLARE = "cloudflare"
@@ -105,7 +105,7 @@ class Block(Record, frozen=True, kw_only=True):
 
 
 class RouteReport(Record, frozen=True, kw_only=True):
-    """What came of one route."""
+    """The result of one route."""
 
     request: Request
     host: str  # the politeness key
@@ -121,4 +121,4 @@ class Advice(Record, frozen=True, kw_only=True):
 
     due_at: float = 0.0  # not before
     lane: str = ""  # by a worker of this lane; empty: of this one
-    detail: str = ""  # for people: what was decided, and why
+    detail: str = ""  # for people: the decision and its reason

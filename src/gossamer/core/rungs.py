@@ -15,7 +15,7 @@ BROWSER_WAY = "browser"
 """The way that has a lane of its own on fleets that want it."""
 PROXY_KINDS = ("datacenter", "residential", "mobile")
 GATEWAY_WAY = "gateway"
-"""The way that fetches through somebody else's API, whose name follows a colon, and through its proxies."""
+"""The way through a paid API, whose name follows a colon, and through its proxies."""
 AUTO = "auto"
 """In the place of a rung: the ladder decides."""
 
@@ -31,12 +31,12 @@ def kind_of(rung: str) -> str:
 
 
 def explain_missing_proxies(rung: str) -> str:
-    """Why a rung with a kind of proxy cannot be used where there are no proxies at all."""
+    """Explain why a rung that names a kind of proxy needs proxies."""
     return f"the rung {rung} needs a {kind_of(rung)} proxy, and the settings name no proxies: see `proxies`"
 
 
 def check_rung(name: str) -> None:
-    """Raise ``UsageError`` for what is neither a rung nor ``auto``."""
+    """Raise ``UsageError`` unless the name is a rung or ``auto``."""
     if name != AUTO and (why := explain_wrong_rung(name)):
         raise UsageError(f"fetch={why}")
 

@@ -7,18 +7,18 @@ from enum import StrEnum
 from gossamer.core.record import Record, Time
 
 SCHEDULER_LOCK = "scheduler"
-"""Held in a data directory by whoever runs its schedules."""
+"""The lock that a data directory's scheduler holds."""
 
 
 class OverlapRule(StrEnum):
-    """What becomes of a run that is due while an earlier one of its schedule is not over."""
+    """The rule for a run that is due while an earlier one of its schedule still runs."""
 
     SKIP = "skip"  # it is left out
     QUEUE = "queue"  # it waits for the end of the earlier one; a second one that would wait is left out
 
 
 class CatchUpRule(StrEnum):
-    """What becomes of due times that passed while nobody was there to start anything."""
+    """The rule for due times that passed while no scheduler was running."""
 
     ONE = "one"  # the latest of them is made up, once
     NONE = "none"  # they are noted as missed
@@ -31,11 +31,11 @@ class RunOutcome(StrEnum):
     STOPPED = "stopped"  # its crawl was cancelled or stopped, or a budget was spent
     FAILED = "failed"  # its crawl could not be started, or ended with an error
     SKIPPED = "skipped"  # an earlier crawl was not over
-    MISSED = "missed"  # nobody was there to start it
+    MISSED = "missed"  # no scheduler was running
 
 
 class Schedule(Record, frozen=True, kw_only=True):
-    """When a crawl begins, what is crawled, and how. Nothing in it is secret."""
+    """The times, target and settings of a recurring crawl. Holds no secrets."""
 
     name: str  # unique in its store
     cron: str  # five fields: minute, hour, day of month, month, day of week

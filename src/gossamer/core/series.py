@@ -10,9 +10,9 @@ BUCKET_S = 20
 """Seconds of a bucket; each begins at a multiple of them since the epoch."""
 HOUR_S = 3600
 FINE_S = 24 * HOUR_S
-"""Buckets are kept for so long; what is older is folded into hours."""
+"""Age at which buckets are merged into hours, in seconds."""
 NAMED_S = 48 * HOUR_S
-"""What each host and each proxy did is kept for so long, by the hour."""
+"""Age at which hourly figures by host and proxy are deleted, in seconds."""
 
 LATENCY_BOUNDS_MS = (10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 30_000, 60_000)
 """Where the buckets of response times end, the ends included; what took longer is in one more."""
@@ -22,21 +22,21 @@ OVER = "inf"
 LATENCIES = tuple(f"lat:{bound}" for bound in (*LATENCY_BOUNDS_MS, OVER))
 """The names of these buckets."""
 CLASSES = tuple(f"class:{digit}" for digit in range(6))
-"""Attempts by the first digit of their status; 0: no response, 5: all above, too."""
+"""Attempts by the first digit of their status; 0: no response; 5 includes all above."""
 COUNTERS = (
     *("pages", "attempts", "items", "bytes", "retries", "failed", "dead"),
     *CLASSES,
     "lat_sum",
     *LATENCIES,
 )
-"""What is counted over time."""
+"""The counters of a time series."""
 COLUMNS = tuple(name.replace(":", "_") for name in COUNTERS)
 """How databases call them."""
 
 GAUGE = "now:"
 """How the names of gauges begin. They are set, and not added up: ``now:pending``."""
 ALLOWED = "allowed_m"
-"""The gauge of what the hosts of a job allow together, in thousandths of a request a second."""
+"""The gauge of the rate that all hosts of a job allow, in thousandths of a request per second."""
 EVERYBODY = ""
 """Under this name stands what all hosts, or all proxies, did together."""
 ATTEMPTS = ""
@@ -55,10 +55,10 @@ class HourlyKind(StrEnum):
 
 
 class SeriesStep(Record, frozen=True, kw_only=True):
-    """What was counted in one step of time, and how high the gauges stood."""
+    """Counts and gauges of one step of time."""
 
     at: Time  # when the step begins
-    covered_s: int  # how much of it anything was noted in: before and after, nobody was at work
+    covered_s: int  # seconds of the step with records; no process worked before and after
     values: dict[str, int]  # by name; of gauges their mean
 
 

@@ -1,4 +1,4 @@
-"""Who works on what: the records of a fleet, as ``status`` shows them.
+"""The records of a fleet's workers and shifts, as ``status`` shows them.
 
 A *worker* is a process that takes shifts; a *shift* is a bounded period of work of one worker on one lane
 of one job; *seeding* a job is a shift of the lane ``seed``. All of it may be lost without harm: workers
@@ -29,11 +29,11 @@ EXTRACT_LANE = "extract"
 
 
 class WorkerState(StrEnum):
-    """What a worker is willing to do."""
+    """The readiness of a worker for shifts."""
 
     WORKING = "working"
-    DRAINING = "draining"  # it finishes what it has and leaves
-    PAUSED = "paused"  # it takes no shifts until it is told to
+    DRAINING = "draining"  # it finishes its leases and leaves
+    PAUSED = "paused"  # it takes no shifts until it is resumed
 
 
 SILENT_S = 10.0
@@ -65,7 +65,7 @@ class ShiftState(StrEnum):
 
     ASKED = "asked"  # published; no worker has begun it
     WORKING = "working"
-    LOST = "lost"  # nobody works on it any more, and its leases are still to be taken back
+    LOST = "lost"  # its worker is gone, and its leases are not returned yet
 
 
 class EndReason(StrEnum):
@@ -83,7 +83,7 @@ class EndReason(StrEnum):
 
 
 class Shift(Record, frozen=True, kw_only=True):
-    """One shift. What a worker says of it with its beats is ``pages`` and ``in_flight``."""
+    """One shift. The worker's beats update ``pages`` and ``in_flight``."""
 
     id: str  # also the owner of its leases in the frontier
     job: str
@@ -91,7 +91,7 @@ class Shift(Record, frozen=True, kw_only=True):
     tag: str = ""  # of the job: its id is that of another one in another store
     state: ShiftState = ShiftState.ASKED
     asked_at: float = 0.0
-    expires_at: float = 0.0  # not begun until then: nobody will
+    expires_at: float = 0.0  # discarded if it has not begun by then
     worker: str = ""  # the id of the worker that began it
     began_at: float = 0.0
     beat_at: float = 0.0  # set by the roster
@@ -118,7 +118,7 @@ class ShiftResult(Record, frozen=True, kw_only=True):
 
 
 class LaneHealth(Record, frozen=True, kw_only=True):
-    """What is remembered of a job's shifts on one lane."""
+    """The record of a job's recent shifts on one lane."""
 
     job: str
     lane: str
@@ -145,7 +145,7 @@ class JobSample(Record, frozen=True, kw_only=True):
     latency_sum_s: float = 0.0  # of all answers, until their bodies had arrived
     listed: int = 0  # things that the site announces; 0: it announces none
     listed_done: int = 0  # how many of them there are
-    trouble: str = ""  # for people: why it cannot be looked at, or why nobody works on it
+    trouble: str = ""  # for people: why it cannot be read, or why no worker has it
 
 
 class FleetStore(Record, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""The order of what an item passes on its way to the store."""
+"""The order of an item's stages on its way to the store."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class StageOrder(StrEnum):
     """
 
     CLEAN = "clean"  # it sees items as the spider yields them; what says nothing else is one of these
-    VALIDATE = "validate"  # it drops what is not wanted
-    DEDUPLICATE = "deduplicate"  # it drops or joins what is there already
-    ENRICH = "enrich"  # it adds what the page does not say
+    VALIDATE = "validate"  # drops unwanted items
+    DEDUPLICATE = "deduplicate"  # drops or merges known items
+    ENRICH = "enrich"  # adds data from elsewhere
     STORE = "store"  # it looks at the finished record and changes nothing

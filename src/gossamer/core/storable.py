@@ -1,4 +1,4 @@
-"""What may stand in a request: only what can be stored, and found again by another worker."""
+"""Values that a request may hold: those that can be stored and restored by another worker."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ MAX_BITS = 1024
 MAX_DEPTH = 100
 """Levels of lists and dicts within each other; a list that contains itself has more."""
 MAX_CHARACTERS = 16 * 1024 * 1024
-"""Of one request's body, headers, ``meta`` or ``cb_kwargs``: it travels through every store."""
+"""Maximum size of a request's body, headers, ``meta`` or ``cb_kwargs``: each passes through every store."""
 VALUE_COST = 64
 """Characters that a value in a list or dict counts for, beside those of a text that is not short."""
 SHORT = 256
 REPLACEMENT = "\ufffd"
 _MAY_BE_SECRET = frozenset({"body", "headers", "meta", "cb_kwargs"})
-"""What a message does not show."""
+"""Fields whose values messages do not show."""
 _SCHEME = re.compile(r"[\0-\x20]*[A-Za-z][A-Za-z0-9+.-]*:")
 _TOO_LARGE = (
     f"a request holds up to {MAX_CHARACTERS // 2**20} MiB of it; store it elsewhere, and pass where it is"
@@ -38,10 +38,10 @@ _BASES: tuple[tuple[type, Callable[[Any], Any]], ...] = (
 
 
 def as_base_type(value: Any) -> Any:
-    """A scalar as the built-in type that it extends, others as they are.
+    """Return a scalar as its built-in base type, and other values unchanged.
 
-    Libraries give subclasses that look like what they extend (the strings of lxml, BeautifulSoup and
-    markupsafe, numpy's ``float64``, members of ``IntEnum`` and ``StrEnum``), which encoders refuse.
+    Libraries return subclasses (the strings of lxml, BeautifulSoup and markupsafe, numpy's ``float64``,
+    members of ``IntEnum`` and ``StrEnum``) that encoders refuse.
     """
     for base, converted in _BASES:
         if isinstance(value, base):
@@ -142,7 +142,7 @@ def _dict_as_stored(value: Any, name: str, depth: int, left: list[int]) -> Any:
 
 
 def _enter_container(count: int, name: str, depth: int, left: list[int]) -> None:
-    """Go into a list or dict of so many values."""
+    """Enter a list or dict of ``count`` values."""
     if depth >= MAX_DEPTH:
         raise JsonValueError(
             f"{_shorten_name(name)} is nested more than {MAX_DEPTH} levels deep, or contains itself: "
@@ -158,7 +158,7 @@ def _spend_budget(count: int, name: str, left: list[int]) -> None:
 
 
 def check_size(name: str, count: int) -> None:
-    """Refuse a body or headers of so many bytes or characters. Raises :class:`UsageError`."""
+    """Raise :class:`UsageError` if a body or headers exceed the limit of bytes or characters."""
     if count > MAX_CHARACTERS:
         raise UsageError(f"a request's {name} is too large: {_TOO_LARGE}")
 
@@ -185,7 +185,7 @@ def callback_name(callback: Any, field: str) -> str | None:
     name = getattr(callback, "__name__", "")
     if isinstance(callback, Generator | Coroutine | AsyncGenerator):
         raise UsageError(
-            f"{field} must be a method of the spider, not what it returns: write self.{name} without the "
+            f"{field} must be a method of the spider, not its result: write self.{name} without the "
             "parentheses behind it"
         )
     if name == "<lambda>" or not (isinstance(callback, MethodType) or _is_of_class(callback)):
@@ -212,7 +212,7 @@ def convert_field(name: str, value: Any, kind: type) -> Any:
         return dict(value)
     if isinstance(value, kind) or (kind is bytes and isinstance(value, bytearray)):
         return kind(as_base_type(value))
-    if kind is bytes and isinstance(value, str):  # Scrapy users pass str; what is stored is bytes
+    if kind is bytes and isinstance(value, str):  # Scrapy users pass str; bytes are stored
         return without_surrogates(as_base_type(value)).encode()
     if kind is float and type(value) is int:
         return float(value)
