@@ -145,8 +145,10 @@ def test_explain_is_true_of_every_way_a_request_ends(tmp_path, site):
     gossamer("pause world", cwd=tmp_path)
     assert told("/gone") == ("stopped", "The job world-1 is paused: it continues when it is resumed.")
     gossamer("cancel world", cwd=tmp_path)
-    ended = "The job world-1 is cancelled: what waits is not fetched; `gossamer crawl` makes a new job."
-    assert told("/gone") == ("stopped", ended)
+    assert told("/gone") == (
+        "stopped",
+        "The job world-1 is cancelled: waiting requests are not fetched; `gossamer crawl` makes a new job.",
+    )
     answer, text = told("/never")
     assert (answer, ended in text, "may lead to it" in text) == ("never_seen", True, False)
 

@@ -87,4 +87,4 @@ def test_a_job_is_found_as_the_listing_spells_it(tmp_path: Path) -> None:
     for name in (f"127.0.0.1-{port}-2", f"127.0.0.1-{port}", f"127.0.0.1:{port}"):
         assert asked(f"status {name}", cwd=tmp_path)["job"] == f"127.0.0.1-{port}-2", name
     assert asked(f"status 127.0.0.1-{port}-1", cwd=tmp_path)["job"] == f"127.0.0.1-{port}-1"
-    assert "there is no job '127.0.0.1'" in gossamer("status 127.0.0.1", cwd=tmp_path, code=2).stderr
+    assert "no job is named '127.0.0.1'" in gossamer("status 127.0.0.1", cwd=tmp_path, code=2).stderr

@@ -95,7 +95,7 @@ def test_without_a_terminal_it_is_text_once(place: Path, site: Site) -> None:
     assert found["chosen"]["say"][0]
     ended = next(job["job"] for job in found["jobs"] if job["state"] != "running")
     assert asked(f"top {ended}", cwd=place)["chosen"]["job"] == ended
-    assert "there is no job" in gossamer("top nobody --once", cwd=place, code=2).stderr
+    assert "no job is named 'nobody'" in gossamer("top nobody --once", cwd=place, code=2).stderr
 
 
 def test_a_pipe_that_closes_ends_it(place: Path) -> None:

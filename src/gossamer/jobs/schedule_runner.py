@@ -198,5 +198,5 @@ class ScheduleRunner:
         """Say aloud how a run ended."""
         level = logging.INFO if run.outcome is RunOutcome.FINISHED else logging.WARNING
         what = f"{run.outcome}: {run.detail}" if run.detail else f"{run.outcome}"
-        passed = f" ({run.passed} due times before it passed, too)" if run.passed else ""
+        passed = f" ({run.passed} due times before it also passed)" if run.passed else ""
         log.log(level, "schedule %s: %s%s%s", run.schedule, f"{run.job} " if run.job else "", what, passed)

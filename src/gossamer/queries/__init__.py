@@ -1,1 +1,1 @@
-"""What is asked of jobs, pages and hosts, for every face alike."""
+"""Queries about jobs, pages and hosts, shared by command line, dashboard and API."""

@@ -1,4 +1,4 @@
-"""The alerts that last now, and who is told of them."""
+"""Current alerts and their notifications."""
 
 from __future__ import annotations
 
@@ -31,22 +31,22 @@ NOTICES = 50
 
 
 class TargetStatus(Record, frozen=True, kw_only=True):
-    """Who is told, without what is secret."""
+    """A target of notifications, without its secrets."""
 
     name: str
     kind: str  # webhook, email, apprise
-    severities: tuple[str, ...]  # what it is told of
+    severities: tuple[str, ...]  # severities that it receives
     waiting: int  # notifications that it has not taken yet
     sent_at: Time | None  # when it took the latest one; None: not lately
     error: str  # why it did not take the one that waits; empty: it takes them, as far as is known
 
 
 class NoticeStatus(Record, frozen=True, kw_only=True):
-    """What became of one notification."""
+    """The delivery state of one notification."""
 
     target: str
     state: str  # sent, waiting, failed
-    change: str  # what it reports: the alert has begun, or ended
+    change: str  # the event: the alert began, or ended
     alert: str  # its kind
     job: str  # "": it is about what all jobs need
     text: str
@@ -61,18 +61,18 @@ class AlertPage(Record, frozen=True, kw_only=True):
     """The alerts that last."""
 
     at: Time
-    say: tuple[str, str]  # what is wrong, and whether anybody is notified
+    say: tuple[str, str]  # the problem, and whether any target is notified
     alerts: tuple[Trouble, ...]  # the worst first
-    acknowledged: tuple[Trouble, ...]  # they last, and somebody has said that they know
+    acknowledged: tuple[Trouble, ...]  # current, and acknowledged by a person
     targets: tuple[TargetStatus, ...]
-    notices: tuple[NoticeStatus, ...]  # what waits, and what was sent or given up lately; the newest first
-    is_watched: bool  # somebody looks after the jobs, so that nothing in here is old
+    notices: tuple[NoticeStatus, ...]  # waiting, and recently sent or given up; newest first
+    is_watched: bool  # a supervisor or crawl checks the jobs, so nothing here is stale
     checked_at: Time | None  # when what all jobs need was last checked; None: never
 
 
 async def list_alerts(backends: Backends, settings: Settings) -> AlertPage:
-    """The alerts of all jobs that are not over, of what they need, and of the latest job of each spider
-    where that has ended lately. Raises ``StorageError``.
+    """Return the alerts of open jobs, of the parts they share, and of each spider's latest job if it
+    ended lately. Raises ``StorageError``.
     """
     shared, now = backends.requests.shared, backends.clock.now()
     listed = await backends.book.list_jobs()

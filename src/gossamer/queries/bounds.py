@@ -1,4 +1,4 @@
-"""Bounds of what is shown: no text, row or listing grows with the crawl."""
+"""Limits of output: no text, row or listing grows with the crawl."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 def cut_text(text: str, longest: int) -> str:
-    """Text of so many characters; the mark at its end says that there was more."""
+    """Return at most ``longest`` characters; a mark at the end shows that text was cut."""
     return text if len(text) <= longest else text[: longest - 1] + CUT
 
 
@@ -32,7 +32,7 @@ def cut_attempt(attempt: AttemptT, detail: int = DETAIL) -> AttemptT:
 
 
 def cut_values(values: dict[str, Any], *, longest: int = DETAIL, fields: int = 200) -> dict[str, Any]:
-    """The fields of an item, each cut; what is neither text nor short becomes the text of its JSON."""
+    """Return an item's fields, each cut; long values that are not text become the text of their JSON."""
     return {cut_text(name, 100): _cut_value(value, longest) for name, value in list(values.items())[:fields]}
 
 

@@ -1,4 +1,4 @@
-"""The budgets of a job's URL patterns and hosts: what is spent of them, and what that held back."""
+"""Budgets of a job's URL patterns and hosts: amounts spent, and requests held back."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ async def report_budgets(backends: Backends, job: Job) -> BudgetReport:
 
 
 def describe_report(found: BudgetReport) -> str:
-    """What it comes to, in a sentence."""
+    """Summarise the report in one sentence."""
     if not found.budgets:
-        return "there is no budget of a URL pattern, and no host is over its budget"
+        return "no URL pattern has a budget, and no host is over its budget"
     spent = format_count(sum(bool(status.spent) for status in found.budgets), "budget")
     return f"{spent} spent; {format_count(found.refused, 'request')} refused or put last"
 

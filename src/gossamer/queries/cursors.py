@@ -33,11 +33,11 @@ def read_place(cursor: str) -> tuple[float, int] | None:
 
 
 def cursor_of(place: tuple[float, int] | int | None) -> str | None:
-    """The cursor for a place; ``None``: there is no more."""
+    """Return the cursor for a place; ``None`` after the last part."""
     if place is None or isinstance(place, int):
         return None if place is None else str(place)
     return f"{place[0]!r}-{place[1]}"
 
 
 def _no_cursor(cursor: str) -> UsageError:
-    return UsageError(f"{cursor[:60]!r} is no cursor: take the one that the part before ends with")
+    return UsageError(f"{cursor[:60]!r} is not a cursor: use the one at the end of the previous part")

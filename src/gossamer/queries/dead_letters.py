@@ -28,9 +28,9 @@ TRIES = 1000
 SHOWN_TRIES = 50
 """Those that one which is shown has."""
 LONGEST_DETAIL = 16_000
-"""Characters of what the latest of them ran into."""
+"""Maximum length of the latest error, in characters."""
 MOST_BYTES = 59_000
-"""Of a listing."""
+"""Maximum size of a listing."""
 
 
 class LetterSummary(Record, frozen=True, kw_only=True):
@@ -59,7 +59,7 @@ class LetterSummary(Record, frozen=True, kw_only=True):
     depth: int
     via: str
     redirects: tuple[str, ...]
-    options: tuple[str, ...]  # what else it says, without secrets: ``timeout 5``, ``auth``
+    options: tuple[str, ...]  # other options, without secrets: ``timeout 5``, ``auth``
     details: Annotated[str, FieldMeaning.ASIDE] = ""  # what tells it from other requests to its URL
 
 
@@ -91,7 +91,7 @@ class LetterListing(Record, frozen=True, kw_only=True):
     total: int  # that fit
     total_is_at_least: bool  # there are too many to count all
     by_reason: dict[str, int]  # of those that fit but for the reason
-    next_cursor: str | None  # where the next part begins; None: there is no more
+    next_cursor: str | None  # where the next part begins; None: this is the last part
 
 
 async def page_letters(

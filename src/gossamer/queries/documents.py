@@ -29,7 +29,7 @@ def to_answer(value: Any) -> Any:
 
 
 def fingerprint_text(fingerprint: int) -> str:
-    """What tells requests apart, in 16 hexadecimal digits."""
+    """Return a request's fingerprint as 16 hexadecimal digits."""
     return f"{fingerprint & (1 << 64) - 1:016x}"
 
 
@@ -66,7 +66,7 @@ def meanings_of(kind: type[msgspec.Struct]) -> tuple[tuple[str, FieldMeaning | N
 
 
 def _meaning_of(hint: Any) -> FieldMeaning | None:
-    """What a type is marked as, also where it may be ``None``."""
+    """Return the mark of a type, also of an optional one."""
     if get_origin(hint) is Annotated:
         return next((mark for mark in hint.__metadata__ if isinstance(mark, FieldMeaning)), None)
     found = (_meaning_of(inner) for inner in get_args(hint))

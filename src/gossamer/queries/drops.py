@@ -14,11 +14,11 @@ from gossamer.ports.ledger_reader import LedgerReader
 from gossamer.queries.bounds import cut_text, cut_values
 
 MOST_REASONS = 20
-"""Reasons that are told, those with most items."""
+"""Number of reasons shown, those with most items first."""
 SAMPLES = 500
 """Examples of a job among which those of a page are looked for."""
 SHOWN_VALUE = 80
-"""Characters of what is said of an item in a sentence."""
+"""Maximum length of an item's value in a sentence, in characters."""
 
 
 class DroppedItem(Record, frozen=True, kw_only=True):
@@ -34,7 +34,7 @@ class DroppedItem(Record, frozen=True, kw_only=True):
 
 
 class DropReport(Record, frozen=True, kw_only=True):
-    """What was dropped for one reason."""
+    """Items dropped for one reason."""
 
     reason: str
     items: int

@@ -1,4 +1,4 @@
-"""What goes wrong in a job: failures by reason, by host and hour; apart, what was left out on purpose."""
+"""Failures of a job by reason, host and hour; requests skipped on purpose are separate."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class ErrorGroup(Record, frozen=True, kw_only=True):
     hours: tuple[int, ...]  # failures of the last 24 hours
     fate: str = ""  # what becomes of its requests
     advice: str = ""  # what to do
-    detail: str = ""  # what the latest said
+    detail: str = ""  # the latest message
     samples: tuple[ErrorSample, ...] = ()  # the latest
 
 
@@ -70,7 +70,7 @@ class LeftOutReason(Record, frozen=True, kw_only=True):
 
 
 class ErrorView(Record, frozen=True, kw_only=True):
-    """What goes wrong in a job, in whole hours."""
+    """Failures of a job, in whole hours."""
 
     at: Time
     since: Time
@@ -99,7 +99,7 @@ class HeatView(Record, frozen=True, kw_only=True):
 
 
 async def read_errors(backends: Backends, job: Job, range_: ChartRange) -> ErrorView:
-    """The failures of a job by reason, and what was left out on purpose."""
+    """Return a job's failures by reason, and its requests skipped on purpose."""
     now = backends.clock.now()
     since, until = plan_hours(range_, job.created_at, job.finished_at, now)
     rows = await backends.series.list_reasons(job, since)

@@ -1,7 +1,7 @@
-"""Files that a crawl writes at its end: what they may be, and which items each gets.
+"""Files that a crawl writes at its end: their formats and their items.
 
-A file that is appended to has each item of a job once, over however many runs the job takes, and whenever one
-of them is killed: which items it has is remembered before it takes its place.
+A file in append mode gets each item of a job once, over all runs and kills: the record of its items is
+stored before the new file takes its place.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from gossamer.queries.items import list_file_types
 from gossamer.wiring.backends import Backends
 
 MOST_TRIES = 5
-"""So often a file is written anew because somebody else has changed it meanwhile."""
+"""Attempts to write a file that other processes keep changing."""
 _SCHEME = lazy_pattern(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 
 
@@ -52,7 +52,7 @@ class ExportFile(Record, frozen=True):
 
     @property
     def name(self) -> str:
-        """How people are told of it."""
+        """The name shown to people."""
         return self.url or ("stdout" if self.path is None else str(self.path))
 
     @property
@@ -78,9 +78,9 @@ def check_file(
     format: str | None = None,  # noqa: A002 - users' word
     compression: str | None = None,
 ) -> ExportFile:
-    """A file that can be written: its format is known, its folder is there (it is made) and writable.
+    """Return a file that can be written: its format is known, and its folder exists or is made.
 
-    One that is to be continued holds what can be continued.
+    In append mode the present content must allow it.
     """
     scheme = _SCHEME.match(name)
     if scheme and not name.startswith(BUCKET):
@@ -128,7 +128,7 @@ def _check_old(path: Path, chosen: str, packing: str) -> None:
 
 
 def check_before_job(output: ExportFile, data: Path, *, fresh: bool) -> None:
-    """What :func:`check_continuation` does, before it is known which job it is (``fresh``: a new one)."""
+    """Run :func:`check_continuation` before the job is known (``fresh``: a new one)."""
     path = output.path
     if path is None or not output.is_rewritten or not path.is_file():
         return
@@ -193,7 +193,7 @@ async def write_export(
     ``is_new``: no file has any of them, and nothing is noted for later.
     """
     for _ in range(MOST_TRIES):
-        with suppress(FileChangedError):  # by another crawl: with its items, too
+        with suppress(FileChangedError):  # by another crawl: including its items
             return await _write_once(output, store, job, data, which, fields=fields, is_new=is_new)
     return await _write_once(output, store, job, data, which, fields=fields, is_new=is_new)
 

@@ -49,7 +49,7 @@ class ItemChoice(Record, frozen=True, kw_only=True):
 
 
 class ExportPlan(Record, frozen=True, kw_only=True):
-    """What is written, and where to."""
+    """The items and the destination of an export."""
 
     target: str | BinaryIO  # a path or a URL of a bucket, perhaps with placeholders; or an open file
     format: str
@@ -72,7 +72,7 @@ class ExportedFile(Record, frozen=True, kw_only=True):
 
 
 class ExportResult(Record, frozen=True, kw_only=True):
-    """What an export came to."""
+    """The result of an export."""
 
     job: str
     format: str
@@ -85,9 +85,9 @@ class ExportResult(Record, frozen=True, kw_only=True):
 
 
 async def find_change_time(keeping: StoreBackend, text: str, now: float) -> float:
-    """The time that ``--changed-since`` means: itself, or the end of the job that it names.
+    """Return the time for ``--changed-since``: the given one, or the end of the given job.
 
-    Raises ``UsageError`` for what is neither, and for a job that has not ended.
+    Raises ``UsageError`` for any other text, and for a job that has not ended.
     """
     try:
         return parse_time(text, "--changed-since", now)
@@ -95,7 +95,7 @@ async def find_change_time(keeping: StoreBackend, text: str, now: float) -> floa
         try:
             job = await find_job(keeping, text)
         except UnknownJobError:
-            raise UsageError(f"{error}; and there is no job of that name") from None
+            raise UsageError(f"{error}; no job has that name either") from None
     if job.finished_at is None:
         raise UsageError(f"--changed-since {job.id}: it has not ended; give a time")
     return job.finished_at
@@ -162,7 +162,7 @@ class PartReader:
 
 
 class _ExportRun:
-    """One export under way: what was written, and what was refused."""
+    """One running export: items written and items refused."""
 
     def __init__(self, settings: Settings, plan: ExportPlan, tell: Callable[[int], None]) -> None:
         self._settings = settings
@@ -175,7 +175,7 @@ class _ExportRun:
         self._refusals: list[str] = []
 
     async def count_items(self, items: AsyncIterator[StoredItem]) -> AsyncIterator[StoredItem]:
-        """The same items; who waits is told how many they are so far."""
+        """Yield the items and report their number as progress."""
         async for item in items:
             self._read += 1
             self._tell(self._read)
@@ -223,7 +223,7 @@ class _ExportRun:
         )
 
     def _check_fields(self, _part: Path) -> None:
-        """Raises ``UsageError`` for a file of nothing but empty rows: what was there before stays."""
+        """Raise ``UsageError`` for a file of empty rows only; the previous file is kept."""
         names, target = self._plan.fields.names, self._plan.target
         is_one = not (isinstance(target, str) and TYPE in placeholders_in(target))
         if is_one and names and len(self._plan.fields.missing) == len(names):
@@ -250,7 +250,7 @@ class _ExportRun:
             self._refusals.append(f"{item.type} {item.key[:80]!r}: {why}")
 
     def make_result(self, job: Job) -> ExportResult:
-        """What it came to."""
+        """Return the result."""
         return ExportResult(
             job=job.id,
             format=self._plan.format,

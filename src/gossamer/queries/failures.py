@@ -1,8 +1,8 @@
-"""What fails in a job: attempts by host, proxy, hour, reason or rung, or by several of them.
+"""Failed attempts of a job by host, proxy, hour, reason or rung, or by several of them.
 
-By one of host, proxy and rung, alone or with hour and reason, the counters answer, which are exact whatever
-the size of the job; what they have of hosts and proxies is of the last 48 hours. By two or three of them the
-ledger's latest rows are counted.
+Groups by one of host, proxy and rung, alone or with hour and reason, come from counters, which are exact for
+jobs of any size; those of hosts and proxies cover the last 48 hours. Groups by two or three of them count
+the latest rows of the ledger.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _KINDS = {
 
 
 class FailureCounts(Record, frozen=True, kw_only=True):
-    """Attempts that failed, of one group; what is not asked for is empty."""
+    """Failed attempts of one group; dimensions outside the query are empty."""
 
     host: str = ""
     proxy: str = ""  # empty: without one
@@ -61,7 +61,7 @@ class FailureCounts(Record, frozen=True, kw_only=True):
 
 
 class FailureReport(Record, frozen=True, kw_only=True):
-    """What fails in a job."""
+    """Failed attempts of a job by group."""
 
     job: str
     at: Time
@@ -85,7 +85,7 @@ class _Place(NamedTuple):
 
 
 def split_dimensions(text: str) -> tuple[FailureKind, ...]:
-    """What was typed, as ``host,reason``. Raises ``UsageError`` for a word that is none."""
+    """Parse dimensions such as ``host,reason``. Raises ``UsageError`` for an unknown word."""
     known = [dimension.value for dimension in FailureKind]
     words = list(dict.fromkeys(word.strip().lower() for word in text.split(",") if word.strip()))
     unknown = [word for word in words if word not in known]
@@ -96,7 +96,7 @@ def split_dimensions(text: str) -> tuple[FailureKind, ...]:
 
 
 class _Tally:
-    """What was counted, from where, and since when."""
+    """Counts with their source and start."""
 
     def __init__(self, since: int) -> None:
         self.failed: Counter[_Place] = Counter()
@@ -132,7 +132,7 @@ async def report_failures(
 
 
 async def _count_hours(backends: Backends, job: Job, by: Sequence[FailureKind]) -> _Tally:
-    """What the counters have."""
+    """Count by the hourly counters."""
     now = backends.clock.now()
     since, until = plan_hours(ChartRange.ALL, job.created_at, job.finished_at, now)
     tally = _Tally(since)
@@ -149,7 +149,7 @@ async def _count_hours(backends: Backends, job: Job, by: Sequence[FailureKind]) 
 
 
 async def _count_rows(backends: Backends, job: Job, by: Sequence[FailureKind]) -> _Tally:
-    """What the latest rows of the ledger have: each failure has a reason, by which an index finds it."""
+    """Count the latest rows of the ledger; an index finds failures by their reasons."""
     tally = _Tally(int(job.created_at))
     tally.rows = 0
     names = (await backends.store.read_totals(job)).by_reason.keys() - {LedgerReason.STALE.value}
@@ -193,7 +193,7 @@ def _place_of_hour(row: HourlyRow, kind: HourlyKind) -> _Place:
 
 
 def _pick_place(place: _Place, by: Iterable[FailureKind]) -> _Place:
-    """The group of what is asked for."""
+    """Return the group for the dimensions of the query."""
     return _Place(**{one.value: getattr(place, one.value) for one in by})
 
 
@@ -217,7 +217,7 @@ def _count_of(place: _Place, by: Sequence[FailureKind], failed: int, attempts: i
 
 
 def describe_report(report: FailureReport) -> Iterator[str]:
-    """What a person should know of a report beside its rows."""
+    """Yield remarks about a report beside its rows."""
     hours = f"the last {NAMED_S // HOUR_S} hours"
     if not report.rows:
         what = "no attempt through a proxy" if FailureKind.PROXY in report.by else "nothing"

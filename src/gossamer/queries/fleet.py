@@ -1,4 +1,4 @@
-"""Who works on what: the supervisor of a fleet, its workers and their shifts."""
+"""The supervisor of a fleet, its workers and their shifts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ROWS = 10_000
 
 
 class WorkerStatus(Record, frozen=True, kw_only=True):
-    """A worker, and what it does."""
+    """A worker and its shift."""
 
     worker: WorkerInfo
     busy: int  # shifts that it works on
@@ -35,9 +35,9 @@ class FleetStatus(Record, frozen=True, kw_only=True):
 
 
 async def read_fleet(backends: Backends, *, limit: int = ROWS) -> FleetStatus:
-    """Who works on what, at most so many of each kind.
+    """Return the supervisor, workers and shifts, at most ``limit`` of each kind.
 
-    Raises ``SettingError`` where the requests are in a place that no fleet can share.
+    Raises ``SettingError`` if the requests are in a place that a fleet cannot share.
     """
     whole = await backends.require_fleet().roster.read_roster(history=True)
     view = replace(whole, workers=whole.workers[:limit], shifts=whole.shifts[:limit], ends=whole.ends[:limit])

@@ -1,4 +1,4 @@
-"""Workers in numbers, and what is wrong with what all jobs need."""
+"""Counts of workers, and problems of the parts that all jobs need."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ def count_workers(view: RosterView) -> WorkerCounts:
 def troubles_of_place(
     alerts: AlertView, view: RosterView | None, jobs: Sequence[ObservedJob], at: float
 ) -> list[Trouble]:
-    """What is wrong with what all jobs need: alerts, and what the roster shows.
+    """Return problems of the parts that all jobs need, from alerts and the roster.
 
-    Where its server takes no changes, the roster cannot show who is there.
+    A server that refuses changes makes the roster's workers unknown.
     """
     some_can = [one.job.id for one in jobs if one.is_running and one.workers and not one.workers.refusing]
     refusing = {item for one in jobs for item in one.place.look.refusing.items()}
@@ -56,7 +56,7 @@ def troubles_of_place(
 
 
 def troubles_alone(known: ObservedJob) -> list[Trouble]:
-    """What is wrong with a job and with what it needs, where it is shown without the others."""
+    """Return the problems of one job and of the parts it needs, for a view of this job alone."""
     look, at = known.place.look, known.at
     match find_situation(facts_of(known)):
         case JobSituation.UNWRITABLE:

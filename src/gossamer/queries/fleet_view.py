@@ -20,13 +20,13 @@ from gossamer.wiring.alerts_on import read_place_alerts
 from gossamer.wiring.backends import Backends
 
 WORKERS = 500
-"""Workers that are told one by one, those with the latest beat."""
+"""Maximum number of workers listed, those with the latest beat first."""
 JOBS = 50
 ENDS = 50
 
 
 class ShiftView(Record, frozen=True, kw_only=True):
-    """What a worker works on."""
+    """A worker's running shift."""
 
     id: str
     job: str
@@ -56,7 +56,7 @@ class WorkerView(Record, frozen=True, kw_only=True):
 
 
 class JobDemand(Record, frozen=True, kw_only=True):
-    """What a job has of the fleet, and what it could use."""
+    """A job's present and possible use of the fleet."""
 
     job: str
     shifts: int
@@ -99,7 +99,7 @@ async def read_fleet_view(backends: Backends, settings: Settings) -> FleetView:
 
 
 async def show_fleet(backends: Backends, seen: PlaceView) -> FleetView:
-    """What was seen of a fleet, and of its jobs."""
+    """Return the view of a fleet and its jobs."""
     view, place, jobs = seen.view or RosterView(at=backends.clock.now()), seen.place, seen.open
     known = [one for one in seen.running if one.job.is_fleet]
     there = [worker for worker in view.workers if not worker.is_silent(view.at)]

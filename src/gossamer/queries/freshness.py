@@ -1,4 +1,4 @@
-"""How fresh what is known of the pages of a spider is."""
+"""The freshness of a spider's known pages."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ async def report_freshness(backends: Backends, job: Job) -> FreshnessReport:
 
 
 async def find_known(backends: Backends, job: Job, request: Request) -> KnownPage | None:
-    """What is known of the page of a request with a canonical URL."""
+    """Return the known page for a request with a canonical URL."""
     fingerprint = known_fingerprint_of(request)
     return (await backends.known_pages.find_pages(job.name, [fingerprint])).get(fingerprint)
 

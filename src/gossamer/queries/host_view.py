@@ -37,19 +37,19 @@ SLOW_S = 3600.0
 DEAD_COUNTED = 1000
 """More dead letters are not counted one by one."""
 TIMED_ATTEMPTS = 500
-"""The latest attempts by which it is said how fast hosts answer."""
+"""Number of recent attempts used for response times of hosts."""
 LOWEST_RUNG = "http"
 
 
 class HostPaceRow(Record, frozen=True, kw_only=True):
-    """One host of a job. What is ``None`` is not known. Rates are requests per second."""
+    """One host of a job. ``None`` means unknown. Rates are requests per second."""
 
     host: str
     pending: int
     in_flight: int
     per_host: int  # requests that may be in flight at once
     delay_s: float  # in force
-    set_delay_s: float | None  # what a person set for this host
+    set_delay_s: float | None  # a person's setting for this host
     why: str  # why it is asked so often, in a word: a ``DelayReason``
     why_text: str  # the same in a few words
     hold_until: Time
@@ -88,14 +88,14 @@ class HostList(Record, frozen=True, kw_only=True):
 
 
 class RobotsFacts(Record, frozen=True, kw_only=True):
-    """What is known of a host's robots.txt."""
+    """Facts about a host's robots.txt."""
 
     read_at: Time
     crawl_delay_s: float | None
 
 
 class HostView(HostPaceRow, frozen=True, kw_only=True):
-    """One host of a job, with what is said of it."""
+    """One host of a job, with sentences about it."""
 
     say: tuple[str, str]
     robots: RobotsFacts | None
@@ -134,7 +134,7 @@ KINDS: dict[str, Callable[[HostPaceRow], bool]] = {
 
 
 class _HostReader:
-    """Reads the hosts of one job, once for everything that is told of them."""
+    """Reads the hosts of one job once for all views."""
 
     def __init__(self, backends: Backends, job: Job) -> None:
         self._backends = backends
@@ -196,7 +196,7 @@ class _HostReader:
         )
 
     def facts_of(self, report: HostReport, pace: HostPace) -> HostFacts:
-        """What the sentences about a host rest on."""
+        """Return the facts for the sentences about a host."""
         state = report.state
         return HostFacts(
             host=report.host,
@@ -212,7 +212,7 @@ class _HostReader:
         )
 
     async def add_counts(self, rows: Sequence[HostPaceRow]) -> list[HostPaceRow]:
-        """The rows with what was counted of their hosts lately, and with their rungs."""
+        """Return the rows with recent counts and rungs of their hosts."""
         since = int(self.now // HOUR_S - 1) * HOUR_S
         names = [row.host for row in rows]
         attempts, failed = dict.fromkeys(names, 0), dict.fromkeys(names, 0)

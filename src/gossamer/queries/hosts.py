@@ -1,4 +1,4 @@
-"""The hosts of a job: what waits for each, at which pace it is asked, and which of them does not answer."""
+"""The hosts of a job: waiting requests, pace, and failures to answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What differs between the items of two jobs, of however many: sorted in files, and read side by side."""
+"""Compare the items of two jobs of any size: sort them into files, and read these side by side."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ItemDiff:
 
     @property
     def counts(self) -> DiffCounts:
-        """Of the differences that were read so far."""
+        """Counts of the differences read so far."""
         return self._counter.counts
 
     def close(self) -> None:

@@ -14,16 +14,16 @@ from gossamer.queries.cursors import cursor_of, read_place
 from gossamer.wiring.backends import Backends
 
 MOST_TYPES = 100
-"""Of items, that a listing names."""
+"""Maximum number of item types in a listing."""
 MOST_BYTES = 195_000
-"""Of a listing."""
+"""Maximum size of a listing."""
 
 
 class ItemPage(Record, frozen=True, kw_only=True):
     """A part of a job's items, in the order in which they were first stored."""
 
     items: tuple[StoredItem, ...] = ()
-    next_after: int | None = None  # the id after which the next part begins; None: there is no more
+    next_after: int | None = None  # where the next part begins (after this id); None: this is the last part
 
 
 async def list_items(backends: Backends, job: Job, limit: int, *, after_id: int = 0) -> ItemPage:
@@ -44,7 +44,7 @@ class ItemListing(Record, frozen=True, kw_only=True):
     total: int | None  # of the job, where no filter is asked for
     types: tuple[tuple[str, int | None], ...]  # of the spider's items; how many of each is not counted
     formats: tuple[str, ...]  # that they can be written in
-    next_cursor: str | None  # where the next part begins; None: there is no more
+    next_cursor: str | None  # where the next part begins; None: this is the last part
 
 
 async def page_items(

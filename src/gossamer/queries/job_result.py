@@ -1,4 +1,4 @@
-"""What a job came to, all its runs together: what ``wait`` says at its end."""
+"""The result of a job over all its runs, as ``wait`` shows it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LEAST_S = 1e-6
 
 
 class JobResult(Record, frozen=True, kw_only=True):
-    """What a job came to: the counts that ``crawl --json`` prints; times are those of the whole job."""
+    """The result of a job, with the counts of ``crawl --json``; times cover the whole job."""
 
     job: str  # its id
     spider: str
@@ -42,7 +42,7 @@ class JobResult(Record, frozen=True, kw_only=True):
     bytes: int
     seconds: float
     pages_per_second: float
-    cost: float = 0.0  # what was paid for pages, in the currency of the prices
+    cost: float = 0.0  # cost of paid pages, in the currency of the prices
     by_rung: dict[str, int] = {}  # requests made by another rung than plain HTTP
     cost_by_rung: dict[str, float] = {}  # what those cost
     by_status: dict[str, int]
@@ -50,10 +50,10 @@ class JobResult(Record, frozen=True, kw_only=True):
     stats: dict[str, float] = {}  # the spider's own counters (``self.stats``), by name
     budgets: tuple[BudgetStatus, ...] = ()  # of URL patterns, and of hosts that are over theirs
     left_out: dict[str, int] = {}  # items and links not taken, by reason
-    notes: tuple[CrawlNote, ...] = ()  # what a person should know of its items: sentences, each with its kind
+    notes: tuple[CrawlNote, ...] = ()  # remarks about its items: sentences with kinds
     warnings: tuple[str, ...] = ()  # data that may be missing, and the command that fetches it
     redirects_to_known: int
-    error: Annotated[str, FieldMeaning.ASIDE] = ""  # what the error said that ended it
+    error: Annotated[str, FieldMeaning.ASIDE] = ""  # the message of the error that ended it
     is_forgotten: Annotated[bool, FieldMeaning.ASIDE] = False  # its requests are no longer kept
     is_early: Annotated[bool, FieldMeaning.ASIDE] = False  # unfinished, with pages and time left to it
     lost: Annotated[int, FieldMeaning.ASIDE] = 0  # dead letters of hosts that did not come back
@@ -63,7 +63,7 @@ class JobResult(Record, frozen=True, kw_only=True):
 
 
 async def read_result(backends: Backends, job: Job) -> JobResult:
-    """What a job has come to by now. Raises ``LostRequestsError``."""
+    """Return the job's result so far. Raises ``LostRequestsError``."""
     stats = await backends.read_stats(job)
     totals = await backends.store.read_totals(job)
     lost = await backends.count_letters(job, totals, Fault.HOST_LOST)
@@ -106,7 +106,7 @@ async def read_result(backends: Backends, job: Job) -> JobResult:
 
 
 async def _read_notes(backends: Backends, job: Job, totals: JobTotals) -> tuple[CrawlNote, ...]:
-    """What is worth knowing of the items of a job that has ended and has pages."""
+    """Return remarks about the items of an ended job that has pages."""
     if job.finished_at is None or not totals.pages:
         return ()
     said = (*item_notes(job.id, totals), *callback_notes(totals))

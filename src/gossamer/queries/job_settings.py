@@ -56,7 +56,7 @@ async def list_settings(backends: Backends, job: Job) -> SettingPage:
 
 
 async def _begun_with(backends: Backends, job: Job) -> tuple[Settings, dict[str, tuple[str, str]]]:
-    """What a job was begun with, and by name who set it and where; absent: the default."""
+    """Return a job's original settings, and the source of each by name; absent: the default."""
     if not job.is_fleet:
         launch = launch_from(await backends.book.read_launch(job))
         if launch is None:  # begun by a program of one's own, or by an older version

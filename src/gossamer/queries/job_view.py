@@ -38,14 +38,14 @@ NO_FAILURES = {
     *(fault.value for fault, row in FAULTS.items() if row.kind is FaultKind.SETTLED),
     *(reason.value for reason in LedgerReason),
 }
-"""Reasons that are no failures."""
+"""Reasons that do not count as failures."""
 BUDGETS = {
     "pages": ("Pages", "max_pages"),
     "cost": ("Money", "budgets.cost"),
     "bytes": ("Bytes", "budgets.bytes"),
     "browser_seconds": ("Browser time", "budgets.browser_seconds"),
 }
-"""What is said of a budget, and the setting that holds it."""
+"""The sentence about each budget, and its setting."""
 
 
 class BudgetView(Record, frozen=True, kw_only=True):
@@ -77,7 +77,7 @@ class SlowHostView(Record, frozen=True, kw_only=True):
 
 
 class ChangeView(Record, frozen=True, kw_only=True):
-    """What somebody did to a job."""
+    """A person's action on a job."""
 
     id: int
     at: Time
@@ -101,10 +101,10 @@ class JobView(JobRow, frozen=True, kw_only=True):
     hosts: int  # for which requests wait
     next_at: Time | None  # when the next request may start
     limit_since: Time | None  # since when the pace is decided by that
-    shifts: int | None  # at work; None: it is no fleet's
+    shifts: int | None  # running shifts; None: no fleet works on it
     more_workers: int  # shifts that would have something to do
-    store_lag_s: float | None  # None: nobody measures it
-    due: tuple[tuple[str, int], ...]  # when what waits may start
+    store_lag_s: float | None  # None: not measured
+    due: tuple[tuple[str, int], ...]  # start times of the waiting requests
     budgets: tuple[BudgetView, ...]
     errors: tuple[ReasonRow, ...]
     slowest: tuple[SlowHostView, ...]
@@ -146,7 +146,7 @@ async def read_job_view(backends: Backends, settings: Settings, job: Job) -> Job
 
 
 def _due(known: ObservedJob) -> tuple[tuple[str, int], ...]:
-    """When what waits may start, as far as its hosts tell; what waits for times of its own is the rest."""
+    """Return start times of waiting requests by host; requests with times of their own are the rest."""
     stats, hosts = known.stats, known.hosts
     if stats is None or not known.is_running or not stats.pending + stats.delayed:
         return ()

@@ -15,7 +15,7 @@ from gossamer.wiring.backends import Backends
 
 NAMED = 10
 """Jobs that are named when the one asked for is not there."""
-NO_JOB = "there is no job yet; `gossamer crawl` makes one"
+NO_JOB = "no job exists yet; `gossamer crawl` starts one"
 
 
 class JobSummary(Record, frozen=True, kw_only=True):
@@ -26,7 +26,7 @@ class JobSummary(Record, frozen=True, kw_only=True):
     target: str
     state: str  # running, paused, cancelled, finished; ``unfinished``: its last run ended with work left
     finish_reason: str  # why its last run ended, in a word; "" while it runs
-    error: str  # what the error said that ended it
+    error: str  # the message of the error that ended it
     created_at: Time
     finished_at: Time | None
     pages: int
@@ -41,7 +41,7 @@ class JobPage(Record, frozen=True, kw_only=True):
     """A part of a listing of jobs."""
 
     jobs: tuple[JobSummary, ...]
-    next_cursor: str | None = None  # the job behind which the next part begins; None: there is no more
+    next_cursor: str | None = None  # where the next part begins (after this job); None: this is the last part
 
 
 async def find_job(backends: Backends | StoreBackend, name: str) -> Job:
@@ -60,7 +60,7 @@ async def find_job(backends: Backends | StoreBackend, name: str) -> Job:
         raise UnknownJobError(NO_JOB)
     known = [job.id for job in listed]
     more = f" and {len(known) - NAMED} more" if len(known) > NAMED else ""
-    raise UnknownJobError(f"there is no job {name!r}; there are: {', '.join(known[:NAMED])}{more}")
+    raise UnknownJobError(f"no job is named {name!r}; existing jobs: {', '.join(known[:NAMED])}{more}")
 
 
 async def find_latest(backends: Backends, name: str | None) -> Job:

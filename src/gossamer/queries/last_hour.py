@@ -1,4 +1,4 @@
-"""What was counted of jobs in the last hour, minute by minute: for the small lines beside numbers."""
+"""Counts of jobs per minute of the last hour, for sparklines."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from gossamer.queries.cursors import cursor_of, read_number
 from gossamer.wiring.backends import Backends
 
 MOST_BYTES = 79_000
-"""Of a listing."""
+"""Maximum size of a listing."""
 
 
 class AttemptPage(Record, frozen=True, kw_only=True):
@@ -37,7 +37,7 @@ class AttemptListing(Record, frozen=True, kw_only=True):
     at: Time
     attempts: tuple[NumberedAttempt, ...]  # their details are cut
     total: int | None  # that fit, where a counter knows
-    next_cursor: str | None  # where the next part begins; None: there is no more
+    next_cursor: str | None  # where the next part begins; None: this is the last part
 
 
 async def list_attempts(
@@ -78,5 +78,5 @@ def spellings_of(url: str) -> tuple[str, ...]:
 
 
 def describe_request(attempt: Attempt) -> str:
-    """What tells the request of a try from others to its URL; mostly nothing."""
+    """Return the options that distinguish an attempt's request from others to its URL; mostly empty."""
     return describe_preview(attempt.request)

@@ -1,4 +1,4 @@
-"""What store, frontier and roster say of all crawls, as samples for Prometheus."""
+"""Samples for Prometheus about all crawls, from store, frontier and roster."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ from gossamer.wiring.backends import Backends
 from gossamer.wiring.rules import lanes_of_job
 
 JOBS = 50
-"""Jobs that are told of: those that are not over, and those that ended lately, the newest first."""
+"""Maximum number of jobs exported: open ones and those that ended lately, newest first."""
 ENDED_S = 3600.0
-"""For so long after its end a job is told of, so that its last counts are seen."""
+"""Seconds for which an ended job is still exported, so that its last counts are scraped."""
 FRESH_S = 1.0
-"""Who asks again within so long gets the same samples, whoever asked before."""
+"""Seconds for which samples are cached across all clients."""
 LISTED_S = 60.0
 """How often all jobs are looked at, for those that began and ended meanwhile."""
 PROXIES_S = 60.0
 """How often proxies are looked at: their list may be at a URL."""
 DROPS = 50
-"""Reasons of drops, which users' code gives, that are told apart: the commonest."""
+"""Maximum number of drop reasons exported, the commonest first; users' code makes them."""
 ALERTS = 100
-"""Alerts of one job that are told of."""
+"""Maximum number of alerts exported per job."""
 SILENT = "silent"
 """The state of a worker that has not been heard of for longer than the supervisor waits."""
 
@@ -120,7 +120,7 @@ class MetricsReader:
         try:
             frontier = self._backends.open_frontier(job)
             stats, due = await frontier.read_stats(), await frontier.count_due()
-        except StorageError:  # whoever looks after it says so
+        except StorageError:  # the process that watches it reports this
             return CrawlFacts(job=job, totals=totals, quality=quality)
         lanes = lanes_of_job(job, self._settings) if job.is_unfinished else ()
         now = self._backends.clock.now()
@@ -129,7 +129,7 @@ class MetricsReader:
         )
 
     async def _read_places(self, jobs: Sequence[Job], view: RosterView | None) -> Sequence[MetricSample]:
-        """The alerts of what all jobs need, and how slow the store is: of several looks, the slowest."""
+        """Return samples about the parts that all jobs need; of several stores, the slowest."""
         now = self._backends.clock.now()
         memories = await read_place_memories(self._backends, jobs, view)
         alerts = await read_place_alerts(self._backends, jobs, view, memories)
@@ -156,7 +156,7 @@ def _score_items(job: Job, profiles: Mapping[str, bytes]) -> float | None:
 
 
 def job_samples(found: CrawlFacts) -> Iterator[MetricSample]:
-    """What is told of a job, without its own label."""
+    """Yield the samples of a job, without its label."""
     yield from total_samples(found.totals)
     if found.quality is not None:
         yield MetricSample(metrics.ITEM_QUALITY, found.quality)
@@ -172,7 +172,7 @@ def job_samples(found: CrawlFacts) -> Iterator[MetricSample]:
 
 
 def total_samples(totals: JobTotals) -> Iterator[MetricSample]:
-    """What the store has counted of a job."""
+    """Yield the store's totals of a job."""
     yield MetricSample(metrics.PAGES, totals.pages)
     known = 0
     for key, number in totals.by_outcome.items():
@@ -206,7 +206,7 @@ def total_samples(totals: JobTotals) -> Iterator[MetricSample]:
 
 
 def roster_samples(view: RosterView, lanes: Sequence[str]) -> Iterator[MetricSample]:
-    """Who works on what; lanes of the fleet that nobody serves are told of, too."""
+    """Yield samples about workers and shifts, including lanes of the fleet without workers."""
     states = Counter(_state_of(worker, view.at) for worker in view.workers)
     for state in (*WorkerState, SILENT):
         yield MetricSample(metrics.WORKERS, states[state], (state,))

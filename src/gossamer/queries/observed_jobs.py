@@ -54,7 +54,7 @@ from gossamer.wiring.backends import Backends
 from gossamer.wiring.rules import lanes_of_job
 
 REQUESTS_PER_SHIFT = 32
-"""So many requests that may start now would keep one more shift busy."""
+"""Number of requests ready to start that keep one more shift busy."""
 
 NO_PLACE = PlaceMemory()
 
@@ -75,14 +75,14 @@ class ObservedJob(Record, frozen=True, kw_only=True):
     pages_per_s: float | None = None  # lately; None: not known
     left: TimeEstimate = TimeEstimate()
     is_at_work: bool = True
-    workers: TakerCounts | None = None  # that take its lanes; None: it is no fleet's, or nobody asked
+    workers: TakerCounts | None = None  # workers on its lanes; None: no fleet, or not read
     more_workers: int = 0  # shifts that would have something to do
     has_supervisor: bool = True
-    place: PlaceMemory = PlaceMemory()  # what is remembered of what all jobs need
+    place: PlaceMemory = PlaceMemory()  # remembered state of the parts that all jobs need
     closed: str = ""  # the first host that is closed by its robots.txt, while no host may be asked
-    unserved: tuple[DueCounts, ...] = ()  # what may start now on lanes that no worker takes
+    unserved: tuple[DueCounts, ...] = ()  # requests ready to start on lanes without workers
     store: str = ""  # what people call it
-    is_pace_hidden: bool = False  # nobody has looked at its hosts lately, and it was only glanced at
+    is_pace_hidden: bool = False  # its hosts were not read lately
 
     @property
     def is_running(self) -> bool:
@@ -112,8 +112,8 @@ async def observe_job(
     view: RosterView | None = None,
     place: PlaceMemory = NO_PLACE,
 ) -> ObservedJob:
-    """What is known of a job. ``view`` is the fleet's roster, with its history; ``place`` is what is
-    remembered of what all jobs need.
+    """Return the facts about a job. ``view`` is the fleet's roster with its history; ``place`` is the
+    remembered state of the parts that all jobs need.
     """
     job = await refresh_job(backends, job)
     totals, now = await backends.store.read_totals(job), backends.clock.now()
@@ -137,7 +137,7 @@ async def observe_job(
 
 
 async def observe_closely(backends: Backends, job: Job) -> ObservedJob:
-    """What is known of one job alone, with its fleet and its place. Raises ``StorageError``."""
+    """Return the facts about one job, with its fleet and place. Raises ``StorageError``."""
     view = await read_view(backends, job) if job.is_fleet else None
     place = await read_place(backends, backends.settings, [job])
     return await observe_job(backends, job, view=view, place=place)
@@ -146,7 +146,7 @@ async def observe_closely(backends: Backends, job: Job) -> ObservedJob:
 async def _observe_run(
     backends: Backends, known: ObservedJob, stats: FrontierStats, view: RosterView | None
 ) -> ObservedJob:
-    """What is known besides of a job that runs."""
+    """Return further facts about a running job."""
     job, now, memory = known.job, known.at, known.memory
     frontier = backends.open_frontier(job)
     rules = await frontier.read_rules()
@@ -172,16 +172,16 @@ async def _observe_run(
 
 
 def _foresee(known: ObservedJob) -> ObservedJob:
-    """The same without a time left, where the job does not go on as it did."""
+    """Return the facts without a time left if the job's conditions have changed."""
     return known if is_end_foreseen(facts_of(known)) else replace(known, left=TimeEstimate())
 
 
 async def glance_at_job(
     backends: Backends, job: Job, *, view: RosterView | None = None, place: PlaceMemory = NO_PLACE
 ) -> ObservedJob:
-    """What is remembered of a job: for those of many that are not looked at closely, at a part of the cost.
+    """Return the remembered facts about a job, at a part of the cost of a close look.
 
-    Counts and pace are those of whoever watches it. Of a job that is not watched the requests are counted.
+    Counts and pace come from the process that watches it; requests of an unwatched job are counted.
     """
     if job.is_running and not job.is_fleet and await backends.at_work(job) is None:
         job = mark_interrupted(job)
@@ -209,7 +209,7 @@ async def glance_at_job(
 
 
 def _recall_run(known: ObservedJob) -> ObservedJob:
-    """A run as whoever watches it saw it."""
+    """Return the run as its watching process last saw it."""
     memory, now = known.memory, known.at
     latest = memory.samples[-1] if memory.samples else JobSample(at=now)
     return replace(
@@ -267,7 +267,7 @@ def _add_fleet(known: ObservedJob, view: RosterView, lanes: Sequence[str]) -> Ob
     )
 
 
-# --------------------------------------------------------------------------- what is said of it
+# --------------------------------------------------------------------------- sentences
 
 
 def say_of(known: ObservedJob) -> Saying:
@@ -276,7 +276,7 @@ def say_of(known: ObservedJob) -> Saying:
 
 
 def facts_of(known: ObservedJob) -> ObservedJobFacts:
-    """What the sentences about a job rest on."""
+    """Return the facts for the sentences about a job."""
     needs = tuple(one for one in troubles_of(known) if one.severity is Severity.NEEDS_YOU)
     return replace(_calm_facts(known), needs=needs)
 
@@ -353,7 +353,7 @@ def _add_hosts(facts: ObservedJobFacts, known: ObservedJob) -> ObservedJobFacts:
 
 
 def is_job_held_up(known: ObservedJob) -> bool:
-    """Whether a job that runs does not get all that it asks for, though it needs nobody."""
+    """Whether a running job is slowed without needing a person."""
     return is_held_up(facts_of(known), troubles_of(known))
 
 
@@ -376,11 +376,11 @@ def note_on_state(known: ObservedJob) -> str:
     return f"{reason.replace('_', ' ')} {show.time(job.finished_at)}"
 
 
-# --------------------------------------------------------------------------- what is wrong with it
+# --------------------------------------------------------------------------- problems
 
 
 def troubles_of(known: ObservedJob) -> list[Trouble]:
-    """What is wrong with a job: its alerts, and what one look shows."""
+    """Return the problems of a job: its alerts, and problems visible at one look."""
     told = {alert.kind for alert in (*known.alerts.troubles, *known.alerts.acknowledged)}
     found = [one for one in _seen_troubles(known) if one.kind not in told]
     return order_troubles([*drop_refuted(_calm_facts(known), known.alerts.troubles), *found])

@@ -8,5 +8,5 @@ from gossamer.wiring.backends import Backends
 
 
 def explain_outage(backends: Backends, error: Exception) -> Saying:
-    """What could not be read, and what that means for the crawls of this place."""
+    """Explain a failed read and its consequences for the crawls of this place."""
     return describe_outage(str(error), is_fleet=backends.requests.fleet is not None)

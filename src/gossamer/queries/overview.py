@@ -35,7 +35,7 @@ from gossamer.wiring.alerts_on import read_place_alerts
 from gossamer.wiring.backends import Backends
 
 UNKNOWN = "\u2013"
-"""What stands for a number that is not known."""
+"""The sign for an unknown number."""
 GOALS = 5
 """Announced numbers that a row has, in the order of their words."""
 
@@ -85,10 +85,10 @@ class VitalView(Record, frozen=True, kw_only=True):
 
 
 class RailCounts(Record, frozen=True, kw_only=True):
-    """What stands beside the places of the dashboard."""
+    """Counts beside the dashboard's navigation."""
 
     needs: int  # jobs that need a person
-    workers: WorkerCounts | None  # None: there is no fleet
+    workers: WorkerCounts | None  # None: no fleet
     proxies_dead: int
 
 
@@ -102,7 +102,7 @@ class Overview(Record, frozen=True, kw_only=True):
     open: int  # jobs that run, are paused, or ended with work left
     ended: int
     jobs: tuple[JobRow, ...]
-    next_cursor: str | None  # the job behind which the next part begins; None: there is no more
+    next_cursor: str | None  # where the next part begins (after this job); None: this is the last part
     vitals: tuple[VitalView, ...]
     rail: RailCounts
 
@@ -119,7 +119,7 @@ async def read_overview(
 
 
 async def show_overview(backends: Backends, seen: PlaceView) -> Overview:
-    """What was seen, in rows, sentences and numbers."""
+    """Return the overview in rows, sentences and numbers."""
     view, place, known = seen.view, seen.place, seen.known
     hours = await _read_hours(backends, [one for one in seen.close if one.is_running])
     rows = [make_row(known[job.id], hours.get(job.id)) for job in seen.part]
@@ -146,7 +146,7 @@ async def show_overview(backends: Backends, seen: PlaceView) -> Overview:
 
 
 def _urgency(row: JobRow) -> tuple[int, float]:
-    """Those that need a person first, then by what is left to do."""
+    """Order jobs: those that need a person first, then by remaining work."""
     rank = {"dead": 0, "held": 1}.get(row.trouble_kind, 2)
     return rank, row.left_s if row.left_s is not None else float("inf")
 
@@ -315,7 +315,7 @@ def _place_vitals(place: PlaceMemory, view: RosterView | None) -> list[VitalView
 
 
 def _describe_allowed(pages: float, allowed: float) -> str:
-    """What is allowed, behind the pace; which may be more, where less is allowed than a moment ago."""
+    """Describe the allowed rate beside the pace, which may exceed it just after a reduction."""
     if not allowed:
         return ""
     rate = format_rate(allowed)

@@ -1,4 +1,4 @@
-"""The place of all jobs, or of one: the roster of its fleet, and what is remembered of what its jobs need."""
+"""The place of one or all jobs: its fleet's roster, and the state of the parts that jobs share."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MOST = 8
 
 
 async def read_view(backends: Backends, job: Job | None = None) -> RosterView | None:
-    """The roster of the fleet, or of the one that looks after a job; ``None``: there is no fleet.
+    """Return the roster of the fleet, or of a job's fleet; ``None`` without a fleet.
 
     Raises ``StorageError``.
     """
@@ -43,7 +43,7 @@ def fleet_of(job: Job, settings: Settings) -> str:
 
 
 async def read_place(backends: Backends, settings: Settings, jobs: Sequence[Job]) -> PlaceMemory:
-    """What is remembered of what these jobs need: by a fleet's supervisor, or by the latest crawl."""
+    """Return the remembered state of the parts these jobs share, from a supervisor or the latest crawl."""
     fleet = backends.requests.fleet
     names = [place_of_crawl(job) for job in jobs if job.is_running and not job.is_fleet]
     if fleet is not None:

@@ -22,9 +22,9 @@ from gossamer.wiring.backends import Backends
 from gossamer.wiring.quality import quality_parts_of
 
 FIELD_BYTES = 25_000
-"""Of the fields of a report that is cut."""
+"""Maximum size of the fields in a report."""
 OTHER_BYTES = 5_000
-"""Of each of its other parts."""
+"""Maximum size of each other part of a report."""
 NOTES_S = 10.0
 """How long the look at the items of a job may take before its notes are given without it, in seconds."""
 
@@ -50,7 +50,7 @@ class FieldReport(Record, frozen=True, kw_only=True):
 
 
 class FindingReport(DriftFinding, frozen=True, kw_only=True):
-    """What is worse than usual, in a sentence too."""
+    """A finding worse than usual, also as a sentence."""
 
     text: str
 
@@ -60,19 +60,19 @@ class QualityReport(Record, frozen=True, kw_only=True):
 
     job: str
     at: Time  # when they were looked at
-    say: tuple[str, str]  # whether they are as good as usual, and what the answer rests on
+    say: tuple[str, str]  # whether they are as good as usual, and the basis of the answer
     pages: int
     items: int
     sampled: int  # items that were looked at
     dropped: int
     score: float  # from 0 to 1
-    jobs: tuple[str, ...]  # earlier jobs that say what is usual
+    jobs: tuple[str, ...]  # earlier jobs that define the usual
     fields: tuple[FieldReport, ...]
     more_fields: int = 0  # that are left out
     worst: tuple[ItemScore, ...]  # the items with the lowest scores
     findings: tuple[FindingReport, ...]
-    drops: tuple[DropReport, ...]  # what was dropped, by reason, the largest first
-    accepted_at: Time = 0.0  # when a person said that it is as it should be; 0: nobody did
+    drops: tuple[DropReport, ...]  # drops by reason, the largest first
+    accepted_at: Time = 0.0  # when a person accepted the result; 0: never
 
 
 async def report_quality(backends: Backends, job: Job, *, full: bool = False) -> QualityReport:
@@ -111,9 +111,9 @@ async def report_quality(backends: Backends, job: Job, *, full: bool = False) ->
 
 
 async def read_quality_notes(backends: Backends, job: Job) -> tuple[CrawlNote, ...]:
-    """What of the items of a job that has ended is worse than usual, as its crawl reports it at its end.
+    """Return findings about an ended job's items, as its crawl reports them at the end.
 
-    A fleet's job is looked at now if nobody has done so yet; a crawl of one machine looks by itself.
+    A fleet's job is examined now if that has not happened yet; a crawl on one machine does it itself.
     """
     parts = quality_parts_of(backends.settings, backends)
     try:

@@ -31,13 +31,13 @@ LEFT_OUT = {
     "trap_soft_404": "to pages that a site makes up for any address (traps.max_worthless)",
     "trap_mirror": "to a host with the pages of another one (traps.max_worthless)",
 }
-"""What is said of links that were not taken, by reason."""
+"""Sentences about skipped links, by reason."""
 BUDGET = "budget_"
-"""What such a reason begins with where the budget of a pattern is spent; its name follows."""
+"""Prefix of reasons for a spent pattern budget; the pattern's name follows."""
 
 
 def describe_refusal(reason: str) -> str:
-    """What is said of links that were not taken, for a reason of the counts."""
+    """Describe a reason for skipped links."""
     if reason.startswith(BUDGET):
         return f"over the budget {reason.removeprefix(BUDGET)} (`gossamer report budgets`)"
     return LEFT_OUT.get(reason, reason.replace("_", " "))
@@ -48,7 +48,7 @@ FLAGS = {
     "bad_checksum": "the checksum at the end of its compressed body is wrong or missing",
     "not_encoded": "its header says that it is compressed, but it is not",
     "unknown_encoding": "it is compressed in an unknown way, and passed on as it came",
-    "parse_truncated": "it was truncated before it was parsed: the other flags say what is missing",
+    "parse_truncated": "it was truncated before it was parsed: the other flags name the missing parts",
     "cut_rest": "everything after a length or a number of elements (`parse.max_tags`)",
     "cut_depth": "elements nested too deeply (`parse.max_depth`); their text and links stay, except in XML",
     "cut_attributes": "attributes of more than 64 KB, or beyond the first hundred of an element",
@@ -70,4 +70,4 @@ FLAGS = {
     "storage_limit": "it has stored more (`localStorage`) than a session keeps; long entries are missing",
     "extracted": "the callback of a page that was deferred, run on the archive: nothing was fetched",
 }
-"""What is said of a page, by flag."""
+"""Sentences about a page, by flag."""

@@ -1,4 +1,4 @@
-"""All schedules at one look: what runs next, did it run, and what the next day brings."""
+"""Overview of all schedules: next runs, past runs, and the next day."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_SHOWN = 100
 MOST_STARTS = 100
 """Beginnings of one schedule within the next day that are shown."""
 MOST_BYTES, INFO_BYTES, RUN_BYTES, START_BYTES = 54_000, 480, 70, 6
-"""About what an answer may have, and what its parts have: of many schedules fewer runs are shown."""
+"""Size limits of an answer and its parts: with many schedules, fewer runs of each are shown."""
 LONGEST_TEXT = 80
 DAY_S = 86_400.0
 
@@ -41,7 +41,7 @@ class ScheduleInfo(Record, frozen=True, kw_only=True):
     zone: str
     target: str
     is_on: bool
-    is_here: bool  # it is run by whoever runs the schedules of this place
+    is_here: bool  # this place's scheduler runs it
     next_at: Time | None
     next_there: str  # the same on the clocks of its zone: ``Tue 11-24 06:30``; empty: never
     expected_s: float | None  # how long a run takes: the median of the latest ones
@@ -56,7 +56,7 @@ class ScheduleOverview(Record, frozen=True, kw_only=True):
 
     at: Time
     say: tuple[str, str]
-    is_watched: bool  # somebody is there who runs them
+    is_watched: bool  # a scheduler is running
     schedules: tuple[ScheduleInfo, ...]
     has_more: bool  # that are not shown
 
@@ -80,14 +80,14 @@ async def read_schedules(backends: Backends) -> ScheduleOverview:
 
 
 def _share_room(schedules: int) -> tuple[int, int]:
-    """How many runs and beginnings of each schedule are shown, beside so many others."""
+    """Return how many runs and start times of each schedule are shown among ``schedules``."""
     left = MOST_BYTES / schedules - INFO_BYTES
     runs, starts = int(left * 0.6 / RUN_BYTES), int(left * 0.4 / START_BYTES)
     return max(1, min(LATEST_RUNS, runs)), max(1, min(MOST_STARTS, starts))
 
 
 async def _is_watched(backends: Backends) -> bool:
-    """Whether somebody is there who runs the schedules of this place."""
+    """Whether a scheduler of this place is running."""
     if backends.requests.fleet is None:
         return lock_holder(Path(backends.settings.data), SCHEDULER_LOCK) != ""
     return bool((await backends.requests.fleet.roster.read_roster()).leader)
@@ -130,7 +130,7 @@ def _time_there(at: float | None, zone: str) -> str:
 
 
 def _note_of(run: RunReport) -> str:
-    passed = f"{run.passed} due times before it passed, too" if run.passed else ""
+    passed = f"{run.passed} due times before it also passed" if run.passed else ""
     return "; ".join(filter(None, (run.detail, passed)))[:LONGEST_TEXT]
 
 
@@ -142,7 +142,7 @@ def _sample_of(run: RunReport, now: float) -> RunSample:
 
 
 def _starts_of(schedule: Schedule, now: float, most: int) -> tuple[int, ...]:
-    """When runs begin within the next day, in seconds from now, at most so many."""
+    """Return at most ``most`` start times within the next day, in seconds from now."""
     found: list[int] = []
     dues = due_times(schedule.cron, schedule.zone, max(schedule.since, now - schedule.jitter_s))
     for due in dues if schedule.is_on else ():

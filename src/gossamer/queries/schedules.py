@@ -16,7 +16,7 @@ from gossamer.wiring.backends import Backends
 LATEST_RUNS = 14
 """Runs of each schedule in an overview."""
 RUNS, WAITS, PAUSED = "running", "waiting", "paused"
-"""What an open run is called; others are called by their outcomes."""
+"""Names of open runs; ended ones are named by their outcomes."""
 
 
 class RunReport(Record, frozen=True, kw_only=True):
@@ -46,7 +46,7 @@ class ScheduleReport(Record, frozen=True, kw_only=True):
     catch_up: str
     jitter_s: float
     is_on: bool
-    is_here: bool  # it is run by whoever runs the schedules of this place
+    is_here: bool  # this place's scheduler runs it
     next_at: Time | None  # when the next run begins; None: it is off, or never
     expected_s: float | None  # how long a run takes: the median of the latest ones; None: there is none
     runs: tuple[RunReport, ...]  # the latest first
@@ -99,7 +99,7 @@ async def _summarise(
 
 
 async def _summarise_run(backends: Backends, run: ScheduledRun, now: float) -> RunReport:
-    """A run as it is now: nobody may have been there to note how it ended."""
+    """Summarise a run's present state: its end may not be recorded if no scheduler was running."""
     outcome, detail, ended_at, job = str(run.outcome or ""), run.detail, run.ended_at, run.job
     if run.is_open:
         found = await backends.book.find_by_key(run.key_bytes) if run.started_at is not None else None
@@ -126,4 +126,4 @@ def _name_open(run: ScheduledRun, job: Job | None) -> str:
         return WAITS
     if job is None or job.is_running:
         return RUNS
-    return PAUSED if job.state is JobState.PAUSED else WAITS  # for a scheduler that lets it go on
+    return PAUSED if job.state is JobState.PAUSED else WAITS  # for a scheduler that resumes it

@@ -1,7 +1,7 @@
-"""Which jobs a place has, and what is known of each: the answers about all jobs are made of this.
+"""The jobs of a place with the facts about each: the base of all answers about many jobs.
 
-A place may have hundreds of open jobs. What whoever watches it remembers tells enough of each; only those
-that are shown cost a look at their requests.
+A place may have hundreds of open jobs. The watching process's memory is enough for most; only the jobs
+shown cost a look at their requests.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ async def look_at_jobs(
     ``needy_first``: those that need a person are among the first, whichever began last.
     """
     if show not in (OPEN, ENDED):
-        raise UsageError(f"{show!r} is no kind of jobs: open and ended are")
+        raise UsageError(f"{show!r} is not a kind of jobs: use open or ended")
     view = await read_view(backends)
     listed = sorted(await backends.book.list_jobs(), key=_place_of, reverse=True)
     unfinished = [job for job in listed if job.state not in OVER]
@@ -100,7 +100,7 @@ async def observe_jobs(
     place: PlaceMemory,
     look: Callable[..., Awaitable[ObservedJob]] = observe_job,
 ) -> list[ObservedJob]:
-    """What is known of each of some jobs, by ``observe_job`` or ``glance_at_job``."""
+    """Return the facts about each job, by ``observe_job`` or ``glance_at_job``."""
     in_turn = asyncio.Semaphore(AT_ONCE)
 
     async def observe(job: Job) -> ObservedJob:

@@ -1,4 +1,4 @@
-"""How a job went on over time: rates, response times and what waited, as lines of a chart."""
+"""A job's course over time: rates, response times and queue length, as lines of a chart."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ GAUGES = ("pending", "delayed", "leased", "dead", "due")
 WAITING = ("pending", "delayed", "leased")
 LATENCY = "lat:"
 MOST_GAPS = MOST_MARKS = 50
-GAP_TEXT = "no data: nobody was at work"
+GAP_TEXT = "no data: no process was at work"
 DIGITS = 4
 """Digits of a value that count."""
 
@@ -56,7 +56,9 @@ class SeriesView(Record, frozen=True, kw_only=True):
     since: Time  # when the first step begins
     until: Time  # when the last one ends
     step_s: int
-    series: dict[str, tuple[float | None, ...]]  # per second; p50 and p95 in seconds; what waits in requests
+    series: dict[
+        str, tuple[float | None, ...]
+    ]  # rates per second; p50 and p95 in seconds; queue length in requests
     gaps: tuple[SeriesGap, ...] = ()  # the longest ones
     marks: tuple[SeriesMark, ...] = ()  # what people did, the latest 50
 
@@ -87,7 +89,7 @@ async def read_series(backends: Backends, job: Job, range_: ChartRange) -> Serie
 
 
 def _rate_of(step: SeriesStep | None, counter: str, plan: ChartPlan) -> float | None:
-    """How much came in a second, while somebody was at work."""
+    """Return the rate per second while a process was at work."""
     if step is None:
         return None
     seconds = max(1.0, min(step.covered_s, plan.overlap_s(step.at)))
@@ -108,13 +110,13 @@ def _gauge_of(step: SeriesStep | None, names: tuple[str, ...]) -> float | None:
 
 
 def _allowed_of(step: SeriesStep | None) -> float | None:
-    """What the hosts allowed, in requests a second."""
+    """Return the rate that the hosts allowed, in requests per second."""
     value = None if step is None else step.values.get(f"{GAUGE}{ALLOWED}")
     return None if value is None else _round(value / 1000)
 
 
 async def _find_marks(backends: Backends, job: Job, plan: ChartPlan, now: float) -> tuple[SeriesMark, ...]:
-    """What people did to the job in that time, oldest first."""
+    """Return people's actions on the job in that time, oldest first."""
     actions = await backends.actions.list_actions(MOST_MARKS, job=job.id)
     changes = [view_change(one, now) for one in actions if not one.is_refused]
     found = [change for change in changes if plan.since <= change.at < plan.until]

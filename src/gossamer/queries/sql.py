@@ -1,7 +1,7 @@
-"""SQL over what crawls brought back: tables for one query, written as Parquet files and asked by DuckDB.
+"""SQL over the results of crawls: tables for one query, written as Parquet files and read by DuckDB.
 
-The query sees copies, and nothing else: no files, no network, no settings. So it can neither change nor harm
-what is stored. Only the tables that it names are written, and memory does not grow with them.
+The query sees copies only: no files, no network, no settings. It cannot change or harm stored data. Only the
+tables that it names are written, and memory does not grow with them.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ PAGE_COLUMNS, ATTEMPT_COLUMNS = (
     for kind in (PageRecord, Attempt)
 )
 COLUMNS = {"items": ITEM_COLUMNS, "pages": PAGE_COLUMNS, "attempts": ATTEMPT_COLUMNS}
-"""The tables with their columns; items have those of their fields, too."""
+"""The tables with their columns; items also have a column for each field."""
 
 TIMES = {"items": ITEM_COLUMNS[4:], "pages": (WHEN,), "attempts": (WHEN,)}
 """Columns that are times, in UTC."""
@@ -44,7 +44,7 @@ UNNAMED = "unnamed"
 PART = 1000
 """Rows that are read at a time."""
 MEMORY = "1GB"
-"""Memory of a query; what it needs beyond that goes to a temporary folder."""
+"""Memory limit of a query; more data goes to a temporary folder."""
 
 
 class TableQuery(Record, frozen=True):
@@ -57,14 +57,12 @@ class TableQuery(Record, frozen=True):
 def read_query(text: str) -> TableQuery:
     """Check a query. Raises ``UsageError`` unless it is one SELECT."""
     with closing(_open_limited()) as connection:
-        connection.execute("SET enable_external_access = false")  # names are looked up in what is asked for
+        connection.execute("SET enable_external_access = false")  # names are resolved in the query
         try:
             found = connection.extract_statements(text)
             kinds = [statement.type for statement in found]
             if kinds != [duckdb.StatementType.SELECT]:
-                raise UsageError(
-                    "only one SELECT is allowed: what is stored is read and never changed by SQL"
-                )
+                raise UsageError("only one SELECT is allowed: SQL reads stored data and never changes it")
             named = {name.lower() for name in connection.get_table_names(text)}
         except duckdb.Error as error:
             raise UsageError(f"the query cannot be read: {error}") from None
@@ -168,7 +166,7 @@ def _open_limited(*more: str) -> duckdb.DuckDBPyConnection:
     ):
         try:
             connection.execute(f"SET {setting}")
-        except duckdb.CatalogException:  # without its extension there are no time zones
+        except duckdb.CatalogException:  # time zones need an extension
             continue
     return connection
 

@@ -49,7 +49,7 @@ class DedupStatus(Record, frozen=True, kw_only=True):
 
 
 class JobStatus(JobSummary, frozen=True, kw_only=True):
-    """The state of a job. What is ``None`` is no longer known."""
+    """The state of a job. ``None`` means no longer known."""
 
     say: tuple[str, ...] = ()  # how it does, in two sentences: the answer, and why
     shifts: int = 0  # of the fleet, at work
@@ -59,17 +59,17 @@ class JobStatus(JobSummary, frozen=True, kw_only=True):
     eta_most_seconds: float | None = None
     left: str = ""  # the time left in words, or why that is not known
     trouble: str = ""  # the latest, of a job of the fleet
-    alerts: tuple[Trouble, ...] = ()  # what is wrong with it, the worst first
+    alerts: tuple[Trouble, ...] = ()  # its problems, the worst first
     forgotten: bool = False  # it ended, and its requests are no longer kept
     queue: QueueCounts | None = None
     done: int | None = None
-    dedup: DedupStatus | None = None  # None: there is no doubt in such a place
+    dedup: DedupStatus | None = None  # None: deduplication is exact in such a place
     stats: dict[str, float] = {}  # the spider's own counters (``self.stats``), by name
     attempts: int
     retries: int
     duplicates: int  # items that the job had already
     bytes: int
-    cost: float = 0.0  # what was paid for pages, in the currency of the prices
+    cost: float = 0.0  # cost of paid pages, in the currency of the prices
     by_rung: dict[str, int] = {}  # attempts by another rung than plain HTTP
     cost_by_rung: dict[str, float] = {}  # what those cost
     by_status: dict[str, int]
@@ -87,9 +87,9 @@ class JobStatus(JobSummary, frozen=True, kw_only=True):
 
 
 async def read_status(backends: Backends, job: Job, *, hosts: int = HOSTS) -> JobStatus:
-    """How a job stands, with so many of its busiest hosts.
+    """Return the status of a job with its ``hosts`` busiest hosts.
 
-    Raises ``LostRequestsError`` when its requests are gone although it is not over.
+    Raises ``LostRequestsError`` if an open job's requests are gone.
     """
     known = await observe_closely(backends, job)
     job, totals, stats = known.job, known.totals, known.stats
@@ -129,7 +129,7 @@ async def read_status(backends: Backends, job: Job, *, hosts: int = HOSTS) -> Jo
 
 
 async def read_hold(backends: Backends, job: Job) -> str:
-    """Why nothing of what waits in a job is fetched now, in a sentence; empty if nothing holds it up."""
+    """Return why a job's waiting requests are not fetched now, in a sentence; empty if they are."""
     job = await refresh_job(backends, job)
     stats = await backends.read_stats(job)
     if stats is None or not stats.waiting:

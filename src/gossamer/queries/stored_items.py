@@ -20,15 +20,15 @@ async def read_items(
     type: str = "",  # noqa: A002 - the word that users know
     data: str | None = None,
 ) -> AsyncIterator[StoredItem]:
-    """The items of a job, in the order in which they were first stored, while a crawl runs, too. ::
+    """Iterate over the items of a job in the order of their first storage, also while a crawl runs. ::
 
         async for item in gossamer.items("shop", changed_since="shop-3"):
             print(item.type, item.data["price"], item.url)
 
-    ``job`` is its id, or its name for the latest. ``changed_since``: only those that are new or changed since
-    a time (a ``datetime``, seconds since the epoch, or text as on the command line), or since the end of
-    another job; by the time of their pages. ``type``: only those of a type. ``data``: the data directory,
-    where it is not that of the project. Memory does not grow with the number of items. Raises
+    ``job`` is a job's id, or a name for its latest job. ``changed_since`` selects items that are new or
+    changed since a time (a ``datetime``, seconds since the epoch, or text as on the command line) or since
+    the end of another job, by the time of their pages. ``type`` selects items of one type. ``data`` is the
+    data directory (default: the project's). Memory does not grow with the number of items. Raises
     :class:`~gossamer.core.errors.UnknownJobError`, ``UsageError`` and ``StorageError``.
     """
     keeping = await open_store(settings_of(data), create=False)

@@ -1,4 +1,4 @@
-"""Everything at one glance, for a terminal: all jobs, one of them closely, the workers, what is wrong."""
+"""An overview for a terminal: all jobs, one of them in detail, the workers, and problems."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gossamer.queries.seen_jobs import ENDED, look_at_jobs
 from gossamer.wiring.backends import Backends
 
 JOBS = 20
-"""Jobs that are shown: those that need a person first, then by what is left to do."""
+"""Maximum number of jobs shown: those that need a person first, then by remaining work."""
 HOSTS = 20
 """Hosts of the chosen job."""
 WORKERS = 100
@@ -47,16 +47,16 @@ class TopView(Record, frozen=True, kw_only=True):
     say: tuple[str, str]
     jobs: tuple[JobRow, ...]  # open ones; ended ones where none is open
     more_jobs: int
-    chosen: ChosenJob | None  # None: there is no job
-    fleet: WorkerPage | None  # None: there is no fleet
+    chosen: ChosenJob | None  # None: no job
+    fleet: WorkerPage | None  # None: no fleet
     troubles: tuple[Trouble, ...]  # the worst
     more_troubles: int
 
 
 async def read_top(backends: Backends, settings: Settings, chosen: str = "") -> TopView:
-    """Everything at one glance, and closely the job ``chosen``: its id or its name; else the first one.
+    """Return the overview, with the job ``chosen`` (id or name; default: the first one) in detail.
 
-    Raises ``UsageError`` where there is no such job, and ``StorageError``.
+    Raises ``UsageError`` for an unknown job, and ``StorageError``.
     """
     seen = await look_at_jobs(backends, settings, limit=JOBS, needy_first=True)
     if not seen.open:
@@ -89,7 +89,7 @@ async def _read_closely(backends: Backends, settings: Settings, name: str) -> Jo
 async def _close_up(backends: Backends, job: JobView) -> ChosenJob:
     try:
         page = await list_hosts(backends, await find_job(backends, job.job), HOSTS)
-    except (StorageError, UsageError):  # its requests are gone; what is said of the job tells it
+    except (StorageError, UsageError):  # its requests are gone; the job's sentences say so
         page = HostPage()
     return ChosenJob(job=job.job, say=job.say, hosts=page.hosts)
 

@@ -1,4 +1,4 @@
-"""The traps of a job: groups of URLs that cost more pages than they were worth, and what they have cost."""
+"""The traps of a job: groups of URLs that cost more pages than they yield, with their costs."""
 
 from __future__ import annotations
 
@@ -62,15 +62,15 @@ async def report_traps(
 
 
 def describe_report(found: TrapReport) -> str:
-    """What it comes to, in a sentence."""
+    """Summarise the report in one sentence."""
     if not found.pages:
-        return "there is no trap"
+        return "no trap was found"
     pages = f"{found.worthless:,} of {format_count(found.pages, 'page')} in traps brought nothing new"
     return f"{pages}; {format_count(found.refused, 'link')} refused"
 
 
 async def find_trap(backends: Backends, job: Job, url: str, via: str) -> TrapView | None:
-    """The trap that a URL belongs to, or the pattern that counts it; ``None``: nobody counts it."""
+    """Return the trap of a URL, or the pattern that counts it; ``None`` without either."""
     known = await read_counts(backends.requests.shared, tag_of(job))
     closed = {group: counts for group, counts in known.items() if counts.rule}
     group = find_closed(url, via or url, closed, known.get) if closed else None

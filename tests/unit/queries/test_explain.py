@@ -194,9 +194,9 @@ def test_politeness_tells_the_hosts_next_turn():
         (
             HostState(next_at=NOW + 30, hold_until=NOW + 30, is_held=True),
             FrontierRules(),
-            "Somebody holds the host",
+            "A person holds the host",
         ),
-        (HostState(is_skipped=True), FrontierRules(), "is skipped, as somebody wants it: `gossamer host"),
+        (HostState(is_skipped=True), FrontierRules(), "is skipped by a person's order: `gossamer host"),
         (HostState(silences=8), FrontierRules(), "has not answered for so long"),
     ],
 )
@@ -467,7 +467,7 @@ def test_a_callback_that_runs_on_the_archive_is_told_as_that():
     late = reading(RequestState.DELAYED, due_at=NOW - 1, reason="pipeline", attempts=1)
     assert "as soon as a worker has time for it" in said(found=late, attempts=(FETCHED,))[1]
     text = said(found=reading(RequestState.DEAD, reason="callback", attempts=1), attempts=(FETCHED,))[1]
-    assert "its callback runs on what is in the archive then" in text
+    assert "its callback then runs on the archived answer" in text
 
 
 def test_a_deferred_page_tells_of_its_fetch_and_of_its_callback():

@@ -250,7 +250,7 @@ async def test_changed_since_means_a_time_or_the_end_of_a_job():
     keeping = Items(jobs=(ended, JOB))
     assert await find_change_time(keeping, "shop-1", 100.0) == 9.0
     assert await find_change_time(keeping, "30s", 100.0) == 70.0
-    for text, why in (("shop-2", "has not ended"), ("shoe", "no job of that name")):
+    for text, why in (("shop-2", "has not ended"), ("shoe", "no job has that name either")):
         with pytest.raises(UsageError, match=why):
             await find_change_time(keeping, text, 100.0)
 

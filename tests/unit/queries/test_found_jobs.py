@@ -23,5 +23,5 @@ class EmptyBook:
 
 async def test_where_there_is_no_job_the_message_says_what_makes_one() -> None:
     backends: Any = SimpleNamespace(book=EmptyBook())
-    with pytest.raises(UnknownJobError, match=r"^there is no job yet; `gossamer crawl` makes one$"):
+    with pytest.raises(UnknownJobError, match=r"^no job exists yet; `gossamer crawl` starts one$"):
         await find_job(backends, "shop")

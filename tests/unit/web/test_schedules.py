@@ -59,7 +59,7 @@ async def test_an_overview_has_what_comes_and_what_was(tmp_path):
         other, shop = board["schedules"]
         assert (shop["words"], shop["zone"]) == ("Every 10th minute of every hour", "Europe/Berlin")
         assert shop["runs"] == [{"due_at": over.due_at, "outcome": "failed", "seconds": 30.0}]
-        assert shop["note"] == "there is no file shop.py; 2 due times before it passed, too"
+        assert shop["note"] == "there is no file shop.py; 2 due times before it also passed"
         assert shop["expected_s"] == 30.0
         assert len(shop["starts"]) == 100, "bounded"
         gaps = {later - sooner for sooner, later in pairwise(shop["starts"])}

@@ -1,1 +1,1 @@
-"""Why a URL was, was not, or is not yet fetched: what is known of it, read and put into words."""
+"""Why a URL was fetched, was not, or has not been yet: the facts, and an answer in words."""

@@ -1,7 +1,7 @@
-"""Why a URL was, was not, or is not yet fetched. Pure: the facts in, an answer with its reasons out.
+"""Explain why a URL was fetched, was not, or has not been yet. Pure: facts in, answer out.
 
-What the facts do not tell is not guessed: where the spider of a job is not at hand, nothing is said of its
-scope. Sentences are for people; :class:`UrlState` is for programs.
+Unknown facts are not guessed: without a job's spider, the answer leaves its scope out. Sentences are for
+people; :class:`UrlState` is for programs.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def explain_facts(facts: UrlFacts, show: NumberFormatter) -> UrlExplanation:
     answer, lines = _of_request(facts, show)
     if others:
         told = [_of_other(other, said) for other, said in zip(facts.others, others, strict=True)]
-        if facts.found is None:  # then the latest of the others is what was meant
+        if facts.found is None:  # the latest of the other requests is the likely one
             answer = others[0].page
             lines = [
                 f"{_explain_missing(facts)}, but other requests to this URL are: {_count_others(facts)}.",
@@ -87,12 +87,12 @@ def _is_duplicate(facts: UrlFacts) -> bool:
 
 
 def _extra_notes(facts: UrlFacts, show: NumberFormatter) -> list[str]:
-    """What is worth knowing besides."""
+    """Return further notes."""
     notes = []
     if facts.is_forgotten:
         notes.append(
-            f"{facts.job.id} ended longer ago than frontier.keep says: its requests are forgotten, and what "
-            "is said rests on its pages and the ledger."
+            f"{facts.job.id} ended longer ago than frontier.keep says: its requests are forgotten, and "
+            "this answer is based on its pages and the ledger."
         )
     if facts.scoping is None:
         notes.append(
@@ -108,7 +108,7 @@ def _extra_notes(facts: UrlFacts, show: NumberFormatter) -> list[str]:
     elif facts.archive_trouble:
         notes.append(f"Whether its answer is archived is not known: {facts.archive_trouble}.")
     if facts.trap is not None and facts.found is not None and facts.trap.worthless:
-        notes.append(f"What is known of its pattern: {facts.trap.line}.")
+        notes.append(f"Its URL pattern: {facts.trap.line}.")
     if facts.budget is not None and facts.budget.over == "last" and _is_waiting(facts):
         notes.append(f"It goes last, since a budget is spent: {facts.budget.to_text()}.")
     return [*notes, *describe_known(facts, show), *_explain_rung(facts, show)]

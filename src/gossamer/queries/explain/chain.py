@@ -9,7 +9,7 @@ from gossamer.core.results import Attempt, AttemptFilter
 from gossamer.ports.ledger_reader import LedgerReader
 
 STEPS = 5
-"""Pages that are told, the page itself among them: each takes a look into the ledger."""
+"""Number of pages shown, including the page itself: each costs a look into the ledger."""
 
 
 class ViaStep(Record, frozen=True, kw_only=True):

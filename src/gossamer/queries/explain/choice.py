@@ -25,9 +25,9 @@ _HOST = re.compile(r"^(localhost|[\w-]+(\.[\w-]+)+)(:\d+)?([/?#]|$)")
 def possible_requests(
     url: str, *, method: str | None = None, body: str | None = None, session: str = ""
 ) -> tuple[Request, ...]:
-    """The requests that may be meant: a host alone is asked for by https or http.
+    """Return the candidate requests: a host alone may mean https or http.
 
-    Raises ``UsageError`` for what is neither a URL nor a host.
+    Raises ``UsageError`` unless the text is a URL or a host.
     """
     forms = (f"https://{url}", f"http://{url}") if _HOST.match(url) else (url,)
     if ":" not in forms[0]:

@@ -1,4 +1,4 @@
-"""What is known of a URL in one job, and the answer that rests on it: records."""
+"""Records: the facts about a URL in one job, and the answer based on them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from gossamer.queries.traps import TrapView
 
 
 class UrlState(StrEnum):
-    """What has become of a URL, in one word."""
+    """The state of a URL in one word."""
 
     BAD_URL = "bad_url"  # not a URL by the WHATWG standard
     DUPLICATE = "duplicate"  # of the URL under which the page is known
@@ -32,7 +32,7 @@ class UrlState(StrEnum):
     ROBOTS = "robots"  # robots.txt does not allow it
     WAITING = "waiting"  # for its host's turn
     OVER_BUDGET = "over_budget"  # a budget is spent: it waits, was skipped, or links to it are not taken
-    STOPPED = "stopped"  # it waits, and nobody works on the job
+    STOPPED = "stopped"  # it waits, and no process works on the job
     LEASED = "leased"  # being fetched just now
     RETRYING = "retrying"  # it failed, and waits for its next try
     DELAYED = "delayed"  # it was not to be fetched before a time
@@ -48,7 +48,9 @@ class UrlFacts(Record, frozen=True, kw_only=True):
     url: str  # as asked for
     now: float
     method: str = "GET"
-    request: RequestPreview | None = None  # what else tells the request from others to the URL
+    request: RequestPreview | None = (
+        None  # further options that distinguish it from other requests to the URL
+    )
     fingerprint: int = 0
     canonical: str = ""  # "": it has none
     scoping: ScopeFacts | None = None  # None: the spider is not at hand
@@ -67,7 +69,7 @@ class UrlFacts(Record, frozen=True, kw_only=True):
     page: PageRecord | None = None
     items: int = 0  # stored from this page
     found_items: tuple[StoredItem, ...] = ()  # the first of them
-    drops: tuple[DroppedItem, ...] = ()  # examples of what was dropped, of this page
+    drops: tuple[DroppedItem, ...] = ()  # examples of dropped items of this page
     via: tuple[ViaStep, ...] = ()  # the pages that led to it, and itself
     left_out: dict[str, int] = {}  # links that the job did not take, by reason
     is_recrawl: bool = False  # the job left out pages that had not changed, or were not due
@@ -76,19 +78,19 @@ class UrlFacts(Record, frozen=True, kw_only=True):
     known: KnownPage | None = None  # what crawls of the spider have kept of the page
     archived: str = ""  # the place of its latest answer in the archive
     archive_trouble: str = ""  # why the archive could not be asked
-    ladder: LadderState = LadderState()  # what is known of its host's rung
+    ladder: LadderState = LadderState()  # the rung of its host
     budget: BudgetStatus | None = None  # of its pattern: the one for which links to it are not taken
-    trap: TrapView | None = None  # what the pages of its pattern were worth, or the trap that it is of
+    trap: TrapView | None = None  # the yield of its URL pattern, or its trap
     others: tuple[UrlFacts, ...] = ()  # of other requests to the URL that the ledger has, the latest first
     has_more_others: bool = False  # than these
 
 
 class UrlExplanation(NamedTuple):
-    """The answer, and what it rests on: whole sentences, the first one the answer itself."""
+    """The answer with its reasons, in whole sentences; the first one is the answer."""
 
     answer: UrlState
     lines: tuple[str, ...]
-    page: UrlState  # what has become of the page: of a duplicate, the answer for its canonical URL
+    page: UrlState  # the state of the page: for a duplicate, that of its canonical URL
     others: tuple[UrlExplanation, ...] = ()  # of other requests to the URL
 
 

@@ -12,24 +12,24 @@ from gossamer.queries.explain.facts import UrlFacts, UrlState
 
 
 class HoldReason(NamedTuple):
-    """What holds a whole job up."""
+    """A reason why a whole job waits."""
 
     state: UrlState  # of each request that waits in it
-    line: str  # for people: what it is, and the way on
+    line: str  # for people: the reason and the remedy
 
 
 def hold_on(facts: UrlFacts) -> HoldReason | None:
-    """What holds the job of a URL up."""
+    """Return why the job of a URL waits."""
     return find_hold(facts.job, facts.stats, facts.rules, is_at_work=facts.is_at_work)
 
 
 def find_hold(job: Job, stats: FrontierStats, rules: FrontierRules, *, is_at_work: bool) -> HoldReason | None:
-    """What holds a job up; ``None``: nothing does. ``is_at_work``: somebody works on it now."""
+    """Return why a job waits, or ``None``. ``is_at_work``: a process works on it now."""
     if stats.state is not JobState.RUNNING:
         ways = {
             JobState.PAUSED: "it continues when it is resumed",
-            JobState.CANCELLED: f"what waits is not fetched; `{_command_for(job)}` makes a new job",
-            JobState.FINISHED: "what waits is fetched when it runs again",
+            JobState.CANCELLED: f"waiting requests are not fetched; `{_command_for(job)}` makes a new job",
+            JobState.FINISHED: "the waiting requests are fetched when it runs again",
         }
         return HoldReason(UrlState.STOPPED, f"The job {job.id} is {stats.state}: {ways[stats.state]}.")
     if stats.budget_spent:
@@ -43,7 +43,7 @@ def _without_workers(job: Job) -> HoldReason:
     if job.end_reason is FinishReason.MAX_TIME:
         line = "The last run's budget of time was spent (--max-time)"
         return HoldReason(
-            UrlState.OVER_BUDGET, f"{line}; the same `gossamer crawl` continues with what waits."
+            UrlState.OVER_BUDGET, f"{line}; the same `gossamer crawl` continues with the waiting requests."
         )
     if job.is_fleet:
         line = f"Waiting requests are not fetched now: no worker of the fleet works on the job {job.id}"
@@ -54,5 +54,5 @@ def _without_workers(job: Job) -> HoldReason:
 
 
 def _command_for(job: Job) -> str:
-    """What makes a crawl of this kind."""
+    """Return the command that starts a crawl of this kind."""
     return "gossamer submit" if job.is_fleet else "gossamer crawl"

@@ -1,4 +1,4 @@
-"""A job's own view of URLs: the spider and the settings that decide what a URL is to it."""
+"""A job's view of URLs, by its spider and settings."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from gossamer.wiring.scope import admission_of
 
 @dataclass(frozen=True)
 class JobScope:
-    """What a job makes of URLs, as far as it is known here."""
+    """A job's treatment of URLs, as far as its spider and settings are known."""
 
     settings: Settings
     spider: Spider | None  # None: not at hand
@@ -37,7 +37,7 @@ class JobScope:
         return self.settings.robots
 
     def entry_for(self, request: Request, key: bytes) -> Entry | None:
-        """What the request is to the job, whatever its scope; ``None`` when its URL is none."""
+        """Return the job's entry for a request, regardless of scope; ``None`` if its URL is invalid."""
         traps = self.settings.traps.model_copy(update=dict.fromkeys(type(self.settings.traps).model_fields))
         scope = {"include": (), "exclude": (), "deny_extensions": ()}
         everything = self.settings.model_copy(update={**scope, "traps": traps})
@@ -45,7 +45,7 @@ class JobScope:
         return None if isinstance(entry, str) else entry
 
     def scope_facts_for(self, url: str, key: bytes) -> ScopeFacts | None:
-        """What the job's scope says; ``None`` when its spider is not at hand."""
+        """Return the decision of the job's scope; ``None`` if its spider is not available."""
         if self.spider is None:
             return None
         entry = admission_of(self.settings, self.spider, key).admit_request(Request(url))

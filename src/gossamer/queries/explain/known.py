@@ -1,4 +1,4 @@
-"""What earlier crawls know of a page, in sentences. Pure."""
+"""Sentences about a page's history in earlier crawls. Pure."""
 
 from __future__ import annotations
 

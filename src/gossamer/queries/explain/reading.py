@@ -1,4 +1,4 @@
-"""What is known of a URL in a job: asks frontier, store and what is remembered."""
+"""Read the facts about a URL in a job from frontier, store and shared state."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from gossamer.wiring.robots import robots_deny
 ROWS = 1000
 """Attempts of a URL that are looked at, of all requests to it."""
 TRIES = 20
-"""Attempts of one request that are told."""
+"""Maximum number of attempts shown for a request."""
 OTHERS = 20
-"""Other requests to the URL that are told."""
+"""Maximum number of other requests to the URL shown."""
 ITEMS = 20
-"""Items of the page that are told."""
+"""Maximum number of the page's items shown."""
 SETTLED = {Verdict.SUCCESS, Verdict.REDIRECT, Verdict.SKIPPED}
 DONE = KnownRequest(state=RequestState.DONE)
 
@@ -91,13 +91,13 @@ async def _find_archived(backends: Backends, job: Job, request: Request) -> dict
     """Where the archive has the latest answer, or why it could not be asked."""
     try:
         archived = await backends.find_archived(job, request)
-    except OperatorError as error:  # an archive that is out of order is no reason to say nothing else
+    except OperatorError as error:  # a broken archive must not hide the other facts
         return {"archive_trouble": str(error)}
     return {"archived": "" if archived is None else archived.location.text}
 
 
 async def _read_job(backends: Backends, job: Job, scope: JobScope, request: Request) -> UrlFacts:
-    """What the job as a whole says."""
+    """Return the facts about the job as a whole."""
     stats = await backends.read_stats(job)
     holder = await backends.at_work(job)
     totals = await backends.store.read_totals(job)
@@ -138,14 +138,14 @@ def _of_other(facts: UrlFacts, tried: Attempt) -> UrlFacts:
 async def _with_request(
     backends: Backends, facts: UrlFacts, fingerprint: int, tries: list[Attempt], *, is_other: bool = False
 ) -> UrlFacts:
-    """What frontier, ledger and store have of one request."""
+    """Return the facts about one request from frontier, ledger and store."""
     job = facts.job
     page = await backends.ledger.find_page(job, fingerprint)
     has_ended = tries[0].verdict in SETTLED if tries else page is not None
     found: KnownRequest | None
     if facts.is_forgotten:
         found = DONE if tries or page else None
-    elif is_other and has_ended:  # nothing is searched for what the store can tell
+    elif is_other and has_ended:  # the store has the answer, so nothing is searched
         found = DONE
     else:
         frontier, tried_at = backends.open_frontier(job), tries[0].at if tries else 0.0

@@ -25,10 +25,10 @@ from gossamer.wiring.backends import Backends
 LINES = 60
 """Sentences of a report that is cut."""
 LONGEST_LINE = 4000
-"""Characters of each, and of what the latest try ran into."""
+"""Maximum length of a line and of the latest error, in characters."""
 OTHER_TRIES = 3
 ITEM_BYTES = 15_000
-"""Of all items of a report that is cut."""
+"""Maximum size of all items of a report that is cut."""
 
 
 class FoundItem(Record, frozen=True, kw_only=True):
@@ -46,7 +46,7 @@ class RequestReport(Record, frozen=True, kw_only=True):
 
     method: str
     fingerprint: Fingerprint
-    request: RequestPreview | None  # what else tells it from others; None: nothing
+    request: RequestPreview | None  # further options; None: none
     answer: UrlState
     lines: tuple[str, ...]
     tries: tuple[Attempt, ...]  # newest first
@@ -94,7 +94,7 @@ class UrlReport(Record, frozen=True, kw_only=True):
     checked_at: Time | None = None  # when the page was last checked, in whichever job; None: not known
     changed_at: Time | None = None  # when it was last seen to have changed
     next_check_at: Time | None = None  # when it is worth another look
-    gone_at: Time | None = None  # since when its host says that there is no such page
+    gone_at: Time | None = None  # since when its host reports the page as missing
     target: Annotated[str, FieldMeaning.ASIDE] = ""  # of the job
 
 
@@ -160,7 +160,7 @@ def report_of(facts: UrlFacts, explanation: UrlExplanation) -> UrlReport:
 
 
 def _kept_of(facts: UrlFacts) -> dict[str, Any]:
-    """Where the answer is archived, and the times of what is known of the page."""
+    """Return the archive's place of the answer, and the times in the page's history."""
     page = facts.known
     if page is None:
         return {"archived": facts.archived}

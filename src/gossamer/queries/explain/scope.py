@@ -1,4 +1,4 @@
-"""What a job's scope says of a URL, in words. Pure."""
+"""Sentences about a job's scope for a URL. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gossamer.queries.reasons import describe_refusal
 
 
 class ScopeFacts(Record, frozen=True, kw_only=True):
-    """What a job's spider and settings say of a URL."""
+    """The decision of a job's spider and settings about a URL."""
 
     refused: str = ""  # a reason of ``policy.scope``, or of the spider itself; "" when in scope
     allowed_domains: tuple[str, ...] = ()

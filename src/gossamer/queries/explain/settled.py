@@ -1,4 +1,4 @@
-"""What became of a request that is settled: fetched, redirected, skipped, or given up. Pure."""
+"""Explain a settled request: fetched, redirected, skipped, or given up. Pure."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def explain_dead(facts: UrlFacts, found: KnownRequest, show: NumberFormatter) ->
     way = f"`gossamer dead retry {facts.job.id} {facts.letter}`"
     then = "the fleet fetches it then" if facts.job.is_fleet else "and then the same `gossamer crawl`"
     if is_extraction(found):
-        then = "its callback runs on what is in the archive then"
+        then = "its callback then runs on the archived answer"
     lines.append(f"To try it again: {way}, {then}.")
     return UrlState.DEAD, lines
 
@@ -38,7 +38,7 @@ _SKIPPED: dict[str, UrlState] = {
 
 
 def explain_done(facts: UrlFacts, show: NumberFormatter) -> tuple[UrlState, list[str]]:
-    """It is settled: what the latest try in the ledger says."""
+    """Explain a settled request by its latest attempt in the ledger."""
     if not facts.attempts:
         return UrlState.DONE, ["It is settled; the ledger has no row of it."]
     last = facts.attempts[0]
@@ -57,7 +57,7 @@ def explain_done(facts: UrlFacts, show: NumberFormatter) -> tuple[UrlState, list
             else (UrlState.DONE, ", and its dead letter was dropped")
         )
         return answer, [f"{line}{end}."]
-    # A retry, or a lease that nobody came back from: its end is not in the ledger.
+    # A retry, or a lost lease: its end is not in the ledger.
     end = "how it ended is no longer known" if facts.is_forgotten else "how it ended is not in the ledger"
     return UrlState.DONE, [f"It was tried; {end}.", last_try(facts, show)]
 
@@ -96,7 +96,7 @@ def _explain_fetch(facts: UrlFacts, show: NumberFormatter) -> list[str]:
         lines.append("Nothing on it was parsed.")
     lines += [_explain_drop(drop) for drop in facts.drops]
     if flags := [flag for flag in last.flags if flag != DEFERRED]:
-        lines.append(f"What else is known about the page: {', '.join(flags)}.")
+        lines.append(f"Flags of the page: {', '.join(flags)}.")
     origin = describe_origin(last)
     return [*lines, f"What led to it: {origin}."] if origin else lines
 

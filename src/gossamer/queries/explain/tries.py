@@ -1,4 +1,4 @@
-"""What is said of single tries. Pure."""
+"""Sentences about single attempts. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def last_try(facts: UrlFacts, show: NumberFormatter) -> str:
 
 
 def describe_origin(tried: Attempt) -> str:
-    """What led to a request; "" for a start URL."""
+    """Return the origin of a request; "" for a start URL."""
     redirected_by = tried.request.redirected_by if tried.request else ""
     if not redirected_by:
         return f"a link on {tried.via}" if tried.via else ""

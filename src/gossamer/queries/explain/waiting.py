@@ -18,7 +18,7 @@ from gossamer.queries.explain.tries import last_try
 def explain_waiting(
     facts: UrlFacts, found: KnownRequest, show: NumberFormatter
 ) -> tuple[UrlState, list[str]]:
-    """It waits: for a time of its own, for the job to go on, for budget, or for its host."""
+    """Explain a waiting request: its own time, its job, a budget, or its host."""
     hold = hold_on(facts)
     why = [*([hold.line] if hold else []), *([_explain_unfound(found.beyond)] if found.beyond else [])]
     if facts.stats.state is JobState.CANCELLED:
@@ -83,16 +83,18 @@ def _host_budget(facts: UrlFacts, found: KnownRequest) -> str:
 
 
 def _explain_turn(facts: UrlFacts, found: KnownRequest, show: NumberFormatter) -> list[str]:
-    """What its host's politeness says."""
+    """Explain the wait for its host's turn."""
     name, rules = _host_name(facts, found), facts.rules
     host = adopt_domain(found.host or HostState(), name, rules)
     if politeness.is_down(host, rules):
-        return [f"The host {name} has not answered for so long that what waits for it is given up, untried."]
+        return [
+            f"The host {name} has not answered for so long that its waiting requests are given up untried."
+        ]
     wait_s = host.next_at - facts.now
     slots = politeness.slots_for(host, rules)
     if host.is_skipped:
         way = f"`gossamer host {facts.job.id} {name} --take` ends that"
-        return [f"The host {name} is skipped, as somebody wants it: {way}."]
+        return [f"The host {name} is skipped by a person's order: {way}."]
     if host.in_flight >= slots:
         busy = f"{host.in_flight} of {format_count(slots, 'request')}"
         lines = [f"It waits for the host {name}, which has {busy} in flight."]
@@ -121,7 +123,7 @@ def _explain_pace(host: HostState, rules: FrontierRules, now: float, show: Numbe
         )
     if host.hold_until > now:
         held = show.span(host.hold_until - now)
-        why = "Somebody holds the host" if host.is_held else "The host asked for time, or was in trouble"
+        why = "A person holds the host" if host.is_held else "The host asked for time, or was in trouble"
         lines.append(f"{why}: it is left alone for {held}.")
     delay_s = politeness.delay_in_force(host, rules)
     whose = _whose_delay(host, rules, delay_s)
