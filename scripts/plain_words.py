@@ -1,6 +1,6 @@
 """Count idioms that make the project's English hard to read: `python scripts/plain_words.py [--lines]`.
 
-The figures are per 10,000 words of one kind of text. `tests/docs/test_plain_words.py` holds them to the limits below;
+The figures are per 10,000 words of one kind of text, with the limits that a test holds.
 `docs/contributing/style.md` says how to write instead.
 """
 

@@ -145,10 +145,9 @@ def test_explain_is_true_of_every_way_a_request_ends(tmp_path, site):
     gossamer("pause world", cwd=tmp_path)
     assert told("/gone") == ("stopped", "The job world-1 is paused: it continues when it is resumed.")
     gossamer("cancel world", cwd=tmp_path)
-    assert told("/gone") == (
-        "stopped",
-        "The job world-1 is cancelled: waiting requests are not fetched; `gossamer crawl` makes a new job.",
-    )
+    remedy = "`gossamer crawl` makes a new job."
+    ended = f"The job world-1 is cancelled: waiting requests are not fetched; {remedy}"
+    assert told("/gone") == ("stopped", ended)
     answer, text = told("/never")
     assert (answer, ended in text, "may lead to it" in text) == ("never_seen", True, False)
 
