@@ -8,17 +8,40 @@ from pathlib import Path
 import pytest
 
 from gossamer.core.lifecycle import JOB_TABLE, REQUEST_TABLE, JobCommand, JobState
+from kit.new_shell import NewShell
 from kit.page_runner import PageRunner, blocks
 
+THOROUGH = [pytest.mark.thorough, pytest.mark.timeout(600)]
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
-RUNNABLE = [page for page in PAGES if any(block.is_run for block in blocks(page.read_text()))]
+README = ROOT / "README.md"
+PAGES = [README, *sorted(DOCS.rglob("*.md"))]
+RUNNABLE = [page for page in PAGES[1:] if any(block.is_run for block in blocks(page.read_text()))]
+INSTALLS = [pytest.param(False, id="packages of the tests"), pytest.param(True, id="pip", marks=THOROUGH)]
 
 
 @pytest.mark.parametrize("page", RUNNABLE, ids=lambda page: str(page.relative_to(ROOT)))
 def test_what_a_page_shows_happens(page: Path, tmp_path: Path) -> None:
     assert PageRunner(page.read_text(), tmp_path).run() > 0
+
+
+@pytest.mark.parametrize("installs", INSTALLS)
+def test_the_readme_can_be_typed_in_a_new_shell(
+    installs: bool, redis_url: str, postgres_url: str, tmp_path: Path
+) -> None:
+    """From the installation to the fleet and the dashboard, in an environment that has nothing yet."""
+    page = README.read_text()
+    for shown, real in (
+        ("redis://127.0.0.1:6379/0", redis_url),
+        ("postgresql://gossamer:PASSWORD@127.0.0.1/gossamer", postgres_url),
+    ):
+        assert shown in page
+        page = page.replace(shown, real)
+    assert NewShell(tmp_path, installs=installs).type_page(page) >= 10
+
+
+def test_the_readme_is_short() -> None:
+    assert 600 <= len(README.read_text().split()) <= 800  # code and commands included
 
 
 def test_the_runner_sees_what_is_not_so(tmp_path: Path) -> None:

@@ -5,12 +5,13 @@ A block is one of these; what stands before it says more about it:
 - ``<!-- file: NAME -->``: the block is a file, and is written;
 - ``<!-- replace: NAME, METHOD -->``: the block takes the place of a method in that file;
 - a ``console`` block: each line that begins with ``$`` is run, and the lines below it are what it must print.
-  ``&`` at its end leaves it running, a line ``^C`` interrupts it once the crawl has made some progress;
+  ``&`` at its end leaves it running, ``kill %1`` ends the first of these, and a line ``^C`` interrupts a
+  command once the crawl has made some progress. Variables that a command exports hold for those after it;
 - a ``python`` block that is no file: it is run, ``await`` allowed;
 - ``<!-- not run: WHY -->``: it is not run.
 
 ``<!-- roughly -->``: numbers are not compared. ``<!-- exit: N -->``: a command may end with N. A line ``...``
-in an output stands for any lines. Times, durations, rates and the log's lines are never compared.
+in an output stands for any lines. Times, durations, rates, versions and the log's lines are never compared.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ if inspect.iscoroutine(value):
     asyncio.run(value)
 """
 VARYING = (
+    (r"(?<![\d.])\d+\.\d+\.\d+(\.dev\d+)?(\+\w[\w.]*)?(?![\d.])", "VERSION"),
     (r"\b(\d{4}-)?\d\d-\d\d \d\d:\d\d(:\d\d)?", "TIME"),
     (r"[\d.,]+ ?(ms|s)\b", "SPAN"),
     (r"[\d.,]+/s\b", "RATE"),
@@ -84,7 +86,7 @@ def commands(text: str) -> Iterator[tuple[str, list[str]]]:
 class PageRunner:
     """Runs the blocks of one page in a folder; servers that it started end with it."""
 
-    def __init__(self, page: str, folder: Path) -> None:
+    def __init__(self, page: str, folder: Path, **variables: str) -> None:
         port = free_port()
         self._blocks = blocks(page.replace("8085", port))  # the port that pages name may be taken
         self._home, self._here = folder, folder
@@ -94,6 +96,7 @@ class PageRunner:
             "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
             "HOME": str(folder),
             "COLUMNS": "120",
+            **variables,
         }
 
     def run(self) -> int:
@@ -104,8 +107,7 @@ class PageRunner:
                 count += self._run(block)
         finally:
             for server in self._servers:
-                os.killpg(server.pid, signal.SIGTERM)
-                server.communicate(timeout=10)
+                _end(server)
         return count
 
     def _run(self, block: Block) -> int:
@@ -140,12 +142,22 @@ class PageRunner:
         path.write_text(replace_method(path.read_text(), method, text))
 
     def _type(self, command: str, output: list[str], marks: dict[str, str]) -> None:
+        if ended := re.findall(r"%(\d+)", command) if command.startswith("kill ") else ():
+            for number in ended:
+                _end(self._servers[int(number) - 1])
+            return
         is_interrupted = "^C" in output
         is_server = command.endswith("&") and not command.endswith("&&")
-        where = self._home / ".where"
-        script = f"{command}\ncode=$?; pwd > {where}; exit $code"
+        where, exports = self._home / ".where", self._home / ".exports"
+        script = f"{command}\ncode=$?; pwd > {where}; export -p > {exports}; exit $code"
+        before = f". {exports}\n" if exports.exists() else ""
+        script = f"exec {command.rstrip('&')}" if is_interrupted or is_server else script
         process = subprocess.Popen(
-            ["bash", "-c", f"exec {command.rstrip('&')}" if is_interrupted or is_server else script],
+            [
+                "bash",
+                "-c",
+                before + script,
+            ],
             cwd=self._here,
             env=self._env,
             stdin=subprocess.DEVNULL,
@@ -207,6 +219,15 @@ def replace_method(source: str, method: str, text: str) -> str:
     new, count = old.subn(lambda _: text, source)
     assert count == 1, f"no method {method}"
     return new
+
+
+def _end(server: subprocess.Popen[str]) -> None:
+    assert server.stdout is not None
+    if server.stdout.closed:
+        return
+    if server.poll() is None:
+        os.killpg(server.pid, signal.SIGTERM)
+    server.communicate(timeout=10)
 
 
 def without_log(lines: list[str]) -> list[str]:
