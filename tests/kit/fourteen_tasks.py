@@ -135,7 +135,7 @@ TASKS = (
     Task(
         14,
         "Crawl every hour, and take what has changed",
-        "schedules.md#every-hour-what-has-changed",
+        "schedules.md#crawl-changed-pages-every-hour",
         ("recrawl.py", "recrawl.txt"),
     ),
 )
