@@ -13,7 +13,9 @@ import re
 import textwrap
 import tokenize
 from collections.abc import Iterable, Sequence
+from html import escape
 
+CODE_WITH_BAR = re.compile(r"`([^`|]*\|[^`]*)`")
 ROLE = re.compile(r":\w+:`~?(?:[\w.]+\.)?([\w()]+)`")
 
 
@@ -76,7 +78,13 @@ def inherited(thing: type, upto: type) -> dict[str, str]:
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A Markdown table."""
     lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+    return "\n".join("| " + " | ".join(map(_as_cell, line)) + " |" for line in lines)
+
+
+def _as_cell(text: str) -> str:
+    """A cell, whose bars divide nothing: in code, some readers of Markdown show the backslash, too."""
+    text = CODE_WITH_BAR.sub(lambda found: f"<code>{escape(found[1]).replace('|', '&#124;')}</code>", text)
+    return text.replace("|", "\\|")
 
 
 def code(text: object) -> str:

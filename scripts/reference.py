@@ -15,6 +15,7 @@ from pathlib import Path
 
 import msgspec
 from meanings import code, docstring, inherited, meanings, prose, sentence, table
+from reference_api import api_pages
 from reference_commands import commands_page
 from reference_in_short import job_sentences, overview_sentences
 from reference_metrics import metrics_page
@@ -168,15 +169,15 @@ def errors_page() -> str:
             "Two more reasons are not faults:",
             table(("reason", "meaning"), [(code(one.value), remarks[one.name]) for one in LedgerReason]),
             "## Exceptions",
-            f"All derive from `GossamerError`: {_lower(docstring(GossamerError))} They are in "
-            "`gossamer.core.errors`. A command that ends with one of them ends with its exit code.",
+            "All derive from `GossamerError` and are in `gossamer.core.errors`. A command that ends with one "
+            "of them ends with its exit code.",
             table(("exception", "is a", "exit code", "meaning"), rows),
         ]
     )  # fmt: skip
 
 
 def _doc(kind: type) -> str:
-    return sentence(docstring(kind).replace("\n\n", " "))
+    return sentence(docstring(kind).partition("\n\nArgs:")[0].replace("\n\n", " "))
 
 
 def _lower(text: str) -> str:
@@ -295,7 +296,8 @@ REFERENCE: dict[str, Callable[[], str]] = {
 
 def pages() -> dict[str, str]:
     """Every generated page by its file name. Raises ``Undocumented``."""
-    return {name: f"{MADE}\n\n{make()}\n" for name, make in REFERENCE.items()}
+    made = {name: make() for name, make in REFERENCE.items()} | api_pages()
+    return {name: f"{MADE}\n\n{text}\n" for name, text in made.items()}
 
 
 def main(arguments: list[str]) -> int:
@@ -317,8 +319,8 @@ def main(arguments: list[str]) -> int:
         for name in stale:
             print(f"docs/reference/{name} is not what the code says: run scripts/reference.py")
         return 1 if stale else 0
-    PAGES.mkdir(parents=True, exist_ok=True)
     for name in stale:
+        (PAGES / name).parent.mkdir(parents=True, exist_ok=True)
         (PAGES / name).write_text(made[name])
         print(f"wrote docs/reference/{name}")
     return 0

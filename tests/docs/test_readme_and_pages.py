@@ -16,7 +16,12 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 README = ROOT / "README.md"
 PAGES = [README, *sorted(DOCS.rglob("*.md"))]
-RUNNABLE = [page for page in PAGES[1:] if any(block.is_run for block in blocks(page.read_text()))]
+RUNNABLE = [
+    page
+    for page in PAGES[1:]
+    if page.parent.name != "api" and any(block.is_run for block in blocks(page.read_text()))
+]
+"""All but the reference of the Python API, whose examples ``test_api_examples.py`` runs."""
 INSTALLS = [pytest.param(False, id="packages of the tests"), pytest.param(True, id="pip", marks=THOROUGH)]
 
 

@@ -31,7 +31,7 @@ def scripts(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     """The generator, as a module."""
     monkeypatch.syspath_prepend(str(ROOT / "scripts"))
     yield importlib.import_module("reference")
-    parts = ("commands", "in_short", "metrics", "settings")
+    parts = ("api", "commands", "in_short", "metrics", "settings")
     for name in ("reference", "meanings", *(f"reference_{part}" for part in parts)):
         sys.modules.pop(name, None)
 

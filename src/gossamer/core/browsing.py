@@ -44,20 +44,20 @@ class Action(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="do"):
 
 
 class Click(Action, frozen=True, tag="click"):
-    """Click on the first element that matches, as soon as it can be clicked."""
+    """Click the first element that matches, as soon as it can be clicked."""
 
-    selector: str
-    optional: bool = False  # skipped when the element is missing at that moment
-    human: bool | None = None  # the pointer moves there as a hand moves it; None: as the page's ``human``
-    popup: bool = False  # the window that it opens is the page from then on
+    selector: str  # CSS, or another selector of Playwright (``text=More``)
+    optional: bool = False  # skip the click if there is no such element at that moment
+    human: bool | None = None  # move the pointer as a person does; ``None``: as ``human`` of the page
+    popup: bool = False  # continue in the window that the click opens
 
 
 class Type(Action, frozen=True, tag="type"):
-    """Replace the text of a field by typing, key by key."""
+    """Type a text into a field, key by key, after clearing it."""
 
-    selector: str
-    text: str
-    human: bool | None = None  # in the rhythm of a person; None: as the page's ``human``
+    selector: str  # the field
+    text: str  # the text; logs never show it
+    human: bool | None = None  # type in the rhythm of a person; ``None``: as ``human`` of the page
 
     def __repr__(self) -> str:
         return f"Type({self.selector!r}, ...)"
@@ -66,8 +66,8 @@ class Type(Action, frozen=True, tag="type"):
 class Press(Action, frozen=True, tag="press"):
     """Press one key or a combination, by Playwright's names: ``Enter``, ``Control+A``."""
 
-    key: str
-    selector: str = ""  # the element that is focused before; empty: the one that is
+    key: str  # name of the key or combination
+    selector: str = ""  # element to focus first; empty: keep the focus
 
     def describe(self) -> str:
         """The action in words."""
@@ -75,22 +75,22 @@ class Press(Action, frozen=True, tag="press"):
 
 
 class Scroll(Action, frozen=True, tag="scroll"):
-    """Scroll down by one window; or, with ``until_still``, to the end until nothing new comes."""
+    """Scroll down by one window, or to the end of a page that loads more."""
 
-    until_still: bool = False
-    max_scrolls: int = 50  # with ``until_still``: a page that grows for ever ends here, with a flag
-    still_s: float = 1.0  # with ``until_still``: so long nothing new came, and no request was under way
-    selector: str = ""  # the element that scrolls; empty: the window, or the largest box that can
-    collect: str = ""  # CSS; matching elements are kept even if the page removes them while scrolling
-    human: bool | None = None  # by strokes of a wheel; None: as the page's ``human``
+    until_still: bool = False  # scroll until the page loads nothing new
+    max_scrolls: int = 50  # maximum with ``until_still``; a page that still grows gets a flag
+    still_s: float = 1.0  # seconds without news or requests after which the page counts as complete
+    selector: str = ""  # element to scroll; empty: the window, or the largest element that scrolls
+    collect: str = ""  # CSS selector of elements to keep when the page removes them
+    human: bool | None = None  # scroll by strokes of a wheel; ``None``: as ``human`` of the page
 
 
 class Wait(Action, frozen=True, tag="wait"):
-    """Wait until an element is there and visible, for a time, or until a condition holds."""
+    """Wait for an element, for a time, or for a condition; give exactly one of them."""
 
-    selector: str = ""
-    seconds: float = 0.0
-    condition: str = ""  # JavaScript, such as ``window.app?.ready``; one that throws is not true yet
+    selector: str = ""  # element that has to be visible
+    seconds: float = 0.0  # time to wait
+    condition: str = ""  # JavaScript expression that has to become true: ``window.app?.ready``
 
     def __post_init__(self) -> None:
         _check_fields(self)
@@ -103,32 +103,35 @@ class Wait(Action, frozen=True, tag="wait"):
 
 
 class Screenshot(Action, frozen=True, tag="screenshot"):
-    """Take a picture of the page, for the spider: ``response.screenshot``. A later one replaces it."""
+    """Take a screenshot: ``response.screenshot``. A later one replaces it."""
 
-    full_page: bool = False  # include everything below the window
+    full_page: bool = False  # the whole page, not just the window
 
 
 class Pdf(Action, frozen=True, tag="pdf"):
-    """Print the page, for the spider: ``response.pdf``. A later one replaces it."""
+    """Print the page to PDF: ``response.pdf``. A later one replaces it."""
 
-    background: bool = True  # with the colours and pictures behind the text
+    background: bool = True  # print background colours and pictures
 
 
 AnyAction = Click | Type | Press | Scroll | Wait | Screenshot | Pdf
 
 
 class Browsing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Steps of a browser on a page before the spider gets the page."""
+    """Steps of a browser on a page, in the order of the attributes, before the callback gets the page.
 
-    wait_until: PageState = "load"
-    wait_for: str = ""  # a selector that has to be there and visible; without it the page is not a success
+    If a step fails, the request fails with the fault ``missing`` and is retried. All arguments are keywords.
+    """
+
+    wait_until: PageState = "load"  # state to wait for first; ``networkidle``: no request for half a second
+    wait_for: str = ""  # selector of an element that has to become visible
     wait_s: float = 0.0  # seconds to wait after that
-    actions: tuple[AnyAction, ...] = ()  # in their order
+    actions: tuple[AnyAction, ...] = ()  # actions, one after the other
     script: str = ""  # the spider's method ``async def script(self, page)``, which gets Playwright's page
-    capture: tuple[str, ...] = ()  # URLs whose responses are kept, ``*`` for any characters: ``*/api/*``
-    step_timeout_s: float = STEP_S  # for ``wait_for`` and for every action; ``browser.timeout`` bounds all
-    human: bool | None = None  # all actions as a person would; None: as ``browser.human`` says
-    dialogs: DialogAnswer = "dismiss"  # alerts, questions and prompts; ``accept``: a prompt gets its default
+    capture: tuple[str, ...] = ()  # URLs whose responses to keep, with ``*`` for any text: ``*/api/*``
+    step_timeout_s: float = STEP_S  # maximum seconds of a step; ``browser.timeout`` limits all together
+    human: bool | None = None  # act as a person does; ``None``: as the setting ``browser.human``
+    dialogs: DialogAnswer = "dismiss"  # answer to alerts and prompts; ``accept``: with the default
 
     if TYPE_CHECKING:  # lists become tuples
 
@@ -178,21 +181,21 @@ class PageStepError(Exception):
 
 
 class CapturedResponse(Record, frozen=True, kw_only=True):
-    """A response to a request that the page itself made, kept by ``Browsing(capture=[...])``."""
+    """A response to a request of the page itself, kept by ``Browsing(capture=[...])``."""
 
-    url: str
-    status: int
-    content_type: str = ""
-    body: bytes = b""  # decoded
-    is_cut: bool = False  # larger than ``browser.max_capture_bytes``: the body is missing
+    url: str  # URL of the request
+    status: int  # HTTP status
+    content_type: str = ""  # value of the header Content-Type
+    body: bytes = b""  # the body, decompressed
+    is_cut: bool = False  # whether the body is missing, since it exceeds ``browser.max_capture_bytes``
 
     @property
     def text(self) -> str:
-        """The body as text: UTF-8 where it is, else in the charset that the header names."""
+        """The body as text, decoded as UTF-8 or else with the charset of the header."""
         return decode_charset(self.body, self.content_type)
 
     def json(self) -> Any:
-        """The body as JSON. Raises ``ValueError`` that says where it is not."""
+        """Decode the body as JSON. Raises ``ValueError``, with the place of the error."""
         return read_json(self.body, self.url, lambda: self.text)
 
 

@@ -78,7 +78,7 @@ class LedgerReason(StrEnum):
 
 
 class GossamerError(Exception):
-    """The root of every error of this package."""
+    """The base class of all exceptions of Gossamer."""
 
 
 class OperatorError(GossamerError):
@@ -92,7 +92,7 @@ class UsageError(OperatorError):
 
 
 class UnknownJobError(UsageError):
-    """No job has that name; the message lists the existing ones."""
+    """The job does not exist; the message lists the existing ones."""
 
 
 class UnknownActionError(UsageError):
@@ -104,7 +104,7 @@ class NotThereError(UsageError):
 
 
 class SettingError(UsageError):
-    """A setting that does not exist or has the wrong type; names the key, the layer and the nearest name."""
+    """A setting does not exist or has the wrong type; the message has its source and the nearest name."""
 
 
 class MissingServiceError(OperatorError):
@@ -120,7 +120,7 @@ class LogInError(OperatorError):
 
 
 class StorageError(OperatorError):
-    """The disk or the database cannot be read or written; nothing that was stored is lost."""
+    """The disk or the database cannot be read or written. Stored data is not lost."""
 
     exit_code = 4
 
@@ -146,7 +146,7 @@ class SchemaVersionError(StorageError):
 
 
 class JobBusyError(OperatorError):
-    """Another process is working on this crawl, or this one does already."""
+    """Another process, or this one, is already running this crawl."""
 
     exit_code = 4
 
@@ -181,21 +181,27 @@ class TransitionError(GossamerError):
 
 
 class JsonValueError(UsageError, TypeError):
-    """``meta`` or ``cb_kwargs`` holds a value that cannot be stored as JSON; the message names it."""
+    """A value in ``meta``, ``cb_kwargs`` or ``json`` is not JSON; the message names it."""
 
 
 class SelectorError(GossamerError, ValueError):
-    """A CSS selector or an XPath expression is wrong; the message quotes it and names the mistake."""
+    """A CSS selector, an XPath expression or a JMESPath expression is invalid; the message has the reason."""
 
 
 class FetchError(GossamerError):
-    """An attempt to fetch ended without a response.
+    """An attempt to fetch a page failed without a response.
 
-    ``fault`` is the reason and ``detail`` describes it without secrets. ``retry_after_s`` is the wait that
-    the server named, ``rung`` the way to fetch that failed (empty: none was tried), ``cost`` the charge of a
-    paid service, ``proxy`` the proxy's name (empty: none), ``status`` the proxy's own status (0: none), and
-    ``screenshot`` the page as a PNG, if a browser had loaded it. ``is_unclear``: the proxy could not connect
-    to the host and does not say which of the two failed.
+    Args:
+        fault: the kind of failure, see "Faults and errors".
+        detail: a sentence about the cause, without secrets.
+        retry_after_s: seconds after which the server wants the next request; ``None``: it names no time.
+        rung: the way to fetch that failed; empty: none was tried.
+        proxy: name of the proxy; empty: none was used.
+        status: HTTP status of the proxy's own answer; 0: it gave none.
+        cost: cost of the attempt, if a gateway charges for it.
+
+    ``screenshot`` is a PNG of the page, if a browser had opened it. ``is_unclear`` is set if a proxy reached
+    no host and does not say whose failure that is.
     """
 
     def __init__(
@@ -229,19 +235,16 @@ class FetchError(GossamerError):
 
 
 class IgnoreRequest(GossamerError):
-    """Raised by a hook to refuse a request or its answer; the message is the reason.
-
-    The request is skipped, and the ledger has the reason.
-    """
+    """Raised by a hook to skip a request or its response. The ledger keeps the message as the reason."""
 
 
 class DropItem(GossamerError):
-    """Raised by a pipeline step to drop one item; the message is the reason and is counted."""
+    """Raised by a pipeline step to drop one item. The message is the reason; the summary counts it."""
 
     stage: str = ""
-    """The step that raised it; set by the pipeline. Empty: the item is not what its own type promises."""
+    """Name of the step that raised it, set by the pipeline; empty: the item does not fit its own type."""
     empty_field: str = ""
-    """The field that is ``None`` and may not be."""
+    """Name of the required field that is ``None``."""
 
 
 class PipelineError(GossamerError):

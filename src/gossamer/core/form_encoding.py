@@ -13,11 +13,11 @@ PLAIN_TYPE = "text/plain"
 
 
 class FormFile(NamedTuple):
-    """A file in a form."""
+    """A file to send with a form; a value in ``Response.form(data)``."""
 
-    name: str = ""
-    content: bytes = b""
-    type: str = "application/octet-stream"
+    name: str = ""  # file name
+    content: bytes = b""  # the content
+    type: str = "application/octet-stream"  # media type
 
 
 FormValue = str | FormFile

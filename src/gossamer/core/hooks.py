@@ -14,12 +14,12 @@ INSTEAD_OF_FAILURE = "instead_of_failure"
 
 
 class Replacement(Record, frozen=True):
-    """A hook's result that replaces its request with another one.
+    """The return value of a hook that replaces the request it was given with another one.
 
-    The replaced request is settled like a redirect: scope, robots.txt and politeness apply to the new one.
+    It is handled like a redirect: scope, robots.txt and delays apply to the new request.
     """
 
-    request: Request
+    request: Request  # the request to send instead
 
 
 class HookError(FetchError):

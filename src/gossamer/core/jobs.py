@@ -230,16 +230,16 @@ class JobTotals(Record, frozen=True, kw_only=True):
 
 
 class StoredItem(Record, frozen=True, kw_only=True):
-    """An item as the store has it."""
+    """An item as the store keeps it. Times are seconds since the epoch."""
 
-    type: str  # the class name, or ``item`` for plain dicts
-    key: str  # identifies it within ``(spider, type)``
-    data: dict[str, Any]  # its fields
-    url: str  # the page it was found on, with these values
-    first_seen: float  # when a page first showed it: seconds since the epoch
-    last_seen: float  # when a page last showed it
-    changed_at: float  # when a page last showed it with other values
-    id: int = 0  # its number in the store
+    type: str  # class name of the item; ``item`` for a dict
+    key: str  # identifies the item among those of its spider and type
+    data: dict[str, Any]  # values by field
+    url: str  # page on which it was last found
+    first_seen: float  # time of the first page that showed it
+    last_seen: float  # time of the latest page that showed it
+    changed_at: float  # time of the latest page that showed it with other values
+    id: int = 0  # number of the item in the store
 
 
 class ItemFilter(Record, frozen=True, kw_only=True):

@@ -72,61 +72,48 @@ _KINDS: dict[str, type] = {
 
 
 class Request(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One thing to fetch, and what to do with the answer.
+    """A request for one URL, with the callback that gets the response. Requests are immutable.
 
-    ``callback`` and ``errback`` take a method of the spider or its name and are stored by name.
-    ``meta`` and ``cb_kwargs`` must be JSON-able. ``priority`` is Scrapy's: higher goes first, 0 is
-    normal; within a host any two differ, across hosts -4..4 do (more is clamped). ``lane`` is the kind of
-    worker the request needs, ``fetch`` the way to fetch it. ``browser`` lists steps on the page and implies
-    ``fetch="browser"``. ``unique_key`` replaces the URL in deduplication: another URL, which then counts as
-    seen, or any text. Without it, requests of different sessions also differ.
-
-    ``json`` (any JSON) and ``form`` (a dict, or pairs) become the body, with its Content-Type and the method
-    POST. ``cookies`` (values by name, or dicts as in Scrapy) go into the session's jar, for the host of the
-    URL. ``auth`` is ``(user, password)`` or a token, for the origin of the URL. A header whose value is
-    ``None`` is not sent, even if the settings or the client have one (``omit_headers``); without ``Cookie``
-    the cookies that the answer sets are not kept, either. ``timeout`` (seconds from connecting to the last
-    byte), ``max_size`` (bytes of the body) and ``max_retries`` replace the settings; ``delay`` is how many
-    seconds it waits, at least, from when it is yielded. With ``keep_fragment`` the fragment of the URL is
-    part of what tells requests apart, and a browser gets it; no server does.
+    Raises ``UsageError`` for a value that cannot be stored. Requests with the same URL, method and body are
+    duplicates: a crawl makes only the first one, unless ``dont_filter`` is set.
     """
 
-    url: str
-    callback: Any = None
-    method: str = "GET"
-    headers: dict[str, str] = {}
-    body: bytes = b""
-    meta: dict[str, Any] = {}
-    cb_kwargs: dict[str, Any] = {}
-    priority: int = 0
-    dont_filter: bool = False
-    errback: Any = None
-    lane: str = "http"
-    session: str = ""  # requests of one session share cookies; a page is another one in each
-    fetch: str = ""  # the rung, as ``browser``; ``auto`` climbs the ladder; empty: the spider's choice
-    browser: Browsing | None = None  # what happens on its page in a browser; None: as the spider says
-    unique_key: str = ""  # replaces the URL in deduplication; empty: the URL itself
-    is_anywhere: bool = False  # it may go to hosts that ``allowed_domains`` do not name
-    depth: int = 0  # hops from a seed; set by the engine
-    via: str = ""  # the page that led here; set by the engine
-    redirects: tuple[str, ...] = ()  # the URLs that redirected here, oldest first; set by the engine
-    redirect_statuses: tuple[int, ...] = ()  # of each of them; 0: its page, or a hook, said so
+    url: str  # absolute http(s) URL
+    callback: Any = None  # the method of the spider that gets the response, or its name; ``None``: ``parse``
+    method: str = "GET"  # HTTP method; POST if ``json`` or ``form`` is given
+    headers: dict[str, str] = {}  # headers to send; one whose value is ``None`` is not sent at all
+    body: bytes = b""  # the body
+    meta: dict[str, Any] = {}  # JSON values for the callback: ``response.meta``
+    cb_kwargs: dict[str, Any] = {}  # keyword arguments of the callback, JSON values
+    priority: int = 0  # higher goes first; across hosts, values beyond -4 and 4 count as those
+    dont_filter: bool = False  # make the request even if it is a duplicate
+    errback: Any = None  # the method that gets a ``Failure`` if the request fails for good, or its name
+    lane: str = "http"  # kind of worker that the request needs
+    session: str = ""  # name of the session; each session has cookies, and visits each page, of its own
+    fetch: str = ""  # way to fetch: ``http``, ``browser``, ``auto``, ...; empty: the spider's default
+    browser: Browsing | None = None  # steps of a browser on the page; sets ``fetch`` to ``browser``
+    unique_key: str = ""  # replaces the URL in the search for duplicates
+    is_anywhere: bool = False  # allow hosts that ``allowed_domains`` does not name
+    depth: int = 0  # hops from a first request; set by the engine
+    via: str = ""  # URL of the page that led here; set by the engine
+    redirects: tuple[str, ...] = ()  # URLs that redirected here, oldest first; set by the engine
+    redirect_statuses: tuple[int, ...] = ()  # their statuses, 0 for redirects by a page or a hook
     trace: str = ""  # the visit that led here, as a ``traceparent``; set by the engine where traces are on
     archived: str = ""  # the place of its answer in the archive; set by the engine
     is_trap_probe: bool = False  # its group is closed: is it still a trap? Set by the engine
     saves: Saving | None = None  # the answer becomes a file (``response.file``); None: a page
-    lastmod: float = 0.0  # when its page changed, by a sitemap or a listing; 0: unknown
-    follow_rules: bool = False  # the spider's rules apply to its page, besides its callback
-    json: Any = None  # becomes the body, and is None then
-    form: Any = None  # becomes the body, and is None then
-    cookies: Cookies | None = None
-    auth: Any = None  # a secret: the value of Authorization, once it is made
-    omit_headers: tuple[str, ...] | None = None  # in lower case
-    timeout: float | None = None
-    max_size: int | None = None
-    max_retries: int | None = None
-    delay: float | None = None
-    keep_fragment: bool | None = None  # None: as the settings say, and where a browser gets a route (#/...)
+    lastmod: float = 0.0  # time of the latest change of the page, in seconds since the epoch; 0: unknown
+    follow_rules: bool = False  # apply the spider's rules to the page, in addition to the callback
+    json: Any = None  # JSON to send as the body; the attribute is then ``None``
+    form: Any = None  # form values to send as the body; the attribute is then ``None``
+    cookies: Cookies | None = None  # cookies to add to the session, by name, or dicts as in Scrapy
+    auth: Any = None  # ``(user, password)`` or a token, for the origin of the URL; stored as a header value
+    omit_headers: tuple[str, ...] | None = None  # names of headers not to send
+    timeout: float | None = None  # maximum seconds from connecting to the last byte; ``None``: the settings
+    max_size: int | None = None  # maximum bytes of the body; ``None``: the settings
+    max_retries: int | None = None  # maximum number of retries; ``None``: the settings
+    delay: float | None = None  # minimum seconds from yielding the request to sending it
+    keep_fragment: bool | None = None  # the fragment of the URL counts; ``None``: as the settings say
 
     if TYPE_CHECKING:  # it takes more than it keeps
 
@@ -230,7 +217,7 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True):
             force_setattr(self, "cb_kwargs", as_stored(self.cb_kwargs, "cb_kwargs"))
 
     def replace(self, **changes: Any) -> Request:
-        """The same request with some fields changed; ``json`` or ``form`` takes the place of its body."""
+        """Return a copy with ``changes``, which are arguments of the constructor."""
         if "json" in changes or "form" in changes:
             changes = {"body": b"", "headers": without_type(self.headers), **changes}
         return msgspec.structs.replace(self, **changes)

@@ -385,11 +385,18 @@ async def crawl(
     sinks: Sequence[Sink] = (),
     **settings: Any,
 ) -> CrawlResult:
-    """Crawl to the end within the running event loop, and say what it came to.
+    """Crawl to the end in the running event loop, and return the result.
 
-    Without ``sinks`` what happens goes to the logger ``gossamer.crawl``. ::
+    Args:
+        target: the class of a spider, or a spider file, or a URL as on the command line.
+        arguments: spider arguments by name.
+        fresh: start a new job instead of resuming an unfinished one.
+        sinks: objects with a method ``emit(event)``; by default events are logged to ``gossamer.crawl``.
+        settings: settings by name: ``max_pages=100``.
 
-        result = await crawl(Shop, max_pages=100)
+    Raises ``OperatorError``: ``SettingError`` for a wrong setting, ``JobBusyError`` if the crawl runs
+    already, ``LogInError`` if the log-in keeps failing, ``StorageError`` if the store cannot be written.
+    Stored results are kept.
     """
     return await run_and_close(
         await prepare_crawl(

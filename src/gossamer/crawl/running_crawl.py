@@ -18,9 +18,9 @@ from gossamer.spiders.spider import Spider
 
 
 class RunningCrawl:
-    """A crawl under way, made by :func:`start_crawl`: look at it, wait for it, or stop it.
+    """A crawl that runs beside the program, made by :func:`start_crawl`.
 
-    As a context manager it waits for the crawl's end, and when its body raises it ends the crawl at once.
+    ``async with`` waits for its end; if the block raises, the crawl is aborted.
     """
 
     def __init__(self, run: CrawlRun, hub: StreamSink) -> None:
@@ -44,34 +44,30 @@ class RunningCrawl:
 
     @property
     def job(self) -> str:
-        """The id of its job, for ``gossamer status`` and the others."""
+        """Id of the job, as in ``gossamer status``."""
         return self._run.job.id
 
     @property
     def is_over(self) -> bool:
-        """Whether it has ended, in whatever way."""
+        """Whether the crawl has ended."""
         return self._task.done()
 
     def events(self, limit: int = 1000) -> EventStream:
-        """What happens from now on, one event after the other; they end with the crawl. ::
+        """Iterate over the events of the crawl from now to its end.
 
-            async for event in crawling.events():
-                if isinstance(event, PageDoneEvent) and event.attempt.status == 403:
-                    crawling.stop()
-
-        Whoever reads slowly does not hold the crawl up: of what is not read yet the latest ``limit`` events
-        are kept, and a ``NoticeEvent`` says how many were dropped before them.
+        A slow reader does not slow the crawl down: the latest ``limit`` unread events are kept, and a
+        ``NoticeEvent`` gives the number of events dropped before them.
         """
         if limit < 1:
             raise UsageError(f"events(limit={limit}) could keep no event; give 1 or more")
         return self._hub.open_stream(limit)
 
     def stop(self) -> None:
-        """Begin nothing new, and finish what is in hand; the same crawl can go on later. From any thread."""
+        """Finish the requests in flight and end; the same crawl can be resumed. Works from any thread."""
         self._call(self._run.stop)
 
     def abort(self) -> None:
-        """End within a second: what is in hand is given back, and fetched again when the crawl goes on."""
+        """End within a second; requests in flight are fetched again when the crawl is resumed."""
         self._call(self._run.abort)
 
     def _call(self, function: Callable[[], None]) -> None:
@@ -79,13 +75,13 @@ class RunningCrawl:
             self._loop.call_soon_threadsafe(function)
 
     async def read_totals(self) -> JobTotals:
-        """What the job has come to so far, over all its runs; after the end, what it came to."""
+        """Return the totals of the job so far, over all its runs."""
         return await self._run.read_totals() if self._totals is None else self._totals
 
     async def wait(self) -> CrawlResult:
-        """Wait for its end. Raises ``OperatorError`` as :func:`~gossamer.crawl.run.crawl` does.
+        """Wait for the end and return the result. Raises ``OperatorError`` as ``crawl()`` does.
 
-        Who is cancelled while waiting does not end the crawl.
+        Cancelling the wait does not end the crawl.
         """
         return await asyncio.shield(self._task)
 
@@ -133,15 +129,18 @@ def start_crawl(
     sinks: Sequence[Sink] = (),
     **settings: Any,
 ) -> CrawlStarter:
-    """Crawl beside the program, within the running event loop; it takes what ``crawl()`` takes. ::
+    """Start a crawl in the running event loop: ``await`` it, or use it with ``async with``.
 
-        async with start_crawl(Shop, max_pages=1000) as crawling:
-            async for event in crawling.events():
-                print(event)
-        result = await crawling.wait()
+    Both give a :class:`RunningCrawl`; ``async with`` waits for the end of the crawl.
 
-    ``crawling = await start_crawl(Shop)`` leaves the end to whoever calls ``wait()`` or ``stop()``. What
-    prevents a crawl from beginning (``SettingError``, ``JobBusyError``, ...) is raised here.
+    Args:
+        target: the class of a spider, or a spider file, or a URL as on the command line.
+        arguments: spider arguments by name.
+        fresh: start a new job instead of resuming an unfinished one.
+        sinks: objects with a method ``emit(event)``; by default events are logged to ``gossamer.crawl``.
+        settings: settings by name: ``max_pages=100``.
+
+    Raises ``OperatorError`` if the crawl cannot start, such as ``SettingError`` or ``JobBusyError``.
     """
     return CrawlStarter(_start(target, arguments, settings, fresh, sinks))
 

@@ -26,39 +26,37 @@ class FileMark:
 
 
 FileRef = Annotated[str, FileMark()]
-"""The URL of a file: a field of this type (or of lists of it) has the file fetched and kept.
+"""The type of a field with the URL of a file, which the crawl downloads and keeps.
 
-The value that is stored is the URL in the form in which the file's own item has it. ::
-
-    class Product(Item):
-        image: FileRef | None = None
-        manuals: list[FileRef] = []
+The field may also be a list: ``manuals: list[FileRef] = []``. The stored value is the URL that the item of
+the type ``File`` has.
 """
 
 
 def key(default: Any = PydanticUndefined, **field: Any) -> Any:
-    """Mark a field of an :class:`Item` as (part of) what identifies it; the rest as ``pydantic.Field``.
+    """Mark a field of an :class:`Item` as its key, or as a part of it: ``sku: str = key()``.
 
-    Items of one type with equal keys are one item, however many pages show them. ::
-
-        class Product(Item):
-            sku: str = key()
+    Items of one type with equal keys are one item, however many pages show them. ``default`` is the default
+    of the field, and ``field`` further arguments of ``pydantic.Field``.
     """
     return Field(default, json_schema_extra={KEY: True}, **field)
 
 
 def key_field(**field: Any) -> Any:
-    """The same for a dataclass: ``sku: str = key_field()``; the rest as ``dataclasses.field``."""
+    """Mark a field of a dataclass as its key, or as a part of it: ``sku: str = key_field()``.
+
+    ``field`` is any arguments of ``dataclasses.field``.
+    """
     return dataclasses.field(metadata={**field.pop("metadata", {}), KEY: True}, **field)
 
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(Field, PrivateAttr, key))
 class Item(BaseModel):
-    """The base of typed items.
+    """The base class of typed items, a pydantic model.
 
-    Values are checked and converted as pydantic does (``"12.50"`` becomes a ``Decimal``). Values that do
-    not fit are kept as they are until the pipeline drops the item and counts why; only a field
-    that the class does not have raises at once, because that is a slip of the spider.
+    Values are converted to the types of their fields: ``"12.50"`` becomes a ``Decimal``. An invalid value
+    does not raise: the pipeline drops the item and counts the reason. An unknown field raises ``TypeError``.
+    A field without a default is required; :func:`key` marks the field that identifies the item.
     """
 
     model_config = ConfigDict(

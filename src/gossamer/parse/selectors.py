@@ -24,11 +24,10 @@ _ONE_COLON = re.compile(r"(?<!:):(text|attr)\b")
 
 
 class Selector:
-    """One result of a query: an element, a text, an attribute's value, a number or a truth.
+    """One result of a query: an element, a text, an attribute value, a number or a JSON value.
 
-    ``Selector(text="<html>...")`` parses HTML, with ``type="xml"`` XML and with ``type="json"`` JSON;
-    ``root`` takes a node or a value as it is. ``get()`` is the markup of an element, a value of JSON as it
-    is, and the text of everything else.
+    ``Selector(text="<html>...")`` parses HTML; ``type="xml"`` and ``type="json"`` parse XML and JSON.
+    ``root`` is a node or a value that is already parsed. The methods agree with those of parsel.
     """
 
     __slots__ = ("_engine", "_query", "root")
@@ -61,14 +60,14 @@ class Selector:
 
     @property
     def type(self) -> str:
-        """``html``, ``xml`` or ``json``: how the document was read; ``text``: a string of JSON."""
+        """Type of the document, ``html``, ``xml`` or ``json``; ``text`` for a string of JSON."""
         return "text" if self._engine is JSON and isinstance(self.root, str) else self._engine.type
 
     def css(self, query: str) -> SelectorList:
-        """The results of a CSS query, in document order.
+        """Select by the CSS ``query``, in document order; ``::text`` and ``::attr(name)`` give values.
 
-        ``::text`` and ``::attr(name)`` are understood, ``prefix|name`` in XML. Raises :class:`SelectorError`
-        (a ``ValueError``) for a bad query. In a string of JSON they find what is HTML in it.
+        XML elements are ``prefix|name``. A string of JSON is parsed as HTML. Raises :class:`SelectorError`
+        for an invalid query.
         """
         engine, root = self._engine, self.root
         if engine is JSON:
@@ -85,10 +84,10 @@ class Selector:
     def xpath(
         self, query: str, namespaces: Mapping[str, str] | None = None, **variables: Any
     ) -> SelectorList:
-        """The results of an XPath 1.0 expression; ``$name`` takes its value from the keyword ``name``.
+        """Select by the XPath 1.0 ``query``; relative paths start at this element.
 
-        Relative paths start at this element (at ``<html>`` for a page). Raises :class:`SelectorError` (a
-        ``ValueError``) for a bad expression.
+        ``namespaces`` gives the namespaces by the prefixes in the query, and ``variables`` the values of
+        ``$name``. Raises :class:`SelectorError` for an invalid query.
         """
         engine, root = self._engine, self.root
         if engine is JSON:
@@ -102,10 +101,10 @@ class Selector:
         return SelectorList([Selector(result, query, engine) for result in results])
 
     def jmespath(self, query: str, **options: Any) -> SelectorList:
-        """The results of a JMESPath expression on a value of JSON, or on JSON that is the text of an element.
+        """Select by the JMESPath ``query`` in a JSON value, or in JSON that is the text of an element.
 
-        As parsel has it: a list gives its members, ``null`` nothing; text that is not JSON gives nothing,
-        too. ``options`` go to ``jmespath.search``. Raises :class:`SelectorError` for a bad expression.
+        A list gives its members; ``null``, and text that is not JSON, give nothing. ``options`` are passed to
+        ``jmespath.search``. Raises :class:`SelectorError` for an invalid query.
         """
         search = import_module("jmespath").search  # most spiders never ask for it
         try:
@@ -129,17 +128,17 @@ class Selector:
         return HTML.parse_document(self.root)[0]
 
     def register_namespace(self, prefix: str, uri: str) -> None:
-        """Let queries on this selector, and on what they give, name elements of XML by ``prefix``."""
+        """Bind ``prefix`` to the namespace ``uri`` for queries on this selector and on their results."""
         self._engine = self._engine.with_namespace(prefix, uri)
 
     def remove_namespaces(self) -> None:
-        """Take all namespaces out of this part of an XML document, and leave the bare names."""
+        """Remove all namespaces from this part of an XML document."""
         self._engine.remove_namespaces(self.root)
 
     def get(self, default: str | None = None) -> Any:
-        """The markup of an element, or the value as text; a value of JSON as it is.
+        """Return the markup of an element, a JSON value as it is, or the text of any other result.
 
-        ``default`` is for symmetry with the list.
+        ``default`` has no effect; :meth:`SelectorList.get` has it too.
         """
         root = self.root
         if isinstance(root, str) or self._engine is JSON:
@@ -152,35 +151,34 @@ class Selector:
         return default or "" if root is None else str(root)
 
     def getall(self) -> list[Any]:
-        """``[get()]``."""
+        """Return ``[get()]``."""
         return [self.get()]
 
     extract = get
 
     def re(self, regex: str | Pattern[str], replace_entities: bool = True) -> list[str]:
-        """What a regular expression finds in ``get()``.
+        """Return the matches of ``regex`` in ``get()``: the group ``extract``, all groups, or whole matches.
 
-        The group named ``extract`` if there is one, else all groups, else whole matches. Character
-        references are resolved except ``&lt;`` and ``&amp;``, unless ``replace_entities`` is off.
+        Character references except ``&lt;`` and ``&amp;`` are replaced if ``replace_entities`` is set.
         """
         pattern = re.compile(regex) if isinstance(regex, str) else regex
         found = _find_matches(pattern, str(self.get()))
         return [_without_entities(text) for text in found] if replace_entities else found
 
     def re_first(self, regex: str | Pattern[str], default: Any = None, replace_entities: bool = True) -> Any:
-        """Return the first result of :meth:`re`, a string, or ``default``.
+        """Return the first match of ``regex`` as a string, or ``default``; see :meth:`re`.
 
-        Its type is ``Any``, as that of :meth:`get` is: an :class:`~gossamer.Item` checks the value.
+        ``replace_entities`` is that of :meth:`re`. The type is ``Any``, as that of :meth:`get`.
         """
         return next(iter(self.re(regex, replace_entities)), default)
 
     @property
     def attrib(self) -> dict[str, str]:
-        """The attributes of an element; empty for everything else."""
+        """Attributes of an element by name; empty for other results."""
         return self._engine.attributes_of(self.root)
 
     def drop(self) -> None:
-        """Take the element out of its page."""
+        """Remove the element from its page."""
         self._engine.remove_node(self.root)
 
 
@@ -195,7 +193,7 @@ def _engine_for(kind: str) -> SelectorEngine:
 
 
 class SelectorList(list[Selector]):
-    """The results of a query, in document order; each method asks every one of them."""
+    """A list of selectors in document order, whose methods apply to each of them."""
 
     @overload
     def __getitem__(self, index: SupportsIndex) -> Selector: ...
@@ -206,38 +204,44 @@ class SelectorList(list[Selector]):
         return SelectorList(found) if isinstance(found, list) else found
 
     def css(self, query: str) -> SelectorList:
-        """The results of a CSS query on every element."""
+        """Select by the CSS ``query`` in every element."""
         return SelectorList([found for selector in self for found in selector.css(query)])
 
     def xpath(
         self, query: str, namespaces: Mapping[str, str] | None = None, **variables: Any
     ) -> SelectorList:
-        """The results of an XPath expression on every element."""
+        """Select by the XPath ``query`` in every element, see :meth:`Selector.xpath`.
+
+        ``namespaces`` and ``variables`` are those of that method.
+        """
         return SelectorList(
             [found for selector in self for found in selector.xpath(query, namespaces, **variables)]
         )
 
     def jmespath(self, query: str, **options: Any) -> SelectorList:
-        """The results of a JMESPath expression on every element; see :meth:`Selector.jmespath`."""
+        """Select by the JMESPath ``query`` in every element; ``options`` as in :meth:`Selector.jmespath`."""
         return SelectorList([found for selector in self for found in selector.jmespath(query, **options)])
 
     def get(self, default: Any = None) -> Any:
-        """``get()`` of the first result; ``default`` when there is none."""
+        """Return ``get()`` of the first result, or ``default`` if the list is empty."""
         return self[0].get() if self else default
 
     def getall(self) -> list[Any]:
-        """``get()`` of every result."""
+        """Return ``get()`` of every result."""
         return [selector.get() for selector in self]
 
     extract = getall
     extract_first = get
 
     def re(self, regex: str | Pattern[str], replace_entities: bool = True) -> list[str]:
-        """What a regular expression finds in every result; see :meth:`Selector.re`."""
+        """Return the matches of ``regex`` in every result; ``replace_entities`` as in :meth:`Selector.re`."""
         return [found for selector in self for found in selector.re(regex, replace_entities)]
 
     def re_first(self, regex: str | Pattern[str], default: Any = None, replace_entities: bool = True) -> Any:
-        """The first of :meth:`re`, or ``default``."""
+        """Return the first match of ``regex`` in any result as a string, or ``default``.
+
+        ``replace_entities`` is that of :meth:`Selector.re`. The type is ``Any``, as that of :meth:`get`.
+        """
         for selector in self:
             for found in selector.re(regex, replace_entities):
                 return found
@@ -245,11 +249,11 @@ class SelectorList(list[Selector]):
 
     @property
     def attrib(self) -> dict[str, str]:
-        """The attributes of the first result; empty when there is none."""
+        """Attributes of the first result; empty if there is none."""
         return self[0].attrib if self else {}
 
     def drop(self) -> None:
-        """Take every element out of its page."""
+        """Remove every element from its page."""
         for selector in self:
             selector.drop()
 

@@ -20,16 +20,18 @@ async def read_items(
     type: str = "",  # noqa: A002 - the word that users know
     data: str | None = None,
 ) -> AsyncIterator[StoredItem]:
-    """Iterate over the items of a job in the order of their first storage, also while a crawl runs. ::
+    """Iterate over the stored items of a job, in the order in which they were first stored.
 
-        async for item in gossamer.items("shop", changed_since="shop-3"):
-            print(item.type, item.data["price"], item.url)
+    It works during a crawl, and in constant memory.
 
-    ``job`` is a job's id, or a name for its latest job. ``changed_since`` selects items that are new or
-    changed since a time (a ``datetime``, seconds since the epoch, or text as on the command line) or since
-    the end of another job, by the time of their pages. ``type`` selects items of one type. ``data`` is the
-    data directory (default: the project's). Memory does not grow with the number of items. Raises
-    :class:`~gossamer.core.errors.UnknownJobError`, ``UsageError`` and ``StorageError``.
+    Args:
+        job: the id of the job, or its name for the latest job of that name.
+        changed_since: only new and changed items since a ``datetime``, a time in seconds since the epoch, a
+            time as on the command line, or the end of another job, given by its id.
+        type: only items of this type; empty: all.
+        data: the data directory; ``None``: that of the project.
+
+    Raises ``UnknownJobError``, ``UsageError`` and ``StorageError``.
     """
     keeping = await open_store(settings_of(data), create=False)
     try:

@@ -7,9 +7,11 @@ from gossamer.spiders.response import Response
 
 
 class Failure:
-    """What an errback gets: the request, the fault's name and what exactly happened.
+    """The argument of an errback: a request that failed for good.
 
-    ``response`` is the answer for which the request is given up, as of status 404; ``None``: there was none.
+    ``request`` is the request, ``fault`` the name of the fault (see "Faults and errors"), ``detail`` a
+    sentence about the cause, and ``response`` the response that was refused, such as one of status 404, or
+    ``None`` if there was none.
     """
 
     def __init__(self, request: Request, fault: str, detail: str, response: Response | None = None) -> None:

@@ -30,11 +30,14 @@ class FeedSpider(Spider):
     """
 
     def adapt_response(self, response: Any, /) -> Any:
-        """The response whose feed is read: this one, or one whose ``body`` you have changed."""
+        """Return the response to read: ``response`` itself, or one whose ``body`` you have corrected."""
         return response
 
     def process_results(self, response: Any, results: Iterable[Any], /) -> Iterable[Any]:
-        """The items and requests that one part of a feed gave, as they are taken: all of them."""
+        """Return the items and requests to keep out of ``results`` of one row or element: by default all.
+
+        ``response`` is the feed.
+        """
         return results
 
     def selects(self, callback: str) -> bool:
@@ -63,17 +66,26 @@ class FeedSpider(Spider):
 
 
 class CSVFeedSpider(FeedSpider):
-    """A spider whose pages are CSV: :meth:`parse_row` gets each row as a dict."""
+    """A spider for CSV files: ``parse_row()`` gets each row as a dict.
+
+    Malformed rows are skipped, counted as ``feed:REASON``, and a warning names the first one. A feed gives at
+    most ``parse.max_links`` items.
+    """
 
     delimiter: str | None = None
-    """What stands between fields; a comma if not set."""
+    """Character between fields; ``None``: a comma."""
     quotechar: str | None = None
-    """What encloses fields that hold a delimiter or a line end; a double quotation mark if not set."""
+    """Character around fields that contain a delimiter or a line end; ``None``: a double quotation mark."""
     headers: Sequence[str] | None = None
-    """The names of the fields; those in the first row if not set."""
+    """Names of the fields; ``None``: the first row names them."""
 
     def parse_row(self, response: Any, row: dict[str, str], /) -> Any:
-        """What to make of a row: items and requests, as from any callback."""
+        """Return or yield the items and requests of one row, as a callback does.
+
+        Args:
+            response: the feed.
+            row: the values of the row by the names of their fields.
+        """
         raise NotImplementedError(f"{type(self).__name__} has no method 'parse_row'")
 
     async def parse(self, response: Any) -> AsyncIterator[Any]:
@@ -92,18 +104,27 @@ class CSVFeedSpider(FeedSpider):
 
 
 class XMLFeedSpider(FeedSpider):
-    """A spider whose pages are XML: :meth:`parse_node` gets each element called :attr:`itertag`."""
+    """A spider for XML feeds: ``parse_node()`` gets each element that is called ``itertag``.
+
+    If the feed is malformed, the elements before the error are read, and a warning names the place. A feed
+    gives at most ``parse.max_links`` items.
+    """
 
     iterator: str = "iternodes"
-    """``iternodes`` reads one element after the other, however long the feed is, and lets it go; ``xml`` and
-    ``html`` parse the whole page first, as XML or as HTML."""
+    """Way of reading: ``iternodes`` reads element by element in constant memory; ``xml`` and ``html`` parse
+    the whole page first, as XML or as HTML."""
     itertag: str = "item"
-    """The name of the elements, with a prefix (``g:item``) if they are in a namespace."""
+    """Name of the elements, with a prefix (``g:item``) if they are in a namespace."""
     namespaces: Sequence[tuple[str, str]] | Mapping[str, str] = ()
-    """Prefixes for queries, each with its namespace."""
+    """Namespaces by the prefixes that queries use."""
 
     def parse_node(self, response: Any, selector: Any, /) -> Any:
-        """What to make of an element: items and requests, as from any callback."""
+        """Return or yield the items and requests of one element, as a callback does.
+
+        Args:
+            response: the feed.
+            selector: the element.
+        """
         raise NotImplementedError(f"{type(self).__name__} has no method 'parse_node'")
 
     def selects(self, callback: str) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 
 class Headers(Mapping[str, str]):
-    """Response headers: names in any case; the first value of a name, or all by ``getlist``."""
+    """Headers of a response: a mapping from names, in any case, to the first value of each name."""
 
     def __init__(self, pairs: Iterable[tuple[str, str]]) -> None:
         self.pairs = tuple(pairs)
@@ -20,7 +20,7 @@ class Headers(Mapping[str, str]):
         raise KeyError(name)
 
     def getlist(self, name: str) -> list[str]:
-        """Every value of a header, in order."""
+        """Return all values of the header ``name``, in their order."""
         wanted = name.lower()
         return [value for key, value in self.pairs if key == wanted]
 

@@ -12,11 +12,11 @@ from gossamer.spiders.response import Response
 
 
 class Login:
-    """The log-in of one session, step by step: each is one request, whose redirects are followed.
+    """The steps of a log-in, passed to ``Spider.log_in()``. Each step is one request; redirects are followed.
 
-    Steps keep to robots.txt and to the host's delay, and take the session's cookies and its proxy. Nothing of
-    them is stored but the cookies. ``session`` is the session's name, for spiders with several; relative URLs
-    are joined to ``login_url``.
+    Steps obey robots.txt and the delay of the host, and use the cookies and the proxy of the session. Only
+    the cookies are stored. ``session`` is the name of the session that is logged in. Each step raises
+    ``FetchError`` if there is no response.
     """
 
     def __init__(
@@ -32,16 +32,21 @@ class Login:
         return f"<Login of the session {self.session!r}>"
 
     async def get(self, url: str, **options: Any) -> Response:
-        """The page at a URL, which may be relative. Options are those of ``Request``."""
+        """Fetch the page at ``url``, relative to ``login_url``; ``options`` are those of ``Request``."""
         return await self.fetch(Request(join_url(self._login_url, url) or url, **options))
 
     async def submit(
         self, response: Response, data: Filling | None = None, *, css: str = "", **options: Any
     ) -> Response:
-        """The answer to a form of the page that was filled in; hidden fields are sent as they are.
+        """Fill in a form, send it, and return the response. Hidden fields are sent unchanged.
 
-        The form is the one that ``css`` selects, else the one that fits the names in ``data`` best. Raises
-        ``ValueError`` where there is none.
+        Args:
+            response: the page with the form.
+            data: values by the names of their fields.
+            css: selects the form; by default the form that fits the names in ``data`` best.
+            options: further options of :meth:`Response.form`.
+
+        Raises ``ValueError`` if the page has no such form.
         """
         for value in (data or {}).values():
             values = value if isinstance(value, list | tuple) else [value]
@@ -49,6 +54,6 @@ class Login:
         return await self.fetch(response.form(data, css=css, **options))
 
     async def fetch(self, request: Request) -> Response:
-        """The answer to any request, a POST with JSON for instance."""
+        """Send any ``request``, such as a POST with JSON, and return the response."""
         self.last = await self._ask(request)
         return self.last

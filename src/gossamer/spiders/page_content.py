@@ -17,25 +17,25 @@ class PageContent:
         raise NotImplementedError
 
     def json_ld(self) -> list[dict[str, Any]]:
-        """The page's JSON-LD objects."""
+        """Return the JSON-LD objects of the page."""
         return structured.read_json_ld(self.page)
 
     def opengraph(self) -> dict[str, str]:
-        """The page's OpenGraph properties."""
+        """Return the OpenGraph properties of the page."""
         return structured.read_opengraph(self.page)
 
     def microdata(self) -> list[dict[str, Any]]:
-        """The page's microdata items."""
+        """Return the microdata items of the page."""
         return structured.read_microdata(self.page)
 
     def article(self) -> Article | None:
-        """The article of the page, with what the page says of it; ``None`` when nothing reads like one."""
+        """Return the article of the page with its title, authors and date; ``None`` if it has no article."""
         return self.page.article()
 
     def main_text(self) -> str:
-        """The main text of the page without its navigation; all of it when there is no article."""
+        """Return the main text without navigation, or the whole text if the page has no article."""
         return self.page.main_text()
 
     def markdown(self) -> str:
-        """The page as Markdown."""
+        """Return the page as Markdown."""
         return self.page.markdown()

@@ -17,26 +17,29 @@ from gossamer.policy.urls import UrlJoiner
 
 
 class LinkOptions(TypedDict, total=False):
-    """Which links are taken. Every option takes one value or a list of them."""
+    """The options that choose links, for ``Response.links()``, ``follow_all()`` and :class:`~gossamer.Rule`.
+
+    Each option is one value or a list.
+    """
 
     allow: Patterns
-    """Regular expressions; one of them must be found in the absolute URL."""
+    """Regular expressions; the absolute URL must match one of them."""
     deny: Patterns
-    """Regular expressions; none of them may be found in it."""
+    """Regular expressions; the absolute URL must match none of them."""
     css: Texts
-    """What selects the links, or the parts of the page in which they are."""
+    """CSS selectors of links, or of parts of the page that contain them."""
     xpath: Texts
-    """The same as XPath."""
+    """XPath expressions of links, or of parts of the page that contain them."""
     allow_domains: Texts
-    """Domains, with their sub-domains, that links may lead to."""
+    """Domains of the links to follow, with their subdomains."""
     deny_domains: Texts
-    """Domains, with their sub-domains, that they may not lead to."""
+    """Domains of links to leave out, with their subdomains."""
     deny_extensions: Texts
-    """Suffixes of paths that they may not have, such as ``pdf``."""
+    """Suffixes of paths to leave out, such as ``pdf``."""
     tags: Texts
-    """Elements that are links; ``a`` and ``area`` if not given."""
+    """Elements that are links; by default ``a`` and ``area``."""
     attrs: Texts
-    """Attributes that hold their URLs; ``href`` if not given."""
+    """Attributes with their URLs; by default ``href``."""
 
 
 RawLink = tuple[str | None, bool]
@@ -195,3 +198,13 @@ def _names_of(options: LinkOptions) -> tuple[Sequence[str], Sequence[str]]:
         if wrong is not None:
             raise UsageError(f"{option}: {wrong!r} is not a name")
     return tags or _TAGS, attrs or _ATTRS
+
+
+def read_file_link(url: Any, page_url: str) -> str:
+    """Return the URL of a file as written: a text, or ``href`` or ``src`` of an element."""
+    if not isinstance(url, str):
+        attributes = url.attrib if url.type != "text" else {}
+        url = attributes.get("href") or attributes.get("src") or text_as_link(url) or ""
+    if not url:
+        raise ValueError(f"an element on {page_url} has neither href nor src: it names no file")
+    return str(url)

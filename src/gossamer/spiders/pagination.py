@@ -45,23 +45,27 @@ _MARK = "31415926535897"
 
 
 class Paginate:
-    """How the pages of a listing follow one another; one of these ways:
+    """The way from one page of a listing to the next: by a link, by a number in the URL, or by a cursor.
 
-    - ``next``: the link to the next page;
-    - ``param`` or ``url``: a parameter, or a URL with ``{page}`` in it, that says the page, with ``pages``
-      (where the number of pages is), ``total`` (where the number of entries is: ``1-16 of 4,213``) or, where
-      a page says neither, ``entries``. ``first`` is the number of the first page, ``step`` the distance
-      from one to the next (of an offset: the entries of a page), ``size`` the entries of a page;
-    - ``cursor``: what the parameter ``param`` has to be for the next page.
+    ``next``, ``pages``, ``total``, ``cursor`` and ``entries`` are CSS selectors, XPath expressions (which
+    begin with ``/``, ``./`` or ``(``) or paths into JSON (which begin with ``$``).
 
-    Where something is says a CSS selector, an XPath expression (it begins with ``/``, ``./`` or ``(``) or a
-    path into JSON (it begins with ``$``). ``entries`` are the things that a page lists, best their links: a
-    page without any ends the listing, and so does one whose entries are all on the page before, or on the
-    first page. ``param`` is changed in the URL, or in the body of a request that has one and no such
-    parameter in its URL; in JSON it may be a path (``paging.offset``). ``limit`` is the maximum of pages of
-    one listing; those beyond it are counted as ``link:too_many_pages``. ``of`` says what ``total`` counts
-    (``products``), so that reports say how many of them are there (``response.expect``); the totals of
-    several listings are added up.
+    Args:
+        next: selects the link to the next page.
+        param: the parameter with the number of the page, its offset or its cursor, in the URL or in the body.
+        url: a URL with ``{page}`` in the place of the number, instead of ``param``.
+        pages: selects the number of pages.
+        total: selects the number of entries, as in ``1-16 of 4,213``.
+        cursor: selects the value of ``param`` for the next page.
+        entries: selects the entries, best their links. A page without entries, or with the entries of the
+            page before or of the first page, ends the listing.
+        of: the noun that ``total`` counts (``products``), for reports of progress.
+        first: the number of the first page; by default 1, or 0 if ``step`` is not 1.
+        step: the distance from one number to the next; for an offset, the entries of a page.
+        size: the number of entries of a page.
+        limit: maximum number of pages of one listing; others are counted as ``link:too_many_pages``.
+
+    Raises ``UsageError`` for arguments that give no way, or no end.
     """
 
     def __init__(
@@ -124,10 +128,14 @@ class Paginate:
             )
 
     def follow(self, response: Response, callback: Any = None, **options: Any) -> Iterator[Request]:
-        """The requests for the pages that follow this one: all of them, where the page says how many.
+        """Yield requests for the next page, or for all further pages if their number is known.
 
-        They are like the request for this page (its callback, ``cb_kwargs``, ``meta``, headers, priority);
-        ``callback`` and ``options``, those of :class:`Request`, say what is otherwise.
+        They repeat the request for this page, with its callback, ``cb_kwargs``, ``meta`` and headers.
+
+        Args:
+            response: a page of the listing.
+            callback: another callback.
+            options: other arguments of :class:`Request`.
         """
         state = _read_state(response)
         follow = self._follow_cursor if self.cursor else self._follow_numbers

@@ -8,6 +8,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Unpack
 
+from gossamer.core.browsing import CapturedResponse
 from gossamer.core.drops import DropKind
 from gossamer.core.errors import UsageError
 from gossamer.core.files import Saving
@@ -41,14 +42,12 @@ if TYPE_CHECKING:
 
 ROBOTS_NAME = "gossamer"
 """What pages call us that ask something of us alone."""
-
-
 MAX_REASON = 200
 """Characters of the reason for which a callback ends the job."""
 _HEAD = 1024
 """Bytes in which a document declares its charset."""
 _CUT_TYPE = "text/html; charset=utf-8"
-_NOFOLLOW, _BAD_URL = DropKind.LINK.key_of("nofollow"), DropKind.LINK.key_of("bad_url")
+_NOFOLLOW, _BAD_URL = map(DropKind.LINK.key_of, ("nofollow", "bad_url"))
 _ONE_OF = (
     "follow_all() takes exactly one of: a list of links, css=..., xpath=...; or only options of links(), "
     "such as allow=..."
@@ -61,21 +60,25 @@ _CUT_FLAGS = (TRUNCATED, PARSE_TRUNCATED)
 
 
 class Response(SavedPage, PageContent):
-    """One fetched page.
+    """The response to a request. It is parsed when a callback first uses a selector or the links.
 
-    ``url``, ``status``, ``headers``, ``content_type`` (that header as sent, of several the last valid one,
-    ``""`` without any), ``body`` (decoded bytes), ``request``, ``meta`` and ``cb_kwargs`` of the request,
-    ``flags``. Everything that needs parsing is done when first asked for. ``address`` is the IP address that
-    answered, as far as it is known; ``header_pairs`` has the headers as they came, with names in lower case.
-
-    Of a page that a browser opened: ``captured``, the responses that ``Browsing(capture=[...])`` names, and
-    ``screenshot``, a PNG, and ``pdf``, where an action took one.
-
-    Of a page with the flag ``parse_truncated``, selectors and links know only what was left when it was cut
-    to a size and a depth that can be parsed in little time; ``body`` and ``text`` are whole. Further flags
-    say what was left out: ``cut_rest``, ``cut_depth``, ``cut_attributes``, ``cut_formatting``,
-    ``cut_end_tags``, ``cut_roots``.
+    If ``flags`` has ``parse_truncated``, the page was too large or too deep to be parsed in little time:
+    selectors and links see a part of it (further flags such as ``cut_rest`` name what was cut), ``body`` and
+    ``text`` are complete. Make a response for a test with ``from_html()`` or ``from_file()``.
     """
+
+    request: Request  # the request that was answered
+    url: str  # URL of the page, after redirects
+    status: int  # HTTP status
+    content_type: str  # value of the header Content-Type; empty: there is none
+    body: bytes  # the body, decompressed
+    flags: tuple[str, ...]  # findings about the page (see "Results")
+    elapsed_s: float  # duration of the request in seconds
+    header_pairs: tuple[tuple[str, str], ...]  # headers in their order, with names in lower case
+    address: str  # IP address of the server; empty: it is not known
+    captured: tuple[CapturedResponse, ...]  # responses that ``Browsing(capture=...)`` names
+    screenshot: bytes  # PNG of the page, if an action took one
+    pdf: bytes  # PDF of the page, if an action made one
 
     def __init__(
         self,
@@ -121,34 +124,34 @@ class Response(SavedPage, PageContent):
 
     @lazy_property
     def headers(self) -> Headers:
-        """The response's headers."""
+        """Headers by name, in any case."""
         return Headers(self.header_pairs)
 
     @property
     def meta(self) -> dict[str, Any]:
-        """The request's ``meta``, with its ``depth``."""
+        """A copy of the request's ``meta``, with its ``depth``."""
         return {**self.request.meta, "depth": self.request.depth}
 
     @property
     def cb_kwargs(self) -> dict[str, Any]:
-        """The request's ``cb_kwargs``."""
+        """``cb_kwargs`` of the request."""
         return self.request.cb_kwargs
 
     # ------------------------------------------------------------------ text
 
     @lazy_property
     def is_html(self) -> bool:
-        """Whether the body is HTML, by its header or, without a valid one, by its first bytes."""
+        """Whether the body is HTML, by its Content-Type or, without a valid one, by its first bytes."""
         return is_html(self.content_type, self.body)
 
     @property
     def is_text(self) -> bool:
-        """Whether the body is plain text: a page, though without elements and links."""
+        """Whether the body is plain text."""
         return is_text(self.content_type, self.body)
 
     @property
     def is_xml(self) -> bool:
-        """Whether the body is XML and not HTML: a feed, a sitemap, a drawing."""
+        """Whether the body is XML, such as a feed or a sitemap, and not HTML."""
         return not self.is_html and is_xml(self.content_type, self.body)
 
     @property
@@ -188,19 +191,16 @@ class Response(SavedPage, PageContent):
 
     @property
     def text(self) -> str:
-        """The body as text, in the charset that the HTML standard finds, or that XML declares.
-
-        Where a page names none, it is guessed as browsers guess it (``parse.guess_charset``).
-        """
+        """The body as text, decoded as browsers do; see the setting ``parse.guess_charset``."""
         return self._decoded_text[0]
 
     @property
     def encoding(self) -> str:
-        """The name of that charset."""
+        """Name of the charset that ``text`` is decoded with."""
         return self._decoded_text[1]
 
     def json(self) -> Any:
-        """The body as JSON, read like Python's ``json``. Raises ``ValueError`` that says where it is not."""
+        """Decode the body as JSON. Raises ``ValueError``, with the place of the error."""
         self.was_read = True
         return read_json(self.body, self.url, lambda: self.text)
 
@@ -212,7 +212,7 @@ class Response(SavedPage, PageContent):
 
     @lazy_property
     def selector(self) -> Selector:
-        """The root of the document: of XML if :attr:`is_xml`, else of HTML (setting ``parse.engine``)."""
+        """The root element of the document, of XML or of HTML."""
         if self.is_xml:
             return self.xml_selector
         page = self.page
@@ -220,7 +220,7 @@ class Response(SavedPage, PageContent):
 
     @lazy_property
     def xml_selector(self) -> Selector:
-        """The root of the document as XML, whatever its type says."""
+        """The root element of the body parsed as XML, whatever its type."""
         text = self._cut.body.decode() if self._cut is not None and self.is_xml else self.text
         return self._select_in(text, _xml_module().XML)
 
@@ -230,7 +230,7 @@ class Response(SavedPage, PageContent):
         return Selector(root, engine=engine)
 
     def note_cuts(self, cuts: Collection[str]) -> None:
-        """Flag the page as malformed, or as one that was cut: in its ``depth``, of its ``rest``, ..."""
+        """Flag the page as malformed, or as cut in the ways that ``cuts`` names."""
         if MALFORMED in cuts:
             if self._cut is None:  # else it is so because it was cut
                 self.flags = tuple(dict.fromkeys((*self.flags, MALFORMED)))
@@ -243,28 +243,30 @@ class Response(SavedPage, PageContent):
         self.dropped[DropKind.PAGE.key_of(PARSE_TRUNCATED)] = 1
 
     def css(self, query: str) -> SelectorList:
-        """Select by CSS, with parsel's ``::text`` and ``::attr(name)``."""
+        """Select elements by the CSS ``query``, or values by ``::text`` and ``::attr(name)``."""
         return self.selector.css(query)
 
     def xpath(self, query: str, **variables: Any) -> SelectorList:
-        """Select by XPath 1.0; ``$name`` in the query takes its value from ``variables``."""
+        """Select by the XPath 1.0 ``query``, in which ``$name`` is one of ``variables``."""
         return self.selector.xpath(query, **variables)
 
     def jmespath(self, query: str, **options: Any) -> SelectorList:
-        """Select in a body of JSON by JMESPath. Raises ``ValueError`` when the body is none."""
+        """Select values of a JSON body by the JMESPath ``query``; ``options`` as in :class:`Selector`."""
         return self._json_selector.jmespath(query, **options)
 
     def re(self, pattern: str | re.Pattern[str]) -> list[str]:
-        """Everything in the text that matches (the groups, where the pattern has some)."""
+        """Return all matches of ``pattern`` in the text, or of its groups if it has some."""
         found = re.findall(pattern, self.text)
         return [text for match in found for text in ([match] if isinstance(match, str) else match)]
 
     def expect(self, what: str, total: int, *, callback: Any = None, part: str = "") -> None:
-        """Say how many of something the site announces, for whoever asks how far the crawl is.
+        """Record how many items the site announces, for progress: "3,120 of 4,213 products".
 
-        ``response.expect("products", 4213)`` makes reports say "3,120 of 4,213 products". What is counted are
-        the items of the job, or with ``callback`` the pages that it was given. Of several numbers the largest
-        counts; ``part`` (a category) is for a site that says them part by part: those are added up.
+        Args:
+            what: the noun, such as ``products``.
+            total: how many the page announces; the largest total counts.
+            callback: count the pages of this callback instead of the job's items.
+            part: the category that ``total`` is about; totals of several parts are added up.
         """
         key = expectation_key(what, callback_name(callback, "callback") or "", part)
         if self.expected is _NOTHING:
@@ -275,7 +277,7 @@ class Response(SavedPage, PageContent):
 
     @lazy_property
     def nofollow(self) -> bool:
-        """Whether the page as a whole asks not to follow its links (X-Robots-Tag, meta robots)."""
+        """Whether the page asks robots not to follow its links (X-Robots-Tag, meta robots)."""
         if read_robots_headers(self.headers.getlist("x-robots-tag"), ROBOTS_NAME).nofollow:
             return True
         return self.is_html and self.page.robots_for(ROBOTS_NAME).nofollow
@@ -294,18 +296,17 @@ class Response(SavedPage, PageContent):
         return query_encoder(declared or "UTF-8")
 
     def urljoin(self, url: str) -> str:
-        """The absolute URL that ``url`` means on this page (its base element honoured)."""
+        """Return ``url`` as an absolute URL. Raises ``ValueError`` if it is not a URL."""
         joined = self._url_joiner[url]
         if joined is None:
             raise ValueError(f"{url!r} on {self.url} is not a URL")
         return joined
 
     def links(self, **options: Unpack[page_links.LinkOptions]) -> list[str]:
-        """The absolute http(s) URLs that the page links to, each once, in their order.
+        """Return the absolute http(s) URLs of the page's links, each once, in their order.
 
-        Without those marked ``nofollow`` by ``rel`` or by the page (unless the job follows them). Options say
-        which ones: ``allow=``, ``deny=``, ``css=`` and the like, see
-        :class:`~gossamer.spiders.page_links.LinkOptions`.
+        ``options`` choose some of them, see :class:`~gossamer.spiders.page_links.LinkOptions`. Links marked
+        ``nofollow`` are left out unless the job follows them.
         """
         links = self._found_links
         if not options.keys().isdisjoint(page_links.SELECTING):
@@ -336,11 +337,14 @@ class Response(SavedPage, PageContent):
         return PageLinks([], frozenset(), {})
 
     def follow(self, url: str | Selector, callback: Any = None, **options: Any) -> Request:
-        """A request for a link of this page: a URL as written, or an element with ``href``.
+        """Make a request for a link of this page, in the session of its request.
 
-        Of an element of XML without it, its text is the URL, as in RSS.
+        Args:
+            url: a URL, absolute or relative, or an element with ``href`` (in XML, one whose text is a URL).
+            callback: the method of the spider that gets the response, or its name.
+            options: further arguments of :class:`Request`.
 
-        Options are those of :class:`Request`. It belongs to the session of this page's request.
+        Raises ``ValueError`` if there is no URL.
         """
         if not getattr(url, "attrib", None):  # elements found by a query stand for the first of them
             page_links.check_single(url, "follow()", "`response.follow_all(links)` follows several")
@@ -365,13 +369,14 @@ class Response(SavedPage, PageContent):
         xpath: Texts | None = None,
         **options: Any,
     ) -> Iterator[Request]:
-        """A request for each of some links: URLs or elements, or what ``css`` or ``xpath`` selects.
+        """Yield a request for each of several links. Invalid and ``nofollow`` links are counted and skipped.
 
-        An element without ``href`` stands for the links in it. The options of :meth:`links` choose among the
-        links (among all of the page where nothing else is given); others are those of :class:`Request`.
-
-        What cannot be a URL is counted and passed over, and so is what is marked ``nofollow``: elements by
-        their ``rel``, everything on a page that asks for it as a whole.
+        Args:
+            urls: URLs or elements; an element without ``href`` stands for the links in it.
+            callback: the method of the spider that gets the responses, or its name.
+            css: selects the links, in place of ``urls``.
+            xpath: selects the links, in place of ``urls``.
+            options: filters of :meth:`links`, and further arguments of :class:`Request`.
         """
         chosen, options = page_links.split_options(options)
         given = [argument for argument in (urls, css, xpath) if argument is not None]
@@ -402,39 +407,34 @@ class Response(SavedPage, PageContent):
                 yield request
 
     def file(self, url: str | Selector, name: str = "", **options: Any) -> Request:
-        """A request for a file of this page: a URL as written, or an element with ``href`` or ``src``.
+        """Make a request that downloads a file, which becomes an item of the type ``File``.
 
-        It is fetched by plain HTTP like any page, kept in the place of files and becomes an item of the type
-        ``File``. ``name`` is for people. Options are those of :class:`Request`; there is no callback.
+        ``url`` is a URL, or an element with ``href`` or ``src``; ``name`` is for people. ``options`` are
+        further arguments of :class:`Request`, without a callback.
         """
         page_links.check_single(url, "file()", "for each, `yield response.file(link)`")
-        if not isinstance(url, str):
-            attributes = url.attrib if url.type != "text" else {}
-            url = attributes.get("href") or attributes.get("src") or page_links.text_as_link(url) or ""
-        if not url:
-            raise ValueError(f"an element on {self.url} has neither href nor src: it names no file")
-        return Request(
-            page_links.check_link(self.urljoin(url)), saves=Saving(name=name), **self.in_session(options)
-        )
+        link = self.urljoin(page_links.read_file_link(url, self.url))
+        return Request(page_links.check_link(link), saves=Saving(name=name), **self.in_session(options))
 
     def form(self, data: Filling | None = None, callback: Any = None, **options: Any) -> Request:
-        """A request that sends a form of this page; what ``data`` does not name is sent as the page has it.
+        """Make a request that sends a form of this page, with the page's values for all other fields.
 
-        In ``data``, ``True`` checks a box, ``False`` and ``None`` leave a field out, a list is for several.
-        The form is the one that ``css`` selects, or that of a ``number`` from 0 on; else the one that fits
-        ``data`` best, and of equals one that asks for a password. ``click`` selects the button by CSS;
-        without, it is the first one, and ``False`` means none. Other options are those of :class:`Request`.
-        Raises ``ValueError`` where there is no such form or button.
+        Args:
+            data: values by field: ``True`` checks a box, ``False`` and ``None`` omit a field.
+            callback: the method of the spider that gets the response, or its name.
+            options: ``css`` or ``number`` (from 0) choose the form, by default the best fit for ``data``;
+                ``click`` selects the button (``False``: none). Others are those of :class:`Request`.
+
+        Raises ``ValueError`` if there is no such form or button.
         """
         forms = import_module("gossamer.spiders.forms")  # most spiders fill in none
         request: Request = forms.request_for_form(self, data, callback, **options)
         return request
 
     def stop(self, reason: str) -> None:
-        """End the whole job, once this page is stored: what is in flight is finished, nothing new is begun.
+        """End the job after this page with the finish reason ``stopped: reason``.
 
-        The finish reason is ``stopped: REASON``. The same command continues with what waits. The first reason
-        counts. Raises ``UsageError`` for an empty one.
+        Requests in flight are finished, and the same command resumes the job. ``reason`` must not be empty.
         """
         text = " ".join(str(reason).split())[:MAX_REASON]
         if not text:

@@ -18,30 +18,28 @@ FOLLOW_RULES = "follow_rules"
 
 
 class Rule(Record, frozen=True, kw_only=True):
-    """Links of a page, and what becomes of what they lead to: ``Rule(allow="/p/", callback="parse_item")``.
+    """Links to follow, and the callback for their pages; an entry of ``Spider.rules``.
 
-    ``allow``, ``deny``, ``css``, ``xpath``, ``allow_domains``, ``deny_domains``, ``deny_extensions``,
-    ``tags`` and ``attrs`` say which links: see :class:`~gossamer.spiders.page_links.LinkOptions`.
-    ``callback`` (a method or its name) gets the pages. ``follow`` says whether the rules apply to those
-    pages, too: by default where there is no callback. The other fields are those of ``Request``.
+    A link belongs to the first rule that accepts it. All arguments are keywords; the options that choose
+    links are those of :class:`~gossamer.spiders.page_links.LinkOptions`.
     """
 
-    allow: Patterns = ()
-    deny: Patterns = ()
-    css: Texts = ()
-    xpath: Texts = ()
-    allow_domains: Texts = ()
-    deny_domains: Texts = ()
+    allow: Patterns = ()  # regular expressions; the absolute URL must match one of them
+    deny: Patterns = ()  # regular expressions; the absolute URL must match none of them
+    css: Texts = ()  # CSS selectors of links, or of parts of the page that contain them
+    xpath: Texts = ()  # XPath expressions of links, or of parts of the page that contain them
+    allow_domains: Texts = ()  # domains of the links to follow, with their subdomains
+    deny_domains: Texts = ()  # domains of links to leave out, with their subdomains
     deny_extensions: Texts = IGNORED_EXTENSIONS
-    """Pictures, archives, films and the like, unless said otherwise; ``()`` takes all links."""
-    tags: Texts = ()
-    attrs: Texts = ()
-    callback: Any = None
-    follow: bool | None = None
-    errback: Any = None
-    cb_kwargs: Mapping[str, Any] = {}
-    priority: int = 0
-    fetch: str = ""
+    """Suffixes of paths to leave out; by default pictures, archives, films and the like."""
+    tags: Texts = ()  # elements that are links; empty: ``a`` and ``area``
+    attrs: Texts = ()  # attributes with their URLs; empty: ``href``
+    callback: Any = None  # the method of the spider that gets the responses, or its name
+    follow: bool | None = None  # apply the rules to these pages; ``None``: only without a callback
+    errback: Any = None  # the method that is called if a request fails for good, or its name
+    cb_kwargs: Mapping[str, Any] = {}  # keyword arguments of the callback
+    priority: int = 0  # priority of the requests
+    fetch: str = ""  # the way to fetch the pages; empty: the spider's default
 
     @property
     def link_options(self) -> LinkOptions:

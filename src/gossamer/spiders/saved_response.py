@@ -52,15 +52,18 @@ class SavedPage:
         request: Request | None = None,
         engine: str = "turbohtml",
     ) -> Self:
-        """The response that a page would be, to try a callback on it. ::
+        """Make a response from text or bytes, for the test of a callback.
 
-            items = list(Shop().parse_product(Response.from_html("https://shop.example/1", html)))
-
-        ``headers`` are those of the answer; with another Content-Type it is no HTML (JSON, XML). ``encoding``
-        is the charset that the Content-Type names: by default UTF-8 for text and none for bytes, whose
-        charset is then found as for any page. ``meta`` and ``cb_kwargs`` are those of the request, unless a
-        whole ``request`` is given. ``engine`` is what its selectors work on, as in the setting
-        ``parse.engine``.
+        Args:
+            url: URL of the page.
+            html: the body.
+            status: HTTP status.
+            headers: headers of the response; their Content-Type says whether it is JSON or XML.
+            encoding: charset of the body; by default UTF-8 for text, and found as for any page for bytes.
+            meta: ``meta`` of the request.
+            cb_kwargs: ``cb_kwargs`` of the request.
+            request: the request, in place of ``meta`` and ``cb_kwargs``.
+            engine: the parser, as in the setting ``parse.engine``.
         """
         fetched = make_fetched(url, html, "text/html", status=status, headers=headers, encoding=encoding)
         request = request or _request_for(url, meta, cb_kwargs)
@@ -80,10 +83,20 @@ class SavedPage:
         request: Request | None = None,
         engine: str = "turbohtml",
     ) -> Self:
-        """The same of a file, whose suffix says what it is (``.html``, ``.json``, ``.xml``, ...).
+        """Make a response from a file.
 
-        Without ``url``, the address is the one that a browser has noted when it saved the page, else that of
-        a file of this name on ``localhost``. Raises ``OSError``.
+        Args:
+            path: the file; its suffix (``.html``, ``.json``, ``.xml``, ...) gives the type.
+            url: URL of the page; by default the one that the browser noted when it saved the page.
+            status: HTTP status.
+            headers: headers of the response.
+            encoding: charset of the body.
+            meta: ``meta`` of the request.
+            cb_kwargs: ``cb_kwargs`` of the request.
+            request: the request, in place of ``meta`` and ``cb_kwargs``.
+            engine: the parser, as in the setting ``parse.engine``.
+
+        Raises ``OSError``.
         """
         fetched = read_page(Path(path), url, status=status, headers=headers, encoding=encoding)
         request = request or _request_for(fetched.url, meta, cb_kwargs)

@@ -31,23 +31,23 @@ _OWN = frozenset({"parse_sitemap", "parse_sitemap_robots"})
 
 
 class SitemapSpider(Spider):
-    """A spider whose pages are listed by sitemaps: XML, indexes, RSS, Atom or text, gzipped or not.
+    """A spider that starts from sitemaps: XML, sitemap indexes, RSS, Atom or text, gzipped or not.
 
-    A page of another host than the sitemap's is taken only when the robots.txt of that host named the
-    sitemap (sitemaps.org, cross submits), or when ``allowed_domains`` name the host. What is not taken is
-    counted as ``sitemap:REASON`` (``other_host``, ``too_deep``, ``entities``, ``html``, ``too_many``, ...).
-    What entries say of their priority decides the order. A crawl that comes back asks for every sitemap
-    again, and leaves out pages whose ``lastmod`` is before their latest check.
+    A page on another host than its sitemap is visited only if the robots.txt of that host names the sitemap
+    (sitemaps.org, cross submits), or if ``allowed_domains`` names the host. Other entries are counted as
+    ``sitemap:REASON`` (``other_host``, ``too_deep``, ``html``, ...). The priority of an entry decides the
+    order. A later crawl fetches every sitemap again and skips pages whose ``lastmod`` is older than their
+    latest check.
     """
 
     sitemap_urls: Sequence[str] = ()
-    """Sitemaps, or robots.txt files that name some."""
+    """URLs of sitemaps, or of robots.txt files that name sitemaps."""
     sitemap_rules: Sequence[tuple[str, Any]] = (("", "parse"),)
-    """``(regular expression, callback)``, the first that matches a page's URL; others are left out."""
+    """Pairs ``(regular expression, callback)``. The first match decides; other URLs are skipped."""
     sitemap_follow: Sequence[str] = ("",)
-    """Regular expressions; of the sitemaps that an index lists, those that match one are read."""
+    """Regular expressions; an index's sitemaps are read if one of them matches their URL."""
     sitemap_levels: int = 3
-    """How deep indexes may list indexes."""
+    """Maximum depth of nested indexes."""
 
     async def start(self) -> AsyncIterator[Request]:
         """The sitemaps, and then the ordinary first requests."""
@@ -72,13 +72,22 @@ class SitemapSpider(Spider):
         return () if callback in _OWN else super().required(callback)
 
     def sitemap_filter(self, locations: Iterable[SitemapEntry]) -> Iterable[SitemapEntry]:
-        """Which entries of a sitemap are taken, by ``url``, ``lastmod`` and ``is_sitemap``: all of them."""
+        """Return the entries to visit out of ``locations``: by default all of them.
+
+        Each entry has ``url``, ``lastmod`` and ``is_sitemap``.
+        """
         return locations
 
     async def parse_sitemap(
         self, response: Response, level: int, named_by: Sequence[str]
     ) -> AsyncIterator[Request]:
-        """The callback of sitemaps: their pages, and the sitemaps that they list."""
+        """Yield requests for the pages and the sitemaps that a sitemap lists.
+
+        Args:
+            response: the sitemap.
+            level: its depth, 1 for a sitemap that ``sitemap_urls`` names.
+            named_by: hosts whose robots.txt names it.
+        """
         response.was_read = True
         reader = SitemapReader(response.body, response.url, response.content_type)
         hosts = {_site_of(url) for url in (response.url, *response.request.redirects)} | set(named_by)
@@ -96,7 +105,7 @@ class SitemapSpider(Spider):
             response.dropped[DropKind.SITEMAP.key_of(reason)] = count
 
     def parse_sitemap_robots(self, response: Response) -> Iterable[Request]:
-        """The callback of robots.txt files: the sitemaps that they name."""
+        """Yield requests for the sitemaps that the robots.txt in ``response`` names."""
         for url in sitemaps_named_by(response):
             request = self._sitemap_request(url, 1, [_site_of(response.url)])
             yield request.replace(session=response.request.session)

@@ -26,32 +26,35 @@ HOOK_METHODS = ("on_start", "on_request", "on_response", "on_error", "on_output"
 
 
 class Spider:
-    """The base of every spider.
+    """The base class of spiders: where a crawl starts, how far it goes, and what it takes from each page.
 
-    Arguments (``-a KEY=VALUE``) become attributes, in the types of their annotations: with ``pages: int = 3``
-    in the class, ``-a pages=5`` makes ``self.pages`` the number 5. Callbacks are methods: plain functions,
-    generators, coroutines or async generators; they yield or return items and requests.
+    A callback is a method that gets a :class:`~gossamer.Response` and yields or returns items and requests.
+    It may be a function, a generator, a coroutine function or an async generator. A spider argument
+    (``-a KEY=VALUE``) becomes an attribute, converted to the type of its annotation: with ``pages: int = 3``
+    in the class, ``-a pages=5`` sets ``self.pages`` to the number 5.
     """
 
     name: str = ""
+    """Name of the spider, and of its jobs: ``shop-1``, ``shop-2``."""
     start_urls: Sequence[str] = ()
+    """URLs of the first requests, which go to the callback ``parse``."""
     allowed_domains: Sequence[str] = ()
-    """Domains (with their sub-domains) that requests may go to; empty: anywhere."""
+    """Domains that requests may go to, each with its subdomains; empty: any domain."""
     settings: Mapping[str, Any] = {}
-    """Settings of this spider, by name: ``{"delay": 1.0, "http.max_redirects": 3}``."""
+    """Settings of this spider by name: ``{"delay": 1.0, "http.max_redirects": 3}``."""
     rules: Sequence[Rule] = ()
-    """Which links are followed, and which callback gets what they lead to (:class:`~gossamer.Rule`).
+    """Links to follow, each :class:`~gossamer.Rule` with the callback for their pages.
 
-    They apply to pages whose request names no callback, and to those that a rule follows.
+    Rules apply to pages whose request names no callback, and to pages that a rule follows.
     """
     require: Sequence[str] | Mapping[str, Sequence[str]] = ()
-    """CSS selectors that a page must have to count as a success: for all callbacks, or by callback."""
+    """CSS selectors that every page must match, or a dict of them by callback; other pages fail."""
     require_fields: Sequence[str] = ()
-    """Fields that no item may lack (be without, or have empty)."""
+    """Required fields: items in which one is missing or empty are dropped."""
     handle_httpstatus_list: Sequence[int] = ()
-    """Error statuses that the spider's callbacks want to see."""
+    """Error statuses, such as 404, whose responses callbacks get."""
     login_url: str = ""
-    """The page where one logs in. With ``log_in()``, all other pages of its site are for members."""
+    """URL of the log-in page. If the spider has ``log_in()``, all other pages of the site need a session."""
     if TYPE_CHECKING:  # only a spider that logs in has this method
 
         async def log_in(self, login: Any, /) -> Any:
@@ -63,38 +66,38 @@ class Spider:
     else:
         log_in = None
     browser: Browsing | Mapping[str, Browsing] | None = None
-    """What a browser does on pages whose requests do not say it: for all callbacks, or by callback."""
+    """Default of a request's ``browser``: one for all callbacks, or a dict by callback."""
     fetch: str | Mapping[str, str] = ""
-    """The rung of requests that name none (``"browser"``, ``"auto"``): for all callbacks, or by callback."""
+    """Default of a request's ``fetch`` (``"browser"``, ``"auto"``): one for all, or a dict by callback."""
     pipelines: Sequence[Any] = ()
-    """Stages that every item passes: functions ``stage(item)`` or ``stage(item, spider)``, objects or classes
-    with ``process_item(item, spider)``, or text that names one (``module:Name``, ``drop-duplicates``). They
-    run before validation, or when their ``order`` says (:class:`~gossamer.core.stages.StageOrder`); a
-    parameter ``page`` gets the response that the item was found on.
+    """Steps that every item passes: functions ``step(item)`` or ``step(item, spider)``, objects or classes
+    with ``process_item(item, spider)``, or names of those (``"module:Name"``, ``"drop-duplicates"``). A step
+    runs before validation unless its attribute ``order`` names another stage. A parameter ``page`` gets the
+    response that the item was found on.
     """
 
     hooks: Sequence[Any] = ()
-    """What every request and answer passes: objects or classes with ``on_request(request)``,
+    """Hooks for every request and response: objects or classes with ``on_request(request)``,
     ``on_response(response)``, ``on_error(request, failure)``, ``on_output(response, output)`` or
-    ``on_start(requests)``, functions (of requests), or text that names one (``module:Name``). The spider may
-    have these methods itself; see "Hooks" among the guides.
+    ``on_start(requests)``, functions of a request, or names of those (``"module:Name"``). The spider may
+    have these methods itself.
     """
 
     sinks: Sequence[Any] = ()
-    """Objects with ``emit(event)`` that are told what happens in this process, besides those of the settings
-    (:class:`~gossamer.ports.sink.Sink`). One that raises gets no more events.
+    """Objects with a method ``emit(event)``, which get the events of this process, in addition to the sinks
+    of the settings. A sink that raises gets no further events.
     """
 
     export_fields: Sequence[str] | Mapping[str, str] = ()
-    """The fields that `gossamer crawl -o FILE` and ``-O FILE`` write, in their order; empty: all.
+    """Fields that ``gossamer crawl -o FILE`` and ``-O FILE`` write, in this order; empty: all fields.
 
-    A dict says by which name each is written.
+    A dict gives the name under which each field is written.
     """
 
     feeds: Sequence[Any] = ()
-    """What writes the items of the job at the end of each run of `gossamer crawl`: objects with ``name``,
-    ``path``, ``can_grow`` (new items come behind those that are there) and
-    ``write_items(items, ready, is_continued)``; it calls ``ready(path)`` before a new file takes its place.
+    """Objects that write the job's items at the end of each run of ``gossamer crawl``. Each has ``name``,
+    ``path``, ``can_grow`` (whether new items may be appended) and
+    ``write_items(items, ready, is_continued)``, which calls ``ready(path)`` before it replaces a file.
     """
 
     def __init__(self, **arguments: Any) -> None:
@@ -109,50 +112,51 @@ class Spider:
 
     @property
     def logger(self) -> logging.Logger:
-        """A logger of the spider's name."""
+        """Logger of this spider; its lines are part of the crawl's log."""
         return logging.getLogger(f"gossamer.spiders.spider.{self.name}")
 
     @lazy_property
     def stats(self) -> SpiderStats:
-        """Counters of its own, which the summary, the dashboard and the metrics show."""
+        """Counters of the spider, shown in the summary, the dashboard and the metrics."""
         return SpiderStats()
 
     async def start(self) -> AsyncIterator[Request]:
-        """The first requests: those of ``start_requests()``, else one for each of ``start_urls``."""
+        """Yield the first requests: by default those of ``start_requests()``, or one for each start URL."""
         older = getattr(self, "start_requests", None)
         for request in older() if older is not None else map(Request, self.start_urls):
             yield request
 
     def on_idle(self) -> Any:
-        """Further requests, asked for when nothing is left to do; the crawl ends where there are none.
+        """Return further requests when the queue is empty; the crawl ends if there are none.
 
-        It may be a generator, a coroutine or an async generator, and wait for as long as it likes: the crawl
-        stays open meanwhile. Where it gives requests it is asked again, once those are done. It is called in
-        the first process of ``--processes``; on a fleet it is not.
+        It may be a generator, a coroutine function or an async generator, and may wait: the crawl stays open
+        meanwhile. After its requests are done it is called again. With ``--processes`` the first process
+        calls it. On a fleet it is not called.
         """
         return ()
 
     def find_end(self) -> str:
-        """Why the spider wants the crawl to end, looked at every half second; empty: it does not.
+        """Return the reason to end the crawl, or an empty string to continue. Called every half second.
 
-        For code outside of callbacks, which have ``response.stop()``. On a fleet each process that works on
-        the job calls it for its own spider, and once when the spider has given its first requests.
+        For code outside of callbacks; a callback calls ``response.stop()``. On a fleet each process that
+        works on the job calls it for its own spider, and once after the spider's first requests.
         """
         return ""
 
     def closed(self, reason: str, /) -> Any:
-        """Called once when a run of `gossamer crawl` has ended, with its reason; may be a coroutine function.
+        """Clean up after a run of ``gossamer crawl`` that ended for ``reason``; may be a coroutine function.
 
-        That is after the pipelines were closed, in the first process of ``--processes``, whatever ended
-        the run, unless the process is killed. What it raises is said, and the exit code is 1; one that
-        waits longer than ``parse.callback_timeout`` has failed, too. On a fleet it is not called: no
-        process there sees a crawl from its beginning to its end.
+        It is called once, after the pipelines are closed, unless the process is killed. With ``--processes``
+        the first process calls it. If it raises, or takes longer than ``parse.callback_timeout``, the error
+        is reported and the exit code is 1. On a fleet it is not called, since no process there sees the
+        whole crawl.
         """
 
     def parse(self, response: Any, /) -> Any:
-        """What to make of a page; the callback of requests that name none.
+        """Handle the ``response`` to a request that names no callback.
 
-        With :attr:`rules` a spider needs none: such pages go to :meth:`parse_start_url`.
+        A spider with ``rules`` does not need it: such responses go to ``parse_start_url()``. Raises
+        ``NotImplementedError`` if the spider has neither.
         """
         if self.rules:
             return self.parse_start_url(response)
@@ -161,22 +165,22 @@ class Spider:
         )
 
     def parse_start_url(self, response: Any, /) -> Any:
-        """What a spider with :attr:`rules` makes of start pages, besides following their links: nothing."""
+        """Return items and requests of a start page's ``response``, if the spider has ``rules``: none."""
         return ()
 
     def follow_rules(self, response: Any, /) -> Any:
-        """The requests that :attr:`rules` make of a page's links; override it to change or leave out some.
+        """Return requests for the links of ``response`` that ``rules`` accept; override it to change them.
 
-        It is called after the callback of a page to which the rules apply, and is the callback of pages for
-        which a rule names none.
+        It is called after the callback of a page to which the rules apply, and instead of a callback if a
+        rule names none.
         """
         return requests_by_rules(self.rules, response)
 
     def is_blocked(self, response: Any, /) -> bool | str:
-        """Whether a response refuses us, by what only this spider knows; a text says why.
+        """Return whether the site refuses the crawler in ``response``; a text is the reason.
 
-        Asked of every response but redirects, errors included, before its callback. Gossamer's own marks of
-        challenges are looked for besides (setting ``blocks.detect``).
+        Called before the callback for every response except redirects, also for errors. Gossamer looks for
+        common challenges itself (setting ``blocks.detect``).
         """
         return False
 
@@ -186,9 +190,9 @@ class Spider:
         return self.log_in is not None and bool(self.login_url) and inspect.iscoroutinefunction(self.log_in)
 
     def is_logged_in(self, response: Any, /) -> bool:
-        """Whether a page is one for members; asked for every page of HTML if the spider has ``log_in()``.
+        """Return whether ``response`` is a page for members. Called for every HTML page after a log-in.
 
-        A redirect to ``login_url``, or to what looks like it, and status 401 say no by themselves.
+        A redirect to a log-in page, and status 401, count as logged out without this method.
         """
         return True
 

@@ -8,17 +8,16 @@ from gossamer.policy.spider_stats import value_of
 
 
 class SpiderStats:
-    """What a spider counts. ``spider.stats`` of every spider; there is nothing to set up. ::
+    """Counters of a spider, available as ``self.stats``. ::
 
         def parse_product(self, response):
             self.stats.inc("products")
             self.stats.max("dearest", price)
 
-    Values are numbers, kept to three decimals. A name belongs to one of the four methods; a job has up to 100
-    names, of up to 60 characters each. They are in the summary, in ``gossamer status``, the dashboard and the
-    metrics. What a callback (or a pipeline step, a hook) counts is stored with the page's results: each page
-    counts once, whatever is killed, and all workers of a job count together. Raises ``UsageError`` for what
-    is no name or no number.
+    Values are numbers with up to three decimals. A job has at most 100 names of at most 60 characters, and
+    each name is used with one method only. Counts of a callback, a pipeline step or a hook are stored in one
+    transaction with the page, so each page counts once, also after a kill, and all workers of a job add to
+    the same counters. The methods raise ``UsageError`` for an invalid name or value.
     """
 
     def __init__(self) -> None:
@@ -29,23 +28,23 @@ class SpiderStats:
         return job_in_hand() or self._before
 
     def inc(self, name: str, n: float = 1) -> None:
-        """Add ``n`` (at most a billion)."""
+        """Add ``n`` (at most a billion) to the counter ``name``."""
         self._changes.count(MergeRule.SUM, name, n)
 
     def max(self, name: str, value: float) -> None:
-        """Keep the larger of this and the known value."""
+        """Set the counter ``name`` to ``value`` if it is larger."""
         self._changes.count(MergeRule.LARGEST, name, value)
 
     def min(self, name: str, value: float) -> None:
-        """Keep the smaller of this and the known value."""
+        """Set the counter ``name`` to ``value`` if it is smaller."""
         self._changes.count(MergeRule.SMALLEST, name, value)
 
     def set(self, name: str, value: float) -> None:
-        """Keep this value: of several workers, the one that is stored last."""
+        """Set the counter ``name`` to ``value``. If several workers set it, the last one stored counts."""
         self._changes.count(MergeRule.LATEST, name, value)
 
     def get(self, name: str, default: float | None = None) -> float | None:
-        """What was counted under a name in this process, since it began to work on the job."""
+        """Return what this process has counted under ``name`` for the job, or ``default``."""
         units = self._changes.find_value(name)
         return default if units is None else value_of(units)
 

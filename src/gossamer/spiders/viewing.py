@@ -22,14 +22,17 @@ NO_SCRIPTS = "script-src 'none'; object-src 'none'; frame-src 'none'; form-actio
 def view(
     response: Response, *, scripts: bool = False, open_url: Callable[[str], object] | None = None
 ) -> Path:
-    """Open a response in the browser of this machine, as it came; where its copy is. ::
+    """Open a copy of a response in your browser, and return the path of the copy.
 
-        view(response)
+    A copy of an HTML page loads pictures and styles from its site. Bodies that are neither HTML nor media are
+    shown as text. The file stays in the folder for temporary files.
 
-    The copy of a page of HTML loads its pictures and styles from their site, and runs no scripts, unless
-    ``scripts=True``. What is neither a page nor a picture is shown as text. ``open_url`` opens it in the
-    place of Python's ``webbrowser.open``. The file stays in the folder for temporary files. Raises
-    ``UsageError`` for what cannot be shown, and where there is no browser.
+    Args:
+        response: the response to show.
+        scripts: run the scripts of the page.
+        open_url: called with the URL of the copy, in place of ``webbrowser.open``.
+
+    Raises ``UsageError`` if no browser can show it.
     """
     suffix, content = _copy_of(response, scripts=scripts)
     with tempfile.NamedTemporaryFile(prefix="gossamer-view-", suffix=suffix, delete=False) as file:

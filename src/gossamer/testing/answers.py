@@ -22,15 +22,15 @@ HTML = "text/html; charset=utf-8"
 
 @dataclass(frozen=True, slots=True)
 class SiteResponse:
-    """One answer."""
+    """One response of a site that a test serves."""
 
-    status: int = 200
-    body: bytes = b""
-    content_type: str = HTML  # "" sends none
-    headers: tuple[tuple[str, str], ...] = ()
-    delay_s: float = 0.0  # waits so long before it answers
+    status: int = 200  # HTTP status
+    body: bytes = b""  # the body
+    content_type: str = HTML  # value of Content-Type; empty: the header is not sent
+    headers: tuple[tuple[str, str], ...] = ()  # further headers
+    delay_s: float = 0.0  # seconds to wait before the response
     fail: Literal["", "reset", "close", "half", "stall"] = ""
-    """Misbehaves instead: resets the connection, closes it, stops after half of the body, never answers."""
+    """Failure instead: reset or close the connection, send half of the body, or never answer."""
 
 
 App = Callable[[str, Mapping[str, str]], SiteResponse]

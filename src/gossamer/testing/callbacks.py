@@ -12,12 +12,12 @@ from gossamer.spiders.response import Response
 
 
 def run_callback(callback: Callable[..., Any], response: Response, **arguments: Any) -> list[Any]:
-    """All items and requests that a callback gives for a response: a generator, a coroutine or either. ::
+    """Run a callback and return its items and requests as a list, also in an asynchronous test.
 
-        items = run_callback(Shop().parse_product, Response.from_html(url, html))
-
-    The callback gets the ``cb_kwargs`` of the response's request, and ``arguments``. It may be called where
-    an event loop runs, as in an asynchronous test: the callback then has a loop of its own.
+    Args:
+        callback: a method of a spider: a function, a generator, a coroutine function or an async generator.
+        response: the response, see ``Response.from_html()``.
+        arguments: keyword arguments, in addition to the ``cb_kwargs`` of the request.
     """
 
     async def collect() -> list[Any]:

@@ -58,12 +58,18 @@ def _format_link(seed: int, number: int) -> str:
 
 
 class Shop:
-    """The site's function of path and headers, and the truth about it.
+    """A shop of any size to serve in tests: a function of path and headers, and the data of its products.
 
-    ``page_bytes`` is about the size of a product's page, ``related`` its number of links to other products,
-    ``crawl_delay_s`` what robots.txt asks for, ``delay_s`` how long every page takes. With ``has_count`` a
-    page of the catalogue says which products of how many it lists (``1-16 of 4,213``). With ``validators``
-    pages have an ETag, products a Last-Modified and sitemaps a ``lastmod``, all true, and answer by them.
+    Args:
+        products: number of products.
+        per_page: products on a page of the catalogue.
+        seed: another number makes other products.
+        page_bytes: approximate size of a product's page.
+        related: links of a product's page to other products.
+        crawl_delay_s: Crawl-delay of robots.txt in seconds; ``None``: there is none.
+        delay_s: seconds that every response takes.
+        has_count: each page of the catalogue shows the number of products (``1-16 of 4,213``).
+        validators: send correct ETag, Last-Modified and ``lastmod``, and answer conditional requests.
     """
 
     def __init__(
@@ -97,7 +103,7 @@ class Shop:
     # ----------------------------------------------------------------- the truth
 
     def product(self, number: int) -> dict[str, str]:
-        """``sku``, ``name`` and ``price`` (two decimals) of the product with this number, from 0."""
+        """Return ``sku``, ``name`` and ``price`` (two decimals) of the product ``number``, from 0."""
         random = Random(self.seed * 1_000_003 + number)  # noqa: S311 - made-up products
         revision = self._revisions.get(number, 0)
         name = f"{random.choice(_ADJECTIVES)} {random.choice(_NOUNS)}{random.choice(_ENDINGS)} No. {number}"
@@ -117,7 +123,7 @@ class Shop:
         return self._changed_at.get(number, OPENED_AT)
 
     def truth(self) -> list[dict[str, str]]:
-        """Every product, exactly."""
+        """Return the data of all products."""
         return [self.product(number) for number in range(self.products)]
 
     def sku(self, number: int) -> str:

@@ -119,7 +119,13 @@ def serve_until_interrupted(app: App, port: int = 0) -> None:
 
 @contextmanager
 def serve_in_thread(app: App, host: str = "127.0.0.1", port: int = 0) -> Iterator[Site]:
-    """The same from a thread of its own, for callers without an event loop or with a busy one."""
+    """Serve a site on this machine while the ``with`` block runs, from a thread of its own.
+
+    Args:
+        app: a function of path and headers that returns a ``SiteResponse``, such as a ``Shop``.
+        host: the address to listen on.
+        port: the port; 0 chooses a free one.
+    """
     site = serve(app, host, port)
     ready: threading.Event = threading.Event()
     loop = asyncio.new_event_loop()
