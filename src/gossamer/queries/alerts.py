@@ -19,7 +19,7 @@ from gossamer.policy.sentences.alerts import AlertFacts, describe_alerts
 from gossamer.policy.troubles import Severity, Trouble, order_troubles
 from gossamer.queries.jobs import refresh_job
 from gossamer.queries.observed_jobs import read_current_alerts
-from gossamer.queries.places import read_view
+from gossamer.queries.places import read_view, read_views
 from gossamer.watch.memories import load_left_news, load_notices
 from gossamer.wiring.alerts_on import list_places, read_place_alerts, read_profiles_of
 from gossamer.wiring.backends import Backends
@@ -81,7 +81,11 @@ async def list_alerts(backends: Backends, settings: Settings) -> AlertPage:
     roster = await read_view(backends)
     place = await read_place_alerts(backends, jobs, roster)
     profiles = await read_profiles_of(backends, (*jobs, *ended))
-    views = [(job, await read_current_alerts(backends, job, roster, profiles)) for job in (*jobs, *ended)]
+    rosters = await read_views(backends, jobs, roster)
+    views = [
+        (job, await read_current_alerts(backends, job, rosters.view_of(job), profiles))
+        for job in (*jobs, *ended)
+    ]
     found = [place, *(view for _, view in views)]
     names = list_places(backends, (*jobs, *ended), is_fleet=roster is not None)
     names += [name for name in await load_left_news(shared) if name not in names]

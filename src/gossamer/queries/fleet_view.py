@@ -16,6 +16,7 @@ from gossamer.policy.troubles import SHOWN, Trouble
 from gossamer.queries.fleet_troubles import count_workers, troubles_of_place
 from gossamer.queries.observed_jobs import ObservedJob
 from gossamer.queries.seen_jobs import PlaceView, look_at_jobs
+from gossamer.targets.plan import fleet_of_job
 from gossamer.wiring.alerts_on import read_place_alerts
 from gossamer.wiring.backends import Backends
 
@@ -101,7 +102,8 @@ async def read_fleet_view(backends: Backends, settings: Settings) -> FleetView:
 async def show_fleet(backends: Backends, seen: PlaceView) -> FleetView:
     """Return the view of a fleet and its jobs."""
     view, place, jobs = seen.view or RosterView(at=backends.clock.now()), seen.place, seen.open
-    known = [one for one in seen.running if one.job.is_fleet]
+    here = backends.settings.cluster.fleet
+    known = [one for one in seen.running if one.job.is_fleet and fleet_of_job(one.job, here) == here]
     there = [worker for worker in view.workers if not worker.is_silent(view.at)]
     working = [shift for shift in view.shifts if shift.state is ShiftState.WORKING and shift.worker]
     slots = sum(worker.slots for worker in there if worker.state is WorkerState.WORKING)

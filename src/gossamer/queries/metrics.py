@@ -21,6 +21,7 @@ from gossamer.policy.spider_stats import read_spider_stats
 from gossamer.policy.troubles import Trouble
 from gossamer.queries.jobs import refresh_job
 from gossamer.queries.observed_jobs import read_current_alerts
+from gossamer.queries.places import read_views
 from gossamer.queries.proxies import ProxyStatus, list_proxies
 from gossamer.version import __version__
 from gossamer.wiring.alerts_on import read_place_alerts, read_place_memories, read_profiles_of
@@ -88,10 +89,11 @@ class MetricsReader:
         view = None if fleet is None else await fleet.roster.read_roster()
         jobs = [await refresh_job(self._backends, job) for job in await self._list_jobs()]
         profiles = await read_profiles_of(self._backends, jobs)
+        views = await read_views(self._backends, jobs, view)
         for job in jobs:
             snapshot = await self._read_job(job, profiles)
             found += (sample._replace(labels=(job.id, *sample.labels)) for sample in job_samples(snapshot))
-            alerts = await read_current_alerts(self._backends, job, view, profiles)
+            alerts = await read_current_alerts(self._backends, job, views.view_of(job), profiles)
             found += alert_samples(alerts.troubles)
         found += await self._read_places(jobs, view)
         if view is not None:

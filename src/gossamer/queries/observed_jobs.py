@@ -240,7 +240,7 @@ async def read_current_alerts(
     found = await read_job_alerts(backends, job, profiles=profiles)
     if all(one.kind not in REFUTED for one in found.troubles):
         return found
-    known = await observe_job(backends, job, view=view if job.is_fleet else None)
+    known = await observe_job(backends, job, view=view)
     return replace(found, troubles=tuple(drop_refuted(_calm_facts(known), found.troubles)))
 
 

@@ -17,8 +17,9 @@ from gossamer.core.lifecycle import OVER
 from gossamer.core.shifts import RosterView
 from gossamer.policy.job_memory import PlaceMemory
 from gossamer.policy.troubles import Severity
-from gossamer.queries.observed_jobs import ObservedJob, glance_at_job, observe_job, troubles_of
-from gossamer.queries.places import read_place, read_view
+from gossamer.queries.observed_jobs import NO_PLACE, ObservedJob, glance_at_job, observe_job, troubles_of
+from gossamer.queries.places import RosterFacts, read_fleet_places, read_view, read_views
+from gossamer.targets.plan import fleet_of_job
 from gossamer.wiring.backends import Backends
 
 AT_ONCE = 8
@@ -29,8 +30,8 @@ OPEN, ENDED = "open", "ended"
 class PlaceView(NamedTuple):
     """The jobs of a place at one time: those that are listed as one look shows them, others as remembered."""
 
-    view: RosterView | None  # the roster of the fleet, if there is one
-    place: PlaceMemory
+    view: RosterView | None  # the roster of the fleet that the settings name, if there is one
+    place: PlaceMemory  # of that fleet, and of crawls of this machine
     open: Sequence[Job]
     ended: Sequence[Job]
     part: Sequence[Job]  # those to be listed
@@ -63,19 +64,21 @@ async def look_at_jobs(
     listed = sorted(await backends.book.list_jobs(), key=_place_of, reverse=True)
     unfinished = [job for job in listed if job.state not in OVER]
     ended = [job for job in listed if job.state in OVER]
-    place = await read_place(backends, settings, unfinished)
+    views = await read_views(backends, unfinished, view)
+    places = await read_fleet_places(backends, settings, unfinished)
     known: dict[str, ObservedJob] = {}
     if len(unfinished) > limit:
         known = {
-            one.job.id: one for one in await observe_jobs(backends, unfinished, view, place, glance_at_job)
+            one.job.id: one for one in await observe_jobs(backends, unfinished, views, places, glance_at_job)
         }
         if needy_first:
             unfinished.sort(key=lambda job: not _needs_person(known[job.id]))
     rest = _behind(unfinished if show == OPEN else ended, cursor)
     close = {job.id: job for job in (*unfinished[:limit], *rest[:limit])}
-    found = await observe_jobs(backends, list(close.values()), view, place)
+    found = await observe_jobs(backends, list(close.values()), views, places)
     known |= {one.job.id: one for one in found}
     next_cursor = rest[limit - 1].id if len(rest) > limit else None
+    place = places[settings.cluster.fleet]
     return PlaceView(view, place, unfinished, ended, rest[:limit], next_cursor, known, found)
 
 
@@ -96,16 +99,19 @@ def _behind(jobs: Sequence[Job], cursor: str) -> Sequence[Job]:
 async def observe_jobs(
     backends: Backends,
     jobs: Sequence[Job],
-    view: RosterView | None,
-    place: PlaceMemory,
+    views: RosterFacts,
+    places: Mapping[str, PlaceMemory],
     look: Callable[..., Awaitable[ObservedJob]] = observe_job,
 ) -> list[ObservedJob]:
-    """Return the facts about each job, by ``observe_job`` or ``glance_at_job``."""
+    """Return the facts about each job, by ``observe_job`` or ``glance_at_job``.
+
+    ``views`` and ``places`` are those of the jobs' fleets.
+    """
     in_turn = asyncio.Semaphore(AT_ONCE)
 
     async def observe(job: Job) -> ObservedJob:
         async with in_turn:
-            roster = view if job.is_fleet else None
-            return await look(backends, job, view=roster, place=place)
+            place = places.get(fleet_of_job(job, views.here), NO_PLACE)
+            return await look(backends, job, view=views.view_of(job), place=place)
 
     return list(await asyncio.gather(*map(observe, jobs)))

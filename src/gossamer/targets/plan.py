@@ -7,6 +7,7 @@ secret come from each worker's environment.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
@@ -19,6 +20,7 @@ from gossamer.config.section import BaseSettings, to_document
 from gossamer.config.settings import Settings
 from gossamer.config.values import to_tuple
 from gossamer.core.errors import StorageError, UsageError
+from gossamer.core.jobs import Job
 from gossamer.core.redaction import has_userinfo
 from gossamer.policy.redirects import is_credential
 from gossamer.policy.secret_names import hide_parameters, is_secret
@@ -85,6 +87,13 @@ def plan_from(packed: bytes) -> JobPlan:
         return msgspec.msgpack.decode(packed, type=JobPlan)
     except msgspec.MsgspecError as error:
         raise StorageError(f"the plan of the job cannot be read: {error}") from None
+
+
+def fleet_of_job(job: Job, here: str) -> str:
+    """The name of the fleet that looks after a job; ``here``, where the plan of the job cannot be read."""
+    with contextlib.suppress(StorageError):
+        return plan_from(job.plan).fleet if job.is_fleet else here
+    return here
 
 
 def settings_under(plan: JobPlan, own: Settings) -> Settings:

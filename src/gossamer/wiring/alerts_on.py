@@ -11,6 +11,7 @@ from gossamer.policy.alerts_on import AlertView, alerts_of_job, alerts_of_place
 from gossamer.policy.job_memory import JobMemory, PlaceMemory
 from gossamer.policy.job_profile import decode_profile
 from gossamer.policy.troubles import Trouble
+from gossamer.targets.plan import fleet_of_job
 from gossamer.watch.memories import (
     load_acknowledged,
     load_job_memory,
@@ -78,7 +79,8 @@ async def read_place_alerts(
     """
     if memories is None:
         memories = await read_place_memories(backends, jobs, view)
-    running = sum(job.is_fleet and job.is_running for job in jobs)
+    here = backends.settings.cluster.fleet
+    running = sum(job.is_fleet and job.is_running and fleet_of_job(job, here) == here for job in jobs)
     found = alerts_of_place(memories, backends.clock.now(), view=view, running=running)
     known = await load_acknowledged(backends.requests.shared, _place_here(backends)) if found.troubles else {}
     return found.acknowledge(known)

@@ -11,10 +11,13 @@ from gossamer.policy.troubles import TroubleKind
 from gossamer.ports.backends import FleetRoster
 from gossamer.queries.alerts import list_alerts
 from gossamer.queries.fleet import read_fleet
+from gossamer.queries.fleet_view import show_fleet
 from gossamer.queries.job_workers import workers_of
 from gossamer.queries.observed_jobs import observe_closely
 from gossamer.queries.places import read_view
-from gossamer.testing.contracts.frontier_harness import make_entry
+from gossamer.queries.seen_jobs import look_at_jobs
+from gossamer.targets.plan import JobPlan, pack_plan
+from gossamer.testing.contracts.frontier_harness import EASY, make_entry
 from gossamer.testing.contracts.query_harness import QueryHarness, register_check
 from gossamer.testing.contracts.roster_harness import TTL_S, make_card, make_end, make_shift
 from gossamer.testing.contracts.suite import assert_equal, assert_holds
@@ -117,3 +120,26 @@ async def a_fleet_without_a_supervisor_is_an_alert(s: QueryHarness) -> None:
     assert_equal(alert.text, "No supervisor leads the fleet, and 1 job runs.", "in a sentence")
     await begin_shifts(s, fleet.roster, job.id)
     assert_equal((await list_alerts(s.backends, SETTINGS)).alerts, (), "one leads")
+
+
+@register_check
+async def each_job_is_told_of_the_workers_of_its_own_fleet(s: QueryHarness) -> None:
+    """Where fleets share a Redis: one is at work, and the other has neither supervisor nor worker."""
+    fleet = s.backends.requests.fleet
+    if fleet is None:
+        return
+    plans = {name: pack_plan(JobPlan(target="shop.py", fleet=name)) for name in ("default", "other")}
+    jobs = {name: await s.backends.book.create(name, "shop.py", plan=plan) for name, plan in plans.items()}
+    for job in jobs.values():
+        await s.backends.requests.create_frontier(job, EASY)
+    await begin_shifts(s, fleet.roster, jobs["default"].id)
+    seen = await look_at_jobs(s.backends, SETTINGS)
+    found = {name: seen.known[job.id] for name, job in jobs.items()}
+    there = {name: (one.has_supervisor, one.workers and one.workers.there) for name, one in found.items()}
+    assert_equal(there, {"default": (True, 2), "other": (False, 0)}, "each by its own roster")
+    view = await show_fleet(s.backends, seen)
+    assert_equal([one.job for one in view.wants], [jobs["default"].id], "the fleet has its own jobs")
+    assert_equal((await list_alerts(s.backends, SETTINGS)).alerts, (), "a supervisor leads this fleet")
+    await fleet.roster.claim_leadership("s1", 0.0)
+    (alert,) = (await list_alerts(s.backends, SETTINGS)).alerts
+    assert_equal(alert.text, "No supervisor leads the fleet, and 1 job runs.", "no jobs of others")
