@@ -208,7 +208,7 @@ bench-observation: $(READY)
 	scripts/bench-setup.sh
 	$(PY) benchmarks/observation.py $(BENCH)
 
-# Public projects written for Scrapy, by Scrapy and by Gossamer on pages made for them: see CONTRIBUTING.md.
+# Public projects written for Scrapy, by Scrapy and by Gossamer on pages made for them: see docs/contributing/scrapy-projects.md.
 # COMPARE="--clones DIR" says where their clones are; "--fetch" fetches from GitHub what is missing.
 .PHONY: compare-scrapy
 compare-scrapy: $(READY)

@@ -1,8 +1,8 @@
 """Runs public Scrapy projects by Scrapy and by Gossamer on pages made for them, and compares the items.
 
 The projects are those of scripts/scrapy_projects.toml, by name and commit; nothing of them is in this
-repository. CONTRIBUTING.md says how to run it. Ends with 1 if a spider that Scrapy can start does not start,
-or gives other items.
+repository. docs/contributing/scrapy-projects.md describes the comparison. Ends with 1 if a spider that Scrapy
+can start does not start, or gives other items.
 """
 
 from __future__ import annotations
