@@ -134,7 +134,7 @@ TASKS = (
     Task(13, "Unit tests of a spider", "test-a-spider.md", ("spider_tests.py", "spider_tests.txt")),
     Task(
         14,
-        "Crawl every hour, and take what has changed",
+        "Crawl changed pages every hour",
         "schedules.md#crawl-changed-pages-every-hour",
         ("recrawl.py", "recrawl.txt"),
     ),
