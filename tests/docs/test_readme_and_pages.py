@@ -86,7 +86,7 @@ def test_the_life_of_a_job_on_the_page_is_the_table() -> None:
 
 
 def test_links_lead_somewhere() -> None:
-    for page in [*PAGES, ROOT / "CONTRIBUTING.md"]:
+    for page in [*PAGES, *ROOT.glob("*.md"), ROOT / "changes" / "README.md"]:
         for target, anchor in re.findall(r"\]\((?!https?://)([^)#\s]*)(#[^)\s]*)?\)", page.read_text()):
             path = (page.parent / target) if target else page
             assert path.exists(), f"{page.name} links to {target}"
