@@ -53,7 +53,7 @@ async def run_patiently(
             if rules.is_outage(error):
                 alarm.note_failure(found, begun_at, now(), patience_s)
         else:
-            alarm.note_answer(begun_at, now())
+            alarm.note_answer(begun_at, now(), has_failed=failed_at is not None)
             return result
         await asyncio.sleep(pause_s * random.uniform(0.5, 1.0))  # noqa: S311
         pause_s = min(pause_s * 2, PAUSES_S[1])

@@ -156,6 +156,29 @@ def test_a_postgresql_that_takes_no_writes_is_missing(postgres: PostgresProcess,
     assert "the server is read-only" in refused(f"store.url={frozen}", "store.patience=0")
 
 
+def test_a_read_only_postgresql_shows_a_job_and_changes_nothing(
+    postgres: PostgresProcess, tmp_path: Path
+) -> None:
+    (tmp_path / "one.py").write_text(f'{SPIDER}    start_urls = ["http://127.0.0.1:9/"]\n')
+    limits = ("-s", "host_patience=0", "-s", "max_retries=0", "-q", "--fresh")
+    run("crawl", "one.py", *limits, "-s", f"store.url={postgres.url}", cwd=tmp_path)
+    frozen = (
+        "-s",
+        f"store.url={postgres.url.replace('gossamer@', 'frozen@')}",
+        "-s",
+        "store.patience=0",
+    )
+    shown = run("status", "one", "--json", *frozen, cwd=tmp_path)
+    found = json.loads(shown.stdout)
+    assert (shown.returncode, found["state"], found["dead"]) == (0, "finished", 1)
+    done = run("crawl", "one.py", "--fresh", *frozen, cwd=tmp_path)
+    assert done.returncode == 4, done.stderr
+    assert "the server is read-only; is it a standby? Name the primary, or add" in done.stderr
+    assert "target_session_attrs=read-write to the URL" in done.stderr
+    again = run("status", "one", "--json", *frozen, cwd=tmp_path)
+    assert json.loads(again.stdout) == found
+
+
 def test_connections_of_postgresql_are_counted(postgres: PostgresProcess) -> None:
     code, found, _ = doctor(f"store.url={postgres.url}")
     state, shown, _ = found["store.url"]

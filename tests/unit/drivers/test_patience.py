@@ -27,3 +27,34 @@ async def test_a_cancellation_that_the_driver_loses_ends_the_caller(fails):
     was_cancelled = task.cancelled()
     task.cancel()
     assert was_cancelled
+
+
+async def test_a_server_that_only_refuses_changes_is_named_once(caplog):
+    alarm, writable = OutageAlarm("the server"), asyncio.Event()
+
+    async def write():
+        if not writable.is_set():
+            raise OSError("the server is read-only")
+
+    async def read():
+        await run_patiently(lambda: asyncio.sleep(0), RULES, alarm, 60.0)
+
+    writer = asyncio.create_task(run_patiently(write, RULES, alarm, 60.0))
+    for _ in range(20):
+        await read()
+    assert [record.message for record in caplog.records] == [
+        "the server is read-only; trying again for up to 60 s"
+    ]
+    writable.set()
+    await writer
+    assert caplog.records[-1].message.startswith("the server is back after")
+    assert len(caplog.records) == 2
+
+
+def test_after_a_writer_has_given_up_any_answer_shows_that_the_server_is_back():
+    alarm = OutageAlarm("the server")
+    alarm.note_failure("read-only", 0.0, 0.0, 60.0)
+    alarm.note_answer(3.0, 3.0, has_failed=False)
+    assert alarm.state == "away"
+    alarm.note_answer(6.0, 6.0, has_failed=False)
+    assert alarm.state == "well"
