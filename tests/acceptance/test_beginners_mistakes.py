@@ -533,3 +533,12 @@ def test_a_mistake_is_named(name: str, shop: Site, tmp_path: Path, caplog: pytes
         status = asked("status", cwd=tmp_path)
         assert (status["say"][0], status["alerts"]) == ("shop-1 has no requests: its start failed.", [])
         assert any(text in status["say"][1] for text in mistake.said)
+
+
+def test_an_export_without_any_item_says_so(shop: Site, tmp_path: Path) -> None:
+    (tmp_path / "shop.py").write_text(
+        f"{HEAD}\n    def parse(self, response):\n        pass\n".replace("{url}", shop.url)
+    )
+    gossamer("crawl shop.py", *FAST, cwd=tmp_path)
+    done = gossamer("export shop", cwd=tmp_path)
+    assert (done.stdout, done.stderr) == ("", "gossamer: 0 items of shop-1\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 import time
 from typing import Annotated
@@ -169,6 +170,8 @@ def _report_result(result: ExportResult, file: ExportFile, *, as_json: bool) -> 
             f"{plain('; '.join(result.refusals))}"
         )
     if file.is_stdout:
+        if not result.items:
+            print_message(f"0 items of {result.job}", logging.INFO)
         return
     if as_json:
         print_json({**to_document(result), "file": file.name})
