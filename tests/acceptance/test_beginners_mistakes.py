@@ -107,7 +107,7 @@ MISTAKES = {
     ),
     "a callback that is called": Mistake(
         spider=parse("yield response.follow('/catalog/page/2/', self.parse_product(response))"),
-        said=("not what it returns: write self.parse_product without the parentheses behind it (parse() in",),
+        said=("not its result: write self.parse_product without the parentheses behind it (parse() in",),
     ),
     "one colon before text": Mistake(
         spider=product("yield {'a': response.css('h1:text').get()}"),
