@@ -16,12 +16,16 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 README = ROOT / "README.md"
 PAGES = [README, *sorted(DOCS.rglob("*.md"))]
+TUTORIAL = DOCS / "tutorial/first-crawl.md"
+TYPED = (README, TUTORIAL, DOCS / "index.md")
+"""The pages that begin with the installation."""
+API = DOCS / "reference" / "api"
+"""Its examples are run by ``test_api_examples.py``."""
 RUNNABLE = [
     page
-    for page in PAGES[1:]
-    if page.parent.name != "api" and any(block.is_run for block in blocks(page.read_text()))
+    for page in PAGES
+    if page not in TYPED and page.parent != API and any(block.is_run for block in blocks(page.read_text()))
 ]
-"""All but the reference of the Python API, whose examples ``test_api_examples.py`` runs."""
 INSTALLS = [pytest.param(False, id="packages of the tests"), pytest.param(True, id="pip", marks=THOROUGH)]
 
 
@@ -43,6 +47,30 @@ def test_the_readme_can_be_typed_in_a_new_shell(
         assert shown in page
         page = page.replace(shown, real)
     assert NewShell(tmp_path, installs=installs).type_page(page) >= 10
+
+
+@pytest.mark.parametrize("installs", INSTALLS)
+def test_the_tutorial_can_be_typed_in_a_new_shell(installs: bool, tmp_path: Path) -> None:
+    assert NewShell(tmp_path, installs=installs).type_page(TUTORIAL.read_text()) >= 14
+
+
+def test_every_installation_is_the_same() -> None:
+    """The one that the new shells type."""
+    first, *others = [
+        next(block.text for block in blocks(page.read_text()) if "pip install" in block.text)
+        for page in TYPED
+    ]
+    assert [text.removesuffix("$ gossamer demo\n") for text in others] == [first] * len(others)
+
+
+def test_the_index_lists_the_guides_as_the_website_does() -> None:
+    navigation = (
+        (ROOT / "mkdocs.yml").read_text().partition("  - How to:\n")[2].partition("  - Reference:")[0]
+    )
+    listed = (DOCS / "index.md").read_text().partition("## Guides\n")[2].partition("## Reference")[0]
+    entries = re.findall(r'^      ( *)- "?([^"\n]+?)"?:(?: (\S+))?$', navigation, re.MULTILINE)
+    shown = re.findall(r"^(?:### (.+)|- \[(.+)\]\((.+)\))$", listed, re.MULTILINE)
+    assert [(group or title, path) for group, title, path in shown] == [(t, path) for _, t, path in entries]
 
 
 def test_the_readme_is_short() -> None:

@@ -40,7 +40,8 @@ if inspect.iscoroutine(value):
 VARYING = (
     (r"(?<![\d.])\d+\.\d+\.\d+(\.dev\d+)?(\+\w[\w.]*)?(?![\d.])", "VERSION"),
     (r"\b(\d{4}-)?\d\d-\d\d \d\d:\d\d(:\d\d)?", "TIME"),
-    (r"[\d.,]+ ?(ms|s)\b", "SPAN"),
+    (r"\b(\d+[dhm] )?\d+[dhms]\b|[\d.,]+ ?(ms|s)\b", "SPAN"),
+    (r"\b(Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b", "DAY"),
     (r"[\d.,]+/s\b", "RATE"),
     (r"\s+", " "),
 )
