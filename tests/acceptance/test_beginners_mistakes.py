@@ -433,6 +433,15 @@ MISTAKES = {
         said=("only page: 2 links left out (2 offsite): its host is not one of the spider's allowed",),
         unsaid=("selectors",),
     ),
+    "all links deeper than they may be": Mistake(
+        code=0,
+        line="crawl shop.py --max-depth 0",
+        said=(
+            "only page: 10 links left out (10 too_deep): it is deeper than the setting max_depth allows; ",
+            "--fresh with more depth takes it",
+        ),
+        unsaid=("selectors",),
+    ),
     "a selector that finds nothing": Mistake(
         spider=product("sku = response.css('.skuu::text').get()\nyield Product(sku=sku, name='a', price=1)"),
         said=(

@@ -296,6 +296,8 @@ def _describe_problem(problem: Any, flat: Mapping[str, SettingValue]) -> str:
     message = f"should be {MEANT_BY[pattern]}" if pattern in MEANT_BY else message
     if message == "should be a valid tuple":
         message = 'should be a list, as in ["first", "second"]'
+    elif message == "should be a valid dictionary":
+        message = 'should be a table, as in {"name": "value"}'
     if name is None:  # a rule over several settings: say where those that it mentions come from
         sources = [f"{key}: {found.source}" for key, found in flat.items() if key in message.split()]
         where = f"{'.'.join(place)}: " if place else ""

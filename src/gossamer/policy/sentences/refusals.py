@@ -1,4 +1,4 @@
-"""Causes for which a URL is refused by itself, whatever else was crawled, and what to do about them."""
+"""Causes for which the crawl leaves a URL out, and what to do about them."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ CAUSES: Mapping[str, str] = {
     "scheme": "only http and https are crawled",
     "too_long": f"it is longer than {MAX_URL_LENGTH} characters",
     "bad_url": "it is not a URL",
+    "nofollow": "its page marks it as nofollow",
+    "too_deep": "it is deeper than the setting max_depth allows",
     "trap_segments": "its path has more segments than the setting traps.max_segments",
     "trap_repeats": "its path repeats itself more often than the setting traps.max_repeats",
 }
@@ -22,6 +24,8 @@ _REMEDIES: Mapping[str, str] = {
     "excluded": "; if it is wanted, change that pattern",
     "not_included": "; if it is wanted, add a pattern for it",
     "extension": "; if it is wanted, leave the suffix out there",
+    "nofollow": "; if it is wanted, set follow_nofollow",
+    "too_deep": "; --fresh with more depth takes it",
     "bad_url": ": a URL is http:// or https://, a host and a path, without spaces",
 }
 
