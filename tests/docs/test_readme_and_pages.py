@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -134,3 +135,14 @@ def anchors(page: Path) -> set[str]:
     titles = re.findall(r"^#+ (.+)$", re.sub(r"```.*?```", "", text, flags=re.DOTALL), re.MULTILINE)
     slugs = {re.sub(r"[\s-]+", "-", re.sub(r"[^\w\s-]", "", title.lower()).strip()) for title in titles}
     return slugs | set(re.findall(r'<a id="([^"]+)"', text))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_an_installation_that_a_page_shows_works_from_a_checkout(page: Path) -> None:
+    """The package is on no index yet, so ``pip install gossamer`` cannot work."""
+    text = page.read_text()
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    for source, named in re.findall(r"pip install '?([^\s'`\[]+)(?:\[([\w,]+)\])?", text):
+        assert source in (".", "./gossamer"), f"{page.name} installs {source}"
+        assert set(filter(None, named.split(","))) <= extras.keys(), f"{page.name} installs {named}"
+    assert "gossamer[" not in text.replace("./gossamer[", "")

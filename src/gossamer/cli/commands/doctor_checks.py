@@ -126,7 +126,7 @@ def _check_packages(needed: Iterable[str] = ()) -> Iterator[HealthCheck]:
         assert match is not None, requirement
         name, wanted, marker = match[1], match[2], match[3] or ""
         extra = re.search(r"extra == ['\"](\w+)['\"]", marker)
-        if extra and extra[1] != "dev":
+        if extra and extra[1] not in ("dev", "docs"):
             yield check_package(name, wanted, extra=extra[1], is_needed=extra[1] in needed)
         elif not extra and not _too_new_for(marker):
             yield check_package(name, wanted)
