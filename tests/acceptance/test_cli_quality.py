@@ -180,7 +180,9 @@ def test_a_known_loss_is_told_in_each_job_until_it_is_accepted(tmp_path, told):
         assert (accepted["job"], len(accepted["findings"])) == ("shop-4", 1)
         assert asked("alerts", cwd=tmp_path, env=env)["alerts"] == []
         gossamer("crawl shop.py -q --fresh", cwd=tmp_path, env=env)
-    assert len(received) == 3
+    assert [notice["change"] for notice in received] == ["begun"] * 3 + ["ended"]
+    assert received[-1]["id"].replace(":ended", ":begun") == received[-2]["id"]
+    assert received[-1]["headline"].endswith("(a person has accepted it)")
     report = asked("report quality shop-5", cwd=tmp_path)
     assert (report["findings"], report["jobs"]) == ([], ["shop-4"])
 

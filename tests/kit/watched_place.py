@@ -170,6 +170,7 @@ class WatchedPlace:
         quality = QualityParts(
             store=self.store, items=MemoryItemReader(self.store), ledger=MemoryLedgerReader(self.store),
             book=self.book, profiles=self.profiles, clock=self.clock, sample=500, baseline_jobs=5, drift=0.3,
+            declare=lambda job, types: None,
         )  # fmt: skip
         return (await make_profile(quality, job)).losses
 

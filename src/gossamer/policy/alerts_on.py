@@ -31,6 +31,10 @@ FOUND_S = 7 * 86_400.0
 """For so long after the end of a job, what its items lack is an alert."""
 
 
+ENDED_JOBS = 50
+"""Jobs that are over of which alerts are listed."""
+
+
 class AlertView(Record, frozen=True, kw_only=True):
     """The alerts that are on for a job, or for what all jobs need."""
 
@@ -140,3 +144,15 @@ def _find_missing_leader(view: RosterView | None, running: int, now: float, led_
     jobs = f"{format_count(running, 'job')} {'runs' if running == 1 else 'run'}"
     text = f"No supervisor leads the fleet, and {jobs}."
     return [make_trouble(TroubleKind.NO_SUPERVISOR, "fleet", text, since=now)]
+
+
+def select_ended(listed: Iterable[Job], now: float) -> list[Job]:
+    """Return the jobs that are over and whose alerts count: the latest job of each spider, for a few days.
+
+    ``listed`` are all jobs, the newest first.
+    """
+    latest: dict[str, Job] = {}
+    for job in listed:
+        latest.setdefault(job.name, job)
+    ended = [job for job in latest.values() if job.state in OVER]
+    return [job for job in ended if (job.finished_at or now) > now - FOUND_S][:ENDED_JOBS]

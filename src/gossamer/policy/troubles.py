@@ -13,6 +13,8 @@ from urllib.parse import quote
 
 from gossamer.core.record import Record, Time
 
+ACCEPT = "accept"
+"""The action that makes the items of a job that is over the usual ones."""
 SHOWN = 5
 """Troubles that a view shows; how many more there are is said."""
 
@@ -133,6 +135,11 @@ def name_trouble(kind: TroubleKind, job: str, who: str) -> str:
     return f"{kind.value}:{job}:{who}"
 
 
+def job_of_trouble(name: str) -> str:
+    """Return the id of the job that a trouble of this name, or of one that begins so, is about; "": none."""
+    return name.partition(":")[2].partition(":")[0]
+
+
 def order_troubles(troubles: Iterable[Trouble]) -> list[Trouble]:
     """The worst first, and of equals the newest."""
     return sorted(troubles, key=lambda one: (_RANKS[one.severity], -one.since, one.kind, one.job, one.who))
@@ -143,12 +150,10 @@ def ways_out(
 ) -> tuple[TroubleWay, ...]:
     """What a person may do about a trouble.
 
-    ``is_over``: its job has ended, and cannot be paused, nor given new limits. ``is_alert``: it can be
-    acknowledged.
+    ``is_over``: its job has ended, and cannot be paused, nor given new limits; its items can be accepted.
+    ``is_alert``: it can be acknowledged.
     """
-    ways = _WAYS[kind](job, who)
-    if is_over:
-        ways = tuple(way for way in ways if not way.action)
+    ways = tuple(way for way in _WAYS[kind](job, who) if not way.action or is_over == (way.action == ACCEPT))
     return (*ways, _acknowledge(name_trouble(kind, job, who))) if is_alert else ways
 
 
@@ -176,7 +181,7 @@ def _host(job: str, host: str) -> TroubleWay:
 
 
 def _item_ways(job: str) -> tuple[TroubleWay, ...]:
-    accept = _command("Accept it when the job is over, if the site is so now", f"gossamer accept {job}")
+    accept = TroubleWay(text="Accept the items as usual", action=ACCEPT, command=f"gossamer accept {job}")
     return _place("See what changed", job, "/items", f"gossamer report quality {job}"), accept
 
 

@@ -9,23 +9,19 @@ from msgspec.structs import replace
 from gossamer.config.alerts import AlertTargetSettings
 from gossamer.config.settings import Settings
 from gossamer.core.alerts import AlertNotice
-from gossamer.core.jobs import Job
 from gossamer.core.lifecycle import OVER
 from gossamer.core.record import Record, Time
 from gossamer.observe.sentences import formatter_at
-from gossamer.policy.alerts_on import FOUND_S, AlertView
+from gossamer.policy.alerts_on import AlertView, select_ended
 from gossamer.policy.notices import NoticeMemory
 from gossamer.policy.sentences.alerts import AlertFacts, describe_alerts
 from gossamer.policy.troubles import Severity, Trouble, order_troubles
-from gossamer.queries.jobs import refresh_job
 from gossamer.queries.observed_jobs import read_current_alerts
 from gossamer.queries.places import read_view, read_views
 from gossamer.watch.memories import load_left_news, load_notices
 from gossamer.wiring.alerts_on import list_places, read_place_alerts, read_profiles_of
-from gossamer.wiring.backends import Backends
+from gossamer.wiring.backends import Backends, refresh_job
 
-ENDED_JOBS = 50
-"""Jobs that are over of which alerts are listed."""
 NOTICES = 50
 """Notifications that are shown."""
 
@@ -77,7 +73,7 @@ async def list_alerts(backends: Backends, settings: Settings) -> AlertPage:
     shared, now = backends.requests.shared, backends.clock.now()
     listed = await backends.book.list_jobs()
     jobs = [await refresh_job(backends, job) for job in listed if job.state not in OVER]
-    ended = _ended_lately(listed, now)
+    ended = select_ended(listed, now)
     roster = await read_view(backends)
     place = await read_place_alerts(backends, jobs, roster)
     profiles = await read_profiles_of(backends, (*jobs, *ended))
@@ -168,12 +164,3 @@ def _describe_notice(
         tries=tries,
         error=error,
     )
-
-
-def _ended_lately(listed: Sequence[Job], now: float) -> Sequence[Job]:
-    """The latest job of each spider, of those that are over since a few days."""
-    latest: dict[str, Job] = {}
-    for job in listed:
-        latest.setdefault(job.name, job)
-    ended = [job for job in latest.values() if job.state in OVER]
-    return [job for job in ended if (job.finished_at or now) > now - FOUND_S][:ENDED_JOBS]

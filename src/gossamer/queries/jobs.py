@@ -9,9 +9,9 @@ from gossamer.core.errors import LostRequestsError, StorageError, UnknownJobErro
 from gossamer.core.jobs import FrontierStats, Job, JobTotals
 from gossamer.core.record import FieldMeaning, Record, Time
 from gossamer.policy.goals import ListingGoal, read_goals
-from gossamer.policy.job_life import mark_interrupted, shown_state
+from gossamer.policy.job_life import shown_state
 from gossamer.ports.backends import StoreBackend
-from gossamer.wiring.backends import Backends
+from gossamer.wiring.backends import Backends, refresh_job
 
 NAMED = 10
 """Jobs that are named when the one asked for is not there."""
@@ -145,12 +145,3 @@ def summarise_job(
 async def describe_goals(backends: Backends, job: Job) -> str:
     """``3,120 of 4,213 products``; empty where the site announces nothing."""
     return ", ".join(goal.to_text() for goal in read_goals(await backends.store.read_totals(job)))
-
-
-async def refresh_job(backends: Backends, job: Job) -> Job:
-    """The job as it is now. One whose process was killed could not say so itself: it was interrupted."""
-    if not job.is_running:
-        return job
-    is_abandoned = not job.is_fleet and await backends.at_work(job) is None
-    job = await backends.book.get(job.id) or job  # it may have ended since it was asked for
-    return mark_interrupted(job) if is_abandoned and job.is_running else job

@@ -19,13 +19,12 @@ from gossamer.policy.job_life import shown_state
 from gossamer.policy.job_profile import decode_profile
 from gossamer.policy.spider_stats import read_spider_stats
 from gossamer.policy.troubles import Trouble
-from gossamer.queries.jobs import refresh_job
 from gossamer.queries.observed_jobs import read_current_alerts
 from gossamer.queries.places import read_views
 from gossamer.queries.proxies import ProxyStatus, list_proxies
 from gossamer.version import __version__
 from gossamer.wiring.alerts_on import read_place_alerts, read_place_memories, read_profiles_of
-from gossamer.wiring.backends import Backends
+from gossamer.wiring.backends import Backends, refresh_job
 from gossamer.wiring.rules import lanes_of_job
 
 JOBS = 50

@@ -45,12 +45,11 @@ from gossamer.policy.trap_closing import count_left_out
 from gossamer.policy.troubles import Severity, Trouble, TroubleKind, make_trouble, order_troubles
 from gossamer.queries.hosts import find_closed
 from gossamer.queries.job_workers import TakerCounts, workers_of
-from gossamer.queries.jobs import refresh_job
 from gossamer.queries.places import read_place, read_view
 from gossamer.watch.job_look import find_unserved, observe_hosts, pace_facts
 from gossamer.watch.memories import load_job_memory
 from gossamer.wiring.alerts_on import read_job_alerts
-from gossamer.wiring.backends import Backends
+from gossamer.wiring.backends import Backends, refresh_job
 from gossamer.wiring.rules import lanes_of_job
 
 REQUESTS_PER_SHIFT = 32

@@ -19,9 +19,9 @@ from gossamer.queries.budgets import read_budgets
 from gossamer.queries.explain.hold import find_hold
 from gossamer.queries.fleet_troubles import troubles_alone
 from gossamer.queries.hosts import HostStatus, list_hosts
-from gossamer.queries.jobs import JobSummary, refresh_job, summarise_job
+from gossamer.queries.jobs import JobSummary, summarise_job
 from gossamer.queries.observed_jobs import observe_closely, say_of
-from gossamer.wiring.backends import Backends
+from gossamer.wiring.backends import Backends, refresh_job
 from gossamer.wiring.trap_warnings import read_trap_warnings
 
 HOSTS = 10

@@ -22,6 +22,7 @@ from gossamer.ports.clock import Clock
 from gossamer.ports.shared_state import SharedState
 from gossamer.watch.memories import (
     claim_left_news,
+    is_place_of_job,
     load_left_news,
     load_notices,
     note_left_news,
@@ -39,7 +40,7 @@ class NoticeDelivery:
     """Takes news, and hands them to targets one after the other. Where nobody wants news it does nothing.
 
     ``is_left``: whether nobody works any more at the place of this name. Then its news are delivered by this
-    process. ``None``: the place is a fleet's, whose next leader goes on with them.
+    process. ``None``: it delivers those of its own place alone.
     """
 
     def __init__(
@@ -112,7 +113,8 @@ class NoticeDelivery:
             return
         with contextlib.suppress(StorageError):
             await save_notices(self._shared, self._place, memory)
-            if self._is_left is not None and self._is_noted != bool(memory.waiting):
+            is_crawl = is_place_of_job(self._place)  # the next leader of a fleet sends what waits there
+            if self._is_left is not None and is_crawl and self._is_noted != bool(memory.waiting):
                 await note_left_news(
                     self._shared, self._place, self._clock.now(), is_left=bool(memory.waiting)
                 )

@@ -39,6 +39,11 @@ def place_of_crawl(job: Job) -> str:
     return f"job:{job.id}"
 
 
+def is_place_of_job(place: str) -> bool:
+    """Return whether a place is that of one job, and not a fleet."""
+    return place.startswith("job:")
+
+
 def job_of_place(place: str) -> str:
     """The id of the job whose crawl is a place."""
     return place.partition(":")[2]

@@ -6,11 +6,13 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from gossamer.config.alerts import AlertSettings, AlertTargetSettings
 from gossamer.config.settings import Settings
 from gossamer.core.errors import SettingError
+from gossamer.core.jobs import Job
 from gossamer.policy.alerts import AlertRules
 from gossamer.policy.troubles import Severity
 from gossamer.ports.alert_target import AlertTarget
@@ -33,6 +35,12 @@ def alert_targets_of(settings: Settings, env: Mapping[str, str] = os.environ) ->
 def wanted_severities(settings: AlertSettings) -> dict[str, frozenset[Severity]]:
     """What each target wants to be told of."""
     return {name: frozenset(map(Severity, one.severities)) for name, one in settings.targets.items()}
+
+
+def name_watched(settings: Settings, job: Job | None = None) -> str:
+    """Return the place that notifications name: the fleet, or the data directory of a crawl's machine."""
+    is_fleet = job is None or job.is_fleet
+    return f"the fleet {settings.cluster.fleet}" if is_fleet else str(Path(settings.data).resolve())
 
 
 def alert_rules_of(settings: AlertSettings) -> AlertRules:

@@ -21,6 +21,7 @@ from gossamer.core.requests import Request
 from gossamer.core.shifts import FleetStore
 from gossamer.policy import shared_hosts, urls
 from gossamer.policy.content_memory import ContentMemory
+from gossamer.policy.job_life import mark_interrupted
 from gossamer.policy.request_variants import variant_of
 from gossamer.policy.sentences.fleet import describe_other_store
 from gossamer.ports.archive_reader import ArchiveReader
@@ -280,6 +281,15 @@ class Backends:
             await self.requests.close()
         finally:
             await self.keeping.close()
+
+
+async def refresh_job(backends: Backends, job: Job) -> Job:
+    """The job as it is now. One whose process was killed could not say so itself: it was interrupted."""
+    if not job.is_running:
+        return job
+    is_abandoned = not job.is_fleet and await backends.at_work(job) is None
+    job = await backends.book.get(job.id) or job  # it may have ended since it was asked for
+    return mark_interrupted(job) if is_abandoned and job.is_running else job
 
 
 def _is_same_crawl(job: Job, ours: Job) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 from gossamer.config.settings import Settings
 from gossamer.core.events import TimeLeftEvent
@@ -23,7 +22,7 @@ from gossamer.watch.item_quality import ensure_profile, make_profile
 from gossamer.watch.memories import job_of_place, place_of_crawl, place_of_fleet
 from gossamer.watch.parts import WatchedJob, WatchParts
 from gossamer.watch.watch import AlertWatch
-from gossamer.wiring.alert_targets import alert_rules_of, alert_targets_of, wanted_severities
+from gossamer.wiring.alert_targets import alert_rules_of, alert_targets_of, name_watched, wanted_severities
 from gossamer.wiring.backends import Backends, name_place
 from gossamer.wiring.budgets import read_budgets
 from gossamer.wiring.proxies import read_listed, read_proxy_health
@@ -52,14 +51,23 @@ def watch_fleet(
         settings,
         backends,
         name=place_of_fleet(settings.cluster.fleet),
-        title=f"the fleet {settings.cluster.fleet}",
+        title=name_watched(settings),
         list_jobs=partial(book.list_jobs, unfinished=True),
         list_all=book.list_jobs,
         open_job=open_job,
     )
+
+    async def is_left(place: str) -> bool:
+        left = await book.get(job_of_place(place))
+        return left is not None and left.is_fleet and not left.is_running
+
     read_roster = partial(fleet.roster.read_roster, history=True)  # whose shift just ended is not idle
     parts = replace(
-        parts, read_roster=read_roster, read_memory=fleet.read_memory, try_writing=fleet.try_writing
+        parts,
+        read_roster=read_roster,
+        read_memory=fleet.read_memory,
+        try_writing=fleet.try_writing,
+        is_left=is_left,
     )
     return AlertWatch(parts, is_leading=is_leading)
 
@@ -97,11 +105,15 @@ def watch_crawl(
 
     async def is_left(place: str) -> bool:
         left = await backends.book.get(job_of_place(place))
-        return left is None or await backends.at_work(left) is None
+        return left is None or (not left.is_fleet and await backends.at_work(left) is None)
 
-    title = str(Path(settings.data).resolve())
     parts = _make_parts(
-        settings, backends, name=place_of_crawl(job), title=title, list_jobs=list_jobs, open_job=open_job
+        settings,
+        backends,
+        name=place_of_crawl(job),
+        title=name_watched(settings, job),
+        list_jobs=list_jobs,
+        open_job=open_job,
     )
     return AlertWatch(replace(parts, report_left=report_left, is_left=is_left))
 

@@ -28,6 +28,8 @@ def test_each_kind_has_a_severity_and_a_way_out(is_over: bool) -> None:
         assert all(way.text and (way.place or way.action or way.command) for way in ways)
         commands = [way.command.split()[1] for way in ways if way.command]
         assert not is_over or "pause" not in commands, "what has ended cannot be paused"
+        is_loss = kind in (TroubleKind.DRIFT, TroubleKind.NO_ITEMS)
+        assert ("accept" in commands) == (is_over and is_loss), "what runs cannot be accepted"
 
 
 @pytest.mark.parametrize("kind", TroubleKind)

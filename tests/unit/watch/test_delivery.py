@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from gossamer.core.alerts import AlertChange, AlertNotice
 from gossamer.core.errors import MissingServiceError, StorageError
-from gossamer.policy.notices import GIVEN_UP_S, LONGEST_PAUSE_S, MOST_WAITING, PendingNotice
+from gossamer.policy.notices import GIVEN_UP_S, LONGEST_PAUSE_S, MOST_WAITING, NoticeMemory, PendingNotice
 from gossamer.queries.alerts import list_notices
 from gossamer.shared.memory import MemorySharedState
 from gossamer.testing.clock import ManualClock
 from gossamer.watch.delivery import LOOK_FOR_LEFT_S, READ_AGAIN_S, NoticeDelivery
-from gossamer.watch.memories import load_left_news, load_notices
+from gossamer.watch.memories import load_left_news, load_notices, note_left_news, save_notices
 from kit.watched_place import NoticedTarget
 
 AWAY = MissingServiceError("the webhook cannot be reached (ConnectionRefusedError)")
@@ -110,6 +110,21 @@ async def test_the_next_crawl_sends_what_one_that_is_over_left_behind() -> None:
     await p.delivery("job:shop-4", night).deliver()
     assert [one.text for one in night.notices] == ["for others."]
     assert await load_left_news(p.shared) == []
+
+
+async def test_the_leader_of_a_fleet_sends_what_waits_at_the_place_of_a_job_and_keeps_its_own() -> None:
+    """A person may accept a job without the URL of a target. A crawl does not take over the fleet's."""
+    p = Place()
+    await save_notices(p.shared, "job:shop-1", NoticeMemory(waiting=(p.news("shop-1 lost a field"),)))
+    await note_left_news(p.shared, "job:shop-1", p.clock.now(), is_left=True)
+    await p.delivery("fleet:default").deliver()
+    assert [one.text for one in p.target.notices] == ["shop-1 lost a field."]
+    assert await load_left_news(p.shared) == []
+    p.target.trouble = AWAY
+    leader = p.delivery("fleet:default")
+    await leader.add([p.news("Redis is away")])
+    await leader.deliver()
+    assert await load_left_news(p.shared) == [], "the next leader sends it"
 
 
 async def test_news_for_a_target_that_the_settings_no_longer_name_are_given_up() -> None:

@@ -138,7 +138,6 @@ async def test_an_alert_is_told_when_it_begins_and_when_it_ends_and_each_once() 
     assert (notice.place, notice.job, notice.severity) == ("a place", w.job.id, "needs_you")
     assert notice.ways == (
         f"gossamer report quality {w.job.id}",
-        f"gossamer accept {w.job.id}",
         f"gossamer pause {w.job.id}",
     )
     for _ in range(30):

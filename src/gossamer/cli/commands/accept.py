@@ -9,6 +9,7 @@ from gossamer.cli.terminal.output import plain, print_json
 from gossamer.config.command_settings import settings_of
 from gossamer.core.text import format_count
 from gossamer.jobs.acceptance import AcceptedJob, accept_job
+from gossamer.jobs.alert_closing import send_closed
 from gossamer.queries.documents import to_document
 from gossamer.queries.jobs import find_job
 from gossamer.wiring.backends import Backends
@@ -27,7 +28,10 @@ def accept_items(name: JobName, *, data: Data = None, settings: Set = None, as_j
     """
 
     async def work(backends: Backends) -> AcceptedJob:
-        return await accept_job(backends, await find_job(backends, name))
+        job = await find_job(backends, name)
+        accepted = await accept_job(backends, job)
+        await send_closed(backends, job)
+        return accepted
 
     accepted = run_with_backends(settings_of(data, settings), work)
     if as_json:

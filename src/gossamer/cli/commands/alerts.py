@@ -33,6 +33,7 @@ EXAMPLES = """
   gossamer alerts test ops
   gossamer alerts ack shop-3                you know of all alerts of shop-3
   gossamer alerts ack drift:shop-3          ... or of one, by the id that --json shows
+  gossamer alerts ack drift                 ... or of all alerts of a kind, whichever job they are about
 """
 
 
@@ -47,7 +48,8 @@ def show_alerts(
     target: Annotated[
         str | None,
         typer.Argument(
-            metavar="NAME", help="`test`: the target, by default all. `ack`: a job, or an alert's id."
+            metavar="NAME",
+            help="`test`: the target, by default all. `ack`: a job, a kind of alerts, or an alert's id.",
         ),
     ] = None,
     *,

@@ -47,10 +47,10 @@ from gossamer.jobs.control import prepare_submission, submit_job, wait_for_rest
 from gossamer.observe.units import format_costs, format_duration, format_rate, format_rungs, format_size
 from gossamer.queries.documents import to_document
 from gossamer.queries.job_result import JobResult, read_result
-from gossamer.queries.jobs import find_job, refresh_job
+from gossamer.queries.jobs import find_job
 from gossamer.queries.observed_jobs import ObservedJob, observe_closely, say_of
 from gossamer.targets.plan import fleet_notes, plan_from
-from gossamer.wiring.backends import Backends
+from gossamer.wiring.backends import Backends, refresh_job
 
 SUBMIT_EXAMPLES = """
   gossamer submit shop.py --max-pages 1000

@@ -23,7 +23,7 @@ LONGEST = 2000
 HALF = re.compile("[\ud800-\udfff]")
 """What JSON can say, and no database can keep."""
 
-JOB_KINDS = ("pause", "resume", "cancel", "limits", "back", "fetch")
+JOB_KINDS = ("pause", "resume", "cancel", "limits", "back", "fetch", "accept")
 HOST_KINDS = ("pace", "hold", "release", "skip", "take")
 WORKER_KINDS = ("drain", "keep", "forget")
 PROXY_KINDS = ("rest", "try")
@@ -141,10 +141,11 @@ async def start_job(parts: Parts, caller: WhoAsks, form: StartForm) -> StartAnsw
 
 @ROUTES.change("/jobs/{job}/actions", answer=ActionAnswer)
 async def act_on_job(parts: Parts, caller: WhoAsks, job: JobName, form: ActionForm) -> ActionAnswer:
-    """Pause, resume or cancel a job, change its limits, fetch a page.
+    """Pause, resume or cancel a job, change its limits, fetch a page, accept its items.
 
     `do` is `pause`, `resume`, `cancel` (after ten seconds), `limits` (`with`: settings by their names),
-    `back` (the same, to the values with which the job was begun), or `fetch` (`with`: `url`).
+    `back` (the same, to the values with which the job was begun), `fetch` (`with`: `url`), or `accept` (a job
+    that is over: later jobs of the spider are compared with it, and its alerts of quality end).
     """
     found = await parts.find_job(job)
     return await _act(parts, JOB_KINDS, _order(form, caller, job=found.id))

@@ -7,12 +7,13 @@ from msgspec.structs import replace
 from gossamer.core.errors import Fault, UsageError
 from gossamer.core.lifecycle import FinishReason, JobCommand, JobState
 from gossamer.core.results import Verdict
-from gossamer.queries.jobs import find_job, list_jobs, refresh_job
+from gossamer.queries.jobs import find_job, list_jobs
 from gossamer.queries.status import read_status
 from gossamer.testing.contracts.frontier_harness import make_entry
 from gossamer.testing.contracts.query_harness import QueryHarness, register_check
 from gossamer.testing.contracts.store_harness import make_item
 from gossamer.testing.contracts.suite import assert_equal, assert_holds
+from gossamer.wiring.backends import refresh_job
 
 
 @register_check

@@ -22,6 +22,9 @@ export const resumeJob = (ctx, { job, state }) =>
     undone: `${job} is paused again.`,
   });
 
+export const acceptJob = (ctx, id) =>
+  act(ctx, path(id), { do: "accept" }, `Accepted. Later jobs are compared with ${id}.`);
+
 export const cancelJob = (ctx, job) =>
   confirmDo({
     title: `Cancel ${job.job}?`,

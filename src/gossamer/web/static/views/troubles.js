@@ -5,7 +5,7 @@ import { lasting } from "../format.js";
 import { button, link, linkButton, trouble } from "../ui.js";
 import { act, actButton } from "../actions.js";
 import { mark } from "../marks.js";
-import { changeLimits, pauseJob } from "./job_actions.js";
+import { acceptJob, changeLimits, pauseJob } from "./job_actions.js";
 
 export const KINDS = { needs_you: "dead", takes_care: "held", know: "info" };
 
@@ -19,6 +19,7 @@ function placeOf(one) {
 function wayOut(ctx, one, way) {
   if (way.action === "pause") return actButton(ctx, way.text, () => pauseJob(ctx, one.job));
   if (way.action === "acknowledge") return actButton(ctx, way.text, () => acknowledge(ctx, one));
+  if (way.action === "accept") return actButton(ctx, way.text, () => acceptJob(ctx, one.job));
   if (way.action === "limits") return actButton(ctx, way.text, () => changeLimits(ctx, one.job));
   if (way.place) return way.place === ctx.path ? null : linkButton(way.place, way.text);
   return way.command ? button(`${way.text}…`, () => showCommand(way)) : null;
