@@ -46,7 +46,13 @@ def check(*command: str | Path, folder: Path) -> None:
 
 @pytest.mark.slow
 def test_mypy_accepts_every_example(code: Path) -> None:
-    settings = ["[mypy]", "strict = True", f"mypy_path = {ROOT / 'src'}", "follow_imports = silent"]
+    settings = [
+        "[mypy]",
+        "strict = True",
+        "explicit_package_bases = True",
+        f"mypy_path = {ROOT / 'src'}",
+        "follow_imports = silent",
+    ]
     settings += [
         line for name in WITHOUT_TYPES for line in (f"[mypy-{name}]", "ignore_missing_imports = True")
     ]

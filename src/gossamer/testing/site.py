@@ -11,6 +11,7 @@ It is for trusted clients on 127.0.0.1 and must not serve anything else. ::
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import os
 import socket
@@ -265,3 +266,22 @@ class _SiteConnection(asyncio.Protocol):
         self._transport.write(("\r\n".join(head) + "\r\n\r\n").encode("latin-1", "replace") + body)
         if close:
             self._transport.close()
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Serve the files of a folder until interrupted; the first line on stdout is the URL."""
+    parser = argparse.ArgumentParser(
+        prog="python -m gossamer.testing.site", description="Serve the files of a folder as a website."
+    )
+    parser.add_argument("folder", help="the folder")
+    parser.add_argument("--port", type=int, default=0, help="port on 127.0.0.1; 0 takes a free one")
+    given = parser.parse_args(arguments)
+    try:
+        app = serve_folder(given.folder)
+    except OSError as error:
+        parser.error(f"the folder {given.folder!r} cannot be served: {error.strerror}")
+    serve_until_interrupted(app, given.port)
+
+
+if __name__ == "__main__":
+    main()
