@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Protocol
 
 from gossamer.core.dedup import DedupReport
 from gossamer.core.hosts import FrontierRules
-from gossamer.core.jobs import Job
+from gossamer.core.jobs import FrontierStats, Job
 from gossamer.ports.action_log import ActionLog
 from gossamer.ports.change_feed import ChangeFeed
 from gossamer.ports.clock import Clock
@@ -114,6 +115,13 @@ class FleetBackend(FrontierBackend, Protocol):
 
     def open_frontier(self, job: Job, rules: FrontierRules, *, owner: str = "") -> FleetJobFrontier:
         """A job's frontier; ``owner`` is the shift that will hold its leases."""
+        ...
+
+    async def read_many_stats(self, jobs: Sequence[Job]) -> Mapping[str, FrontierStats]:
+        """The counts of many jobs, by their ids, at a part of the cost of ``Frontier.read_stats``.
+
+        A job may be left out, as one that is gone is: its own frontier says more.
+        """
         ...
 
     async def read_memory(self) -> tuple[int, int]:

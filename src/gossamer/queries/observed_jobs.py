@@ -46,6 +46,7 @@ from gossamer.policy.troubles import Severity, Trouble, TroubleKind, make_troubl
 from gossamer.queries.hosts import find_closed
 from gossamer.queries.job_workers import TakerCounts, workers_of
 from gossamer.queries.places import read_place, read_view
+from gossamer.queries.remembered_jobs import RememberedFacts
 from gossamer.watch.job_look import find_unserved, observe_hosts, pace_facts
 from gossamer.watch.memories import load_job_memory
 from gossamer.wiring.alerts_on import read_job_alerts
@@ -176,7 +177,12 @@ def _foresee(known: ObservedJob) -> ObservedJob:
 
 
 async def glance_at_job(
-    backends: Backends, job: Job, *, view: RosterView | None = None, place: PlaceMemory = NO_PLACE
+    backends: Backends,
+    job: Job,
+    remembered: RememberedFacts,
+    *,
+    view: RosterView | None = None,
+    place: PlaceMemory = NO_PLACE,
 ) -> ObservedJob:
     """Return the remembered facts about a job, at a part of the cost of a close look.
 
@@ -184,7 +190,7 @@ async def glance_at_job(
     """
     if job.is_running and not job.is_fleet and await backends.at_work(job) is None:
         job = mark_interrupted(job)
-    memory, now = await load_job_memory(backends.requests.shared, job), backends.clock.now()
+    memory, now = remembered.memories[job.id], backends.clock.now()
     known = ObservedJob(
         job=job,
         at=now,
@@ -193,14 +199,16 @@ async def glance_at_job(
         store=backends.store_name,
         place=place,
         memory=memory,
-        alerts=await read_job_alerts(backends, job, memory),
+        alerts=await read_job_alerts(backends, job, memory, remembered.profiles),
     )
     if not job.is_running:
         return replace(known, is_at_work=False)
     if memory.is_fresh(now):
         known = _recall_run(known)
     else:
-        stats, unreadable = await _read_stats(backends, job)
+        stats, unreadable = remembered.stats.get(job.id), ""
+        if stats is None:
+            stats, unreadable = await _read_stats(backends, job)
         known = replace(known, stats=stats, unreadable=unreadable, is_pace_hidden=True)
     if view is not None:
         known = _add_fleet(known, view, lanes_of_job(job, backends.settings))

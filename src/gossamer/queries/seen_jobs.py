@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from gossamer.config.settings import Settings
@@ -19,6 +20,7 @@ from gossamer.policy.job_memory import PlaceMemory
 from gossamer.policy.troubles import Severity
 from gossamer.queries.observed_jobs import NO_PLACE, ObservedJob, glance_at_job, observe_job, troubles_of
 from gossamer.queries.places import RosterFacts, read_fleet_places, read_view, read_views
+from gossamer.queries.remembered_jobs import remember_jobs
 from gossamer.targets.plan import fleet_of_job
 from gossamer.wiring.backends import Backends
 
@@ -68,9 +70,8 @@ async def look_at_jobs(
     places = await read_fleet_places(backends, settings, unfinished)
     known: dict[str, ObservedJob] = {}
     if len(unfinished) > limit:
-        known = {
-            one.job.id: one for one in await observe_jobs(backends, unfinished, views, places, glance_at_job)
-        }
+        look = partial(glance_at_job, remembered=await remember_jobs(backends, unfinished))
+        known = {one.job.id: one for one in await observe_jobs(backends, unfinished, views, places, look)}
         if needy_first:
             unfinished.sort(key=lambda job: not _needs_person(known[job.id]))
     rest = _behind(unfinished if show == OPEN else ended, cursor)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from gossamer.ports.clock import Clock
 
@@ -19,6 +19,10 @@ class MemorySharedState:
         """See :class:`~gossamer.ports.shared_state.SharedState`."""
         value, expires_at = self._values.get((space, key), (None, 0.0))
         return value if expires_at > self._clock.now() else None
+
+    async def get_many(self, space: str, keys: Sequence[str]) -> list[bytes | None]:
+        """See :class:`~gossamer.ports.shared_state.SharedState`."""
+        return [await self.get(space, key) for key in keys]
 
     async def put(self, space: str, key: str, value: bytes, ttl_s: float) -> None:
         """See :class:`~gossamer.ports.shared_state.SharedState`."""

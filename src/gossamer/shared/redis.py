@@ -7,7 +7,8 @@ value, at the latest at its time. Redis lets go of both by itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Sequence
 from math import ceil
 from struct import Struct
 
@@ -34,9 +35,16 @@ class RedisSharedState:
             "gossamer.shared", "get_shared.lua"
         )  # a script, so that a short break is waited for
         stored: bytes | None = await self._server.run_script(get, self._key_for(space, key), repeat=True)
-        if stored is None or _EXPIRES_AT.unpack_from(stored)[0] <= self._clock.now():
-            return None
-        return stored[_EXPIRES_AT.size :]
+        return _value_at(stored, self._clock.now())
+
+    async def get_many(self, space: str, keys: Sequence[str]) -> list[bytes | None]:
+        """See :class:`~gossamer.ports.shared_state.SharedState`."""
+        if keys and not self._server.is_cluster:  # there, each key may be on another server
+            with contextlib.suppress(StorageError):  # single calls wait for a short break
+                stored = await self._server.run_command("MGET", *(self._key_for(space, key) for key in keys))
+                now = self._clock.now()
+                return [_value_at(one, now) for one in stored]
+        return [await self.get(space, key) for key in keys]
 
     async def put(self, space: str, key: str, value: bytes, ttl_s: float) -> None:
         """See :class:`~gossamer.ports.shared_state.SharedState`."""
@@ -84,6 +92,13 @@ class RedisSharedState:
 
     def _key_for(self, space: str, key: str) -> str:
         return self._server.key_for(f"shared:{space}:{key}")
+
+
+def _value_at(stored: bytes | None, now: float) -> bytes | None:
+    """What is stored, without its time; ``None``: nothing, or it has expired."""
+    if stored is None or _EXPIRES_AT.unpack_from(stored)[0] <= now:
+        return None
+    return stored[_EXPIRES_AT.size :]
 
 
 def _to_milliseconds(ttl_s: float) -> int:

@@ -7,7 +7,7 @@ exactly one may make it, and a claim ends with its holder, at the latest at its 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from sqlite3 import Connection
 
 from gossamer.drivers.sql import load_statements
@@ -28,6 +28,11 @@ class SqliteSharedState:
         """See :class:`~gossamer.ports.shared_state.SharedState`."""
         now = self._clock.now()
         return self._db.read_now(lambda conn: _read_value(conn, space, key, now))
+
+    async def get_many(self, space: str, keys: Sequence[str]) -> list[bytes | None]:
+        """See :class:`~gossamer.ports.shared_state.SharedState`."""
+        now = self._clock.now()
+        return self._db.read_now(lambda conn: [_read_value(conn, space, key, now) for key in keys])
 
     async def put(self, space: str, key: str, value: bytes, ttl_s: float) -> None:
         """See :class:`~gossamer.ports.shared_state.SharedState`."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from gossamer.core.jobs import Job, tag_of
@@ -51,11 +53,13 @@ def job_of_place(place: str) -> str:
 
 async def load_job_memory(shared: SharedState, job: Job) -> JobMemory:
     """What is remembered of a job; nothing, where another version wrote it. Raises ``StorageError``."""
-    stored = await shared.get(SPACE, _key_of(job))
-    try:
-        return _decode_job(stored) if stored else JobMemory()
-    except msgspec.DecodeError:
-        return JobMemory()
+    return _read_memory(await shared.get(SPACE, _key_of(job)))
+
+
+async def load_job_memories(shared: SharedState, jobs: Sequence[Job]) -> dict[str, JobMemory]:
+    """The same of many jobs, by their ids. Raises ``StorageError``."""
+    stored = await shared.get_many(SPACE, [_key_of(job) for job in jobs])
+    return {job.id: _read_memory(one) for job, one in zip(jobs, stored, strict=True)}
 
 
 async def save_job_memory(shared: SharedState, job: Job, memory: JobMemory) -> None:
@@ -129,6 +133,13 @@ async def note_left_news(shared: SharedState, place: str, now: float, *, is_left
 async def claim_left_news(shared: SharedState, place: str) -> bool:
     """Whether the caller, and nobody else, may take over the news of a place now."""
     return await shared.claim(SPACE, f"left:{place}", CLAIM_S)
+
+
+def _read_memory(stored: bytes | None) -> JobMemory:
+    try:
+        return _decode_job(stored) if stored else JobMemory()
+    except msgspec.DecodeError:
+        return JobMemory()
 
 
 def _key_of(job: Job) -> str:

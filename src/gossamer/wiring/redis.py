@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import cache
 
@@ -14,12 +14,14 @@ from gossamer.config.settings import Settings
 from gossamer.core.dedup import DedupReport
 from gossamer.core.errors import JobBusyError, StorageError
 from gossamer.core.hosts import FrontierRules
-from gossamer.core.jobs import Job, tag_of
+from gossamer.core.jobs import FrontierStats, Job, tag_of
 from gossamer.core.text import format_count
 from gossamer.drivers.redis.server import OLDEST, RedisClock, RedisServer
 from gossamer.fetch.spaces import COOKIES, LOG_INS, SESSIONS, TRUSTED
 from gossamer.fleet.marks import forget_marks
 from gossamer.frontier.redis.frontier import RedisFrontier
+from gossamer.frontier.redis.shard import RedisShard
+from gossamer.frontier.redis.stats import read_many_stats
 from gossamer.observe.sentences import formatter_at
 from gossamer.policy.fitness import judge_redis
 from gossamer.policy.sentences.fleet import judge_clock
@@ -89,6 +91,17 @@ class RedisFrontierBackend:
     async def dedup_report(self, job: Job) -> DedupReport | None:
         """See :class:`~gossamer.ports.backends.FrontierBackend`."""
         return await self.open_frontier(job, FrontierRules()).dedup_report()
+
+    async def read_many_stats(self, jobs: Sequence[Job]) -> Mapping[str, FrontierStats]:
+        """See :class:`~gossamer.ports.backends.FleetBackend`; in a cluster, all jobs are left out."""
+        if self.server.is_cluster or not jobs:
+            return {}
+        return await read_many_stats(
+            {
+                job.id: RedisShard(self.server, job.id, 0, 1, None, tag=tag_of(job), paces=PACES)
+                for job in jobs
+            }
+        )
 
     async def read_memory(self) -> tuple[int, int]:
         """See :class:`~gossamer.ports.backends.FleetBackend`; of a cluster, its fullest server."""

@@ -69,15 +69,22 @@ class RedisShard:
 
     async def run_script(self, name: str, *args: Any, repeat: bool = False) -> Any:
         """What a script answers. Raises :class:`StorageError`."""
-        now = "" if self._clock is None else f"{self._clock.now():.17g}"
         try:
             return await self.server.run_script(
-                script_of(name), self.key, now, _packed(args), self._paces, self._claimant, repeat=repeat
+                script_of(name), self.key, *self._script_arguments(args), repeat=repeat
             )
         except StorageError as error:
             if "GOSSAMER_GONE" in str(error.__cause__):
                 raise self.gone_error() from None
             raise
+
+    def script_command(self, name: str, *args: Any) -> tuple[Any, ...]:
+        """The command that runs a script which the server knows already."""
+        return ("EVALSHA", script_of(name).digest, 1, self.key, *self._script_arguments(args))
+
+    def _script_arguments(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        now = "" if self._clock is None else f"{self._clock.now():.17g}"
+        return now, _packed(args), self._paces, self._claimant
 
     async def read_paces(self, hosts: Sequence[str]) -> tuple[float, list[SharedPace | None]]:
         """The time, and what all jobs know of some hosts; ``None`` of one of which nothing is remembered."""
@@ -98,8 +105,11 @@ class RedisShard:
 
     async def run_command(self, command: str, key: str | bytes, *args: Any) -> Any:
         """What a command answers about one of its keys."""
-        end = key.encode() if isinstance(key, str) else key
-        return await self.server.run_command(command, self.key.encode() + b":" + end, *args)
+        return await self.server.run_command(command, self.key_of(key), *args)
+
+    def key_of(self, key: str | bytes) -> bytes:
+        """One of its keys by its end."""
+        return self.key.encode() + b":" + (key.encode() if isinstance(key, str) else key)
 
     async def read_meta(self, *fields: str) -> list[Any]:
         """Fields of its marker. Raises :class:`StorageError`."""

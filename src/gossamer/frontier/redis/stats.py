@@ -1,14 +1,28 @@
-"""The numbers of a job from those of its shards. Pure."""
+"""The numbers of a job from those of its shards."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from gossamer.core.jobs import DueCounts, FrontierStats, earliest_time
 from gossamer.core.lifecycle import JobState
+from gossamer.frontier.redis.shard import RedisShard
 
 _COUNTED = ("pending", "delayed", "leased", "done", "dead", "pages", "duplicates", "too_deep", "hosts")
+
+
+async def read_many_stats(shards: Mapping[str, RedisShard]) -> dict[str, FrontierStats]:
+    """The counts of jobs that have one shard, by the names of these; others, and failures, are left out."""
+    commands = [
+        command
+        for shard in shards.values()
+        for command in (("HGET", shard.key_of("meta"), "shards"), shard.script_command("stats"))
+    ]
+    server = next(iter(shards.values())).server
+    answers = await server.run_together(commands)
+    pairs = zip(shards, answers[::2], answers[1::2], strict=True)
+    return {name: stats_of([row]) for name, of, row in pairs if of == b"1" and isinstance(row, list)}
 
 
 def stats_of(rows: Sequence[Any]) -> FrontierStats:

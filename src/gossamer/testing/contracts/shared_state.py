@@ -49,6 +49,17 @@ async def shared_values_expire(s: SharedStateSubject) -> None:
 
 
 @SHARED_STATE_CHECKS.register
+async def many_values_are_those_of_single_calls(s: SharedStateSubject) -> None:
+    """In the order of their keys; what has expired, or is of another space, is not there."""
+    assert_equal(await s.shared.get_many("watch", []), [], "of no key there is no value")
+    for space, key, ttl_s in (("watch", "a", 10.0), ("watch", "b", 5.0), ("ladder", "c", 10.0)):
+        await s.shared.put(space, key, key.encode(), ttl_s)
+    assert_equal(await s.other.get_many("watch", ["b", "c", "a"]), [b"b", None, b"a"], "in this order")
+    s.clock.advance(5)
+    assert_equal(await s.other.get_many("watch", ["a", "b"]), [b"a", None], "until they expire")
+
+
+@SHARED_STATE_CHECKS.register
 async def one_claim_wins(s: SharedStateSubject) -> None:
     """Until it is fulfilled, or lapses."""
     assert_holds(await s.shared.claim("robots", "k", 5), "the first may make it")

@@ -12,6 +12,7 @@ from gossamer.config.settings import Settings
 from gossamer.core.errors import UsageError
 from gossamer.core.jobs import Job
 from gossamer.core.lifecycle import FinishReason, JobState
+from gossamer.core.results import Verdict
 from gossamer.policy.job_memory import JobMemory
 from gossamer.policy.sentences.words import number_word
 from gossamer.ports.job_frontier import JobFrontier
@@ -69,12 +70,14 @@ async def a_glance_counts_all_jobs_and_shows_those_that_need_a_person(s: QueryHa
     jobs = [await s.make_job(f"job{number}", make_entry(1)) for number in range(JOBS + 4)]
     failed = replace(jobs[0], end_reason=FinishReason.ERROR, end_error="boom", finished_at=s.now())
     await s.backends.book.update(failed)
+    is_counted_together = s.backends.requests.fleet is not None  # also jobs that are not watched
+    await s.open_frontier(jobs[0]).read_stats()  # as any supervisor does
     async with AsyncExitStack() as locks:
         for job in jobs[1:]:
             await locks.enter_async_context(s.backends.requests.lock_target(job.target))
-            await save_job_memory(
-                s.backends.requests.shared, job, JobMemory(at=s.now(), due_at=s.now() + 60.0)
-            )
+            memory = JobMemory(at=s.now(), due_at=s.now() + 60.0)
+            if not is_counted_together:
+                await save_job_memory(s.backends.requests.shared, job, memory)
         opened: Counter[str] = Counter()
         with count_opened(s.backends, opened):
             found = await read_top(s.backends, SETTINGS)
@@ -86,6 +89,20 @@ async def a_glance_counts_all_jobs_and_shows_those_that_need_a_person(s: QueryHa
     )
     shown = {row.job for row in found.jobs}
     assert_equal({job.id for job in jobs if opened[job.id]} - shown, set(), "the others are remembered")
+
+
+@register_check
+async def many_jobs_are_counted_as_each_alone(s: QueryHarness) -> None:
+    """A job whose requests are gone is left out."""
+    fleet = s.backends.requests.fleet
+    if fleet is None:
+        return
+    jobs = [await s.make_job("news"), await s.make_job("shop", *(make_entry(n) for n in (1, 2, 3)))]
+    await s.end_visits(jobs[1], {1: (Verdict.SUCCESS, ""), 2: (Verdict.DEAD, "client")})
+    gone = await s.backends.book.create("gone", "gone.py")
+    alone = {job.id: await s.open_frontier(job).read_stats() for job in jobs}
+    assert_equal(await fleet.read_many_stats([*jobs, gone]), alone, "the same counts")
+    assert_equal(await fleet.read_many_stats([]), {}, "of no job there are none")
 
 
 @contextmanager
