@@ -110,7 +110,7 @@ def test_without_the_extra_the_error_names_it(monkeypatch):
 
     monkeypatch.setattr(helpers, "import_module", missing)
     helpers._library.cache_clear()
-    with pytest.raises(MissingServiceError, match=r"gossamer\[clean\]"):
+    with pytest.raises(MissingServiceError, match=r"price-parser is not installed: .*\[clean\]"):
         parse_price("1 €")
     helpers._library.cache_clear()
 
