@@ -1,7 +1,6 @@
-"""What is wrong at one look: with a job, and with what all jobs need. Pure.
+"""Problems found at one check: of a job, and of the parts that all jobs need. Pure.
 
-Each rule has two limits: from the one on it is bad, and beyond the other it is well again. A rule whose limit
-is 0 is off.
+Each rule has two limits: one begins the problem, the other ends it. A limit of 0 turns the rule off.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from gossamer.policy.trap_closing import warn_of_traps
 from gossamer.policy.troubles import LISTED_PROXIES, TroubleKind
 
 WELL_SHARE = 0.5
-"""What was bad at its limit is well at this share of it."""
+"""A problem ends at this share of the limit that began it."""
 GROWN = 1.1
 """A frontier that has grown by so much within an hour grows."""
 BAND = 0.05
@@ -34,7 +33,7 @@ BAND = 0.05
 
 
 class FailingHost(Record, frozen=True, kw_only=True):
-    """What came of the requests to one host lately."""
+    """Recent results of requests to one host."""
 
     host: str
     attempts: int
@@ -65,7 +64,7 @@ class BudgetUse(Record, frozen=True, kw_only=True):
 
     @property
     def share(self) -> float:
-        """Of the whole."""
+        """Share of the failed requests, from 0 to 1."""
         return self.used / self.limit if self.limit else 1.0
 
 
@@ -78,7 +77,7 @@ class ProxyPoolState(Record, frozen=True, kw_only=True):
 
 
 class JobLook(Record, frozen=True, kw_only=True):
-    """What one look found of a job that runs, or ended lately."""
+    """The facts about a job that runs or ended lately, from one check."""
 
     id: str
     at: float
@@ -86,8 +85,8 @@ class JobLook(Record, frozen=True, kw_only=True):
     end_reason: FinishReason | None = None
     end_error: str = ""
     due: int = 0  # requests that may start now
-    has_workers: bool = True  # somebody could work on it
-    unserved: tuple[DueCounts, ...] = ()  # what is due on lanes that no worker takes, where others do
+    has_workers: bool = True  # some worker could work on it
+    unserved: tuple[DueCounts, ...] = ()  # due requests on lanes without workers, if other lanes have some
     refusal: str | None = None  # why no worker that is there can do it; None: one can, as far as is known
     samples: tuple[JobSample, ...] = ()  # the last one is of this look
     attempted_at: float = 0.0  # when its attempts last grew; 0: never while it was watched
@@ -102,7 +101,7 @@ class JobLook(Record, frozen=True, kw_only=True):
 
 
 class PlaceLook(Record, frozen=True, kw_only=True):
-    """What one look found of what all jobs need."""
+    """The facts about the parts that all jobs need, from one check."""
 
     at: float
     is_fleet: bool = False
@@ -114,8 +113,8 @@ class PlaceLook(Record, frozen=True, kw_only=True):
     redis_max: int = 0  # 0: it has no limit
     pools: tuple[ProxyPoolState, ...] = ()
     idle: tuple[str, ...] = ()  # workers without a shift, although shifts of their lanes are asked for
-    away: dict[str, str] = {}  # services that do not answer, and what they said
-    refusing: dict[str, str] = {}  # services that answer and take no changes, and what they said
+    away: dict[str, str] = {}  # services that do not answer, with their errors
+    refusing: dict[str, str] = {}  # services that answer but refuse changes, with their errors
 
 
 # --------------------------------------------------------------------------- a job
@@ -128,7 +127,7 @@ def has_lost_proxies(look: PlaceLook) -> bool:
 
 
 def read_job(look: JobLook, rules: AlertRules, show: SentenceFormatter) -> Iterator[AlertReading]:
-    """What is wrong with a job."""
+    """Yield the readings of a job."""
     if look.end_reason is FinishReason.ERROR:
         yield _reading(look, TroubleKind.FAILED, describe_failure(look.id, look.end_error))
     if look.unreadable:
@@ -169,7 +168,7 @@ def is_reported(kind: TroubleKind, rules: AlertRules) -> bool:
 
 
 def _read_findings(look: JobLook, rules: AlertRules, show: SentenceFormatter) -> Iterator[AlertReading]:
-    """What of its items is worse than usual. At its end, that does not have to last first."""
+    """Yield readings of items that are worse than usual; after the job's end they count at once."""
     for one in look.findings:
         kind = kind_of_finding(one)
         if is_reported(kind, rules):
@@ -196,7 +195,7 @@ def _percent(share: float) -> str:
 
 
 def _read_work(look: JobLook, rules: AlertRules, show: SentenceFormatter) -> Iterator[AlertReading]:
-    """Whether anybody works on what is due."""
+    """Yield readings about due requests without a worker."""
     is_seeded = bool(look.samples) and look.samples[-1].is_seeded
     if not look.has_workers and (look.due or not is_seeded):
         yield _reading(look, TroubleKind.NO_WORKER, describe_unserved(look.id, look.due))
@@ -217,11 +216,11 @@ def _read_work(look: JobLook, rules: AlertRules, show: SentenceFormatter) -> Ite
 
 
 _ANSWERS = {Fault.THROTTLED.value: "429 or 503", Fault.GATEWAY.value: "502 or 504"}
-"""What a refusal looks like, by its fault."""
+"""The statuses of a refusal, by its fault."""
 
 
 def describe_silence(host: TroubledHost, show: SentenceFormatter) -> str:
-    """What a host in trouble does, without its name: "has answered nothing but 429 or 503 since 14:20"."""
+    """Describe a host in trouble, without its name: "has answered nothing but 429 or 503 since 14:20"."""
     since, waits = show.time(host.since), format_count(host.pending, "request")
     wait = f"{waits} {'waits' if host.pending == 1 else 'wait'} for it"
     if not host.pending:  # they wait for their next tries, or the last one was given up
@@ -243,7 +242,7 @@ def describe_longest_trouble(hosts: Sequence[TroubledHost], now: float, show: Se
 
 
 def _read_counts(look: JobLook, rules: AlertRules, show: SentenceFormatter) -> Iterator[AlertReading]:
-    """What its counters say: dead letters, items, what waits, single hosts."""
+    """Yield readings from a job's counters: dead letters, items, queue length, single hosts."""
     dead = growth_of(look.samples, "dead", rules.window_s)
     attempts = growth_of(look.samples, "attempts", rules.window_s)
     if rules.dead_letters and dead > 0:
@@ -286,7 +285,7 @@ def _read_budgets(look: JobLook, rules: AlertRules) -> Iterator[AlertReading]:
 
 
 def describe_absence(service: str, error: str) -> str:
-    """That a service does not answer, and what it said."""
+    """Describe a service that does not answer, with its error."""
     return f"{service} does not answer{f': {short_name(error, 200)}' if error else ''}."
 
 
@@ -296,7 +295,7 @@ def describe_refusing(service: str, error: str) -> str:
 
 
 def read_place(look: PlaceLook, rules: AlertRules, show: SentenceFormatter) -> Iterator[AlertReading]:
-    """What is wrong with the services, the supervisors and the proxies."""
+    """Yield the readings of services, supervisors and proxies."""
     for service, error in look.away.items():
         yield AlertReading(kind=TroubleKind.AWAY, who=service, text=describe_absence(service, error))
     for service, error in look.refusing.items():

@@ -1,8 +1,8 @@
-"""Alerts: troubles that have lasted for long enough to be told, until they have been over for long enough.
+"""Alerts: problems that have lasted long enough to be reported, until they have been over for long enough.
 
-Pure. What was found wrong at one look is a *reading*. One that stays bad begins an alert, and the alert ends
-when its readings have stayed well: between bad and well lies a band in which nothing changes, so that what
-wavers at a threshold is told once. An alert whose thing could not be looked at stays as it is.
+Pure. A problem found at one check is a *reading*. A reading that stays bad begins an alert, and the alert
+ends when its readings have stayed good. Between bad and good lies a band in which nothing changes, so a value
+that wavers at a threshold is reported once. An alert whose subject could not be checked stays as it is.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ MOST_ALERTS = 200
 """States that are kept of one job, or of one place: of more, the latest are not taken up."""
 
 STILL_S = 30.0
-"""For so long, the last of ``stalled_s``, work is due at each look before that is told: a host that is left
-alone is due for moments only."""
+"""Last part of ``stalled_s`` in which work must be due at every check before it is reported: a paused host's
+work is due for moments only."""
 
 AlertKey = tuple[TroubleKind, str, str]
-"""What an alert is about: its kind, the job, and who else."""
+"""The subject of an alert: its kind, the job, and further details."""
 
 
 class AlertRules(Record, frozen=True, kw_only=True):
-    """From when on something is told. A limit of 0 turns its rule off."""
+    """Limits at which problems are reported. A limit of 0 turns its rule off."""
 
-    holds_s: float = 300.0  # a trouble is told when it has lasted for so long
+    holds_s: float = 300.0  # a problem is reported when it has lasted this long
     clears_s: float = 60.0  # ... and is over when it has been gone for so long
     window_s: float = 900.0  # in which dead letters and failures are counted
     dead_letters: int = 20  # new ones in the window
     dead_share: float = 0.05  # ... if they are more than this share of the attempts
     host_failures: float = 0.5  # the share of attempts at one host that fail
-    host_attempts: int = 50  # ... of at least so many
+    host_attempts: int = 50  # ... of at least this many
     no_items_pages: int = 100  # pages since the latest item
     stalled_s: float = 120.0  # without an attempt, although work is due
     no_success_s: float = 900.0  # a host that is asked answers nothing well
@@ -67,7 +67,7 @@ _PATIENCE: Mapping[TroubleKind, Callable[[AlertRules], float]] = {
 
 
 class ReadingState(StrEnum):
-    """How it stands with what a rule looks at."""
+    """The state of a rule's subject."""
 
     BAD = "bad"
     UNSURE = "unsure"  # between bad and well: nothing changes
@@ -75,23 +75,23 @@ class ReadingState(StrEnum):
 
 
 class AlertReading(Record, frozen=True, kw_only=True):
-    """What one look found of one thing."""
+    """The result of one check of one subject."""
 
     kind: TroubleKind
     who: str
-    text: str  # what is wrong with it, in one sentence
-    job: str = ""  # "": it is no job's
+    text: str  # the problem in one sentence
+    job: str = ""  # "": the problem concerns no job
     state: ReadingState = ReadingState.BAD
-    is_certain: bool = False  # it is told at once
+    is_certain: bool = False  # reported at once
 
     @property
     def key(self) -> AlertKey:
-        """What it is about."""
+        """The subject."""
         return self.kind, self.job, self.who
 
 
 class AlertState(Record, frozen=True, kw_only=True):
-    """An alert, or what may become one."""
+    """An alert, or a problem that may become one."""
 
     kind: TroubleKind
     who: str
@@ -99,12 +99,12 @@ class AlertState(Record, frozen=True, kw_only=True):
     job: str = ""
     bad_since: Time
     well_since: Time | None = None  # None: it is not well now
-    began_at: Time | None = None  # when it was told; None: it is not an alert yet
-    is_certain: bool = False  # it is told at once
+    began_at: Time | None = None  # when it was reported; None: not an alert yet
+    is_certain: bool = False  # reported at once
 
     @property
     def key(self) -> AlertKey:
-        """What it is about."""
+        """The subject."""
         return self.kind, self.job, self.who
 
     @property
@@ -118,7 +118,7 @@ class AlertState(Record, frozen=True, kw_only=True):
 
 
 class AlertChanges(Record, frozen=True, kw_only=True):
-    """What a look changes."""
+    """Changes of alerts by one check."""
 
     states: tuple[AlertState, ...] = ()
     begun: tuple[AlertState, ...] = ()
@@ -133,9 +133,10 @@ def judge_readings(
     *,
     unread: Iterable[TroubleKind] = (),
 ) -> AlertChanges:
-    """What begins and what ends by a look.
+    """Decide which alerts begin and end by a check.
 
-    Readings are of everything that could be looked at: what has none is well, but for the kinds ``unread``.
+    Readings cover everything that could be checked: a subject without one is good, except for the kinds
+    ``unread``.
     """
     found = {reading.key: reading for reading in readings}
     blind = frozenset(unread)

@@ -1,8 +1,8 @@
 """Which alerts are on, by one rule for the list, a job's status, the dashboard and the metrics. Pure.
 
-The remembered state counts until the next check is overdue. From then on nobody knows whether anything is
-wrong, and no alert is shown. An alert about a run ends with the run: of a job that does not run only what
-stays true is shown. One that a person has acknowledged is on no longer, until it has ended and begins anew.
+The remembered state counts until the next check is overdue. From then on the state is unknown, and no alert
+is shown. An alert about a run ends with the run; only alerts that stay true are shown for a job that does not
+run. One that a person has acknowledged is on no longer, until it has ended and begins anew.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class AlertView(Record, frozen=True, kw_only=True):
     """The alerts that are on for a job, or for what all jobs need."""
 
     troubles: tuple[Trouble, ...] = ()  # the worst first
-    acknowledged: tuple[Trouble, ...] = ()  # they last, and somebody has said that they know
+    acknowledged: tuple[Trouble, ...] = ()  # current, and acknowledged by a person
     is_known: bool = True  # False: the next check is overdue, or there was none yet
     checked_at: Time = 0.0  # by the latest check; 0: there was none
 
@@ -84,9 +84,10 @@ def alerts_of_job(
 def alerts_of_place(
     memories: Sequence[PlaceMemory], now: float, *, view: RosterView | None = None, running: int = 0
 ) -> AlertView:
-    """The alerts that are on for what all jobs need: of a fleet with its roster ``view``, or of crawls.
+    """Return the alerts about parts that all jobs need, of a fleet (with its roster ``view``) or of crawls.
 
-    ``running``: the jobs of the fleet that run. Without a leader nobody checks, and that is an alert itself.
+    ``running`` is the number of the fleet's running jobs. A missing leader is an alert itself, as nothing is
+    checked.
     """
     fresh = [memory for memory in memories if memory.is_fresh(now)]
     over = {TroubleKind.NO_SUPERVISOR} if view is not None and view.leader else set()
@@ -100,7 +101,7 @@ def alerts_of_place(
 
 
 def _collect(states: Iterable[AlertState], more: Iterable[Trouble] = ()) -> tuple[Trouble, ...]:
-    """Each alert once, the worst first; what is remembered counts before what is found now."""
+    """Return each alert once, the worst first; a remembered alert replaces one found now."""
     found = {(one.kind, one.job, one.who): one for one in more}
     found |= {state.key: state.as_trouble() for state in states if state.is_active}
     return tuple(order_troubles(found.values()))
@@ -121,10 +122,10 @@ def _read_findings(
     show: SentenceFormatter,
     began: Mapping[AlertKey, float],
 ) -> Iterator[Trouble]:
-    """What is worse than usual of all items of a job.
+    """Yield the findings about all items of a job.
 
-    ``began``: since when the job has had its alerts, as far as it had them while it ran. They are the same
-    alerts, so that one which was acknowledged then stays so.
+    ``began`` has the beginnings of alerts that the job had while it ran. They are the same alerts, so an
+    acknowledged one stays acknowledged.
     """
     for one in profile.losses:
         kind, who = kind_of_finding(one), one.field or job.id
@@ -135,9 +136,9 @@ def _read_findings(
 
 
 def _find_missing_leader(view: RosterView | None, running: int, now: float, led_at: float) -> list[Trouble]:
-    """That nobody leads although jobs of the fleet run: no supervisor is there that could report it.
+    """Return the alert that jobs of the fleet run without a supervisor, which could not report it itself.
 
-    A supervisor that led a moment ago may lead again at once.
+    A supervisor that led a moment ago may lead again soon.
     """
     if view is None or view.leader or not running or has_led_lately(now - led_at):
         return []

@@ -10,7 +10,7 @@ from gossamer.core.record import Record
 from gossamer.core.results import FetchResult
 
 LOOKED_AT_BYTES = 64 * 1024
-"""Of each body."""
+"""Bytes of each body that are compared."""
 LEAST_ALIKE = 0.4
 """Two pages are alike that have this share of all their words in common."""
 _ADDRESS = re.compile(rb"(?=[0-9a-f:.]*[0-9:])[0-9a-f:.]{3,45}")
@@ -18,7 +18,7 @@ _WORD = re.compile(rb"[a-z\x80-\xff]{2,}")
 
 
 class AnswerLook(Record, frozen=True, kw_only=True):
-    """What an answer looks like, whoever asked: without numbers and addresses."""
+    """The look of an answer, independent of the client: without numbers and addresses."""
 
     status: int
     kind: str = ""  # its media type
@@ -27,7 +27,7 @@ class AnswerLook(Record, frozen=True, kw_only=True):
 
 
 def look_at_answer(fetched: FetchResult) -> AnswerLook:
-    """What is compared of an answer."""
+    """Return the compared part of an answer."""
     text = _ADDRESS.sub(b" ", fetched.body[:LOOKED_AT_BYTES].lower())
     return AnswerLook(
         status=fetched.status,
@@ -46,7 +46,7 @@ def are_alike(one: AnswerLook, other: AnswerLook) -> bool:
 
 
 def find_different(looks: Sequence[AnswerLook]) -> frozenset[int] | None:
-    """The places of those that are not like most of the others; ``None``: there is no majority to go by."""
+    """Return the indexes of looks that differ from the majority; ``None`` without a majority."""
     groups: list[list[int]] = []
     for place, look in enumerate(looks):
         group = next((group for group in groups if are_alike(looks[group[0]], look)), None)

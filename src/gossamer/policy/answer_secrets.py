@@ -1,6 +1,6 @@
-"""The headers of an answer as they may be shown: what they let one in with is left out. Pure.
+"""The headers of an answer as they may be shown, without credentials. Pure.
 
-A cookie shows its name and what it is good for, without its value.
+A cookie shows its name and attributes, without its value.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from gossamer.policy.secret_names import HIDDEN
 ATTRIBUTES = frozenset(
     {"domain", "path", "expires", "max-age", "secure", "httponly", "samesite", "partitioned", "priority"}
 )
-"""What a line of ``Set-Cookie`` says about its cookie."""
+"""Attributes of a cookie in ``Set-Cookie``."""
 OPEN = ("access-control-", "www-authenticate", "proxy-authenticate")
-"""Headers that say how one is let in, and let nobody in."""
+"""Headers that describe access without granting it."""
 
 
 def shown_answer_headers(headers: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:

@@ -1,13 +1,13 @@
-"""Whether a page refuses us, and by what it is recognised. Pure.
+"""Detection of pages that refuse the crawler. Pure.
 
-A page that refuses looks like a page: some come with status 200. Those of the well-known vendors carry marks
-that stand on no other page (in a header, or in the script that tests the visitor), and one mark is proof.
-What ordinary pages may show too proves nothing by itself: the vendors' sensors and CAPTCHAs stand in forms
-and at the end of good pages, and words like "access denied" in news. So those count only on an error, or on a
-small page that shows hardly any text; and a status that refuses, without any mark, is a sign
-(``Block.is_certain`` is false): one page may be closed to everybody.
+A refusal looks like a page: some come with status 200. Pages of the well-known vendors carry marks that no
+other page has (in a header, or in the script that tests the visitor), and one mark is proof. Marks that
+ordinary pages may also show prove nothing alone: sensors and CAPTCHAs appear in forms and at the end of good
+pages, and words like "access denied" in news. They count only on an error, or on a small page with hardly any
+text. A refusing status without any mark is only a sign (``Block.is_certain`` is false): the page may be
+closed to everyone.
 
-Nothing here answers a CAPTCHA. It is recognised so that a person hears of it.
+CAPTCHAs are never answered, only recognised, so that a person is notified.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ REFUSING = frozenset({401, 403, 406, 418, 430, 444, 456, 460, 463, 498, 499, 999
 LOOKED_AT_BYTES = 64 * 1024
 """How much of an error's body is looked at."""
 SMALL_BYTES = 16 * 1024
-"""A successful page that is larger is no challenge: those are a few scripts."""
+"""Maximum size of a challenge with a successful status: challenges are a few scripts."""
 FEW_LINKS = 8
-"""A successful page with more links is no challenge either."""
+"""Maximum number of links on a challenge with a successful status."""
 FEW_TAGS = 250
 """One with more markup neither."""
 HEAD_BYTES, HEAD_TAGS = 4096, 50
-"""One that begins with so many tags in so many bytes neither: a challenge begins with scripts and styles."""
+"""A page with this many tags in its first bytes is not a challenge, which begins with scripts and styles."""
 LITTLE_TEXT = 700
 """Characters that a page shows which only tells its visitor to prove something."""
 
@@ -77,14 +77,14 @@ _MARKS: tuple[tuple[bytes, BlockKind], ...] = (
     (b"gokuprops", BlockKind.AWS_WAF),
     (b"kpsdk.scriptstart", BlockKind.KASADA),
 )
-"""What only stands on pages that refuse or test a visitor; in lower case."""
+"""Marks that appear only on pages that refuse or test a visitor; in lower case."""
 _REFUSAL_MARKS: tuple[tuple[bytes, BlockKind], ...] = (
     (b"sorry, you have been blocked", BlockKind.CLOUDFLARE),
     (b"cf-error-code", BlockKind.CLOUDFLARE),
     (b"errors.edgesuite.net", BlockKind.AKAMAI),
     (b"reference&#32;&#35;", BlockKind.AKAMAI),
 )
-"""Of a vendor's pages of errors: with a status that refuses, it is the vendor who does."""
+"""Marks of a vendor's error pages: with a refusing status, the vendor refuses."""
 _SENSORS: tuple[tuple[bytes, BlockKind], ...] = (
     (b"_pxappid", BlockKind.HUMAN),
     (b"_incapsula_resource", BlockKind.IMPERVA),
@@ -145,7 +145,7 @@ _PATH = r"(?:[a-z][a-z0-9+.-]*:)?(?://[^/?#]*)?([^?#]*)"
 
 
 class BlockRules(Record, frozen=True, kw_only=True):
-    """What a page is looked at for."""
+    """The markers to look for on a page."""
 
     is_detected: bool = True  # False: only the status counts, as ever
     marks: tuple[bytes, ...] = ()  # further texts that refuse us, in lower case
@@ -195,12 +195,12 @@ def _path() -> re.Pattern[str]:
 
 @cache
 def _last_parts(words: tuple[str, ...]) -> re.Pattern[str]:
-    """Paths that end with one of these parts, or go on below it."""
+    """Compile a pattern for paths that contain one of these parts as their end or as a folder."""
     return re.compile(rf"(?i)(?:^|/)(?:{'|'.join(words)})(?:\.\w{{2,5}})?(?:/|$)")
 
 
 def find_redirect_block(url: str, location: str) -> Block | None:
-    """That a redirect leads to where visitors log in, or are tested; pages of these kinds may go on there."""
+    """Return the block of a redirect to a log-in or test page; such pages themselves may redirect there."""
     path, target = _path_of(url), _path_of(location)
     for words, kind, is_certain in _WAYS_OUT:
         pattern = _last_parts(words)
@@ -216,7 +216,7 @@ def _path_of(url: str) -> str:
 
 
 def _find_in_error(fetched: FetchResult, marks: Sequence[bytes], hint: BlockKind | None) -> Block | None:
-    """On the page of an error. What asks for time is believed, unless it is a challenge without a time."""
+    """Find a block on an error page. A demand to wait is believed, unless a challenge names no time."""
     status, text = fetched.status, fetched.body[:LOOKED_AT_BYTES].lower()
     where = f"status {status} with "
     if status in _ASKING and fetched.header("retry-after"):
@@ -282,7 +282,7 @@ def _shown(mark: bytes) -> str:
 
 
 def _visible_text(text: bytes) -> bytes:
-    """What a page shows, roughly; of text that may be cut off in the middle. Linear, whatever it holds."""
+    """Return roughly the visible text of a page that may be cut off. Runs in linear time."""
     shown: list[bytes] = []
     at = 0
     while (tag := text.find(b"<", at)) >= 0:

@@ -40,7 +40,7 @@ def _show(amount: float) -> str:
 
 
 def place_of(budget: PatternBudget) -> str:
-    """What stands for a pattern where a host could stand."""
+    """Return the name of a pattern in the place of a host."""
     return f"{PATTERN}{budget.name}"
 
 

@@ -1,11 +1,11 @@
-"""Budgets of money, bytes, time, pages, items and errors: what was spent, and what that forbids. Pure.
+"""Budgets of money, bytes, time, pages, items and errors: amounts spent, and their consequences. Pure.
 
-Every rung of the network spends bytes. Browsers spend browser seconds; gateways, and what goes through a
-proxy of a named kind, spend money. Pages, items, errors and seconds are spent whatever the rung.
+Every rung of the network spends bytes. Browsers spend browser seconds; gateways and proxies of a named kind
+spend money. Pages, items, errors and seconds are spent on every rung.
 
-Of pages of a pattern no more are fetched than its budget has, however many workers there are: a worker claims
-in shared state (:class:`PageClaim`) what it is about to fetch. Other budgets are known to be spent only when
-they are: what is in flight then is finished.
+The pages of a pattern never exceed its budget, with any number of workers: each worker claims pages in shared
+state (:class:`PageClaim`) before it fetches them. Other budgets may be exceeded by the requests in flight
+when they are spent.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from gossamer.policy.patterns import compile_pattern
 ROUNDING = 1e-9
 """Ten pages at 0.05 cost 0.5, although the sum of such numbers is a little less."""
 BATCHES = 50
-"""A worker saves what it has spent at the latest when that is a fiftieth of a budget."""
+"""A worker saves its spending at the latest when it reaches this part of a budget: a fiftieth."""
 HOLD_S = 60.0
 """So long others leave a worker the pages that it has claimed, in seconds; it renews them."""
 MAX_REFUSING = 200
 """Budgets of a job of which is known how many requests they refused: those of patterns, and those of hosts
 that refused most."""
 PATTERN = "*"
-"""What the place of a pattern's budget begins with, as no host's name does."""
+"""Prefix of a pattern's name in the place of a host; no host name begins with it."""
 
 
 class BudgetKind(StrEnum):
-    """What there is a budget of."""
+    """The unit of a budget."""
 
     COST = "cost"
     BYTES = "bytes"
@@ -54,14 +54,14 @@ AMOUNTS = {
     BudgetKind.ERRORS: "errors",
     BudgetKind.SECONDS: "busy_s",
 }
-"""The fields of what is spent, and of its limits."""
+"""The fields of amounts spent, and of their limits."""
 _ON_EVERY_RUNG = frozenset({
     BudgetKind.BYTES, BudgetKind.PAGES, BudgetKind.ITEMS, BudgetKind.ERRORS, BudgetKind.SECONDS,
 })  # fmt: skip
 
 
 class OverrunRule(StrEnum):
-    """What becomes of requests over a spent budget."""
+    """The rule for requests over a spent budget."""
 
     STOP = "stop"  # they are skipped, and links to URLs of a spent pattern are not taken
     DOWNGRADE = "downgrade"  # they continue with rungs that spend nothing of it
@@ -76,7 +76,7 @@ class PageClaim(Record, frozen=True, kw_only=True):
 
 
 class Spending(Record, frozen=True, kw_only=True):
-    """What was spent, by a job, on one of its hosts or on one of its patterns."""
+    """Amounts spent by a job, on one of its hosts, or on one of its patterns."""
 
     cost: float = 0.0
     bytes: int = 0
@@ -123,7 +123,7 @@ NOTHING = Spending()
 
 
 def _add_counts(counts: dict[str, int], more: dict[str, int]) -> dict[str, int]:
-    """Both together, without what is nothing; of very many those of patterns, and that count most."""
+    """Add two tables of counts without zeros; of very many, keep those of patterns and the largest."""
     if not more:
         return counts
     summed = {place: counts.get(place, 0) + more.get(place, 0) for place in {**counts, **more}}
@@ -146,7 +146,7 @@ class BudgetLimits(Record, frozen=True, kw_only=True):
     busy_s: float | None = None
 
     def list_uses(self, spent: Spending) -> list[tuple[BudgetKind, float, float]]:
-        """What there is a budget of, how much of it is spent, and how much there is of it."""
+        """Return each budgeted unit with the amount spent and the limit."""
         found = ((kind, getattr(spent, name), getattr(self, name)) for kind, name in AMOUNTS.items())
         return [(kind, used, limit) for kind, used, limit in found if limit is not None]
 
@@ -164,7 +164,7 @@ UNLIMITED = BudgetLimits()
 
 
 class PatternBudget(Record, frozen=True, kw_only=True):
-    """What the URLs of one pattern may cost together."""
+    """The budget of all URLs of one pattern."""
 
     name: str  # by which the settings, and reports, call it
     pattern: str  # a regular expression that is searched in URLs
@@ -174,7 +174,7 @@ class PatternBudget(Record, frozen=True, kw_only=True):
 
     @property
     def claimed_pages(self) -> int | None:
-        """Pages that are never exceeded; ``None``: there is no such limit, or more may be fetched last."""
+        """Limit of pages that is never exceeded; ``None`` without one, or if more may be fetched last."""
         return self.limits.pages if self.over is OverrunRule.STOP else None
 
     def covers_url(self, url: str) -> bool:
@@ -182,9 +182,9 @@ class PatternBudget(Record, frozen=True, kw_only=True):
         return bool(compile_pattern(self.pattern).search(url))
 
     def explain_overrun(self, depth: int, spent: Spending, *, is_file: bool = False) -> str:
-        """What of it is spent, for one of its URLs at this depth; empty: nothing is.
+        """Explain which part of the budget is spent for a URL at this depth; empty if none is.
 
-        A file is no page: the last pages of a budget have theirs, too.
+        A file does not count as a page: the last pages of a budget still get their files.
         """
         if self.depth is not None and depth > self.depth:
             return f"depth ({depth} of {self.depth} hops from a start URL)"
@@ -202,7 +202,7 @@ class BudgetOverrun(NamedTuple):
 
 
 class BudgetRules(Record, frozen=True, kw_only=True):
-    """The budgets of a job, and what is done when one is spent."""
+    """The budgets of a job, and the rule for spent ones."""
 
     job: BudgetLimits = UNLIMITED
     host: BudgetLimits = UNLIMITED
@@ -231,7 +231,7 @@ class BudgetRules(Record, frozen=True, kw_only=True):
 
 
 def kinds_of(rung: str) -> frozenset[BudgetKind]:
-    """What a rung spends."""
+    """Return the units that a rung spends."""
     way, is_paid = way_of(rung), "+" in rung
     found = set(_ON_EVERY_RUNG)
     if way == BROWSER_WAY:
@@ -258,7 +258,7 @@ def allowed_rungs(rungs: Sequence[str], rules: BudgetRules, job: Spending, host:
 
 
 def find_ending(rules: BudgetRules, job: Spending) -> frozenset[BudgetKind]:
-    """The spent budgets for which a job is over; empty: it goes on.
+    """Return the spent budgets that end a job; empty if it continues.
 
     One that downgrades continues until a request is left without any rung; a larger budget frees it.
     """
@@ -267,9 +267,9 @@ def find_ending(rules: BudgetRules, job: Spending) -> frozenset[BudgetKind]:
 
 
 def claim_pages(known: Spending, limit: int, worker: str, wanted: int, now: float) -> Spending:
-    """What is known of a pattern when a worker has claimed up to ``wanted`` pages, as far as they are left.
+    """Return the spending of a pattern after a worker has claimed up to ``wanted`` of its remaining pages.
 
-    What it had claimed before is given back; claims that have run out are forgotten.
+    Its earlier claim is returned; expired claims are removed.
     """
     holds = {who: hold for who, hold in known.holds.items() if who != worker and hold.until > now}
     free = limit - known.pages - sum(hold.pages for hold in holds.values())
@@ -280,5 +280,5 @@ def claim_pages(known: Spending, limit: int, worker: str, wanted: int, now: floa
 
 
 def batch_of_pages(known: Spending, limit: int) -> int:
-    """Pages that a worker claims at once, by what it knows: a fiftieth of those that are left."""
+    """Return the number of pages that a worker claims at once: a fiftieth of the remaining ones."""
     return max((limit - known.pages - sum(hold.pages for hold in known.holds.values())) // BATCHES, 1)

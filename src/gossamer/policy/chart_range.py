@@ -31,7 +31,7 @@ class ChartPlan(Record, frozen=True, kw_only=True):
 def plan_chart(range_: ChartRange, began_at: float, over_at: float | None, now: float) -> ChartPlan:
     """The steps for a job that began, and was over, at these times: at most ``MOST_POINTS``.
 
-    What may have been folded into hours is read in whole hours.
+    Times that may have been merged into hours are read in whole hours.
     """
     ended_at = now if over_at is None else min(over_at, now)
     began_at = min(began_at, ended_at)

@@ -1,13 +1,13 @@
-"""What was seen on pages before: items, contents and texts, in bounded memory; for budgets of traps. Pure.
+"""Memory of seen items, contents and texts, in bounded space, for the budgets of traps. Pure.
 
-An item is new if it is new with the page's URL taken out of it. The very same content is known by a hash of
-the body. What is nearly the same is known by samples, since looking into a page is dear: by its text among
-pages with the same title and heading. Products of one template differ in theirs; error pages, and pages that
-ids of a visit multiply, do not. Where a URL names a month, numbers do not count: the empty months of a
-calendar differ in nothing else. Where a path repeats a word, as relative links on a page that answers
-everywhere make it, the words of the path do not count. A page that only combines parameters that others had,
-on a path with very many sets of them, brings a new item only if that has a word that none of these had, or
-several figures that no other has: of a table by town and year each page has figures of its own.
+An item is new if it is new without the page's URL in it. Identical content is found by a hash of the body.
+Nearly identical content is found by samples, because reading a page is expensive: pages with the same title
+and heading are compared by their texts. Products of one template differ in these; error pages, and pages
+multiplied by session ids, do not. If a URL names a month, numbers are ignored: the empty months of a calendar
+differ in nothing else. If a path repeats a word, as relative links on a catch-all page produce, the words of
+the path are ignored. A page that only combines known parameters, on a path with very many combinations,
+counts as new only if its item has a new word, or several new figures: each page of a table by town and year
+has its own figures.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ MAX_KEYS = 200_000
 MAX_SAMPLES = 5_000
 """Pages that were looked into, some 2.5 KB each: then the oldest headings are forgotten."""
 MIDDLE_BYTES = 64
-"""Of a page's middle, which tells most pages of one size apart."""
+"""Bytes of a page's middle, which differs between most pages of one size."""
 MAX_TEXT = 16 * 1024
 """Characters of a page's text that are compared."""
 MAX_HEADING = 500
-"""Characters of a title with its headings that are told apart."""
+"""Maximum length of a title with its headings, in characters."""
 
 MAX_WITNESS_BYTES = 16 * 1024
 """Bytes of a page that are compared with those of another host, evenly spread over it."""
@@ -46,7 +46,7 @@ SHORT_ITEM = 200
 TEXT_WORDS = 24
 """Words from which on a value of an item is a text, as HTML is; the page's text says whether it is new."""
 FEWEST_FIGURES = 2
-"""Figures of an item that can be news: a search gives one number, of what it has found."""
+"""Fewest figures that make an item new: a search page has one number, of its results."""
 
 _NUMBER, _DIGITS = re.compile(r"\d+"), re.compile(rb"\d+")
 _WORD, _NAME = re.compile(r'[^\w\s"]?(\w+)'), re.compile(r"[^\W\d]+")
@@ -56,7 +56,7 @@ _LONG_VALUE = re.compile(rb'"(?:[^"\\]|\\.){120,}"')
 
 
 class ContentMemory:
-    """What one process has seen of a job."""
+    """One process's memory of a job's pages."""
 
     def __init__(self) -> None:
         self._keys: dict[int, int] = {}
@@ -90,7 +90,7 @@ class ContentMemory:
         return least
 
     def _add_mixed(self, url: str, parts: Iterable[str]) -> bool:
-        """Remember parts of what a path was asked for, or gave; whether any of them is new."""
+        """Remember parts of a path's parameters or results; return whether any of them is new."""
         if len(self._mixed) > MAX_KEYS:
             self._mixed.clear()
         path, before = url.partition("?")[0], len(self._mixed)
@@ -126,7 +126,7 @@ class ContentMemory:
         return self._contents.setdefault(hash(body), place) != place
 
     def judge_text(self, host: str, url: str, page: PageReading, weight: int) -> PageWorth:
-        """What the text of a page is worth that stands for so many pages; remembers it."""
+        """Judge and remember the text of a sampled page that represents ``weight`` pages."""
         heading, text = page.heading[:MAX_HEADING], page.text[:MAX_TEXT]
         if find_month(url) is not None:
             text, heading = _NUMBER.sub("0", text), _NUMBER.sub("0", heading)
@@ -175,10 +175,10 @@ def _leave_text_out(value: re.Match[bytes]) -> bytes:
 
 
 def witness_of(path: str, host: str, body: bytes) -> str:
-    """What a page and its copy on another host have in common: path and content, the host's name aside.
+    """Return a key that a page shares with its copy on another host: path and content without host name.
 
-    The path's part comes first. Checksums of a sample are enough: pages are compared that have the same path
-    and the same size.
+    The path's part comes first. Checksums of a sample are enough, since only pages with the same path and
+    size are compared.
     """
     content = body.replace(host.encode(), b"")
     sample = content[:: len(content) // MAX_WITNESS_BYTES + 1]

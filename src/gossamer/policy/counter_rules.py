@@ -1,6 +1,6 @@
-"""How two values of one counter of a job become one, by its name: most are added up. Pure.
+"""Rules that merge two values of a job's counter, by its name: most are added up. Pure.
 
-Every store keeps to it: a batch is merged here, and with what a database has by its own words for the same.
+Every store follows them: batches are merged here, and into a database by its SQL for the same rule.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from collections.abc import Mapping
 from enum import StrEnum
 
 EXPECTED = "expected:"
-"""How the names of the counters begin that hold the largest number which was said of something."""
+"""Prefix of counters that hold the largest announced number."""
 STAT = "stat:"
 """How the names of a spider's own counters begin; a :class:`MergeRule`, a colon and a name follow."""
 
 
 class MergeRule(StrEnum):
-    """Which value stays of two. The value is what a spider calls it in its own counters."""
+    """The merge of two values. The member's value is its name in a spider's own counters."""
 
     SUM = "inc"  # both, added up
     LARGEST = "max"

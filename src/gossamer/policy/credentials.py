@@ -1,9 +1,9 @@
-"""User names and passwords in URLs (``http://user:password@host/``): what is sent for them, and where to.
+"""User names and passwords in URLs (``http://user:password@host/``): their header and its origin.
 
-They go to the origin that they were written for, as Basic credentials (RFC 7617). The canonical form of a URL
-is without them, so that they reach no ledger, log or listing. Those of start URLs are kept in memory only;
-those of another request that a spider makes become its ``auth``. Links of pages that have any are not
-followed: a page has no say in who asks.
+They are sent to the origin of their URL only, as Basic credentials (RFC 7617). The canonical form of a URL
+omits them, so they reach no ledger, log or listing. Credentials of start URLs are kept in memory only; those
+of a spider's other requests become ``auth``. Links with credentials on pages are not followed: a page must
+not decide which user a request is sent as.
 """
 
 from __future__ import annotations

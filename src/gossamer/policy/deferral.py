@@ -1,7 +1,7 @@
 """Deferred extraction: from a page that was fetched to the request for its extraction, and back. Pure.
 
-The request for the extraction is a twin of the page's: with a fingerprint of its own, so that a page that is
-fetched again is extracted once; and in a place where nobody is asked, since the answer is in the archive.
+The extraction request is a twin of the page's request: with its own fingerprint, so that a page fetched again
+is extracted once, and in a queue without a host, since the answer is in the archive.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which domain a host belongs to, of those that something is said of. Pure."""
+"""The configured domain of a host. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NOTHING = DomainRules()
 
 
 def find_domain(table: Mapping[str, ValueT], host: str) -> ValueT | None:
-    """What is said of the longest domain that a host (``host`` or ``host:port``) is, or is below."""
+    """Return the value of the longest domain that contains a host (``host`` or ``host:port``)."""
     if host in table:
         return table[host]
     name, colon, port = host.rpartition(":")
@@ -27,7 +27,7 @@ def find_domain(table: Mapping[str, ValueT], host: str) -> ValueT | None:
 
 
 def adopt_domain(host: HostState, name: str, rules: FrontierRules) -> HostState:
-    """The host with what the rules say of its domain."""
+    """Return the host with the rules of its domain applied."""
     pace = find_domain(rules.domains, name) if rules.domains else None
     if pace is None and host.own_delay_s is host.own_slots is None:
         return host

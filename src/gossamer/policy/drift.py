@@ -1,7 +1,7 @@
-"""Whether the items of a job have become worse: against earlier jobs, and within the job itself. Pure.
+"""Detection of items that have become worse, against earlier jobs and within the job itself. Pure.
 
-A field is emptier, its values are of another kind, are always the same or of another size, or items no longer
-come. A finding says what was usual, what is now, and the page and the time from which on it is so.
+A field is emptier, its values are of another kind, always the same or of another size, or items stop coming.
+A finding has the usual value, the present one, and the page and time of the change.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ LEAST_VALUES = 30
 LEAST_COMPARED = 10
 """Items of a type that are compared with those of earlier jobs, at least."""
 LEAST_DISTINCT = 10
-"""Values of a field that are so few do not become fewer."""
+"""Fields with fewer distinct values are not checked for a loss of variety."""
 LEAST_DRY, DRY_SHARE = 20, 0.1
-"""Pages in a row without an item that are told, at least, and which share of all."""
+"""Fewest pages in a row without an item that are reported, and their share of all pages."""
 POWERS = 3.0
-"""Numbers of another size are so many powers of two larger or smaller: eight times."""
+"""Difference in size that is reported, as a power of two: eight times larger or smaller."""
 
 
 class FindingKind(StrEnum):
-    """What has become worse."""
+    """The kind of loss."""
 
     FILL = "fill"  # fewer items have a field
     TYPE_ERRORS = "type_errors"  # more values are of another kind, or drop their items
@@ -80,7 +80,7 @@ class DriftFinding(Record, frozen=True, kw_only=True):
     url: str = ""  # that page
     place: str = ""  # of that page in the archive
     count: int = 0  # items, or pages, since then; 0: not known
-    jobs: int = 0  # earlier jobs that say what is usual; 0: the job's own items before
+    jobs: int = 0  # number of earlier jobs compared with; 0: the job's own earlier items
 
     @property
     def lost(self) -> float:
@@ -89,7 +89,7 @@ class DriftFinding(Record, frozen=True, kw_only=True):
 
 
 class UsualFacts(Record, frozen=True, kw_only=True):
-    """What earlier jobs say is usual of the items of a spider."""
+    """Usual values of a spider's items, from earlier jobs."""
 
     jobs: tuple[str, ...] = ()  # those, the newest first
     fields: dict[str, FieldFacts] = {}  # by ``Product.price``
@@ -99,7 +99,7 @@ class UsualFacts(Record, frozen=True, kw_only=True):
     declared: dict[str, str] | None = None  # kinds that types declare
 
 
-# --------------------------------------------------------------------------- against what is usual
+# --------------------------------------------------------------------------- against earlier jobs
 
 
 def find_drift(
@@ -158,10 +158,10 @@ def _has_fewer_values(now: FieldFacts, usual: FieldFacts, drift: float) -> bool:
 
 
 def may_be_chance(now: float, of_now: float, usual: float, of_usual: float) -> bool:
-    """Whether so small a share may come by chance where the usual share is larger.
+    """Whether a share so much smaller than the usual one may occur by chance.
 
-    By the bound of Chernoff for the sum of so many draws; the usual share is known only as well as its own
-    numbers tell it.
+    Uses the Chernoff bound for the sum of ``of_now`` draws; the usual share is itself an estimate from
+    ``of_usual``.
     """
     share, expected = now / of_now if of_now else 0.0, (usual + 1) / (of_usual + 2)
     if share >= expected:

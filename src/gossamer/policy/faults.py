@@ -1,6 +1,6 @@
-"""Every fault in one table: what helps against it, what it says about the host, and its words for people.
+"""The table of faults: the remedy of each, its meaning for the host, and its words for people.
 
-Nothing is decided by omission: a fault without a row is an error when this module is imported.
+A fault without a row is an error when this module is imported.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ def may_pass(error: BaseException) -> bool:
 
 
 class FaultKind(StrEnum):
-    """What helps against a fault, and so what becomes of a request that meets it."""
+    """The remedy for a fault, which decides the fate of its request."""
 
-    SETTLED = "settled"  # skipped: it will not change and is nobody's failure; no dead letter
+    SETTLED = "settled"  # skipped: permanent and not a failure; no dead letter
     THROTTLED = "throttled"  # tried again when the host says; not charged to `max_retries`
     MACHINE = "machine"  # tried again later, for `host_patience`; charged neither to it nor to its host
     UNANSWERED = "unanswered"  # tried again with back-off; charged to it only if its host answers others
@@ -44,10 +44,10 @@ class FaultKind(StrEnum):
 
 
 class FaultRow(NamedTuple):
-    """What is known about one fault."""
+    """The consequences of one fault."""
 
     kind: FaultKind
-    signal: HostSignalKind  # what it says about the host; UNUSED: nothing, even if the host was asked
+    signal: HostSignalKind  # evidence about the host; UNUSED: none, even if the host was reached
     words: str  # for people
 
 
@@ -98,7 +98,7 @@ FAULTS: Mapping[Fault, FaultRow] = check_complete(
         Fault.BAD_REDIRECT: FaultRow(FaultKind.HOPELESS, _FAILURE, "it redirects to nowhere"),
         Fault.REDIRECT_LIMIT: FaultRow(FaultKind.HOPELESS, _FAILURE, "too many redirects in a row"),
         Fault.GUARD: FaultRow(
-            FaultKind.HOPELESS, _NOTHING, "its address is private, and nobody named the host"
+            FaultKind.HOPELESS, _NOTHING, "its address is private, and the crawl did not name the host"
         ),
         Fault.BAD_URL: FaultRow(FaultKind.HOPELESS, _NOTHING, "its URL cannot be requested"),
         Fault.NOT_ARCHIVED: FaultRow(FaultKind.HOPELESS, _NOTHING, "the saved pages do not include it"),
@@ -159,7 +159,7 @@ FAULTS: Mapping[Fault, FaultRow] = check_complete(
         Fault.PARSE_INTERRUPTED: FaultRow(
             FaultKind.TRANSIENT, _NOTHING, "the process that examines suspicious pages was killed or stopped"
         ),
-        Fault.UNREADABLE: FaultRow(FaultKind.HOPELESS, _NOTHING, "what was stored of the request is damaged"),
+        Fault.UNREADABLE: FaultRow(FaultKind.HOPELESS, _NOTHING, "the stored request is damaged"),
         Fault.INTERNAL: FaultRow(FaultKind.HOPELESS, _FAILURE, "an error of Gossamer itself"),
         Fault.EXPIRED: FaultRow(FaultKind.LOST_WORKER, _NOTHING, "the worker never came back with it"),
     },

@@ -1,7 +1,7 @@
-"""What files are called where they are kept, and what they are. Pure.
+"""Names and types of stored files. Pure.
 
-Nothing of a name comes from a URL or from who asked for the file: it is the SHA-256 of its bytes, and an
-extension from a fixed table by its type.
+A name has no part from a URL or a user: it is the SHA-256 of the bytes, and an extension from a fixed table
+by type.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ _SAME = {
 _VAGUE = frozenset(
     {"", UNKNOWN_TYPE, "binary/octet-stream", "application/download", "application/force-download"}
 )
-"""What servers say that do not know."""
+"""Types that servers send for unknown content."""
 _BEGINNINGS = (
     (b"%PDF-", "application/pdf"),
     (b"\x89PNG\r\n\x1a\n", "image/png"),
@@ -98,7 +98,7 @@ _BEGINNINGS = (
     (b"\x1f\x8b", "application/gzip"),
     (b"7z\xbc\xaf\x27\x1c", "application/x-7z-compressed"),
 )
-"""How files begin, for those of which nobody says what they are (WHATWG MIME Sniffing, and their formats)."""
+"""First bytes of file formats, for files without a declared type (WHATWG MIME Sniffing)."""
 HEAD_BYTES = 16
 """How much of a file is looked at to know its type."""
 _TYPE = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]{0,126}/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}")
@@ -146,7 +146,7 @@ def name_owner(store: str) -> str:
 
 
 def is_owner(name: str) -> bool:
-    """Whether a name is one of :func:`name_owner`; what else is in that folder is somebody else's."""
+    """Whether a name was made by :func:`name_owner`; other names in the folder belong to other programs."""
     return _OWNER.fullmatch(name) is not None
 
 

@@ -1,4 +1,4 @@
-"""Whether servers and disks are fit for a crawl: what is said of them, and what is to be changed. Pure."""
+"""The fitness of servers and disks for a crawl: descriptions and necessary changes. Pure."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ LITTLE_DISK, NO_DISK = 2_000_000_000, 100_000_000
 
 
 class FitnessReport(NamedTuple):
-    """How fit a thing is: what it is, and what should be changed (empty: nothing)."""
+    """The description of a part, and the change that it needs (empty: none)."""
 
     found: str
     advice: str = ""
 
 
 class RedisFacts(Record, frozen=True):
-    """What one Redis reports of itself."""
+    """Facts that a Redis reports about itself."""
 
     version: str
     role: str = "master"
@@ -64,12 +64,12 @@ def _advise_redis(servers: Sequence[RedisFacts], fullest: RedisFacts, full_share
 
 
 class PostgresFacts(Record, frozen=True):
-    """What a PostgreSQL reports of itself, and of the user who asks."""
+    """Facts that a PostgreSQL reports about itself and the connected user."""
 
     version: str
     used: int = 0  # connections
     ours: int = 0  # of these, those of Gossamer
-    most: int = 0  # for users who are no superusers
+    most: int = 0  # for ordinary users
     time: float = 0.0
     is_read_only: bool = False  # a standby, or a user for reading
     lacks: str = ""  # the right that the user lacks

@@ -1,7 +1,7 @@
 """How often a page is worth another look. Pure.
 
 Changes of a page are taken for a Poisson process (Cho and Garcia-Molina, "Estimating frequency of change",
-2003). What is known of its rate is a Gamma distribution, which begins as that of the spider's pages together.
+2003). The estimate of its rate is a Gamma distribution, which begins as that of all pages of the spider.
 A check says whether the page changed *at least once* since the check before. That it did not is conjugate:
 the span grows by the time between. That it did is not, since several changes look like one; the exact
 posterior is then replaced by the Gamma of the same mean and variance, which keeps the estimate of pages that
@@ -33,12 +33,12 @@ from gossamer.policy.urls import fingerprint_of
 TEMPO = log(2.0)
 """Changes expected between two checks without a budget: it is as likely as not that there was one."""
 PRIOR_SHAPE = 0.5
-"""Of the distribution that a page begins with: pages differ widely."""
+"""Shape of the initial distribution: pages differ widely."""
 DAY_S = 86_400.0
 CLASSES = 4
 """Classes of rates for each doubling: a class stands for its rates within a tenth."""
 LEAST_RATE = 1e-12
-"""Changes per second, below which no rates are told apart: one in 30,000 years."""
+"""The smallest distinct rate, in changes per second: one in 30,000 years."""
 BOUND_SHARE = 0.15
 """So much of a number of checks a day is spent, at most, because of the upper bound of intervals alone."""
 GONE_S = 365 * DAY_S
@@ -57,7 +57,7 @@ class FreshnessRules(Record, frozen=True, kw_only=True):
 
 
 class CheckedPage(Record, frozen=True, kw_only=True):
-    """What a check has found of a page."""
+    """The result of checking a page."""
 
     at: float
     job: str  # the id of the job
@@ -71,7 +71,7 @@ class CheckedPage(Record, frozen=True, kw_only=True):
 
 
 def known_fingerprint_of(request: Request) -> int:
-    """What tells known pages apart: the same in all jobs, for a request with a canonical URL."""
+    """Return the identity of a known page, equal in all jobs, for a request with a canonical URL."""
     return fingerprint_of(request.method, request.url, request.body, b"", request.session)
 
 
@@ -81,7 +81,7 @@ def again_of(entry: Entry) -> Entry:
 
 
 def asks_same(request: Request, former: Request, own_meta: Collection[str] = ()) -> bool:
-    """Whether what was made of a page's former answer would be made of the same answer to this request.
+    """Whether this request would handle the same answer as the page's former request did.
 
     ``own_meta``: names in ``meta`` that are not the spider's.
     """
@@ -116,12 +116,12 @@ def _as_kept(brought: object) -> bytes:
 
 
 def prior_for(interval_s: float) -> RateEstimate:
-    """What is thought of a page before it was seen twice, where pages change about once in ``interval_s``."""
+    """Return the estimate for a page seen once, if pages change about once in ``interval_s``."""
     return RateEstimate(shape=PRIOR_SHAPE, span_s=PRIOR_SHAPE * max(interval_s, 1e-3))
 
 
 def update_rate(rate: RateEstimate, elapsed_s: float, *, has_changed: bool) -> RateEstimate:
-    """What is thought of the rate after a check, ``elapsed_s`` after the one before."""
+    """Return the estimate of the rate after a check, ``elapsed_s`` after the previous one."""
     if elapsed_s <= 0:
         return rate
     if not has_changed:
@@ -151,7 +151,7 @@ def rate_class_of(rate: RateEstimate) -> int:
 
 
 def prior_of(classes: Mapping[int, int], fallback: RateEstimate) -> RateEstimate:
-    """What is thought of a new page of a spider whose pages are of these classes: their mean."""
+    """Return the estimate for a new page of a spider: the mean of its pages' classes."""
     pages = sum(classes.values())
     if not pages:
         return fallback
@@ -162,9 +162,8 @@ def prior_of(classes: Mapping[int, int], fallback: RateEstimate) -> RateEstimate
 def fit_rules(classes: Mapping[int, int], rules: FreshnessRules, per_day: float) -> FreshnessRules:
     """The rules by which pages of these classes come to ``per_day`` checks a day.
 
-    The upper bound of intervals is for pages that hardly change. Where keeping it for all pages would take
-    more than a part of the checks (``BOUND_SHARE``), there are too few of them for it, and it gives way: what
-    is spent on pages that do not change is missing where changes are found.
+    The upper bound of intervals is for pages that hardly change. If keeping it for all pages would take more
+    than ``BOUND_SHARE`` of the checks, it is raised, because those checks find more changes elsewhere.
     """
     bound_s = sum(classes.values()) * DAY_S / max(BOUND_SHARE * per_day, LEAST_RATE)
     rules = replace(rules, max_interval_s=max(rules.max_interval_s, bound_s))
@@ -201,7 +200,7 @@ def _rate_of(number: int) -> float:
     return float(2.0 ** (number / CLASSES))
 
 
-# --------------------------------------------------------------------------- what a check makes of a page
+# --------------------------------------------------------------------------- a page after a check
 
 
 def note_check(page: KnownPage, found: CheckedPage, rules: FreshnessRules) -> KnownPage:
@@ -221,10 +220,10 @@ def note_check(page: KnownPage, found: CheckedPage, rules: FreshnessRules) -> Kn
 
 
 def note_again(page: KnownPage, found: CheckedPage) -> KnownPage:
-    """The page after the crawl that checked it has fetched it once more: its lease was lost, for one.
+    """Return the page after the same crawl has fetched it again, for example after a lost lease.
 
-    What is known of its rate stays: that a page is another one after some seconds says that it is never the
-    same, and not how often it changes.
+    The estimate of its rate stays: a page that differs after some seconds differs on every fetch, which says
+    nothing about its changes.
     """
     return replace(
         page,
@@ -255,12 +254,12 @@ def note_unread(page: KnownPage) -> KnownPage:
 
 
 def note_read(page: KnownPage, etag: str, modified: str) -> KnownPage:
-    """The same page after its callback has read what the check had brought."""
+    """Return the page after its callback has read the checked answer."""
     return replace(page, etag=etag, modified=modified, due_at=page.checked_at + page.interval_s)
 
 
 def note_gone(page: KnownPage, found: CheckedPage, rules: FreshnessRules) -> KnownPage:
-    """The page after the host has said that there is no such page: it is asked for ever more rarely."""
+    """Return the page after the host has reported it as missing: it is checked ever more rarely."""
     interval_s = max(2 * page.interval_s, rules.min_interval_s)
     if page.gone_at is None:
         interval_s = max(choose_interval(page.rate, rules), rules.min_interval_s)

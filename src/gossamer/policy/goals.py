@@ -1,7 +1,7 @@
-"""How far a crawl is on its way to what the site itself announces: "3,120 of 4,213 products". Pure.
+"""Progress of a crawl towards the totals that the site announces: "3,120 of 4,213 products". Pure.
 
-A page says a number (``response.expect``), and many pages say it again: the largest one counts, whoever
-reads which page when. Of a site that says it in parts, category by category, the parts are added up.
+A page announces a number (``response.expect``), and many pages repeat it: the largest one counts, in any
+order of pages. Numbers of parts, such as categories, are added up.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from gossamer.core.record import Record
 from gossamer.policy.freshness import is_partial
 
 MAX_TOTAL = 2**53
-"""What JSON carries everywhere; a page that says more says nothing."""
+"""The largest integer that JSON carries everywhere; larger announcements are ignored."""
 _LONGEST_WORD = 40
 _LONGEST_PART = 60
 
@@ -23,8 +23,8 @@ class ListingGoal(Record, frozen=True, kw_only=True):
     """How many of something a site announces, and how many of them there are."""
 
     what: str  # in the spider's words: ``products``
-    done: int  # so many are there: items of the job, or pages that a callback was given
-    total: int  # so many are announced
+    done: int  # number reached: items of the job, or pages given to a callback
+    total: int  # number announced
 
     def to_text(self) -> str:
         """``3,120 of 4,213 products``."""
@@ -32,14 +32,14 @@ class ListingGoal(Record, frozen=True, kw_only=True):
 
 
 def expectation_key(what: str, callback: str = "", part: str = "") -> str:
-    """The name under which an announced number is kept. Raises ``UsageError`` for what is no word."""
+    """Return the name of an announced number's counter. Raises ``UsageError`` unless ``what`` is a word."""
     if "/" in what or not what.isprintable() or len(what) > _LONGEST_WORD:
         raise UsageError(
             f"{what!r:.80} cannot be expected: give a word or two of at most {_LONGEST_WORD} characters, "
             "without /"
         )
     if not what.strip():
-        raise UsageError('say what is expected, as in response.expect("products", 4213)')
+        raise UsageError('name the expected things, as in response.expect("products", 4213)')
     if len(part) > _LONGEST_PART:
         digest = blake2b(part.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
         part = f"{part[: _LONGEST_PART - 9]} {digest}"
@@ -53,7 +53,7 @@ def keep_largest(known: dict[str, int], key: str, total: int) -> None:
 
 
 def read_goals(totals: JobTotals) -> tuple[ListingGoal, ...]:
-    """What is announced of a job, in the order of the words."""
+    """Return the announced totals of a job, in the order of the words."""
     announced: dict[tuple[str, str], int] = {}
     for key, total in totals.expected.items():
         what, callback, _ = key.split("/", 2)
@@ -69,9 +69,9 @@ def read_goals(totals: JobTotals) -> tuple[ListingGoal, ...]:
 
 
 def sum_goals(totals: JobTotals) -> tuple[int, int]:
-    """How many things are announced altogether that a job is to find, and how many of them are there.
+    """Return how many things are announced for a job altogether, and how many of them it has.
 
-    Of a job that leaves out what has not changed nobody knows that.
+    Both are unknown for a job that skips unchanged pages.
     """
     goals = () if is_partial(totals) else read_goals(totals)
     return sum(goal.total for goal in goals), sum(min(goal.done, goal.total) for goal in goals)

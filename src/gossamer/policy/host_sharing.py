@@ -1,17 +1,17 @@
 """One pace per host for all jobs of a place: whose turn it is, and how many slots each has. Pure.
 
-What is known of a host (its next turn, its troubles, its pace) is one :class:`SharedPace` for all jobs. A
-frontier joins it with what its job alone knows (:func:`join_host`) before it decides by
-``policy.politeness``, and stores what has become of it (:func:`split_host`), in one transaction.
+The state of a host (next turn, trouble, pace) is one :class:`SharedPace` for all jobs. A frontier joins it
+with its own job's state (:func:`join_host`) before it decides by ``policy.politeness``, and stores the result
+(:func:`split_host`), in one transaction.
 
-Several jobs may have different rules. Each start keeps the distance that the latest turn asked for, whoever
-took it, and the distance that the rules of its own job ask for; of the slots no more are used than the
-strictest of the jobs that ask the host now allows. So together they are as polite as the strictest of them.
+Several jobs may have different rules. Each start keeps the distance that the latest turn of any job asked
+for, and the distance that the rules of its own job ask for; of the slots no more are used than the strictest
+of the jobs that ask the host now allows. So together they are as polite as the strictest of them.
 
 Turns go round: a job whose turn comes too early, since another one has taken it, looks again when the host
-may be asked next, and says so; whoever had a turn since then leaves it that one, for a moment. Who does not
-come for its turn in that moment loses it, so a job that stands still holds up nobody. Where a host has no
-delay and enough slots, each job has its share of them.
+may be asked next, and announces it; a job that had a turn since then leaves the next one to it for a moment.
+A job that does not take its turn in that moment loses it, so a job that stands still delays no other. Where a
+host has no delay and enough slots, each job has its share of them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ KEPT_S = 60.0
 
 
 def merge_pace(own: HostState, pace: SharedPace, now: float) -> HostState:
-    """What the job alone knows of a host, with what all jobs know; not yet whose turn it is."""
+    """Merge the job's own state of a host with the shared one, without deciding whose turn it is."""
     is_held = own.is_held and own.hold_until > now  # by a person, for this job alone
     return replace(
         own,
@@ -55,7 +55,7 @@ def merge_pace(own: HostState, pace: SharedPace, now: float) -> HostState:
 
 
 def join_host(own: HostState, pace: SharedPace, job: str, rules: FrontierRules, now: float) -> HostState:
-    """A host as one job sees it: what it knows, which slots others have, and when it is not its turn."""
+    """Return a host from one job's view: its state, the slots of others, and when others have their turn."""
     host = merge_pace(own, pace, now)
     delay_s = delay_in_force(host, rules)
     look_at = 0.0
@@ -78,12 +78,12 @@ def join_host(own: HostState, pace: SharedPace, job: str, rules: FrontierRules, 
 
 
 def is_alone(pace: SharedPace, job: str) -> bool:
-    """Whether no other job was at the host lately: what the job itself has stored of it is all there is."""
+    """Whether no other job used the host lately, so that the job's own state is complete."""
     return pace.turn_by in (job, "") and all(claim.job == job for claim in pace.claims)
 
 
 def first_pace(host: HostState, job: str, now: float) -> SharedPace:
-    """What is known of a host by the one job that was there until now, as that job has stored it."""
+    """Return the shared state of a host from the state of the only job that has used it."""
     until = now + UNTOLD_S if host.in_flight else 0.0
     claim = JobClaim(job=job, in_flight=host.in_flight, until=until, slots=UNBOUNDED, started_at=host.last_at)
     return split_host(host, SharedPace(), claim, host.last_at, now)
@@ -94,12 +94,12 @@ def _is_current(claim: JobClaim, now: float) -> bool:
 
 
 def claim_of(pace: SharedPace, job: str) -> JobClaim:
-    """What a job does at a host; nothing, if it was not there lately."""
+    """Return a job's claim on a host; an empty one if it was not there lately."""
     return next((claim for claim in pace.claims if claim.job == job), JobClaim(job=job))
 
 
 def withdraw_claim(pace: SharedPace, job: str) -> SharedPace:
-    """What all jobs know of a host when nobody works on one of them any more: that it was there, and how."""
+    """Return the shared state after a job has stopped working: only its visit is remembered."""
     ended = replace(claim_of(pace, job), in_flight=0, until=0.0, waits_until=0.0)
     return replace(pace, claims=(*(claim for claim in pace.claims if claim.job != job), ended))
 
@@ -122,9 +122,9 @@ def _look_s(host: HostState, rules: FrontierRules) -> float:
 def split_host(
     host: HostState, before: SharedPace, claim: JobClaim, turn_at: float, now: float
 ) -> SharedPace:
-    """What all jobs know of a host after one of them has changed it.
+    """Return the shared state of a host after one job has changed it.
 
-    ``claim`` is what that job does there now, ``turn_at`` when the turn began that it took; 0: it took none.
+    ``claim`` is that job's present use of the host, ``turn_at`` the start of the turn it took; 0: none.
     """
     is_held = host.is_held and host.hold_until > now
     others = [

@@ -1,4 +1,4 @@
-"""What the hosts of a job come to: what they allow together, which are left alone, which come last. Pure."""
+"""Totals over a job's hosts: allowed rates, paused hosts, and the hosts that finish last. Pure."""
 
 from __future__ import annotations
 
@@ -42,18 +42,18 @@ TROUBLED_HOSTS = 5
 """Hosts in trouble that are kept."""
 
 HORIZONS_S = (0.0, 60.0, 600.0, 3600.0)
-"""Within what times is said how many requests may start."""
+"""Times, in seconds, for which the number of requests that may start is given."""
 
 
 class HostPace(Record, frozen=True, kw_only=True):
-    """How one host is asked, and what it could take. Rates are requests per second."""
+    """The pace of one host, and the pace it allows. Rates are requests per second."""
 
     host: str
     pending: int
     delay_s: float  # in force
     why: DelayReason
     allowed_per_s: float | None  # None: neither a delay nor a response time says anything
-    empties_s: float | None  # until nothing waits for it; None: it cannot be said
+    empties_s: float | None  # seconds until its queue is empty; None: unknown
     slots: int  # requests that it may have in flight at once
 
 
@@ -72,7 +72,7 @@ class HostSums(Record, frozen=True, kw_only=True):
     starts: tuple[int, ...] = ()  # of these, those that may start within ``HORIZONS_S``
     latest: tuple[SlowHost, ...] = ()  # those that decide the end, the last one first
     troubled: tuple[TroubledHost, ...] = ()  # those in trouble for which most requests wait
-    end: HostEstimate = HostEstimate()  # when the last of them is through with what waits
+    end: HostEstimate = HostEstimate()  # when the last host's queue is empty
 
     @property
     def held_hosts(self) -> int:
@@ -108,7 +108,7 @@ def sum_hosts(
     hosts: int,
     p50_s: float | None = None,
 ) -> HostSums:
-    """What hosts with waiting requests come to, of ``hosts`` that there are.
+    """Return totals over the hosts with waiting requests, among ``hosts`` in all.
 
     ``p50_s`` is the usual response time of all of them.
     """
@@ -146,9 +146,9 @@ def sum_hosts(
 def _estimate_end(
     hosts: Iterable[tuple[HostReport, HostPace]], rules: FrontierRules, now: float
 ) -> HostEstimate:
-    """When the last host is through; and what waits for hosts of which that is not known.
+    """Return when the last host's queue is empty, and the requests of hosts for which that is unknown.
 
-    A host that refused faster requests may be asked faster again: it says nothing about the earliest end.
+    A host that refused faster requests may allow them again, so it does not bound the earliest end.
     """
     sure_s, longest_s, stopped, given_up_at = [0.0], [0.0], 0, 0.0
     for report, pace in hosts:
@@ -196,7 +196,7 @@ def troubled_hosts(reports: Iterable[HostReport]) -> tuple[TroubledHost, ...]:
 
 
 def _starts_within(report: HostReport, pace: HostPace, now: float, horizon_s: float) -> int:
-    """Requests of a host that may start within a time, if it goes on like this."""
+    """Return the number of a host's requests that may start within a time at its present pace."""
     first_in_s = max(report.state.next_at, report.state.hold_until) - now
     if pace.why in FOR_GOOD or first_in_s > horizon_s:
         return 0

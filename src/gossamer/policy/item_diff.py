@@ -1,4 +1,4 @@
-"""What differs between two sets of items: a merge of both, in the order of type and key. Pure."""
+"""Differences between two sets of items, by merging both in the order of type and key. Pure."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from gossamer.core.jobs import StoredItem
 
 
 class DiffCounter:
-    """Counts differences on their way to somebody else."""
+    """Counts differences while passing them on."""
 
     def __init__(self) -> None:
         self._kinds: Counter[DifferenceKind | None] = Counter()
         self._fields: Counter[str] = Counter()
 
     def count_differences(self, differences: Iterable[ItemDifference | None]) -> Iterator[ItemDifference]:
-        """The differences, without what does not differ."""
+        """Yield the differences and skip equal items."""
         for difference in differences:
             self._kinds[difference.kind if difference is not None else None] += 1
             if difference is not None:
@@ -29,7 +29,7 @@ class DiffCounter:
 
     @property
     def counts(self) -> DiffCounts:
-        """What was counted so far."""
+        """The counts so far."""
         return DiffCounts(
             added=self._kinds[DifferenceKind.ADDED],
             changed=self._kinds[DifferenceKind.CHANGED],

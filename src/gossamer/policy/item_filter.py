@@ -1,4 +1,4 @@
-"""Which items fit a filter, for whoever reads all of them."""
+"""Filters for readers of all items."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What the items of one job are like, field by field, and where within the job they became worse. Pure.
+"""Statistics of one job's items by field, and the place within the job where they became worse. Pure.
 
-Where what is true of most items turns false is found by the largest sum of differences from the mean (CUSUM:
+The break between mostly true and mostly false is the largest sum of differences from the mean (CUSUM:
 Page 1954).
 """
 
@@ -35,7 +35,7 @@ from gossamer.policy.url_groups import family_of
 LEAST_SIDE = 5
 """Items, or pages, before and behind a break, at least."""
 CLEAR = 1.95
-"""A break is told where chance would make it once in a thousand times (Kolmogorov's distribution)."""
+"""Limit of a reported break: chance exceeds it once in a thousand times (Kolmogorov's distribution)."""
 MOST_SORTS = 4
 """Sorts of pages that a site has as a rule; where there are more, time says more than the sort of a page."""
 STRAY = 0.1
@@ -54,7 +54,7 @@ class FieldBreak(Record, frozen=True, kw_only=True):
 
 
 class ItemFacts(Record, frozen=True, kw_only=True):
-    """What is known of the items of one job."""
+    """Facts about the items of one job."""
 
     items: tuple[StoredItem, ...] = ()  # some of them, evenly
     share: float = 1.0  # of all of the job's that these are
@@ -65,7 +65,7 @@ class ItemFacts(Record, frozen=True, kw_only=True):
     samples: tuple[DropSample, ...] = ()  # some of those, the earliest of each reason among them
 
     def kinds_of(self, name: str) -> Mapping[str, int]:
-        """Of which kinds the values of a field are, by ``Product.price``."""
+        """Return the counts of value kinds of a field such as ``Product.price``."""
         kind, _, field = name.partition(".")
         fields = (one for profile in self.types if profile.type == kind for one in profile.fields)
         return next((one.kinds for one in fields if one.field == field), {})
@@ -76,7 +76,7 @@ class ItemFacts(Record, frozen=True, kw_only=True):
 
 
 class ItemLook(Record, frozen=True, kw_only=True):
-    """What the fields of a job's items are like, and where they became worse."""
+    """Statistics of a job's fields, and the places where they became worse."""
 
     fields: dict[str, FieldFacts] = {}  # by ``Product.price``
     empty: dict[str, FieldBreak] = {}  # from where on values are missing
@@ -97,11 +97,11 @@ def find_break(flags: Sequence[bool]) -> int | None:
 
 
 def is_of_another_sort(items: Sequence[StoredItem], flags: Sequence[bool], place: int, field: str) -> bool:
-    """Whether the items from a break on are of another sort than those before, so that nothing has been lost.
+    """Whether the items after a break are of another sort than those before, so that nothing was lost.
 
     A site has a few sorts of pages, one after the other. They differ in the first directory of their URLs, in
-    a text of which there are few (a category), or in a field that the other sort does not have; and within
-    one sort there is no break.
+    a text with few values (a category), or in a field that the other sort lacks; and one sort alone has no
+    break.
     """
     signs: list[list[str]] = [[family_of(item.url) for item in items]]
     for name in dict.fromkeys(name for item in items for name in item.data):
@@ -127,13 +127,13 @@ def _explains(sign: Sequence[str], flags: Sequence[bool]) -> bool:
 
 
 def _is_even(flags: Sequence[bool]) -> bool:
-    """Whether there is no break among the items of one sort; of a few items, nearly all must be alike."""
+    """Whether the items of one sort have no break; a few items must be nearly all alike."""
     stray = min(sum(flags), len(flags) - sum(flags))
     return find_break(flags) is None and (len(flags) >= 2 * LEAST_SIDE or stray <= len(flags) * STRAY)
 
 
 def measure_job(facts: ItemFacts) -> ItemLook:
-    """What the fields of a job are like."""
+    """Measure the fields of a job."""
     ordered: defaultdict[str, list[StoredItem]] = defaultdict(list)
     for item in sorted(facts.items, key=lambda item: (item.last_seen, item.id)):
         ordered[item.type].append(item)
@@ -221,5 +221,5 @@ def _find_drops(
 
 
 def chance_of_none(share: float, number: float) -> float:
-    """How likely it is that what happens to a share did not happen to the first so many."""
+    """Return the probability that an event of this share does not occur among the first ``number``."""
     return float((1 - share) ** number) if share < 1 else 0.0

@@ -1,6 +1,6 @@
-"""How a job moves: when a run of it is over, and what is recorded of it then. Pure.
+"""The life of a job: the end of a run, and its record. Pure.
 
-The edges are in :mod:`gossamer.core.lifecycle`; here is what goes with them: reason, error and time.
+The transitions are in :mod:`gossamer.core.lifecycle`; this module adds reason, error and time.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from gossamer.core.record import Record
 from gossamer.policy.undo import UNDO_S
 
 UNFINISHED = "unfinished"
-"""The state of a job that ended with work left, as it is shown: it runs on as soon as somebody lets it."""
+"""The displayed state of a job that ended with work left: it can be resumed."""
 _REASONS = {JobCommand.PAUSE: FinishReason.PAUSED, JobCommand.CANCEL: FinishReason.CANCELLED}
 
 
@@ -44,7 +44,7 @@ def finish_reason_of(
 
     ``skipped_s``: for so long all that waits has been of hosts that a person skips, which may be taken back.
     """
-    no_turn_left = stats.next_at is None  # what waits belongs to hosts whose budgets are spent
+    no_turn_left = stats.next_at is None  # all waiting requests belong to hosts with spent budgets
     is_spent = stats.leased == 0 and (stats.budget_spent or (no_turn_left and not seeding))
     reasons = (
         (stopping, FinishReason.SIGNAL),
@@ -84,10 +84,10 @@ def end_run(
 
 
 def fail_run(job: Job, stats: FrontierStats | None, ended_at: float, error: str, *, is_watched: bool) -> Job:
-    """Record the end of a run of a crawl by an error. ``stats``: its requests; ``None``: they are not known.
+    """Record that a run of a crawl ended with an error. ``stats``: its requests; ``None``: unknown.
 
-    A crawl that never had a request has nothing that a person could lose: its error was shown to whoever
-    began it (``is_watched``), and the same command begins it again.
+    A crawl that never had a request has nothing to lose: its error was shown at the terminal
+    (``is_watched``), and the same command starts it again.
     """
     has_none = stats is not None and not (stats.waiting or stats.done or stats.dead)
     reason = FinishReason.NOT_BEGUN if has_none and is_watched else FinishReason.ERROR
@@ -105,5 +105,5 @@ def state_after(state: JobState, end_reason: str) -> str:
 
 
 def mark_interrupted(job: Job) -> Job:
-    """A job whose run is recorded as under way, and on which nobody works: its process was killed."""
+    """Mark the end of a run that is recorded as running without a process: it was killed."""
     return replace(job, end_reason=FinishReason.INTERRUPTED)

@@ -1,6 +1,6 @@
-"""What is remembered of a watched job, and of the place of all jobs, from one look to the next. Pure.
+"""The memory of a watched job, and of the place of all jobs, between checks. Pure.
 
-All of it may be lost: rates are known again after seconds, and alerts after their patience.
+All of it may be lost: rates are known again after seconds, and alerts after their waiting times.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from gossamer.policy.time_left import TimeEstimate
 ITEMS_EVERY_S = 60.0
 """How often the items are looked at, at most."""
 ITEMS_GROWN = 1.02
-"""... if there are so many times as many as at the look before."""
+"""... if their number has grown by this factor since the last check."""
 
 
 class JobMemory(Record, frozen=True, kw_only=True):
-    """What is remembered of one job."""
+    """The memory of one job."""
 
     at: Time = 0.0  # of the latest look; 0: there was none
-    due_at: Time = 0.0  # by then the next look has come, unless nobody watches any more
+    due_at: Time = 0.0  # when the next check is overdue, so that the job counts as unwatched
     samples: tuple[JobSample, ...] = ()
     pace: LimitState = LimitState()
     left: TimeEstimate = TimeEstimate()  # how long it still takes
@@ -47,7 +47,7 @@ class JobMemory(Record, frozen=True, kw_only=True):
         return now < self.due_at
 
     def left_at(self, now: float) -> TimeEstimate:
-        """How long the job still takes; not known where nobody watches it."""
+        """Return the time left of the job; unknown if it is not watched."""
         return self.left.seen_at(now) if self.is_fresh(now) else TimeEstimate()
 
     def pages_per_s_at(self, now: float) -> float | None:
@@ -56,10 +56,10 @@ class JobMemory(Record, frozen=True, kw_only=True):
 
 
 class PlaceMemory(Record, frozen=True, kw_only=True):
-    """What is remembered of what all jobs need."""
+    """The memory of the parts that all jobs need."""
 
     at: Time = 0.0
-    due_at: Time = 0.0  # by then the next look has come, unless nobody watches any more
+    due_at: Time = 0.0  # when the next check is overdue, so that the job counts as unwatched
     look: PlaceLook = PlaceLook(at=0.0)
     ends_until: Time = 0.0  # jobs that had ended by then were looked at; 0: none yet
     alerts: tuple[AlertState, ...] = ()
@@ -100,7 +100,7 @@ def remember_sample(memory: JobMemory, sample: JobSample) -> JobMemory:
 
 
 def fill_look(look: JobLook, memory: JobMemory) -> JobLook:
-    """A look with what is remembered."""
+    """Complete a check with remembered facts."""
     return replace(
         look,
         samples=memory.samples,

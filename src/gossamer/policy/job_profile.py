@@ -1,4 +1,4 @@
-"""What is kept of the quality of a job's items: to be shown, and for later jobs to be compared with. Pure."""
+"""The quality profile of a job's items, for display and for comparison with later jobs. Pure."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ItemScore(Record, frozen=True, kw_only=True):
 
 
 class JobProfile(Record, frozen=True, kw_only=True):
-    """What the items of a job looked like, and whether that was worse than usual."""
+    """Statistics of a job's items, and findings worse than usual."""
 
     job: str  # its id
     at: Time  # when it was looked at
@@ -50,13 +50,13 @@ class JobProfile(Record, frozen=True, kw_only=True):
     jobs: tuple[str, ...] = ()  # those
     score: float = 0.0  # from 0 to 1
     worst: tuple[ItemScore, ...] = ()
-    findings: tuple[DriftFinding, ...] = ()  # what is worse than usual
-    accepted_at: Time = 0.0  # when a person said that it is as it should be; 0: nobody did
+    findings: tuple[DriftFinding, ...] = ()  # findings worse than usual
+    accepted_at: Time = 0.0  # when a person accepted the findings; 0: never
     declared: dict[str, str] | None = None  # kinds that types declare, by ``Product.price``; None: not known
 
     @property
     def losses(self) -> tuple[DriftFinding, ...]:
-        """What is worse than usual, unless it was accepted."""
+        """Findings worse than usual, unless they were accepted."""
         return () if self.accepted_at else self.findings
 
     @property
@@ -70,7 +70,7 @@ encode_profile = msgspec.json.Encoder().encode
 
 @cache
 def _make_decoder() -> Callable[[bytes], JobProfile]:
-    """What reads profiles, made for the first one: the first crawl of a spider finds none."""
+    """Make the decoder of profiles on first use: the first crawl of a spider has none to read."""
     return msgspec.json.Decoder(JobProfile).decode
 
 
@@ -83,11 +83,10 @@ def decode_profile(record: bytes | None) -> JobProfile | None:
 
 
 def usual_items(earlier: Iterable[JobProfile], most: int) -> UsualFacts:
-    """What is usual after earlier jobs, the newest first; of ``most`` of them that say it.
+    """Return the usual values from earlier jobs, the newest first, by at most ``most`` of them.
 
-    A job in which something was lost does not say that this is usual, until it is accepted: what was usual
-    before stays so. Of jobs that were accepted the one counts that was accepted last; those that were looked
-    at before that say nothing any more.
+    A job with a loss does not change the usual values until it is accepted. The job accepted last counts;
+    jobs examined before it are ignored.
     """
     earlier = tuple(earlier)
     accepted = max((one for one in earlier if one.accepted_at), key=lambda one: one.accepted_at, default=None)
@@ -115,7 +114,7 @@ def usual_items(earlier: Iterable[JobProfile], most: int) -> UsualFacts:
 
 
 def _usual_field(known: Sequence[JobProfile], name: str, most: int) -> FieldFacts | None:
-    """What is usual of one field; ``None``: nothing says it."""
+    """Return the usual values of one field; ``None`` if unknown."""
     kind, found = name.partition(".")[0], []
     for profile in known:
         number = sum(one.items for one in profile.types if one.type == kind)
@@ -129,7 +128,7 @@ def _usual_field(known: Sequence[JobProfile], name: str, most: int) -> FieldFact
 
 
 def _lacks_items(profile: JobProfile) -> DriftFinding | None:
-    """What was found of a job whose pages gave fewer items, and was not accepted."""
+    """Return the finding, not yet accepted, that a job's pages gave fewer items."""
     kind = FindingKind.NO_ITEMS
     return next((one for one in profile.losses if one.kind is kind), None)
 

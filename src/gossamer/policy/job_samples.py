@@ -1,6 +1,6 @@
-"""What is kept of the last hour of a job: samples, close together lately, farther apart before.
+"""Samples of a job's last hour: recent ones close together, older ones farther apart.
 
-Pure. Counters of samples only grow, but for what waits and for dead letters, which a person may retry.
+Pure. Counters of samples only grow, except the queue length and dead letters, which a person may retry.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def growth_of(samples: Sequence[JobSample], counter: str, over_s: float) -> int:
 
 
 def mean_latency_s(samples: Sequence[JobSample], over_s: float) -> float | None:
-    """The mean response time of the last ``over_s`` seconds; ``None``: there was no answer."""
+    """Return the mean response time of the last ``over_s`` seconds; ``None`` without an answer."""
     first = sample_before(samples, samples[-1].at - over_s) if samples else None
     answers = samples[-1].answers - first.answers if first else 0
     return (samples[-1].latency_sum_s - first.latency_sum_s) / answers if first and answers > 0 else None
@@ -65,5 +65,5 @@ def covered_s(samples: Sequence[JobSample]) -> float:
 
 
 def lately(samples: Sequence[JobSample]) -> list[JobSample]:
-    """The samples by which the pace is told."""
+    """Return the samples that the shown pace is computed from."""
     return [sample for sample in samples if sample.at >= samples[-1].at - LATELY_S]

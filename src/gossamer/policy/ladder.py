@@ -1,11 +1,11 @@
-"""Which rung of the ladder a host is on, and when it leaves it. Pure: state and ``now`` in, decision out.
+"""The rung of a host on the ladder, and its moves. Pure: state and ``now`` in, decision out.
 
-A host climbs when it refuses us for certain, or when several requests in a row look refused. It climbs per
-incident: whoever began on another rung, or before the latest step, belongs to what that step has answered.
-A request that is refused again and again climbs alone where no page of its host has come: others that wait
-would have been asked by then. Through proxies a refusal is the proxy's at first, and the rung's when several
-in a row were refused. From time to time one request probes the next lower rung; two that succeed in a row
-lead the host down, and one that fails doubles the time until the next.
+A host climbs on one certain refusal, or on several requests in a row that look refused. It climbs once per
+incident: reports of requests that began on another rung, or before the latest step, belong to the incident
+already handled. A request that is refused repeatedly climbs alone if its host has given no page: other
+waiting requests would have been sent by then. Through proxies, a refusal first counts against the proxy, and
+against the rung after several in a row. From time to time one request probes the next lower rung; two
+successes in a row move the host down, and a failure doubles the time until the next probe.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from gossamer.policy.faults import NOBODY_ASKED, OTHER_VERSION
 WINS_TO_COME_DOWN = 2
 """Probes that have to succeed in a row."""
 PROBE_TTL_S = 120.0
-"""A probe that nobody came back from is sent again after so long."""
+"""Seconds after which an unanswered probe is sent again."""
 NEXT_PROBE_S = 60.0
 """After so long another probe follows one that said nothing: it may have been a refusal in disguise."""
 DOUBTED_KEPT = 100
 """Refusals that are not certain which are remembered, by their requests."""
 SUSPECTS_ON_TOP = 10
-"""So many requests in a row have to look refused on the highest rung before that is put down to proxies."""
+"""Number of requests in a row that must look refused on the highest rung before proxies are blamed."""
 LOOKS_THROUGH_PROXIES = 2
 """So often a request is tried again that looked refused through proxies: two of them may be refused."""
 LOOKS_UNHEARD = 2
@@ -38,20 +38,20 @@ MOST_LOOKS = 12
 """A request that was started more often for each rung up to its own is not tried again for a look: of many,
 some are not remembered."""
 SECOND_LOOK_S = 5.0
-"""After so long a request that looked refused is tried again: by then others have said what the host does."""
+"""Seconds after which a request that looked refused is retried: others show the host's state by then."""
 LONGEST_LOOK_S = 300.0
 """After so long at the latest, on a host so slow that the others need more time for that."""
 
 
 class RungSignal(StrEnum):
-    """What one request says about a rung."""
+    """The evidence of one request about a rung."""
 
     SUCCESS = "success"  # a page
     REFUSED = "refused"  # a refusal by a certain mark
     DOUBTFUL = "doubtful"  # what looks like a refusal, and may be the page's own
     NOTHING = "nothing"  # a missing page, a redirect: an answer that says nothing about the rung
     SILENT = "silent"  # no answer, or a throttled host
-    UNASKED = "unasked"  # nobody was asked
+    UNASKED = "unasked"  # no request was sent
 
 
 _WAITS_S = {RungSignal.UNASKED: 0.0, RungSignal.NOTHING: NEXT_PROBE_S, RungSignal.SILENT: float("inf")}
@@ -69,7 +69,7 @@ class LadderRules(Record, frozen=True, kw_only=True):
 
 
 class LadderState(Record, frozen=True, kw_only=True):
-    """What is known of one host. The state of a host that nothing is known of is ``LadderState()``."""
+    """The state of one host. ``LadderState()`` is the state of an unknown host."""
 
     rung: str = ""  # empty: the lowest
     since: float = 0.0  # when it came there
@@ -88,7 +88,7 @@ class LadderState(Record, frozen=True, kw_only=True):
 
 
 class RungReport(Record, frozen=True, kw_only=True):
-    """What came of one request, as the ladder sees it."""
+    """The result of one request for the ladder."""
 
     rung: str  # that it took
     started_at: float
@@ -101,7 +101,7 @@ class RungReport(Record, frozen=True, kw_only=True):
 
 
 class LadderDecision(Record, frozen=True, kw_only=True):
-    """What follows from a report."""
+    """The consequences of a report."""
 
     state: LadderState
     is_again: bool = False  # the request is worth another try, at no charge
@@ -110,7 +110,7 @@ class LadderDecision(Record, frozen=True, kw_only=True):
 
 
 def read_report(report: RouteReport) -> RungReport:
-    """What came of a route, as the ladder sees it."""
+    """Convert a route's result for the ladder."""
     (row,) = report.result.attempts
     signal, why = _read_signal(report)
     return RungReport(
@@ -203,7 +203,7 @@ def release_probe(state: LadderState, rules: LadderRules, rung: str) -> LadderSt
 def learn_from_report(
     state: LadderState, rules: LadderRules, report: RungReport, now: float
 ) -> LadderDecision:
-    """What becomes of a host, and of the request, by what came of it."""
+    """Decide about a host and the request by the request's result."""
     is_refused = report.signal in (RungSignal.REFUSED, RungSignal.DOUBTFUL)
     if _is_probe(state, rules, report):
         return _learn_from_probe(state, rules, report, now)
@@ -221,12 +221,13 @@ def learn_from_report(
 
 
 def _doubt(state: LadderState, rules: LadderRules, report: RungReport, now: float) -> LadderDecision:
-    """What looks refused counts once for each request; only several in a row are the host's doing.
+    """Count a doubtful refusal once per request; only several in a row count against the host.
 
-    One alone is, when its looks are spent and no page of the host has come: the others are asked before.
+    A single request counts when its attempts are spent and the host has given no page: other requests go
+    first.
 
-    On the highest rung it takes many until proxies are put to rest: for a few pages that are closed to
-    everybody all others would wait.
+    On the highest rung many are needed before proxies are rested: otherwise a few pages closed to everyone
+    would delay all others.
     """
     is_top = _is_top(state, rules)
     if is_top and not report.guise:

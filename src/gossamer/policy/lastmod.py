@@ -1,4 +1,4 @@
-"""What sitemaps and feeds say of their entries: when a page changed, and how important it is. Pure."""
+"""Data of entries in sitemaps and feeds: time of change and importance. Pure."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ LEVELS = 4
 
 
 def read_lastmod(text: str) -> float:
-    """The time by which a page had changed, in seconds since the epoch; 0: the text is no time.
+    """Return the time by which a page had changed, in seconds since the epoch; 0 for other text.
 
-    Read are the forms of sitemaps (W3C, "Date and Time Formats") and of RSS (RFC 822). A time that is not
-    exact stands for its end: a page that changed on a day may have done so after it was checked on that day.
+    Accepts the formats of sitemaps (W3C, "Date and Time Formats") and RSS (RFC 822). An inexact time stands
+    for its end: a page that changed on a day may have changed after its check on that day.
     """
     try:
         found = _W3C.fullmatch(text.strip())

@@ -12,7 +12,7 @@ from gossamer.core.series import LATENCY_BOUNDS_MS, OVER
 from gossamer.policy import urls
 
 LEAST_ANSWERS = 5
-"""Fewer answers say nothing of what is usual."""
+"""Fewest answers for a usual response time."""
 
 
 class LatencyFacts(Record, frozen=True, kw_only=True):

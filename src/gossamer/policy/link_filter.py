@@ -23,7 +23,7 @@ Patterns = str | re.Pattern[str] | Iterable[str | re.Pattern[str]]
 
 
 class LinkFilter(NamedTuple):
-    """What a URL must be like. Every part may be empty."""
+    """Conditions for a URL. Every part may be empty."""
 
     scope: Scope
     denied: Scope | None  # hosts whose links are not taken
@@ -68,7 +68,7 @@ def _make_filter(
 
 
 def texts_of(option: str, value: Texts) -> tuple[str, ...]:
-    """What may be written as one text or as several. Raises ``UsageError`` that names the option."""
+    """Return one or several texts as a tuple. Raises ``UsageError`` that names the option."""
     given = _several(option, value)
     wrong = next((text for text in given if not isinstance(text, str)), None)
     if wrong is not None:

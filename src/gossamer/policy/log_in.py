@@ -13,7 +13,7 @@ from gossamer.policy.retry import growing_pause_s
 
 FIRST_PAUSE_S = 5.0
 LONGEST_PAUSE_S = 600.0
-"""Seconds after a log-in that failed; they double: whoever hammers is locked out."""
+"""Longest pause after failed log-ins, in seconds; pauses double, because sites lock out frequent attempts."""
 MAX_TIMES = 5
 """How often a page may be for visitors, log-in after log-in, before it is given up."""
 MOST_DOUBT = 3
@@ -21,7 +21,7 @@ _WAITED_FOR = frozenset({FaultKind.UNANSWERED, FaultKind.THROTTLED, FaultKind.MA
 
 
 class LoginState(Record, frozen=True, kw_only=True):
-    """What is known of the log-in of one session at one site; all workers share it."""
+    """The log-in state of one session at one site, shared by all workers."""
 
     serial: int = 0  # how often it has logged in
     logged_in_at: float = 0.0  # 0: it is not logged in
@@ -49,7 +49,7 @@ def is_log_in_page(url: str, login_url: str) -> bool:
 
 
 def find_log_out(url: str, login_url: str, status: int, location: str) -> str:
-    """By what an answer shows that it is for visitors; empty: nothing shows it."""
+    """Return the evidence that an answer is for visitors who are not logged in; empty without any."""
     if status == 401:
         return "status 401"
     target = urls.join_url(url, location) if location and 300 <= status < 400 else None
@@ -92,9 +92,9 @@ def refuse_page(state: LoginState) -> LoginState:
 
 
 def proves_log_out(state: LoginState, in_a_row: int) -> bool:
-    """Whether so many pages for visitors, with none for members between them, mean that a session is over.
+    """Whether this many visitors' pages in a row, without a members' page, prove that a session is over.
 
-    One is enough, until a page has turned out to be always like that: then it may be the page.
+    One is enough until some page turns out to look like that for members as well.
     """
     return in_a_row > min(state.refused_pages, MOST_DOUBT)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from gossamer.core.record import Record
 
 LEAST_REST = 20
-"""A look that takes long is followed by a rest of so many times its length: it costs a twentieth at most."""
+"""Rest after a long check, as a multiple of its length: checks cost a twentieth of the time at most."""
 LONGEST_REST = 12
-"""... but of no more than so many times the usual rest."""
+"""Longest rest, as a multiple of the usual one."""
 GRACE_S = 15.0
 """So much later than expected the next look may come before it counts as overdue."""
 

@@ -84,7 +84,7 @@ def merge_sources(sources: Iterable[MergeSource], rules: MergeRules) -> dict[str
 
 
 def trace_fields(ranked: Sequence[MergeSource], made: Mapping[str, Any]) -> dict[str, Any]:
-    """An item that somebody else has made of some sources, the best first, with its ``_provenance``."""
+    """Add ``_provenance`` to an item that other code has merged from sources, the best first."""
     values = [source.values for source in ranked]
     fields = {name: value for name, value in made.items() if name != PROVENANCE}
     origins = {name: _origin_of_value(ranked, values, name, value) for name, value in fields.items()}
@@ -125,7 +125,7 @@ class PreferenceCheck:
 
     @property
     def unmet(self) -> tuple[str, ...]:
-        """What no source has, or is from, in the order in which it was said."""
+        """The fields and origins in the rules that no source has, in the order of the rules."""
         return (*self._fields, *self._sources)
 
 
@@ -155,5 +155,5 @@ def is_empty(value: Any) -> bool:
 
 
 def merged_type(kind: str) -> str:
-    """The type of what is merged of items of a type."""
+    """Return the type of items merged from items of a type."""
     return kind.removesuffix(SOURCE_MARK)

@@ -1,4 +1,4 @@
-"""News of alerts on their way to targets: who is told what, when it is tried, when it is given up. Pure."""
+"""Notifications of alerts: their targets, attempts and expiry. Pure."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class PendingNotice(Record, frozen=True, kw_only=True):
 
     @property
     def key(self) -> str:
-        """The same for the same news and the same target, whoever found them."""
+        """The identity of a notification, equal in all processes that find it."""
         return f"{self.target} {self.notice.id}"
 
 
@@ -93,7 +93,7 @@ def _describe_change(change: AlertChange, state: AlertState, place: str, now: fl
 
 
 def add_notices(memory: NoticeMemory, new: Iterable[PendingNotice], now: float) -> NoticeMemory:
-    """The memory with more that waits; what is too old, or too much, is given up."""
+    """Add notifications to the memory; give up those that are too old or too many."""
     known = {*memory.taken, *(one.key for one in memory.waiting)}
     fresh = [one for one in new if one.key not in known]
     young = [one for one in (*memory.waiting, *fresh) if one.notice.at > now - GIVEN_UP_S]
@@ -103,7 +103,7 @@ def add_notices(memory: NoticeMemory, new: Iterable[PendingNotice], now: float) 
 
 
 def resume_notices(kept: NoticeMemory, ours: NoticeMemory, now: float) -> NoticeMemory:
-    """What was kept, with what was added and tried before that could be read."""
+    """Merge the stored memory with notifications added and tried before it could be read."""
     both = NoticeMemory(
         waiting=tuple(one for one in kept.waiting if one.key not in ours.taken),
         taken=(*kept.taken, *ours.taken)[-MOST_TAKEN:],
@@ -122,7 +122,7 @@ def _settle(one: PendingNotice, now: float, error: str = "") -> SettledNotice:
 
 
 def next_notices(memory: NoticeMemory, now: float) -> list[PendingNotice]:
-    """What is to be tried now: the oldest for each target, so that an end never overtakes its beginning."""
+    """Return the notifications to try now: the oldest of each target, so ends follow their beginnings."""
     first: dict[str, PendingNotice] = {}
     for one in memory.waiting:
         first.setdefault(one.target, one)
@@ -160,6 +160,6 @@ def take_over(
 def _split_notices(
     memory: NoticeMemory, targets: Container[str]
 ) -> tuple[tuple[PendingNotice, ...], tuple[PendingNotice, ...]]:
-    """What waits for one of these targets, and the rest."""
+    """Split the waiting notifications into those for these targets and the rest."""
     mine = tuple(one for one in memory.waiting if one.target in targets)
     return mine, tuple(one for one in memory.waiting if one.target not in targets)

@@ -8,7 +8,7 @@ import re
 NAMES = ("localhost",)
 _PORT = re.compile(r":[0-9]{0,5}\Z")
 SAME = ("same-origin", "none")
-"""What browsers send of their own pages' requests, and of what a person typed."""
+"""Values that browsers send for requests of their own pages and of typed addresses."""
 
 
 def is_loopback(host: str) -> bool:

@@ -1,7 +1,7 @@
-"""What decides the pace of a job, and what its hosts allow. Pure: facts and ``now`` in, an answer out.
+"""The limit of a job's pace, and the rates that its hosts allow. Pure: facts and ``now`` in, an answer out.
 
 The answer is one word (:class:`PaceLimit`), the same in the headline of a job, its strip of limits and its
-alerts. It is looked for each second and changes only when another one has held for :data:`SETTLED_S`.
+alerts. It is computed every second and changes only when another one has held for :data:`SETTLED_S`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from gossamer.core.record import Record
 from gossamer.policy.politeness import LEAST_CAP_S, delay_in_force, is_delay_set, is_silent, slots_for
 
 SETTLED_S = 30.0
-"""What decides the pace changes only when another answer has held for so long."""
+"""Seconds for which another limit must hold before it is shown."""
 FULL_SHARE = 0.9
 """A job that does this share of what its hosts allow goes as fast as they allow."""
 LONGEST_LAG_S = 2.0
@@ -24,22 +24,22 @@ LONGEST_LAG_S = 2.0
 LONGEST_WAIT_SHARE = 0.2
 """... and so does one that workers spend more of their time waiting for than this."""
 LEAST_WORK_S = 1.0
-"""Less work than this, at what the hosts allow, and nothing to speak of is due."""
+"""Due work of fewer seconds than this, at the allowed rate, counts as nothing due."""
 
 
 class PaceLimit(StrEnum):
-    """What decides the pace of a job."""
+    """The limit of a job's pace."""
 
     HELD = "held"  # all hosts for which requests wait are left alone
     BUDGET = "budget"  # it is spent
     POLITENESS = "politeness"  # its hosts allow no more
     STORE = "store"  # results are stored more slowly than they come
     WORKERS = "workers"  # no slot is free for work that is due
-    NOTHING_DUE = "nothing_due"  # what waits has a time of its own, or links are not found yet
+    NOTHING_DUE = "nothing_due"  # waiting requests have later times, or no links are found yet
 
 
 class PaceFacts(Record, frozen=True, kw_only=True):
-    """What is known of a job's pace at one time. Rates are requests per second."""
+    """Facts about a job's pace at one time. Rates are requests per second."""
 
     is_budget_spent: bool = False
     waiting_hosts: int = 0  # for which requests wait
@@ -53,7 +53,7 @@ class PaceFacts(Record, frozen=True, kw_only=True):
 
 
 def find_limit(facts: PaceFacts) -> PaceLimit | None:
-    """What decides the pace now; ``None``: nothing that is known does, as when a job has just begun."""
+    """Return the limit of the pace now; ``None`` if it is unknown, as when a job has just begun."""
     if facts.waiting_hosts and facts.held_hosts >= facts.waiting_hosts:
         return PaceLimit.HELD
     if facts.is_budget_spent:
@@ -71,11 +71,11 @@ def find_limit(facts: PaceFacts) -> PaceLimit | None:
 
 
 class LimitState(Record, frozen=True, kw_only=True):
-    """What decides the pace, as it is shown, and what may be shown instead of it soon."""
+    """The limit that is shown, and another one that may replace it soon."""
 
     limit: PaceLimit | None = None
     since: float = 0.0
-    other: PaceLimit | None = None  # what was found lately, if that is something else
+    other: PaceLimit | None = None  # the limit found lately, if it differs
     other_since: float = 0.0
     is_begun: bool = False  # something was found at least once
 
@@ -156,10 +156,10 @@ def _reason_of_hold(host: HostState, rules: FrontierRules) -> DelayReason:
 
 
 def allowed_per_s(host: HostState, rules: FrontierRules, now: float, p50_s: float | None) -> float | None:
-    """Requests per second that a host allows; 0 while it is not asked.
+    """Return the requests per second that a host allows; 0 while it gets none.
 
-    ``p50_s`` is its median response time. ``None``: neither that nor a delay says anything, or nobody is
-    asked there.
+    ``p50_s`` is its median response time. Returns ``None`` if neither it nor a delay is known, or if the
+    queue has no host.
     """
     if host.is_free:
         return None
@@ -173,9 +173,9 @@ def allowed_per_s(host: HostState, rules: FrontierRules, now: float, p50_s: floa
 
 
 def sum_allowed(rates: Iterable[float | None], hosts: int) -> float | None:
-    """What all hosts allow together, by what those allow that were looked at.
+    """Return the rate that all hosts allow together, from a sample of them.
 
-    ``hosts`` is how many there are: those that were not looked at are taken for average ones.
+    ``hosts`` is the number of all hosts: hosts outside the sample count as average ones.
     """
     looked_at = list(rates)
     known = [rate for rate in looked_at if rate is not None]
@@ -185,7 +185,7 @@ def sum_allowed(rates: Iterable[float | None], hosts: int) -> float | None:
 
 
 def empties_in_s(pending: int, allowed: float | None) -> float | None:
-    """Seconds until nothing waits at a host that goes on like this; ``None``: it cannot be said."""
+    """Return the seconds until a host's queue is empty at its present pace; ``None`` if unknown."""
     if not pending:
         return 0.0
     return pending / allowed if allowed else None

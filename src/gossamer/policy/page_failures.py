@@ -18,11 +18,11 @@ from msgspec.structs import replace
 from gossamer.core.hosts import HostSignal, HostSignalKind, HostState
 
 PROVEN = 3
-"""After so many proofs against pages, failures are their pages'."""
+"""Number of proofs after which failures count against their pages."""
 CLEARED, LEAST_BLAMED = 3, -20
-"""So many proofs a page outweighs that failed and is answered the next time; and the least of the sum."""
+"""Proofs removed by a page that failed and then succeeded; and the smallest sum of proofs."""
 MOST_IN_ROW = 4
-"""When so many pages fail in a row, the host is probed all the same."""
+"""Number of failing pages in a row after which the host is probed in any case."""
 FAILED_BEFORE = 3
 """A page that failed so often before says nothing of its host when it fails right after an answer, unless
 pages that had failed were answered later."""

@@ -1,7 +1,7 @@
-"""How the pages of a listing follow one another: which are asked for next, and when it is enough. Pure.
+"""The pages of a listing: which to request next, and when to stop. Pure.
 
-Nobody remembers anything: what a page needs to know of those before it travels with its request
-(:class:`PagingState`). So it makes no difference which worker gets a page, or when.
+The state of a chain of pages travels with each request (:class:`PagingState`), so any worker can handle any
+page at any time.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from math import ceil
 from gossamer.core.record import Record
 
 DIGEST_CHARACTERS = 8
-"""Of one entry's digest, in hexadecimal digits: entries of two pages are compared, not of a whole site."""
+"""Length of an entry's digest in hexadecimal digits: only entries of two pages are compared."""
 MAX_ENTRIES = 500
 """Entries of a page that are remembered for the next one: the last ones, since pages may show all before."""
 
@@ -39,27 +39,27 @@ class PagingRules(Record, frozen=True, kw_only=True):
 
 
 class PagingState(Record, frozen=True, kw_only=True):
-    """What a page of a listing knows of the pages before it: it travels with its request."""
+    """The state of a chain of pages, which travels with the request of each."""
 
     page: int = 1  # its number among those that were asked for, from 1
     last: int = 0  # all up to this one have been asked for already; 0: only this one
     first: tuple[str, ...] = ()  # digests of the entries of the first page
     former: tuple[str, ...] = ()  # of the page before
-    size: int = 0  # entries of a full page, as the first page showed it; 0: nobody knows
+    size: int = 0  # entries of a full page, by the first page; 0: unknown
 
 
 class PageFacts(Record, frozen=True, kw_only=True):
-    """What a page of a listing shows."""
+    """Facts that a page of a listing shows."""
 
     number: int  # its page number or offset
     pages: int | None = None  # how many pages there are; None: the page does not say
     total: int | None = None  # how many entries all pages have together
     shown: tuple[int, int] | None = None  # which of them this page has, by its own words: "1-16 of 4,213"
-    entries: tuple[str, ...] | None = None  # digests of its entries; None: nobody asked for them
+    entries: tuple[str, ...] | None = None  # digests of its entries; None: not requested
 
 
 class PagingPlan(Record, frozen=True, kw_only=True):
-    """What is asked for next."""
+    """The next requests."""
 
     numbers: Sequence[int] = ()  # page numbers or offsets, in their order; empty: nothing, by number
     last: int = 0  # the number of the last page that has been asked for then, from 1
@@ -97,9 +97,9 @@ def page_number(rules: PagingRules, facts: PageFacts) -> int:
 
 
 def find_size(rules: PagingRules, state: PagingState, facts: PageFacts) -> int:
-    """How many entries a full page has; 0: it cannot be known.
+    """Return the number of entries of a full page; 0 if unknown.
 
-    What one page has says so only of the first: the last may have fewer.
+    Only the first page's number counts: the last page may have fewer.
     """
     if rules.size or rules.step > 1:
         return rules.size or rules.step
@@ -115,7 +115,7 @@ def find_size(rules: PagingRules, state: PagingState, facts: PageFacts) -> int:
 
 
 def count_pages(facts: PageFacts, size: int) -> int | None:
-    """How many pages a listing has, by what one of them says; ``None``: it cannot be known."""
+    """Return the number of pages that a page of the listing announces; ``None`` if unknown."""
     if facts.pages is not None:
         return facts.pages
     if facts.total is not None and facts.total <= 1:
@@ -124,10 +124,10 @@ def count_pages(facts: PageFacts, size: int) -> int | None:
 
 
 def find_end(state: PagingState, facts: PageFacts) -> str:
-    """Why a chain of pages ends here by what the page shows; empty: it does not.
+    """Explain why a chain of pages ends at this page; empty if it continues.
 
-    A page without entries is behind the last one; one that shows nothing but what the first page or
-    the page before showed is a server's answer to a number that it does not have.
+    A page without entries is beyond the last one; a page with only the entries of the first or the previous
+    page is a server's answer to a page number that does not exist.
     """
     if facts.entries is None:
         return ""
@@ -138,7 +138,7 @@ def find_end(state: PagingState, facts: PageFacts) -> str:
 
 
 def follow_state(state: PagingState, facts: PageFacts, plan: PagingPlan, steps: int = 1) -> PagingState:
-    """What the page that is so many pages behind this one is told."""
+    """Return the state for the page that is ``steps`` pages after this one."""
     page, size = state.page + steps, plan.size
     if plan.last or facts.entries is None:
         return PagingState(page=page, last=plan.last, size=size)
@@ -146,7 +146,7 @@ def follow_state(state: PagingState, facts: PageFacts, plan: PagingPlan, steps: 
 
 
 def digest_entries(entries: Iterable[str]) -> tuple[str, ...]:
-    """What is remembered of the entries of a page, each once."""
+    """Return the digests of a page's entries, each once."""
     texts = dict.fromkeys(entries)
     return tuple(
         blake2b(text.encode("utf-8", "surrogatepass"), digest_size=DIGEST_CHARACTERS // 2).hexdigest()
@@ -155,10 +155,10 @@ def digest_entries(entries: Iterable[str]) -> tuple[str, ...]:
 
 
 def read_count(text: str, *, has_spaces: bool = True) -> int | None:
-    """The largest whole number in a text: ``1-16 of 4,213``, ``4.213 Treffer``, ``1-16 of 4 213 results``.
+    """Return the largest whole number in a text, such as ``1-16 of 4,213`` or ``4.213 Treffer``.
 
-    Digits may be grouped by ``. , '`` or no-break spaces, with ``has_spaces`` by ordinary ones, too.
-    ``None`` where there is no number, and for a negative one: APIs say so that they do not know.
+    Digits may be grouped by ``. , '`` or no-break spaces, and with ``has_spaces`` by ordinary ones. Returns
+    ``None`` without a number, and for a negative one, which APIs use for unknown.
     """
     if _NEGATIVE.fullmatch(text.strip()):
         return None

@@ -38,7 +38,7 @@ class UrlPattern:
         self.is_linear = linear is not None
         """Whether a search takes a time that grows with the URL and no faster."""
         self.search: Callable[[str], object] = linear or compiled.search
-        """Whether a URL has what the expression describes."""
+        """Whether the expression matches a URL."""
 
 
 @lru_cache(maxsize=1000)

@@ -1,11 +1,11 @@
 """When a host may be asked again. Pure: a :class:`HostState` and ``now`` in, a new one out.
 
 A frontier calls :func:`grant_lease` when it hands a request out and :func:`settle_lease` when the lease ends,
-in the same transaction as the lease itself; nobody else changes a host. Spacing is GCRA with a burst of
+in the same transaction as the lease; no other code changes a host. Spacing is GCRA with a burst of
 one (ITU-T I.371): ``next_at`` is the earliest next start. A turn that is taken a little late
 (``CATCH_UP_SHARE`` of the delay, GCRA's tolerance) does not make the following ones late: the mean rate is
 exactly the allowed one, and with one slot no two starts are closer than the rest of the delay. A Crawl-delay
-of robots.txt is never caught up: what a site asks for lies between any two starts.
+of robots.txt is never caught up: any two starts are that far apart.
 
 A host is in *trouble* from the first failure that may be its own (no answer, "not so fast") until the next
 answer that is neither. While it is, one request at a time asks it again (a probe), with pauses that grow.
@@ -16,10 +16,10 @@ answer gets none, that says something of its page, not of the host.
 A host that throttles gets a pace of its own, by additive increase and multiplicative decrease as in TCP (Chiu
 and Jain 1989, RFC 5681): half as fast with every trouble that begins, and with every success faster by the
 same step. Beyond the rate at which it throttled last its limit is sought faster (as RFC 9438 does), until the
-pace is what the operator asks for.
+pace is the configured one.
 
-Where nobody is asked (``HostState.is_free``) requests wait in turn as at any host, and nothing holds them up
-but a person: they may be leased all at once, and what becomes of them says nothing.
+In a queue without a host (``HostState.is_free``) requests wait in order, and only a person can hold them:
+they may be leased all at once, and their results are no evidence.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from gossamer.policy.page_failures import blame_page, blames_pages, clear_pages,
 from gossamer.policy.retry import LONGEST_PAUSE_S, growing_pause_s
 
 CATCH_UP_SHARE, KEPT_SHARE = 0.05, 0.95
-"""What of a delay may be caught up, and what of it always lies between two starts."""
+"""The share of a delay that may be caught up, and the share that always separates two starts."""
 LATE_SHARE = 0.1
 """A lease that is not started within this share of its host's delay is given back."""
 LATE_LEAST_S = 0.02
@@ -47,11 +47,11 @@ PROBING = 0.95
 SHORTEST_PACE_S = 0.001
 """A host that may be asked this often is no longer throttling."""
 SHORTEST_SILENCE_S, LEAST_CAP_S = 0.05, 0.1
-"""With what the pauses of a host that does not answer begin at least, and how long they may grow at least."""
+"""Least first pause of a silent host, and least upper limit of its pauses, in seconds."""
 SEVERAL, NO_WITNESS = 0, 1
-"""Who has met a host's trouble, if not one request: several, or only such as fail anyway."""
+"""Witnesses of a host's trouble other than a single request: several, or only requests that fail anyway."""
 UNBOUNDED = 2**30
-"""Slots where nobody is asked, and seconds within which a lease of it may be started."""
+"""Slots of a queue without a host, and seconds within which its leases may start."""
 UNASKED_S = 3600.0
 """From this time on without a request, the time does not count against the patience with the host."""
 
@@ -72,7 +72,7 @@ def is_delay_set(host: HostState, rules: FrontierRules) -> bool:
 
 
 def _own_delay(host: HostState, rules: FrontierRules) -> float:
-    """What the operator asks for: of this host, else of all."""
+    """Return the configured delay of this host, else that of all hosts."""
     if host.is_paced:
         return host.delay_s
     if host.own_delay_s is not None:
@@ -97,9 +97,9 @@ def has_room(host: HostState, rules: FrontierRules) -> bool:
 
 
 def turn_of(host: HostState, rules: FrontierRules) -> float | None:
-    """When to look at the host next; ``None``: not before something of the job's own has changed.
+    """Return when to check the host next; ``None``: not before the job's own state changes.
 
-    Slots that other jobs have do not count: when they are free again, nobody tells.
+    Slots of other jobs do not count: their release is not announced.
     """
     if not has_room(replace(host, taken=0) if host.taken else host, rules):
         return None
@@ -142,10 +142,10 @@ def next_pause_s(host: HostState, rules: FrontierRules) -> float:
 
 
 def _pause_s(host: HostState, rules: FrontierRules, incidents: int, jitter: float) -> float:
-    """Without an answer the pauses begin with the back-off; at a host that refuses, with its delay.
+    """Return a host's pause: it begins with the back-off if the host is silent, with its delay if it refuses.
 
-    They grow whatever the back-off of requests is: with none of those a host in trouble would be hammered.
-    Where nobody is asked (a replay puts nothing off: ``max_throttled`` is 0) there is no least.
+    Pauses grow even without a back-off of requests, so that a host in trouble is spared. In a replay, which
+    delays nothing (``max_throttled`` is 0), the minimum does not apply.
     """
     least_s, least_cap_s = (SHORTEST_SILENCE_S, LEAST_CAP_S) if rules.max_throttled else (0.0, 0.0)
     if host.silences and not (incidents == 1 and blames_pages(host)):
@@ -162,9 +162,9 @@ def is_silent(host: HostState) -> bool:
 
 
 def mark_of(fingerprint: int, attempts: int) -> int:
-    """By what a host remembers which request met its trouble.
+    """Return the mark by which a host remembers the request that met its trouble.
 
-    One that was tried twice before, and never successfully, is not a witness against its host.
+    A request that failed twice before is not a witness against its host.
     """
     return NO_WITNESS if attempts > 1 else max(fingerprint & 0xFFFFFFFF, NO_WITNESS + 1)
 
@@ -206,10 +206,10 @@ def grant_lease(host: HostState, rules: FrontierRules, now: float, jitter: float
 
 
 def draw_delay(host: HostState, rules: FrontierRules, jitter: float) -> float:
-    """Seconds from a turn to the next one: the delay in force, or drawn around it.
+    """Return the seconds from a turn to the next one: the current delay, or a random one around it.
 
-    By ``jitter`` in [0, 1), what the operator asks for is drawn from half to one and a half of it, which is
-    right on average; what the host asks for is never undercut.
+    ``jitter`` in [0, 1) spreads the configured delay over 0.5 to 1.5 times its length, which keeps its mean;
+    the delay that the host demands is never undercut.
     """
     if not rules.random_delay or host.is_free:
         return delay_in_force(host, rules)
@@ -223,14 +223,14 @@ def _turn_start(host: HostState, delay_s: float, now: float) -> float:
 
 
 def start_by(host: HostState, rules: FrontierRules, now: float) -> float:
-    """Until when a lease granted at ``now`` may be started without crowding the host's next turn.
+    """Return until when a lease granted at ``now`` may start without crowding the host's next turn.
 
-    With one slot there is no next turn before this lease ends, so being late crowds nobody.
+    With one slot the next turn begins after this lease ends, so a late start crowds none.
     """
     if host.is_free:
         return now + UNBOUNDED
     delay_s = delay_in_force(host, rules)
-    is_found = delay_s <= host.pace_s  # by trying: nobody asked for it
+    is_found = delay_s <= host.pace_s  # found by probing, not demanded
     is_alone = delay_s <= 0 or slots_of(host, rules) == 1 or is_found
     slack_s = max(LATE_FLOOR_S if is_alone else LATE_LEAST_S, delay_s * LATE_SHARE)
     return _turn_start(host, delay_s, now) + slack_s
@@ -275,8 +275,8 @@ def settle_lease(
             host = replace(_slow_down(host, rules, signal), incident_at=now)
     else:
         host = _put_on_hold(host, rules, signal, now=now, jitter=jitter, mark=mark, failed=failed)
-    # The real start corrects the grant's, if it was later than what may be caught up, or the delay has become
-    # longer: what lies between two starts is never less than what is always kept of a delay.
+    # The real start corrects the grant's, if it was later than may be caught up, or the delay has become
+    # longer: two starts are never closer than the share of a delay that is always kept.
     delay_s = draw_delay(host, rules, 0.0)
     if host.next_at < signal.started_at + delay_s * (1.0 if host.crawl_delay_s else KEPT_SHARE):
         host = replace(host, next_at=signal.started_at + delay_s)
@@ -357,9 +357,9 @@ def _put_on_hold(
     mark: int,
     failed: int | None,
 ) -> HostState:
-    """Put the host on hold: for as long as it asks, else for a pause that doubles per incident.
+    """Put the host on hold: for the time it demands, else for a pause that doubles per incident.
 
-    One that asks for no time again and again (``Retry-After: 0``, a clock that is slow) has the pauses, too.
+    A host that repeatedly demands zero seconds (``Retry-After: 0``, a slow clock) also gets the pauses.
     """
     is_silent = signal.kind is HostSignalKind.UNREACHABLE
     is_new = signal.started_at >= host.incident_at
@@ -384,7 +384,7 @@ def _put_on_hold(
 
 
 def _add_witness(troubled_by: int, mark: int) -> int:
-    """Who has met the trouble, with one more request."""
+    """Return the witnesses of the trouble, with one more request."""
     if mark in (NO_WITNESS, troubled_by):
         return troubled_by
     return mark if troubled_by == NO_WITNESS else SEVERAL

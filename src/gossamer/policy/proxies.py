@@ -19,7 +19,7 @@ from gossamer.core.routes import RouteReport
 from gossamer.policy.faults import UNREACHABLE
 
 OTHER_KIND = "other"
-"""Proxies of which nobody has said of which kind they are."""
+"""The kind of proxies without a stated kind."""
 BLOCK_S = {"datacenter": 1800.0, "residential": 120.0, "mobile": 60.0, OTHER_KIND: 600.0}
 """The first quarantine of a proxy from a host that blocks it. Behind an address of a home or a phone are many
 people, one after the other; that of a server stays the same."""
@@ -32,15 +32,15 @@ LOOK_AGAIN_S = 5.0
 MOST_DOUBLINGS = 6
 """A quarantine grows to 64 times its first length."""
 MAX_HOSTS = 100
-"""So many hosts that block a proxy are remembered; those whose quarantine ends first are forgotten."""
+"""Maximum number of hosts remembered as blocking a proxy; those whose quarantine ends first are dropped."""
 FAILURES_OF_THE_DEAD = 3
 """A proxy that was out of order so often in a row is not waited for where a host refuses all others."""
 MAX_SILENCES = 3
-"""After so many requests in a row without an answer, the proxy is taken for the cause."""
+"""Number of requests in a row without an answer after which the proxy is blamed."""
 
 
 class ProxyOutcome(StrEnum):
-    """What a request says about the proxy that it went through."""
+    """The evidence of a request about its proxy."""
 
     ANSWERED = "answered"  # the host answered through it, and let us in
     BLOCKED = "blocked"  # the host answered through it, and refuses us
@@ -78,7 +78,7 @@ class Quarantine(Record, frozen=True, kw_only=True):
 
 
 class ProxyHealth(Record, frozen=True, kw_only=True):
-    """What all workers together know of one proxy."""
+    """The shared state of one proxy across all workers."""
 
     answers: int = 0  # requests that were answered through it, blocks not included
     blocks: int = 0  # requests that a host refused
@@ -95,14 +95,14 @@ class ProxyHealth(Record, frozen=True, kw_only=True):
 
 
 UNKNOWN = ProxyHealth()
-"""The health of a proxy that nobody has used."""
+"""The health of an unused proxy."""
 
 
 # --------------------------------------------------------------------------- what came of a request
 
 
 def outcome_of(report: RouteReport) -> ProxyOutcome | None:
-    """What a visit says of its proxy; ``None``: nothing."""
+    """Return the evidence of a visit about its proxy; ``None`` without any."""
     reason = report.result.outcome.reason
     if report.route.proxy is None:
         return None
@@ -118,7 +118,7 @@ def outcome_of(report: RouteReport) -> ProxyOutcome | None:
 
 
 def judge_silence(hosts: Collection[str]) -> ProxyOutcome:
-    """What requests in a row without an answer mean, by the hosts that were asked."""
+    """Judge requests in a row without an answer by their hosts."""
     if len(hosts) < MAX_SILENCES:
         return ProxyOutcome.SILENT
     return ProxyOutcome.STALLED if len(set(hosts)) == 1 else ProxyOutcome.FAILED
@@ -281,7 +281,7 @@ def has_canary(health: ProxyHealth, host: str, claimant: str) -> bool:
 
 
 def release_canary(health: ProxyHealth, claimant: str) -> ProxyHealth:
-    """The same, without the claims of somebody whose request came to nothing."""
+    """Return the health without the claims of a claimant whose request had no result."""
 
     def release(quarantine: Quarantine) -> Quarantine:
         is_held = claimant and quarantine.claimant == claimant

@@ -14,13 +14,13 @@ from typing import TypeVar
 from gossamer.policy.proxies import ProxyOutcome, judge_silence
 
 MOST_OTHERS = 2
-"""A page whose answer is an error is asked for through so many other proxies before its host is blamed."""
+"""Number of other proxies that try a page with an error before its host is blamed."""
 MOST_IN_A_ROW = 5
-"""After so many errors of a host in a row, through whatever proxies, the next one is the host's."""
+"""Number of errors of a host in a row, through any proxies, after which the host is blamed."""
 MOST_UNPROVEN = 10
-"""So many proxies through which nothing but errors ever came are asked before a host is blamed.
+"""Number of proxies that have only ever given errors which try before a host is blamed.
 
-Most of a list may be such. Proxies are counted, since pages that are asked for side by side meet the same.
+Most of a list may be such. Proxies are counted because concurrent pages meet the same ones.
 """
 MAX_KEPT = 10_000
 """URLs, and hosts, of which errors are remembered."""
@@ -73,7 +73,7 @@ class ErrorJudge:
         return proxy in self._proven
 
     def note_answer(self, proxy: str, host: str, url: str) -> None:
-        """A host has answered through a proxy, and it is no error."""
+        """Note that a host has answered through a proxy without an error."""
         self._proven.add(proxy)
         self._marks.pop(proxy, None)
         self._asked.pop(url, None)
@@ -100,7 +100,7 @@ class ErrorJudge:
         return is_doubted
 
     def judge_proxy(self, proxy: str, host: str) -> ProxyOutcome:
-        """What the last doubted error, at ``host``, says of its proxy, in the light of those before it."""
+        """Judge the proxy of the last doubtful error at ``host`` by the errors before it."""
         marks = self._marks.get(proxy, ())
         judged = judge_silence(marks)
         if judged is ProxyOutcome.SILENT or (judged is ProxyOutcome.STALLED and host not in marks):

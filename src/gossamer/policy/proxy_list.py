@@ -1,6 +1,6 @@
 """Proxies as people write them: one on a line, in the forms that providers hand out.
 
-No error quotes what it is about: it may hold a password.
+Errors never quote their line: it may hold a password.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ FORMS = (
     "and after it, if you like, provider=NAME kind=datacenter|residential|mobile country=de"
 )
 MAX_PROBLEMS = 5
-"""So many bad lines are told at once."""
+"""Maximum number of bad lines named in one error."""
 
 _SCHEMES = {"http": "http", "https": "https", "socks5": "socks5", "socks5h": "socks5"}
 _OTHER_SCHEMES = frozenset({"ftp", "socks", "socks4", "socks4a", "ss", "ssh", "trojan", "vless", "vmess"})
-"""What errors name; any other word may be a part of a password."""
+"""Schemes that errors may name; any other word may be part of a password."""
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*")
 _HOST_NAME = r"(\[[0-9A-Fa-f:.]+\]|[^\s:/?#@\[\]\"'<>,;|]+)"
 _HOST = re.compile(_HOST_NAME)
@@ -39,7 +39,7 @@ _BLANKS = " \t\r\n\ufeff\u200b\xa0"
 
 
 class ProxyAttributes(NamedTuple):
-    """What is said of all proxies of a list that do not say it themselves."""
+    """Default attributes for the proxies of a list."""
 
     provider: str = ""
     kind: str = ""
@@ -65,10 +65,10 @@ def read_proxies(
     *,
     unit: str = "line",
 ) -> list[Proxy]:
-    """The proxies of a list, whose parts are called ``unit``.
+    """Parse the proxies of a list, whose parts are called ``unit``.
 
-    Empty lines and what follows ``#`` mean nothing. ``${NAME}`` stands for a variable of ``env``. Raises
-    ``ValueError``, which names the lines that are wrong and says what is right.
+    Empty lines and comments after ``#`` are skipped. ``${NAME}`` stands for a variable of ``env``. Raises
+    ``ValueError``, which names the wrong lines and the right form.
     """
     found: list[Proxy] = []
     problems: list[str] = []
@@ -163,7 +163,7 @@ def _parse_bare(text: str) -> _Address:
 def _parse_providers_form(text: str) -> _Address | None:
     """``HOST:PORT:USER:PASSWORD``, where user and password may have ``@``; ``None`` for another form.
 
-    Where ``USER:PASSWORD@HOST:PORT`` fits, too, it is this one if it begins like a host.
+    If ``USER:PASSWORD@HOST:PORT`` also matches, this form wins when the text begins like a host.
     """
     found = _PROVIDERS_FORM.fullmatch(text)
     if found is None:

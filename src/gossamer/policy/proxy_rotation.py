@@ -15,17 +15,17 @@ from gossamer.core.routes import Proxy
 from gossamer.policy.proxies import LOOK_AGAIN_S, ProxyHealth, is_on_trial, wait_s_of
 
 MAX_STICKY = 10_000
-"""So many sessions are remembered with the proxies that they prefer; the others are ranked anew."""
+"""Maximum number of sessions remembered with their preferred proxies; others are ranked anew."""
 RANKED = 16
-"""So many proxies are remembered for a session, in its order."""
+"""Number of proxies remembered for a session, in its order."""
 MOST_LOOKED_AT = 256
-"""Once one may be used, no more than so many are compared: a list of thousands would take too long."""
+"""Maximum number of proxies compared once one is usable: a list of thousands would take too long."""
 LAST_RESORT = 4
 """The rank of a proxy that has failed the request."""
 
 
 class RotationOrder(StrEnum):
-    """In which order proxies are used. The value is what the settings say."""
+    """The order of proxies. The value is the one in the settings."""
 
     ROUND_ROBIN = "round_robin"  # one after the other
     STICKY = "sticky"  # a session stays with its proxy at a site
@@ -67,9 +67,9 @@ class _Turn:
 
 
 class ProxyRotation:
-    """The proxies of one kind, in the order in which they are to be used.
+    """The proxies of one kind, in their order of use.
 
-    It is told which of them have *worked*; it knows nothing else of their health.
+    Callers report which proxies have *worked*; the rotation knows nothing else about their health.
     """
 
     def __init__(self, proxies: Sequence[Proxy], order: RotationOrder, *, start: int = 0) -> None:
@@ -93,9 +93,9 @@ class ProxyRotation:
             yield from self._in_order(self._all, uses)
 
     def list_working(self, sticky_key: str, uses: Counter[str], preferred: str = "") -> Iterable[Proxy]:
-        """Those that have worked, after the one that is preferred, or is the first of a sticky session.
+        """Yield the preferred proxy, or the first of a sticky session, and then those that have worked.
 
-        That one may be new: a session that moves to another proxy may lose what it is logged in to.
+        The first may be unproven: a session that moves to another proxy may lose its log-in.
         """
         place = self._all.places.get(preferred)
         if place is not None:

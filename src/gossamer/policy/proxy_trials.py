@@ -11,9 +11,9 @@ from collections import OrderedDict
 from gossamer.policy.proxies import CANARY_S
 
 SPARED_SHARE = 4.0
-"""After a trial that failed, a host has no other for so many times as long as that one took."""
+"""Pause of a host's trials after a failed one, as a multiple of that trial's length."""
 MAX_HOSTS = 10_000
-"""So many hosts at which trials failed are remembered."""
+"""Maximum number of hosts remembered for failed trials."""
 
 
 class TrialMemory:

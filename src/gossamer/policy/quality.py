@@ -1,8 +1,8 @@
-"""What the items of a job look like, field by field, and how good they are. Pure.
+"""Profiles of a job's items by field, and their quality. Pure.
 
-A *profile* counts for each field how many items have a value, of which kinds, how many different ones, and
-between which bounds. Profiles of parts are merged to that of the whole. What is *usual* is the median of the
-profiles of earlier jobs; an item, and a job, is as good as it comes up to that.
+A *profile* has, for each field, the number of items with a value, the kinds of values, the number of distinct
+ones, and their bounds. Profiles of parts are merged into that of the whole. The *usual* value is the median
+of earlier jobs' profiles; the score of an item or a job is the share of the usual that it reaches.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SKETCH = 256
 LEAST_FILL = 0.5
 """A field that fewer items have is empty now and then: it can neither lack nor become empty."""
 CLEAR_SHARE = 0.9
-"""Texts are numbers, or dates, where so many of a field's texts are."""
+"""Share of a field's texts that must be numbers, or dates, for the field to count as such."""
 EMPTY: tuple[object, ...] = (None, "", [], {})
 """Values that are none."""
 
@@ -44,7 +44,7 @@ _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
 class ValueKind(StrEnum):
-    """What a value is, as it is stored."""
+    """The kind of a stored value."""
 
     TEXT = "text"
     NUMBER = "number"
@@ -61,7 +61,7 @@ _NUMBERS = {ValueKind.NUMBER, ValueKind.DECIMAL}
 
 
 class FieldProfile(Record, frozen=True, kw_only=True):
-    """What the values of one field look like."""
+    """Statistics of one field's values."""
 
     field: str
     filled: int = 0  # items that have a value
@@ -76,7 +76,7 @@ class FieldProfile(Record, frozen=True, kw_only=True):
 
 
 class TypeProfile(Record, frozen=True, kw_only=True):
-    """What the items of one type look like."""
+    """Statistics of the items of one type."""
 
     type: str
     items: int = 0
@@ -89,7 +89,7 @@ class TypeProfile(Record, frozen=True, kw_only=True):
 
 
 class FieldFacts(Record, frozen=True, kw_only=True):
-    """One field of the items of a job; or what is usual of it: medians of earlier jobs."""
+    """One field of a job's items; or its usual values: medians of earlier jobs."""
 
     fill: float  # the share of the items that have it
     tail: float  # ... of those behind the item from which on it was emptier, if there was one
@@ -100,7 +100,7 @@ class FieldFacts(Record, frozen=True, kw_only=True):
     magnitude: float | None = None  # of its numbers
     numbers: float = 0.0  # how many those are
     values: float = 0.0  # of all items of the job; 0: not known
-    jobs: int = 0  # earlier jobs that say what is usual
+    jobs: int = 0  # number of earlier jobs behind the usual values
 
     @property
     def looked_at(self) -> float:
@@ -112,7 +112,7 @@ class FieldFacts(Record, frozen=True, kw_only=True):
 
 
 def kind_of(value: Any) -> ValueKind:
-    """What a value that is not empty is."""
+    """Return the kind of a value that is not empty."""
     if isinstance(value, str):
         if value[0] in "-0123456789":
             if _DECIMAL.fullmatch(value):
@@ -269,14 +269,14 @@ def strip_sketches(types: Iterable[TypeProfile]) -> tuple[TypeProfile, ...]:
     )
 
 
-# --------------------------------------------------------------------------- what is usual
+# --------------------------------------------------------------------------- usual values
 
 
 def meant_kind(name: str, kinds: Mapping[str, int], declared: Mapping[str, str] | None) -> str:
-    """What the values of a field are meant to be: what its type declares, or else what most of them are.
+    """Return the intended kind of a field's values: the declared one, or else that of most values.
 
-    ``declared`` has the fields of types that declare theirs, as ``Product.price``; ``None``: not known. Then
-    a type with a name may have declared a text, to which any text is right.
+    ``declared`` has the kinds of declared fields, such as ``Product.price``; ``None`` means unknown. Then a
+    named type may have declared a text, and any text is valid.
     """
     if declared and name in declared:
         return declared[name]
@@ -287,7 +287,7 @@ def meant_kind(name: str, kinds: Mapping[str, int], declared: Mapping[str, str] 
 
 
 def wanted_kind(name: str, usual: str, declared: Mapping[str, str] | None) -> str:
-    """What a value has to be, where ``usual`` is what most were: what its type declares comes first."""
+    """Return the required kind of a value: the declared one, or else ``usual``, the kind of most values."""
     if declared and name in declared:
         return declared[name]
     return ValueKind.TEXT if usual in _WRITTEN and may_be_text(name, declared) else usual
@@ -301,7 +301,7 @@ def may_be_text(name: str, declared: Mapping[str, str] | None) -> bool:
 
 
 def main_kind(kinds: Mapping[str, int]) -> str:
-    """What most values of a field are; texts are numbers where nearly all are."""
+    """Return the kind of most values of a field; texts count as numbers if nearly all are."""
     texts = {kind: kinds.get(kind, 0) for kind in (ValueKind.TEXT, *_WRITTEN)}
     together = sum(texts.values())
     clear = [kind for kind in _WRITTEN if texts[kind] >= CLEAR_SHARE * together]
@@ -311,7 +311,7 @@ def main_kind(kinds: Mapping[str, int]) -> str:
 
 
 def fits_kind(kind: str, wanted: str) -> bool:
-    """Whether a value of a kind is what a field wants: a text may look like a number, and a number be one."""
+    """Whether a kind fits the wanted one: a text may look like a number."""
     if not wanted:
         return True
     return kind == wanted or {kind, wanted} == _NUMBERS or (wanted == ValueKind.TEXT and kind in _WRITTEN)
@@ -333,7 +333,7 @@ def middle_magnitude(magnitudes: Mapping[int, int]) -> float | None:
 
 
 def field_errors(dropped: Mapping[str, int]) -> dict[str, int]:
-    """Of the items that were dropped those that were for one field, as ``Product.price``.
+    """Return the number of items dropped because of each field, such as ``Product.price``.
 
     ``dropped``: the counts of a job's totals, of all kinds.
     """
@@ -358,12 +358,12 @@ def median_of(values: Iterable[float]) -> float:
 
 
 def lower_median(values: Sequence[float]) -> float:
-    """The middle of some numbers, of two the lower one: what one of two jobs alone has is not usual."""
+    """Return the lower median: a value of only one of two jobs is not usual."""
     return sorted(values)[(len(values) - 1) // 2]
 
 
 def usual_of(found: Sequence[FieldFacts]) -> FieldFacts:
-    """What is usual of a field: the medians of what some jobs have of it."""
+    """Return the usual values of a field: the medians over some jobs."""
     powers = [one.magnitude for one in found if one.magnitude is not None]
     kinds = Counter(one.kind for one in found if one.fill)
     return FieldFacts(
@@ -397,9 +397,9 @@ def list_wanted(
 
 
 def score_item(item: StoredItem, wanted: Sequence[tuple[str, FieldFacts]]) -> tuple[float, tuple[str, ...]]:
-    """How much of what is wanted an item has, from 0 to 1, and the fields that it lacks.
+    """Return the share of wanted fields that an item has, from 0 to 1, and the fields that it lacks.
 
-    What counts is a value of the usual kind, by how usual it is.
+    A value of the usual kind counts by its usual frequency.
     """
     has = wants = 0.0
     lacks = []

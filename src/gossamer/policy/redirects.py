@@ -1,7 +1,7 @@
-"""What a redirect asks for. Pure: a request and a response's status and Location in, a request out.
+"""Requests for redirects. Pure: a request and a response's status and Location in, a request out.
 
-Every hop becomes a request of its own, so that scope, deduplication, robots.txt, the address guard and
-the politeness of the new host apply to it like to any other. Methods and bodies follow the Fetch
+Every hop becomes its own request, so scope, deduplication, robots.txt, the address guard and the politeness
+of the new host apply to it. Methods and bodies follow the Fetch
 standard ("HTTP-redirect fetch"), except that neither credentials nor a body ever reach another origin.
 """
 
@@ -21,7 +21,7 @@ from gossamer.policy.credentials import has_credentials
 
 STATUSES = frozenset({301, 302, 303, 307, 308})
 BY_PAGE = 0
-"""In the place of a status: a meta refresh, or what a hook wants in the place of a request."""
+"""Stands for a status: a meta refresh, or a request replaced by a hook."""
 CREDENTIALS = frozenset({"authorization", "cookie", "proxy-authorization"})
 CREDENTIAL_HINTS = (
     "token",
@@ -83,7 +83,7 @@ def follow_redirect(
 
 
 def _target_of(url: str, status: int, location: str) -> str:
-    """Where a redirect leads, without credentials. Raises ``FetchError`` for what is no URL of a page."""
+    """Return a redirect's target without credentials. Raises ``FetchError`` unless it is a page's URL."""
     target = urls.join_url(url, location) if location.strip() else None
     if target is None or urls.canonicalise_url(target) is None:  # no URL, another scheme, longer than any URL
         said = f"status {status} with the Location" if status else "a refresh to"
@@ -100,9 +100,9 @@ def goes_round(target: str, chain: Sequence[str], loops: int | None) -> bool:
 
 
 def _hop_key(request: Request, target: str) -> str:
-    """What a hop is known by: its own URL, unless the key of the request is not just another URL.
+    """Return the deduplication key of a hop: its URL, unless the request has a key other than a URL.
 
-    A request with such a key is the same in all sessions, and so is its hop.
+    Such a key is the same in all sessions, and so is its hop's.
     """
     unique_key = request.unique_key
     if not unique_key:
@@ -152,7 +152,7 @@ def is_credential(header: str) -> bool:
     return name in CREDENTIALS or any(hint in name for hint in CREDENTIAL_HINTS)
 
 
-# --------------------------------------------------------------------------- to what was known already
+# --------------------------------------------------------------------------- redirects to known pages
 
 
 def redirect_targets(results: Sequence[VisitResult]) -> list[Entry]:
@@ -169,10 +169,10 @@ def redirect_targets(results: Sequence[VisitResult]) -> list[Entry]:
 def with_known_targets(
     results: Sequence[VisitResult], targets: Sequence[Entry], known: Sequence[bool]
 ) -> list[VisitResult]:
-    """The results, with a note in the ledger rows of redirects that lead to a page that is already known.
+    """Return the results, with a note in the ledger rows of redirects to known pages.
 
-    ``known`` says it of each target, before any of these results was settled; what one of them adds is known
-    to the next. The callback of such a request does not run: the page is another request's.
+    ``known`` has the known targets before these results were settled; targets that one result adds are known
+    to the next. The callback of such a request does not run: the page belongs to another request.
     """
     inside = {entry.fingerprint for entry, is_known in zip(targets, known, strict=True) if is_known}
     told = []

@@ -1,6 +1,6 @@
-"""What the ledger keeps of a request besides its URL: enough to tell requests to one URL apart. Pure.
+"""The ledger's preview of a request: enough to distinguish requests to one URL. Pure.
 
-Guarantee: bounded, whatever the request holds, and without the values of what is named like a secret.
+Guarantee: bounded for any request, and without values whose names sound like secrets.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ MAX_URL = 2000
 MAX_NAMES = 20
 """Names of headers, ``cb_kwargs`` or ``meta`` that are kept."""
 MAX_PARSED_BYTES = 64 * 1024
-"""Of bodies up to this size only the secrets are hidden; a larger one that has any is hidden whole."""
+"""Maximum size of a body in which single secrets are hidden; a larger one with secrets is hidden whole."""
 MAX_DEPTH = 10
-"""What is nested deeper is hidden."""
+"""Values nested deeper are hidden."""
 _MARGIN = 1000
 """Characters of a text that are looked at behind those that are kept: a secret may begin before the end."""
 _ENTRY = 3
@@ -41,7 +41,7 @@ _LABEL = lazy_pattern(r"(?<![\w-])([\w-]++)[\"'\]\\]{0,9}\s{0,9}[=:>]")
 
 
 def preview_of(request: Request) -> RequestPreview | None:
-    """What to keep of a request; ``None`` for one that its URL says all about, as of nearly all."""
+    """Return the preview of a request; ``None`` for most, which their URL describes fully."""
     special = request.body or request.headers or request.cb_kwargs or request.meta or request.redirects
     if not (special or request.session) and request.method == "GET" and not has_own_options(request):
         return None
@@ -59,7 +59,7 @@ def preview_of(request: Request) -> RequestPreview | None:
 
 
 def describe_preview(preview: RequestPreview | None) -> str:
-    """What tells a request from others to its URL, in one line: the body first."""
+    """Describe the differences of a request from others to its URL in one line, the body first."""
     if preview is None:
         return ""
     parts = [
@@ -99,7 +99,7 @@ def _cut_text(text: str, limit: int) -> str:
 
 
 def shown_options(request: Request) -> tuple[str, ...]:
-    """What a request says of itself besides headers and body: bounds with their values, the rest by name."""
+    """Return a request's options besides headers and body: limits with values, others by name."""
     cookies = request.cookies or {}
     names = [*cookies] if isinstance(cookies, dict) else [str(cookie["name"]) for cookie in cookies]
     told = {
@@ -127,7 +127,7 @@ def shown_values(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _mask_secrets(value: Any, depth: int, left: list[int]) -> Any:
-    """A value without secrets. It ends where its JSON has ``left`` characters: nobody pays for the rest."""
+    """Return a value without secrets, cut where its JSON reaches ``left`` characters."""
     left[0] -= 1
     if isinstance(value, str):
         text = _shown_text(value[: max(left[0], 0) + _MARGIN])

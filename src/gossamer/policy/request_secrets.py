@@ -1,6 +1,6 @@
-"""The secrets that a request carries, by the names under which it carries them. Pure.
+"""The secrets that a request carries, found by their names. Pure.
 
-Whoever writes a text about the request (an error of its callback, a line of a log) leaves these values out.
+Texts about the request (an error of its callback, a log line) leave these values out.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MOST = 200
 
 
 def secret_values_of(request: Request) -> tuple[str, ...]:
-    """Its ``auth``, its cookies, and what is named like a secret in its headers, ``meta``, body and so on."""
+    """Return ``auth``, cookies, and values named like secrets in headers, ``meta``, body and so on."""
     said = request.headers or request.meta or request.cb_kwargs or request.body
     if not (said or request.auth or request.cookies):
         return ()
@@ -54,7 +54,7 @@ def is_header_secret(name: str) -> bool:
 
 
 def header_secrets(name: str, value: str) -> Iterator[str]:
-    """The secrets in the value of a header: it, what stands behind ``Bearer``, the values of its cookies."""
+    """Yield the secrets in a header: its value, the token after ``Bearer``, the values of cookies."""
     yield value
     if name.lower() == "cookie":
         yield from (pair.partition("=")[2].strip() for pair in value.split(";"))

@@ -1,4 +1,4 @@
-"""What tells requests to one URL apart besides their method and body, for an archive. Pure."""
+"""Differences of requests to one URL besides method and body, for an archive. Pure."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What becomes of a request after a fault. Pure; the numbers are in :class:`FrontierRules`.
+"""Decision about a request after a fault. Pure; the numbers are in :class:`FrontierRules`.
 
-What helps against a fault, and what it says about its host, stands in the table of ``policy.faults``. That no
-answer came is the host's fault while nobody is answered, and the request's otherwise.
+The remedy for a fault, and its meaning for the host, are in the table of ``policy.faults``. A missing answer
+counts against the host while it answers no request, and against the request otherwise.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from gossamer.policy.faults import FAULTS, FaultKind
 REFUSALS_OF_A_PAGE = 3
 """Refusals of one page from which on they are not the host's way of slowing a crawl down."""
 MOST_PAUSES = 30
-"""For so many pauses of its host a request that was a probe again and again lets others go first."""
+"""Pauses of its host for which a request that keeps failing as a probe lets others go first."""
 LONGEST_PAUSE_S = 60.0
 """Most seconds between two looks at a host that is in trouble, unless it names a time."""
 _MAYBE_RECEIVED = frozenset({Fault.CONNECT, Fault.TIMEOUT_HEADERS})
-"""Without an answer, a server may have done what it was asked for."""
+"""Faults after which the server may have performed the request."""
 _MAY_PASS = frozenset({FaultKind.TRANSIENT, FaultKind.STEP, FaultKind.OVERLOAD})
 
 
 class RetryDecision(Record, frozen=True, kw_only=True):
-    """What is to be done: the verdict, and for a retry its time and what it is charged to (``Outcome``)."""
+    """The verdict, and for a retry its time and the account it is charged to (``Outcome``)."""
 
     verdict: Verdict
     due_at: float = 0.0
@@ -70,7 +70,7 @@ def decide_retry(
     jitter: float,
     retry_after_s: float | None = None,
 ) -> RetryDecision:
-    """What becomes of the lease's request. ``jitter`` is uniform in [0, 1)."""
+    """Decide about the lease's request. ``jitter`` is uniform in [0, 1)."""
     kind = FAULTS[fault].kind
     if kind is FaultKind.SETTLED:
         return RetryDecision(verdict=Verdict.SKIPPED)
@@ -179,7 +179,7 @@ def _retry_later(
 
 
 def signal_kind(fault: Fault) -> HostSignalKind:
-    """What a fault says of the host."""
+    """Return the evidence of a fault about the host."""
     return FAULTS[fault].signal
 
 

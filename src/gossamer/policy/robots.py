@@ -1,9 +1,9 @@
-"""What a robots.txt says, by RFC 9309. Pure: a status and bytes in, a storable record and verdicts out.
+"""robots.txt by RFC 9309. Pure: a status and bytes in, a storable record and verdicts out.
 
-Parsing and matching are Protego's; ours is what comes before it: which statuses mean what, which bytes
-count as text, and which group is ours. Only the lines of our own product token, else of ``*``, reach the
-parser. That makes the match of the token exact (2.2.1), lets groups end where RFC 9309 says, and keeps a
-hostile file linear: thousands of agents sharing thousands of rules would otherwise multiply.
+Protego parses and matches. This module decides before it: the meaning of statuses, the bytes that count as
+text, and the group to use. Only the lines of the crawler's product token, else of ``*``, reach the parser.
+That makes the match of the token exact (2.2.1), lets groups end where RFC 9309 says, and keeps a hostile file
+linear: thousands of agents sharing thousands of rules would otherwise multiply.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ _COMPATIBLE = lazy_pattern(r"compatible;\s{0,8}([A-Za-z0-9_-]+)")
 
 
 class RobotsAccess(StrEnum):
-    """What a robots.txt means as a whole."""
+    """The meaning of a robots.txt as a whole."""
 
     RULES = "rules"  # it was read, and its rules decide
-    OPEN = "open"  # there is none (4xx, too many redirects), or none with rules: all is allowed
+    OPEN = "open"  # missing (4xx, too many redirects) or without rules: all is allowed
     CLOSED = "closed"  # it could not be fetched (5xx, 429, no answer): nothing is allowed until it can be
 
 
@@ -65,11 +65,11 @@ class RobotsRecord(Record, frozen=True, kw_only=True):
 
 
 def interpret_response(status: int | None, body: bytes = b"", content_type: str = "") -> RobotsRecord:
-    """What an answer to a request for robots.txt means (RFC 9309, 2.3.1); ``None``: there was no answer.
+    """Interpret an answer to a request for robots.txt (RFC 9309, 2.3.1); status ``None``: no answer.
 
-    A redirect means here that following ended without a file. 429 is taken as "later", like a
-    server error, not as "there is none". 505 refuses the version of HTTP: that is no error of the server, and
-    says as little of its rules as 421 and 426 do.
+    A redirect means that following it ended without a file. 429 means "later", like a server error, not
+    "missing". 505 refuses the version of HTTP: it is not a server error, and says as little about rules as
+    421 and 426.
     """
     if status is None:
         return RobotsRecord(access=RobotsAccess.CLOSED, fault=Fault.CONNECT.value)
@@ -196,7 +196,7 @@ class RobotsRules:
         return tuple(found)[:MAX_SITEMAPS]
 
     def _rules_for(self, user_agent: str) -> Protego | None:
-        """Protego's rules for the agent; ``None``: nothing is said to it."""
+        """Return Protego's rules for the agent; ``None`` without any."""
         token = product_token(user_agent)
         if token not in self._parsed:
             lines = _lines_for(self.record.text, token)

@@ -1,4 +1,4 @@
-"""Who decides by which rung a request is fetched: its author, the settings, or the ladder. Pure."""
+"""Choice of a request's rung: by its author, the settings, or the ladder. Pure."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from gossamer.policy.domains import find_domain
 
 
 class RungPlan:
-    """What is said about rungs before the first page.
+    """The rungs configured before the first page.
 
-    The nearest word counts: that of the request, of the settings for its host (``ladder.hosts``), of the
-    spider for its callback, and of the setting ``fetch``. ``auto`` gives the decision to the ladder.
+    The most specific one wins: of the request, of the settings for its host (``ladder.hosts``), of the spider
+    for its callback, then the setting ``fetch``. ``auto`` gives the decision to the ladder.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class RungPlan:
 
     @property
     def climbs(self) -> bool:
-        """Whether requests of which nothing is said go by the ladder."""
+        """Whether requests without a configured rung use the ladder."""
         return self._choice == AUTO
 
     @property
@@ -88,5 +88,5 @@ class RungPlan:
         return tuple(dict.fromkeys(rung for ladder in ladders for rung in ladder))
 
     def _said_of(self, host: str) -> str | tuple[str, ...] | None:
-        """What the settings say of a host (``name`` or ``name:port``), or of the domain that it is in."""
+        """Return the settings' rungs for a host (``name`` or ``name:port``) or its domain."""
         return find_domain(self._hosts, host)

@@ -1,4 +1,4 @@
-"""What becomes of the runs of a schedule: which begins, which is left out, and when one is over. Pure."""
+"""Decisions about a schedule's runs: start, skip and end. Pure."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from gossamer.core.schedules import CatchUpRule, OverlapRule, RunOutcome, Schedu
 from gossamer.policy.schedules import find_due, start_of
 
 LATE_S = 120.0
-"""A run that could not begin for so long was missed: nobody was there. Supervisors take turns in less."""
+"""Seconds after which a run that could not start counts as missed; supervisors take over in less."""
 MOST_STARTS = 3
 """A crawl whose process is killed is started so often, counted from its beginning or its last stop."""
 BEGIN_S = 15.0
-"""So long a crawl that somebody else has started may take until its job is there."""
+"""Seconds that a crawl started by another process may take until its job exists."""
 
 
 class RunStep(StrEnum):
-    """What is to be done about an open run."""
+    """The next step for an open run."""
 
     WAIT = "wait"
     START = "start"  # it was not started yet, or its process was killed
@@ -31,7 +31,7 @@ class RunStep(StrEnum):
 
 
 class RunDecision(NamedTuple):
-    """What is to be done about an open run, and how it ended where it is over."""
+    """The next step for an open run, and its outcome if it is over."""
 
     step: RunStep
     outcome: RunOutcome | None = None
@@ -56,7 +56,7 @@ def plan_run(
         return None
     outcome, detail = None, ""
     if schedule.catch_up is CatchUpRule.NONE and now - start_of(schedule, due.latest) > LATE_S:
-        outcome, detail = RunOutcome.MISSED, "nobody was there to start it"
+        outcome, detail = RunOutcome.MISSED, "no scheduler was running to start it"
     elif reason := find_obstacle(schedule, open_runs):
         outcome, detail = RunOutcome.SKIPPED, reason
     return ScheduledRun(
@@ -96,11 +96,10 @@ def may_begin(run: ScheduledRun, open_runs: Sequence[ScheduledRun]) -> bool:
 def judge_run(
     run: ScheduledRun, job: Job | None, *, is_at_work: bool, is_first_look: bool, now: float
 ) -> RunDecision:
-    """What is to be done about a run that was started.
+    """Decide about a run that was started.
 
-    ``is_at_work``: somebody works on its job, or is about to; that is always so on a fleet.
-    ``is_first_look``: whoever asks has just begun, and what ended by a signal was stopped together with its
-    predecessor.
+    ``is_at_work``: a process works on its job, or is about to; on a fleet always true. ``is_first_look``: the
+    scheduler has just begun, so a run that ended by a signal was stopped together with its predecessor.
     """
     if job is None:
         return _judge_unknown(run, is_at_work=is_at_work, now=now)
@@ -118,7 +117,7 @@ def judge_run(
 
 
 def _judge_unknown(run: ScheduledRun, *, is_at_work: bool, now: float) -> RunDecision:
-    """One whose job is not there yet: whoever started it may have been killed before."""
+    """Judge a run whose job does not exist yet: its starter may have been killed before."""
     if is_at_work or now < (run.started_at or 0.0) + BEGIN_S:
         return WAIT
     if run.starts < MOST_STARTS:

@@ -1,11 +1,11 @@
-"""When a schedule is due: cron expressions on the clocks of a time zone. Pure.
+"""Due times of schedules: cron expressions on the clocks of a time zone. Pure.
 
 The expression is read as Debian's cron reads it (by `cronsim`). When clocks change, these rules hold:
 
 - With ``*`` as its hour an expression means every hour that passes: a day of 23 hours has 23 of them.
-- Any other expression names times on the clock. One that does not exist on a day (the hour that is left out
-  in spring) is due once, at the first moment that exists behind it, together with what is due there anyway.
-  One that comes twice (in autumn) is due once, the first time.
+- Any other expression names times on the clock. A time that does not exist on a day (the hour skipped in
+  spring) is due once, at the first existing moment after it, together with runs due there anyway. A time that
+  occurs twice (in autumn) is due once, the first time.
 
 So every due time is one moment, and due times ascend strictly.
 """
@@ -35,10 +35,10 @@ NICKNAMES = {
     "@yearly": "0 0 1 1 *",
     "@annually": "0 0 1 1 *",
 }
-"""What crontabs may say instead of five fields."""
+"""Names that crontabs allow instead of five fields."""
 FIELDS = ("minute", "hour", "day of month", "month", "day of week")
 MOST_COUNTED = 1000
-"""Due times that passed are counted up to so many."""
+"""Maximum count of passed due times."""
 _LAST_MINUTE, _LAST_HOUR = 59, 23
 _WINDOWS_S = (3600.0, 86_400.0, 8 * 86_400.0, 32 * 86_400.0, 367 * 86_400.0, 60 * 366 * 86_400.0)
 """How far back the latest due time is looked for, step by step."""
@@ -52,7 +52,7 @@ class DueSummary(NamedTuple):
 
 
 def check_cron(text: str) -> str:
-    """A cron expression as it is kept: five fields. Raises ``UsageError`` that says what is wrong with it."""
+    """Return a cron expression in its stored form of five fields. Raises ``UsageError`` with the mistake."""
     given = NICKNAMES.get(text.strip().lower(), " ".join(text.split()))
     example = 'as in "30 6 * * MON-FRI" (minute, hour, day of month, month, day of week), or @daily'
     if len(given.split()) != len(FIELDS):
@@ -69,7 +69,7 @@ def check_cron(text: str) -> str:
             f"{text!r} is not a cron expression: {part!r} is wrong as {wrong}; write it {example}"
         ) from None
     except StopIteration:
-        raise UsageError(f"{text!r} is never due: there is no such day") from None
+        raise UsageError(f"{text!r} is never due: no such day exists") from None
     return given
 
 
@@ -82,7 +82,7 @@ def check_zone(name: str) -> str:
     near |= {zone.rpartition("/")[2].lower(): zone for zone in sorted(known, reverse=True)}
     found = difflib.get_close_matches(name.lower().replace(" ", "_"), near, n=1, cutoff=0.5)
     said = f"did you mean {near[found[0]]}?" if found else "write it as in Europe/Berlin, or UTC"
-    raise UsageError(f"there is no time zone {name!r}; {said}")
+    raise UsageError(f"unknown time zone {name!r}; {said}")
 
 
 @cache

@@ -25,7 +25,7 @@ _IGNORED = """
 """  # archives, pictures, sound, film, documents, parts of programs and of pages
 
 IGNORED_EXTENSIONS = frozenset(_IGNORED.split())
-"""Suffixes of paths that rarely lead to a page. For following links; what a spider asks for is fetched."""
+"""Suffixes that rarely belong to a page: such links are not followed; explicit requests are fetched."""
 
 MEDIA = "media"
 """The reason by which links with such suffixes are counted where the built-in spider leaves them out."""
@@ -139,14 +139,14 @@ def extension_of(url: str) -> str:
 
 
 def is_media_link(url: str) -> bool:
-    """Whether a link leads, by its suffix, to what is rarely a page; the built-in spider leaves those out."""
+    """Whether a link's suffix rarely belongs to a page; the built-in spider skips such links."""
     return extension_of(url) in IGNORED_EXTENSIONS
 
 
 def domain_of(entry: str, option: str = "allowed_domains") -> tuple[str, str]:
-    """``(name, port)`` of an entry; a whole URL, a leading dot and ``*.`` are understood.
+    """Return ``(name, port)`` of an entry, which may be a whole URL or begin with a dot or ``*.``.
 
-    Raises ``UsageError`` that names the option for what is not a domain.
+    Raises ``UsageError`` that names the option unless the entry is a domain.
     """
     text = entry.strip().removeprefix("*").lstrip(".")
     if "://" not in text:

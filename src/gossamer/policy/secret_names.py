@@ -8,7 +8,7 @@ from urllib.parse import unquote_plus
 from gossamer.core.lazy import lazy_pattern
 
 HIDDEN = "***"
-"""What is shown in place of a secret."""
+"""The text shown in place of a secret."""
 
 _SECRET = lazy_pattern(
     r"token|secret|passw|passphrase|credential|cookie|api_?key|(^|_)(auth|authorization|bearer|key|pass|pin|pwd)(_|$)",

@@ -1,4 +1,4 @@
-"""What hooks change of a request just before it is sent: what they may, and what nobody is told. Pure."""
+"""Changes that hooks make to a request just before it is sent: allowed ones, and secret ones. Pure."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ def explain_wrong_change(request: Request, sent: Request) -> str:
 
 
 def list_changed_values(request: Request, sent: Request) -> tuple[str, ...]:
-    """The values that only the request that is sent has: they may be secrets, whatever their names are.
+    """Return the values that only the sent request has: they may be secrets under any name.
 
-    A hook that raises may leave anything in a request: what is not text could not have been sent.
+    A hook that raises may leave any value in a request: a value that is not text could not have been sent.
     """
     return tuple(dict.fromkeys(_walk_changes(request, sent)))
 

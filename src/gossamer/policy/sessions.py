@@ -1,9 +1,8 @@
-"""Who a crawl is for a site, and for how long. Pure: state and ``now`` in, state out.
+"""The identities of a crawl at a site, and their lifetimes. Pure: state and ``now`` in, state out.
 
-Cookies, proxy and the browser that a request pretends to come from belong together: a site that sees the
-cookies of one with the address or the browser of another knows what it has before it. Together they are an
-*identity*. It is retired as a whole, by errors, use and age, and the next generation of it begins with no
-cookies, another proxy and another browser.
+Cookies, proxy and browser profile belong together: a site that sees one visitor's cookies with the address or
+the browser of another recognises a crawler. Together they are an *identity*. It is retired as a whole, by
+errors, use and age, and its next generation begins without cookies, with another proxy and another browser.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from gossamer.core.routes import BlockKind, RouteReport
 from gossamer.policy.faults import NOBODY_ASKED
 
 GOOD_PAGE = 0.5
-"""By how much a page that was had lowers the score of errors; one trouble adds 1."""
+"""Amount by which a fetched page lowers the error score; one trouble adds 1."""
 
 
 class SessionRules(Record, frozen=True, kw_only=True):
@@ -38,24 +37,24 @@ class SessionKey(Record, frozen=True, kw_only=True):
 
     site: str  # the registrable domain, as for cookies; an address has its port
     name: str = ""  # the request's own session
-    kind: str = ""  # the kind of proxy: who comes from another address is somebody else
+    kind: str = ""  # the kind of proxy: another address means another identity
     slot: int = 0  # which of ``per_host``
 
 
 class SessionState(Record, frozen=True, kw_only=True):
-    """What is known of one identity; all workers share it."""
+    """The state of one identity, shared by all workers."""
 
     created_at: float
     generation: int = 1  # how many there have been, this one included
     uses: int = 0  # pages that it was used for
-    score: float = 0.0  # errors, less what pages that were had since then make up for
+    score: float = 0.0  # errors, reduced by pages fetched since then
     proxy: str = ""  # the name of its proxy; empty: none was chosen yet
     profile: str = ""  # the browser that it pretends to be; empty: the rung's own
     former_proxy: str = ""  # that of the one before it
 
 
 class Identity(Record, frozen=True, kw_only=True):
-    """Who fetches one request."""
+    """The identity that fetches one request."""
 
     key: SessionKey
     generation: int
@@ -66,18 +65,18 @@ class Identity(Record, frozen=True, kw_only=True):
 
 
 class SessionVerdict(StrEnum):
-    """What one page says of the identity that asked for it."""
+    """The evidence of one page about its identity."""
 
-    GOOD = "good"  # the page was had
+    GOOD = "good"  # the page was fetched
     NEUTRAL = "neutral"  # an answer that says nothing of who asked
     TROUBLE = "trouble"  # maybe because of who asked
-    REFUSED = "refused"  # certainly: this identity is known for what it is
+    REFUSED = "refused"  # certain: the site recognises this identity as a crawler
 
 
 def judge_report(report: RouteReport, *, keeps_proxy: bool = False) -> SessionVerdict | None:
-    """What came of a route, for the identity that took it; ``None``: it was not used.
+    """Judge a route's result for its identity; ``None`` if the identity was not used.
 
-    ``keeps_proxy``: it has a proxy of its own, and ends where nothing comes through that.
+    ``keeps_proxy``: the identity has its own proxy, and ends if no answer comes through it.
     """
     block, reason, signal = report.block, report.result.outcome.reason, report.result.outcome.signal
     if block is not None and block.kind is not BlockKind.LOG_IN:
@@ -139,7 +138,7 @@ def retire_state(state: SessionState, generation: int, rules: SessionRules) -> S
 
 
 def identity_of(key: SessionKey, state: SessionState) -> Identity:
-    """Who an identity is now."""
+    """Return the present form of an identity."""
     return Identity(
         key=key,
         generation=state.generation,

@@ -1,8 +1,8 @@
-"""Which crawls ask the same hosts: those share the pace of such a host, and each is slower there.
+"""Crawls that use the same hosts: they share the pace of such a host, and each is slower there.
 
-What a crawl may ask is named by hosts as frontiers know them (``example.com``, ``127.0.0.1:8000``) and by
-domains, which stand for their sub-domains on every port, too (``*.example.com``). That two crawls name one
-domain does not mean that they ask one host: only the hosts of start URLs are sure to be asked. Pure.
+The scope of a crawl is given by hosts as frontiers know them (``example.com``, ``127.0.0.1:8000``) and by
+domains, which include sub-domains on every port (``*.example.com``). Two crawls with one domain need not use
+one host: only the hosts of start URLs are certain. Pure.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _is_within(host: str, domains: Sequence[str]) -> bool:
 
 
 def describe_sharing(ours: str, host: str, others: Sequence[tuple[str, str]]) -> str:
-    """How slow a crawl is at a host that others ask, too; each of those is given by its id and its target."""
+    """Describe a host shared with other crawls, given by their ids and targets."""
     if len(others) == 1:
         ((theirs, target),) = others
         return (

@@ -23,7 +23,7 @@ FEW_LINKS = 3
 MOST_TAGS = 60
 """In the body, besides those in scripts."""
 HEAD_BYTES, HEAD_TAGS, EARLY = 4096, 60, 512
-"""A body that begins with so many tags in so many bytes is no shell."""
+"""A body with this many tags in its first bytes is not a shell."""
 MOST_BYTES = 2 * 1024 * 1024
 _ROOTS = (
     *("root", "app", "__next", "__nuxt", "___gatsby", "svelte", "react-root", "react-app", "app-root"),
@@ -53,9 +53,9 @@ _ID = rb"\bid\s*=\s*[\"']?([\w-]+)"
 
 
 def find_shell(fetched: FetchResult, *, is_heard: bool) -> str:
-    """By what a page is the shell of an application, in words; empty: it is none.
+    """Describe the evidence that a page is the shell of an application; empty if it is not.
 
-    ``is_heard``: other pages of its host had content. Costs a page whose body begins with markup next to
+    ``is_heard``: other pages of its host had content. A page whose body begins with markup costs next to
     nothing.
     """
     body = fetched.body
@@ -73,7 +73,7 @@ def find_shell(fetched: FetchResult, *, is_heard: bool) -> str:
 
 
 def _has_many_tags(head: bytes) -> bool:
-    """Whether a body begins with markup. What is in a script that it begins with is none."""
+    """Whether a body begins with markup; text in a leading script does not count."""
     if len(head.split(b"<", HEAD_TAGS)) <= HEAD_TAGS:
         return False
     return not 0 <= head.find(b"<script") < EARLY or _pattern(_HIDDEN).sub(b"", head).count(b"<") > HEAD_TAGS

@@ -14,10 +14,10 @@ KILL_S = 30.0
 def deadline_of(
     max_s: float, drain_s: float, *, patience_s: float = 0.0, began_at: float, told_at: float | None
 ) -> float:
-    """When a shift has to be over that began at one time, and was told to end at another.
+    """Return when a shift must be over, by its start and the time at which it was recalled.
 
-    ``max_s`` is its length, infinite for seeding, which takes as long as it takes; ``drain_s`` the time to
-    finish what is in hand; ``patience_s`` how long a store that is away is waited for.
+    ``max_s`` is its length (infinite for seeding), ``drain_s`` the time to finish its leases, ``patience_s``
+    the wait for a store that is away.
     """
     ends_at = began_at + max_s
     if told_at is not None:

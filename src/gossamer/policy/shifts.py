@@ -1,9 +1,9 @@
-"""How many shifts each job gets, which shifts make room, which are dead: state in, decision out.
+"""Distribution of shifts among jobs: new, recalled and dead ones. Pure: state in, decision out.
 
-Slots are shared like water among the jobs that have work: one each, then a second each, until nobody wants
-more or none is left. So a small job is never starved by a huge one, and one job alone has all. Where there
-are more jobs than slots they take turns of ``ShiftLimits.slice_s``. A shift is told to make room only when
-another job's share has no free slot; one that seeds is not, since seeding has no middle to go on from.
+Slots are shared evenly among the jobs that have work: one each, then a second each, until no job wants more
+or none is left. A small job is never starved by a huge one, and a single job gets all slots. If there are
+more jobs than slots, they take turns of ``ShiftLimits.slice_s``. A shift is recalled only if another job's
+share has no free slot; a seeding shift never is, because seeding cannot be resumed in the middle.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ JobLane = tuple[str, str]
 
 
 class ShiftLimits(Record, frozen=True, kw_only=True):
-    """What the decisions go by."""
+    """Limits of the decisions."""
 
-    dead_after_s: float = 10.0  # without a beat; a worker may be stopped for less and go on
+    dead_after_s: float = 10.0  # without a beat; a worker may pause for less and continue
     slice_s: float = 15.0  # a shift so old makes room for a job that has none; one that seeds never does
     ahead_s: float = 1.0  # a shift is asked for so long before its work is due
-    requests_per_shift: int = 32  # so many waiting requests are worth one more shift
+    requests_per_shift: int = 32  # number of waiting requests that are worth one more shift
     parallel_per_shift: int = 8  # the same for requests that the hosts allow side by side
     first_pause_s: float = 1.0  # after a shift that failed; twice as long each time
     longest_pause_s: float = 60.0
@@ -45,7 +45,7 @@ class ShiftLimits(Record, frozen=True, kw_only=True):
 
 
 class LaneDemand(Record, frozen=True, kw_only=True):
-    """What a running job asks for on one lane."""
+    """A running job's demand on one lane."""
 
     job: str
     lane: str
@@ -54,25 +54,25 @@ class LaneDemand(Record, frozen=True, kw_only=True):
 
 
 class ShiftPlan(Record, frozen=True, kw_only=True):
-    """What is to be done now."""
+    """The next steps."""
 
     asks: tuple[JobLane, ...] = ()  # one shift each, the most urgent first
     recalls: dict[str, EndReason] = {}  # shifts that shall stop
-    troubles: dict[str, str] = {}  # by job: why nobody works on it, for people
+    troubles: dict[str, str] = {}  # by job: why no worker has it, for people
 
 
 def demand_of(
     job: str, lane: str, stats: FrontierStats, per_host: int, *, now: float, limits: ShiftLimits
 ) -> LaneDemand:
-    """What a job asks for: by what waits and is in hand, and by what its hosts allow side by side.
+    """Return a job's demand: by its waiting and leased requests, and by the concurrency its hosts allow.
 
-    How much waits is that of all lanes, and when the next of it may start is that of this one.
+    The number of waiting requests covers all lanes; the time of the next start is that of this lane.
     """
     if stats.state is not JobState.RUNNING:
         return LaneDemand(job=job, lane=lane, useful=0)
     by_work = _divide_up(stats.pending + stats.leased, limits.requests_per_shift)
     by_hosts = _divide_up(stats.hosts * per_host, limits.parallel_per_shift)
-    if lane == EXTRACT_LANE:  # nobody is asked
+    if lane == EXTRACT_LANE:  # no host is involved
         by_hosts = by_work
     busy = min(_divide_up(stats.leased, limits.requests_per_shift), by_hosts)
     next_at = stats.next_on(lane)
@@ -116,7 +116,7 @@ def pause_s(health: LaneHealth, limits: ShiftLimits, *, others_can: bool) -> flo
 
 
 def plan_shifts(view: RosterView, claims: Sequence[LaneDemand], limits: ShiftLimits) -> ShiftPlan:
-    """What to ask for and whom to recall, so that every job has its share.
+    """Plan new and recalled shifts, so that every job has its share.
 
     ``claims`` are those of all running jobs; the shifts of any other job are recalled.
     """
@@ -124,7 +124,7 @@ def plan_shifts(view: RosterView, claims: Sequence[LaneDemand], limits: ShiftLim
 
 
 class _ShiftPlanner:
-    """One decision: what is there, who gets how much, what is missing."""
+    """One decision: present shifts, shares, and missing workers."""
 
     def __init__(self, view: RosterView, claims: Sequence[LaneDemand], limits: ShiftLimits) -> None:
         self._at = view.at
@@ -197,7 +197,7 @@ class _ShiftPlanner:
         return min(claim.useful, max(there, sum(worker.slots for worker in able or takers)))
 
     def _record_trouble(self, job_lane: JobLane, trouble: str) -> None:
-        """Say why nobody works on a job; not when somebody does, and the first reason counts."""
+        """Record why no worker has a job, unless one has; the first reason counts."""
         if not any(self._shifts[job, lane] for job, lane in self._shifts if job == job_lane[0]):
             self._troubles.setdefault(job_lane[0], trouble)
 
@@ -246,7 +246,7 @@ class _ShiftPlanner:
         return number > 0 or is_fresh, self._at
 
     def _free_slots(self) -> _FreeSlots:
-        """The slots that nobody holds."""
+        """Return the free slots."""
         room = _FreeSlots(self._workers)
         lanes = {worker.id: worker.lanes for worker in self._workers}
         waiting = []
@@ -302,7 +302,7 @@ class _FreeSlots:
 
 
 def _serve_lane(lacking: Counter[str], lanes: Iterable[str]) -> bool:
-    """Count a slot against what is lacking; ``False``: nothing that it could serve is."""
+    """Count a slot against the missing ones; return ``False`` if it serves none of them."""
     for lane in lanes:
         if lacking[lane] > 0:
             lacking[lane] -= 1
@@ -335,7 +335,7 @@ def idle_workers(view: RosterView, limits: ShiftLimits) -> tuple[str, ...]:
 
 
 def _is_void(shift: Shift, at: float) -> bool:
-    """Whether a shift was asked for and nobody began it in time."""
+    """Whether a requested shift was not begun in time."""
     return shift.state is ShiftState.ASKED and shift.expires_at <= at
 
 

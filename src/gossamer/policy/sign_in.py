@@ -1,4 +1,4 @@
-"""How often somebody may be wrong about a token. Pure: state and ``now`` in, decision out."""
+"""Limit on wrong tokens. Pure: state and ``now`` in, decision out."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def wait_before_try(state: SignInState, now: float) -> float:
 
 
 def note_wrong_token(state: SignInState, now: float) -> SignInState:
-    """The state after one more; what was longer ago than the wait counts no longer."""
+    """Return the state after one more wrong token; those older than the wait no longer count."""
     recent = [at for at in state.wrong_at if at > now - WAIT_S]
     return SignInState((*recent, now)[-TRIES:])
 

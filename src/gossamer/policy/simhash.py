@@ -1,4 +1,4 @@
-"""Pages that say almost the same: fingerprints of texts that differ in few bits where the texts do. Pure.
+"""Near-duplicate pages: similar texts have fingerprints that differ in few bits. Pure.
 
 The fingerprint is Charikar's simhash (2002) of all groups of three words that follow each other; pages whose
 fingerprints differ in at most three of 64 bits are alike (Manku, Jain and Sarma 2007). Of two such
@@ -13,7 +13,7 @@ from hashlib import blake2b
 from itertools import islice
 
 MAX_WORDS = 20_000
-"""Of one page; those behind them do not count."""
+"""Maximum number of words of a page that count."""
 MAX_PAGES = 50_000
 """Pages that are remembered, some 1.5 KB each: then the oldest are forgotten."""
 MOST_COMPARED = 200

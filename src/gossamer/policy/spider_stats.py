@@ -1,4 +1,4 @@
-"""Counters of a spider's own: what may be counted, how it is stored, and how it is read. Pure.
+"""A spider's own counters: allowed values, stored form and reading. Pure.
 
 A value is stored as a whole number of thousandths, under ``stat:RULE:NAME`` among the totals of its job.
 """
@@ -17,12 +17,12 @@ MAX_NAMES = 100
 """Names of a job that count; each is a row of every listing, and a series of the metrics."""
 LONGEST_NAME = 60
 MOST_AT_ONCE = 10**9
-"""What one ``inc`` may add: nine million such steps fit into a database's number."""
+"""Maximum step of one ``inc``: nine million such steps fit into a database's number."""
 LARGEST = 10**15
 
 
 def check_name(name: object) -> str:
-    """The name of a counter. Raises ``UsageError`` for what is none."""
+    """Return the name of a counter. Raises ``UsageError`` if it is invalid."""
     if not isinstance(name, str) or not name.strip() or not name.isprintable() or len(name) > LONGEST_NAME:
         raise UsageError(
             f"{name!r:.80} is not the name of a statistic: give a text of 1 to {LONGEST_NAME} characters"
@@ -31,7 +31,7 @@ def check_name(name: object) -> str:
 
 
 def units_of(value: object, rule: MergeRule, name: str) -> int:
-    """A value as it is stored. Raises ``UsageError`` for what is no number, or too large a one."""
+    """Return a value in its stored form. Raises ``UsageError`` unless it is a number within limits."""
     limit = MOST_AT_ONCE if rule is MergeRule.SUM else LARGEST
     number = value if isinstance(value, int | float) else _read_number(value)
     if isinstance(value, bool) or number is None or not -limit <= number <= limit:
@@ -40,7 +40,7 @@ def units_of(value: object, rule: MergeRule, name: str) -> int:
 
 
 def _read_number(value: object) -> float | None:
-    """A number of another kind (``Decimal``, numpy's) as a float; ``None`` for what is none."""
+    """Return a number of another type (``Decimal``, numpy's) as a float; ``None`` for other values."""
     try:
         return float(value) if hasattr(value, "__float__") else None
     except (TypeError, ValueError, OverflowError):  # a NaN that signals, an array
@@ -73,5 +73,5 @@ def read_counters(counters: Mapping[str, int]) -> dict[str, float]:
 
 
 def read_spider_stats(totals: JobTotals) -> dict[str, float]:
-    """What a job's spider has counted, by name."""
+    """Return the counters of a job's spider by name."""
     return read_counts(totals.stats)

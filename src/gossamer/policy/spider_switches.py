@@ -1,4 +1,4 @@
-"""When a job went on with another version of its spider: noted in the audit log, and read from there."""
+"""Changes of a job's spider version, recorded in the audit log and read from it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gossamer.core.jobs import Job
 from gossamer.core.record import Record, Time
 
 ADOPT = "adopt"
-"""The kind of what is noted of a switch."""
+"""The kind of a switch's record."""
 
 
 class SpiderChange(Record, frozen=True, kw_only=True):
@@ -30,7 +30,7 @@ def switch_of(job: Job, before: str, after: str, by: str, now: float) -> LoggedA
 
 
 def find_switches(actions: Iterable[LoggedAction]) -> tuple[SpiderChange, ...]:
-    """The switches among what was done to a job."""
+    """Return the switches among a job's recorded actions."""
     return tuple(
         SpiderChange(
             at=one.at,

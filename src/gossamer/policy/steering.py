@@ -1,7 +1,7 @@
-"""What a person changes while a crawl runs: a host's pace, its hold, and the rules of all hosts. Pure.
+"""Changes by a person while a crawl runs: a host's pace or hold, and the rules of all hosts. Pure.
 
-A frontier applies it in the same transaction in which it is stored, so the next lease is granted by it. What
-was granted before stays granted.
+A frontier applies a change in the transaction that stores it, so the next lease follows it. Earlier leases
+stay granted.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def move_turn(host: HostState, rules: FrontierRules, now: float) -> HostState:
 
 
 def _soonest(host: HostState, rules: FrontierRules, now: float) -> float:
-    """When the host may be asked next if nothing holds it: what is in flight may have started just now."""
+    """Return the earliest next request to a host without a hold: those in flight may have just started."""
     delay_s = delay_in_force(host, rules)
     return now + delay_s if host.in_flight else max(now, host.last_at + delay_s)
 
@@ -68,7 +68,7 @@ def steer_host(host: HostState, order: HostOrder, rules: FrontierRules, now: flo
 
 
 def order_back(before: HostState, order: HostOrder, now: float) -> HostOrder | None:
-    """What undoes an order, by the host as it was before; ``None``: nothing does, or nothing has to."""
+    """Return the order that undoes another, by the host's state before it; ``None`` if none is needed."""
     match order.command:
         case HostCommand.PACE:
             return HostOrder(command=HostCommand.PACE, delay_s=before.delay_s if before.is_paced else None)

@@ -1,4 +1,4 @@
-"""Which texts of pages were read before, and how much a new one differs from the latest like it. Pure.
+"""Memory of page texts, and the difference of a new text from the latest similar one. Pure.
 
 A text is kept as the smallest hashes of its groups of three words that follow each other (a *bottom sketch*:
 Broder 1997). Of a short text these are all of them, so its difference from another is exact, in words; of a
@@ -19,13 +19,13 @@ KEPT = 256
 COMPARED = 30
 """Texts that a text is compared with: the latest under the same heading."""
 MAX_WORDS = 1_000
-"""Of one text; those behind them are not compared."""
+"""Maximum number of words of a text that are compared."""
 MIN_WORDS = 24
-"""Of shorter texts every letter counts."""
+"""Shorter texts must be equal letter by letter."""
 FEW_WORDS, MANY_WORDS = 2, 100
-"""Texts that differ in so few words, or in one of so many, say nearly the same."""
+"""Texts that differ in this few words, or in one word of this many, are near-duplicates."""
 OTHER_SHARE = 0.5
-"""Texts that have less than this in common are other texts; between the two nobody can say."""
+"""Texts that share less than this are different; between the two limits the answer is unknown."""
 
 
 TextSketch = tuple[int, "array[int]"]

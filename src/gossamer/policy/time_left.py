@@ -26,7 +26,7 @@ NEAR_SHARE = 1 / 3
 MOST_FOUND = 0.5
 """A job that finds more requests than this for each one that it settles has no foreseeable end."""
 WIDEST = 2.25
-"""A range whose upper end is more than so many times its lower end is not shown."""
+"""Largest ratio of a range's ends at which it is shown."""
 FIRM_S = 10.0
 """Estimates within so long must agree."""
 FIRM_RATIO = 2.0
@@ -41,12 +41,12 @@ class LeftReason(StrEnum):
     """Why the time left is not known."""
 
     KNOWN = "known"  # it is
-    UNWATCHED = "unwatched"  # nobody has looked at the job lately, or it does not run
+    UNWATCHED = "unwatched"  # the job was not checked lately, or does not run
     SEEDING = "seeding"  # its start still gives requests
     EARLY = "early"  # it has not been watched for long enough
     GROWING = "growing"  # it finds requests as fast as it settles them
     STOPPED = "stopped"  # requests wait for hosts that are not asked for now
-    RETRIES = "retries"  # what waits, waits for its next try
+    RETRIES = "retries"  # all waiting requests wait for a retry
     IDLE = "idle"  # nothing was settled lately
     UNSTEADY = "unsteady"  # estimates do not agree
 
@@ -61,7 +61,7 @@ class LeftLimit(StrEnum):
 
 
 class HostEstimate(Record, frozen=True, kw_only=True):
-    """When the last host of a job is through with what waits for it now."""
+    """When the last host of a job has finished its present queue."""
 
     least_s: float = 0.0
     most_s: float = 0.0
@@ -224,7 +224,7 @@ def _by_hosts(facts: LeftFacts, samples: Sequence[JobSample]) -> _Range | LeftRe
 
 
 def _by_listing(last: JobSample, rates: _Rates) -> _Range | None:
-    """Until everything is there that the site announces; what waits takes its time, too."""
+    """Estimate the time until all announced items are there, including the present queue."""
     left = last.listed - last.listed_done
     (slow, fast), (slow_done, fast_done) = rates.settled, rates.listed
     if left <= 0 or not slow or not slow_done:
@@ -243,7 +243,7 @@ def _by_budget(facts: LeftFacts, last: JobSample, rates: _Rates, ended: _Range |
         return None
     pages = max(facts.max_pages - last.pages, 0)
     least_s, most_s = pages / fast, pages / slow
-    share = slow / max(rates.settled[1], slow)  # of what is settled, are pages
+    share = slow / max(rates.settled[1], slow)  # share of pages among the settled requests
     is_enough = last.waiting * share >= pages
     if ended is None:
         return (least_s, most_s, LeftLimit.BUDGET) if is_enough else None

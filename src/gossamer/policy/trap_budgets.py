@@ -6,17 +6,16 @@ of a group's budget if it brings nothing new, was found on a page of the group, 
 leaf, which leads to none, spends only beside such pages, and a few for each of them: a finite set of pages is
 fetched whole, whatever is on them. A page that brings something new gives some back, and one page to the
 groups of the page on which it was found. A group that has spent half of ``max_worthless`` is closed; the
-other half is for what nobody can know in time: pages not looked into, first copies, pages in flight.
+other half is for pages that cannot be known in time: pages not examined, first copies, pages in flight.
 A group that has brought much may spend more, so a catalogue of any size stays open.
 
-A trap of many families must not have a budget for each of them: every family that spends halves what others
-of its host may spend. And what a closed pattern has spent is not held against its family, nor what families
-spend against their host, which is closed for what is spent beside them: so good pages beside a trap are not
-lost.
+A trap of many families must not get a budget for each: every family that spends halves the budgets of others
+on its host. The spending of a closed pattern does not count against its family, nor that of families against
+their host, which is closed for spending outside them: good pages beside a trap are not lost.
 
 A closed pattern refuses its URLs, but for one now and then: a group opens again when such a page brings
 something new. A closed family refuses those of patterns that are not known to be good; a closed host only
-those that were found on such pages, too, and not on its home page (``policy/trap_closing.py``).
+those that were also found on such pages, and not on its home page (``policy/trap_closing.py``).
 """
 
 from __future__ import annotations
@@ -33,11 +32,11 @@ ITEM_GAIN = 5
 TEXT_GAIN = 2
 """... and one page with a text of its own."""
 PATTERN_MERCY = 5
-"""For items a pattern gets back so many times as much: of ids that are tried in turn few may be in use."""
+"""Refund of a pattern for an item, as a multiple: of ids tried in turn few may be in use."""
 LEAVES_PER_BREEDER = 4
 """Pages without new links that spend, for each page that brings nothing but new links."""
 FIRST_PROBE, PROBE_GROWTH = 16, 2
-"""Of the URLs that a closed group refuses the 16th is fetched all the same, the 64th, the 256th ..."""
+"""A closed group still fetches the 16th URL that it refuses, then the 64th, the 256th and so on."""
 REOPENED_SHARE = 10
 """A group that was opened again may spend such a part of what another may."""
 MANY_QUERIES = 12
@@ -45,17 +44,17 @@ MANY_QUERIES = 12
 QUERY_BITS = 48
 """Bits for sets of parameters, one for each; of a dozen sets one or two share theirs with another."""
 WITNESS_EVERY = 8
-"""One path of so many is compared with the same path of other hosts."""
+"""One path of this many is compared with the same path of other hosts."""
 LONG_GOOD = 1000
 """Pages of a host from which on a quarter of the samples is enough."""
 OFTEN_SEEN = 2
 """Times that an item was seen elsewhere where nothing is wrong: on a list, and on a page of its own."""
 YOUNG_PAGES = 16
-"""After so many pages of a family one is looked into, and after as many again."""
+"""Number of pages of a family after which one is examined, and again after as many."""
 SUSPECT_EVERY = 2
-"""One page of so many is looked into where it may soon be plain that they bring nothing."""
+"""One page of this many is examined if a group may soon prove worthless."""
 LEAST_SHARE = 8
-"""However many families of a host spend, each may spend such a part of what one alone may."""
+"""Smallest share of a single family's budget that each of many spending families gets."""
 MAX_EXAMPLE = 300
 """Characters of a URL that is kept as an example."""
 PROBED_RULES = frozenset(
@@ -80,7 +79,7 @@ class TrapBudgetRules(Record, frozen=True, kw_only=True):
 
     @property
     def closes_at(self) -> int | None:
-        """What a group may spend that has brought nothing yet; ``None``: any number of pages."""
+        """Limit for a group without any yield so far; ``None``: no limit."""
         return None if self.max_worthless is None else max(1, self.max_worthless // 2)
 
     @property
@@ -95,10 +94,10 @@ class TrapBudgetRules(Record, frozen=True, kw_only=True):
         return max(1, min(limit for limit in (*limits, 500) if limit is not None) // 50)
 
     def weigh_sample(self, host: TrapCounts, family: TrapCounts, times_seen: int | None) -> int:
-        """For how many pages the next one of a host stands, if it is looked into; 0: it is not.
+        """Return how many pages a sampled page of a host represents; 0 if it is not examined.
 
-        Looking is dear: some of the first pages of a family are enough, more of those whose items were seen
-        so many times, and of all others some.
+        Examining is expensive: some of a family's first pages are enough, more of those whose items were seen
+        often, and a few of all others.
         """
         if times_seen is not None and times_seen >= OFTEN_SEEN:
             return SUSPECT_EVERY if family.pages % SUSPECT_EVERY else 0
@@ -110,7 +109,7 @@ class TrapBudgetRules(Record, frozen=True, kw_only=True):
 
 
 class _Worth:
-    """What pages have brought, in pages."""
+    """The yield of pages, counted in pages."""
 
     __slots__ = ()
     items: int
@@ -131,7 +130,7 @@ class _Worth:
 
 
 class PageWorth(_Worth, Record, frozen=True, kw_only=True):
-    """What one page brought: of a sample, as many pages as it stands for."""
+    """The yield of one page; a sampled page counts as the pages it represents."""
 
     items: int = 0  # items that were not there before
     texts: int = 0  # a text that was not there before
@@ -147,13 +146,13 @@ COPIED_PAGE = PageWorth(copies=1)
 class DescentKind(IntEnum):
     """How a page belongs to a group, by where it was found and where it leads."""
 
-    OUTSIDE = 0  # found elsewhere, or leading to what may be good elsewhere
+    OUTSIDE = 0  # found elsewhere, or leading to possibly good pages elsewhere
     LEAF = 1  # found in the group, and leading to nothing new of it
     BREEDER = 2  # found in the group, and leading to new URLs of it
 
 
 class TrapCounts(_Worth, msgspec.Struct, array_like=True, kw_only=True):
-    """What is known of one group of URLs. Counts of several workers are added up."""
+    """Counts of one group of URLs. Counts of several workers are added up."""
 
     pages: int = 0
     items: int = 0  # pages, like the next four
@@ -162,7 +161,7 @@ class TrapCounts(_Worth, msgspec.Struct, array_like=True, kw_only=True):
     near: int = 0
     barren: int = 0
     witnesses: int = 0  # of a host: pages that were compared with those of other hosts
-    foreign: int = 0  # those of them that an older host has, too
+    foreign: int = 0  # those of them that an older host also has
     queries: int = 0  # of a family: bits of its sets of parameters, which are the same for all workers
     size_bytes: int = 0  # of their bodies, as they came
     refused: int = 0  # URLs of it that were not taken
@@ -170,8 +169,8 @@ class TrapCounts(_Worth, msgspec.Struct, array_like=True, kw_only=True):
     since: float = 0.0  # when its first page came
     example: str = ""  # a URL of it
     rule: str = ""  # why it is closed; empty: it is open
-    bred: int = 0  # of what was spent: pages that led to new URLs of it
-    leaves: int = 0  # of what was spent: pages that did not
+    bred: int = 0  # spent pages that led to new URLs of the group
+    leaves: int = 0  # spent pages that did not
     seeds: int = 0  # of a host: 1 if a person has named a page of it
     probes: int = 0  # steps of ``FIRST_PROBE`` on; at each of them a worker fetches one of its URLs
     opened: int = 0  # times that it was opened again
@@ -198,7 +197,7 @@ class TrapCounts(_Worth, msgspec.Struct, array_like=True, kw_only=True):
         self.spent = max(self.spent + self._charge(page.wasted, descent) - gained, 0)
 
     def _charge(self, wasted: int, descent: DescentKind) -> int:
-        """What so many pages without anything new spend."""
+        """Charge pages without anything new."""
         if descent is DescentKind.BREEDER:
             self.bred += wasted
             return wasted
@@ -230,7 +229,7 @@ class TrapCounts(_Worth, msgspec.Struct, array_like=True, kw_only=True):
         self.spent = min(self.spent, closes_at - closes_at // REOPENED_SHARE)
 
     def add_query(self, pattern: str) -> None:
-        """It has URLs of this pattern: whoever else has seen that changes nothing."""
+        """Note that the group has URLs of this pattern; repeated notes change nothing."""
         self.queries |= 1 << crc32(pattern.encode()) % QUERY_BITS
 
     @property
@@ -247,7 +246,7 @@ _NOTHING = TrapCounts()
 
 
 def count_since(known: TrapCounts, saved: TrapCounts) -> TrapCounts:
-    """What was counted after something was saved. What was spent may have become less."""
+    """Return the counts since the last save; the spending may have decreased."""
     if saved == _NOTHING:
         return msgspec.structs.replace(known)
     sums = {name: getattr(known, name) - getattr(saved, name) for name in _SUMS}
@@ -264,7 +263,7 @@ def count_since(known: TrapCounts, saved: TrapCounts) -> TrapCounts:
 
 
 def add_counts(known: TrapCounts, more: TrapCounts) -> TrapCounts:
-    """What is known of a group, with what another, or the same worker has counted since."""
+    """Add the counts that this or another worker has made since to those of a group."""
     sums = {name: getattr(known, name) + getattr(more, name) for name in _SUMS}
     sums["spent"] = max(sums["spent"], 0)
     return TrapCounts(

@@ -1,4 +1,4 @@
-"""When a group of URLs is a trap, what it is called, and which URLs are refused then. Pure."""
+"""Traps among groups of URLs: their detection, names, and refused URLs. Pure."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ MOST_NAMES = 3
 _NOTHING_CLOSED: Mapping[str, TrapCounts] = {}
 
 FindCounts = Callable[[str], "TrapCounts | None"]
-"""What is known of a group; ``None``: nothing."""
+"""Returns the counts of a group; ``None`` if unknown."""
 
 
 def find_rule(
@@ -85,7 +85,7 @@ def _is_reached(count: int, limit: int | None) -> bool:
 
 
 def _name_trap(group: str, counts: TrapCounts) -> str:
-    """What kind of trap it looks like; only its name depends on it."""
+    """Return the kind of trap that a group looks like, used only for its name."""
     if counts.barren * 2 > counts.wasted:
         return "trap_parameters" if group.endswith("?*") else "trap_calendar"
     if find_month(counts.example) is not None:
@@ -100,7 +100,7 @@ def _name_trap(group: str, counts: TrapCounts) -> str:
 
 
 def describe_trap(group: str, counts: TrapCounts) -> str:
-    """A group in words: the rule by which it is closed, its URLs, and what they cost."""
+    """Describe a group: the rule that closes it, its URLs, and their cost."""
     rule = f"{counts.rule}: " if counts.rule else ""
     group = group.removesuffix("?")
     if counts.rule in ("trap_pattern", "trap_domain"):
@@ -114,15 +114,15 @@ def describe_trap(group: str, counts: TrapCounts) -> str:
 
 
 def count_left_out(dropped: Mapping[str, int]) -> int:
-    """How many links were not followed since their groups are closed, by a job's counts of what it dropped.
+    """Return the number of links skipped because their groups are closed, by a job's drop counts.
 
-    Those over a limit that a person set, and those whose path alone says enough, are not meant.
+    Links over a person's limit, and links refused by their path alone, are not included.
     """
     return sum(dropped.get(DropKind.LINK.key_of(rule), 0) for rule in (*PROBED_RULES, "trap_mirror"))
 
 
 def warn_of_traps(job: str, links: int, closed: Mapping[str, TrapCounts] = _NOTHING_CLOSED) -> str:
-    """What a person should know of links that were left out, and the command that queues them again."""
+    """Describe skipped links, with the command that queues them again."""
     most = sorted(closed, key=lambda group: (-closed[group].refused, group))[:MOST_NAMES]
     named = ", ".join(group.removesuffix("?") for group in most)
     more = f" and {len(closed) - len(most):,} more" if len(closed) > len(most) else ""
@@ -135,13 +135,13 @@ def warn_of_traps(job: str, links: int, closed: Mapping[str, TrapCounts] = _NOTH
     )
 
 
-# --------------------------------------------------------------------------- what is refused
+# --------------------------------------------------------------------------- refused URLs
 
 
 def find_closed(url: str, via: str, closed: Mapping[str, TrapCounts], find_counts: FindCounts) -> str | None:
-    """The closed group for which a URL that was found at ``via`` is not taken; ``None``: it may be.
+    """Return the closed group that refuses a URL found at ``via``; ``None`` if it is allowed.
 
-    ``closed`` are the groups that are closed; ``find_counts`` gives what is known of any.
+    ``closed`` has the closed groups; ``find_counts`` returns the counts of any group.
     """
     pattern, family, host = groups_of(url)
     if pattern in closed:
@@ -160,7 +160,7 @@ def find_closed(url: str, via: str, closed: Mapping[str, TrapCounts], find_count
 
 
 def _is_good(counts: TrapCounts | None) -> bool:
-    """Whether pages of a group were worth what they cost, or some are known and none brought nothing."""
+    """Whether a group's pages were worth their cost, or some are known and all brought something."""
     if counts is None:
         return False
     gained = counts.gained + (PATTERN_MERCY - 1) * ITEM_GAIN * counts.items

@@ -31,7 +31,7 @@ def find_descents(
 
 
 def leads_elsewhere(family: str | None, pattern: str, find_counts: FindCounts) -> bool:
-    """Whether a page of a family that leads to a pattern leads to what may be good in another family.
+    """Whether a page of a family that links to a pattern leads to possibly good pages of another family.
 
     Such a page does not spend, so nothing is given back for it.
     """

@@ -1,10 +1,10 @@
-"""Spider traps: sites that never end, and what keeps each of them to a budget. Pure.
+"""Spider traps: sites that never end, and the rules that bound each of them. Pure.
 
-Two rules look at a URL alone (those of the Heritrix crawler): paths that repeat themselves, as relative
-links on a page that answers everywhere make them, and paths that are too deep. The others count: how many
-URLs of one pattern (``?page=1``, ``?page=2`` ...) and of one registrable domain are taken, and on how many
-pages of a host the same is to be read, beyond which the links of such pages are not followed. What is
-counted lives in memory: a budget is that of one run of one process.
+Two rules look at a URL alone (those of the Heritrix crawler): paths that repeat themselves, as relative links
+on a catch-all page produce, and paths that are too deep. The others count the URLs of one pattern
+(``?page=1``, ``?page=2`` ...) and of one registrable domain, and the pages of a host with the same text,
+whose links are no longer followed beyond a limit. Counts live in memory: a budget holds for one run of one
+process.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _has_repeats(segments: list[str], period: int, most: int) -> bool:
 
 
 class TrapCounter:
-    """The rules, with what they have counted."""
+    """The rules with their counts."""
 
     def __init__(self, rules: TrapRules = DEFAULT_RULES) -> None:
         self._rules = rules
@@ -110,13 +110,13 @@ class TrapCounter:
         return True
 
     def is_copy(self, url: str, via: str, body: bytes) -> bool:
-        """Whether this content was met too often at its host, on pages that others of their family led to.
+        """Whether this content was found too often at its host, on pages linked from their own family.
 
         Counts it.
 
-        Contents are equal byte by byte. Where the same path answers many queries with as many bytes, they
-        are equal when they have the same words, those with digits (the ids of a visit) left out. Nobody looks
-        into them before half of the budget's pages of one size have come.
+        Contents are equal byte by byte. If the same path answers many queries with as many bytes, they are
+        equal when they have the same words, except those with digits (session ids). They are compared only
+        after half of the budget's pages of one size.
         """
         most = self._rules.max_same_body
         if most is None:

@@ -1,7 +1,7 @@
-"""Troubles: what is wrong, since when, whether it needs a person, and the ways out. Pure.
+"""Troubles: problems with their start, their need for a person, and suggested fixes. Pure.
 
-A trouble is one sentence about one thing. What needs a person comes before what takes care of itself, and
-that before what is only good to know; of equals the newest comes first.
+A trouble is one sentence about one subject. Troubles that need a person come first, then those that recover
+on their own, then mere information; among equals the newest comes first.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from gossamer.core.record import Record, Time
 ACCEPT = "accept"
 """The action that makes the items of a job that is over the usual ones."""
 SHOWN = 5
-"""Troubles that a view shows; how many more there are is said."""
+"""Maximum number of troubles in a view, which counts the rest."""
 
 
 class Severity(StrEnum):
@@ -28,11 +28,11 @@ class Severity(StrEnum):
 
 
 class TroubleKind(StrEnum):
-    """What is wrong."""
+    """The kind of problem."""
 
     AWAY = "away"  # Redis or the database does not answer, or takes no changes
-    NO_SUPERVISOR = "no_supervisor"  # nobody looks after the jobs of the fleet
-    NO_WORKER = "no_worker"  # nobody works on a job
+    NO_SUPERVISOR = "no_supervisor"  # no supervisor leads the fleet
+    NO_WORKER = "no_worker"  # no worker has a job
     FAILED = "failed"  # a job ended with an error
     STALLED = "stalled"  # work is due, and nothing was fetched for a long time
     NO_SUCCESS = "no_success"  # a host that is asked has answered no request well for a long time
@@ -88,7 +88,7 @@ _RANKS = {severity: rank for rank, severity in enumerate(Severity)}
 class TroubleWay(Record, frozen=True, kw_only=True):
     """A way out of a trouble: a place to look at, an action, or a command."""
 
-    text: str  # what it does: a verb and its object
+    text: str  # its effect: a verb and its object
     place: str = ""  # in the dashboard, as an address
     action: str = ""  # to do on the job, in a word
     command: str = ""  # the same on the command line
@@ -101,9 +101,9 @@ class Trouble(Record, frozen=True, kw_only=True):
     kind: TroubleKind
     severity: Severity
     who: str  # the job, host, worker or service that it is about
-    text: str  # what is wrong with it: one sentence that names it
+    text: str  # the problem: one sentence that names the subject
     since: Time
-    job: str = ""  # "": it is no job's
+    job: str = ""  # "": it concerns no job
     ways: tuple[TroubleWay, ...] = ()
 
 
@@ -131,7 +131,7 @@ def make_trouble(
 
 
 def name_trouble(kind: TroubleKind, job: str, who: str) -> str:
-    """What a trouble is called by programs and on the command line."""
+    """Return the name of a trouble in programs and on the command line."""
     return f"{kind.value}:{job}:{who}"
 
 
@@ -148,7 +148,7 @@ def order_troubles(troubles: Iterable[Trouble]) -> list[Trouble]:
 def ways_out(
     kind: TroubleKind, job: str, who: str, *, is_over: bool = False, is_alert: bool = False
 ) -> tuple[TroubleWay, ...]:
-    """What a person may do about a trouble.
+    """Return the suggested actions for a trouble.
 
     ``is_over``: its job has ended, and cannot be paused, nor given new limits; its items can be accepted.
     ``is_alert``: it can be acknowledged.

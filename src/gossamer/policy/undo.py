@@ -1,4 +1,4 @@
-"""What undoes what, and for how long. Pure."""
+"""Undo of actions: the reverse orders, and their time limit. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gossamer.core.access import LoggedAction
 from gossamer.core.actions import ActionOrder
 
 UNDO = "undo"
-"""The kind of what is noted of an undo itself."""
+"""The kind of an undo's own record."""
 UNDO_TAKES_S = 60.0
 """An undo of which nothing is noted after so long has failed."""
 UNDO_S = 600.0
@@ -45,10 +45,10 @@ def undo_until(kind: str, now: float) -> float | None:
 
 
 def find_failed_undos(actions: Iterable[LoggedAction], now: float) -> set[int]:
-    """The actions among these that are marked as undone and are not: their undo noted a failure, or nothing.
+    """Return the actions marked as undone whose undo failed, or recorded nothing.
 
-    The store may go away before the mark is taken back, and so may whoever undoes. One that has begun a
-    moment ago may still come to its end.
+    The store, or the process that undoes, may go away before the mark is removed. An undo that began a moment
+    ago may still finish.
     """
     listed = list(actions)
     failed = {
@@ -60,10 +60,10 @@ def find_failed_undos(actions: Iterable[LoggedAction], now: float) -> set[int]:
 
 
 def orders_back(action: LoggedAction, by: str, now: float) -> tuple[ActionOrder, ...]:
-    """What undoes an action, by what was noted of it; nothing where nothing has to be done.
+    """Return the orders that undo an action, by its record; none if nothing has to be done.
 
-    Each expects that the action's own result is still there: what somebody else has done since stays. Where
-    an earlier try to undo it has failed, some have reached their goal.
+    Each expects that the action's result is still in place: later changes by others stay. After a failed
+    attempt to undo it, some orders have already reached their goal.
     """
     if action.is_refused:
         return ()
@@ -75,7 +75,7 @@ def orders_back(action: LoggedAction, by: str, now: float) -> tuple[ActionOrder,
 
 
 _Order = tuple[str, str, dict[str, Any], dict[str, Any], dict[str, Any]]
-"""Kind, who it is about, what goes with it, what is expected, what is seen when it is done."""
+"""Kind, subject, arguments, expected state, and the state after success."""
 
 
 def _nothing(_action: LoggedAction, _now: float) -> list[_Order]:
@@ -136,7 +136,7 @@ def _letters_back(action: LoggedAction, _now: float) -> list[_Order]:
 
 
 def _worker_back(action: LoggedAction, _now: float) -> list[_Order]:
-    """One that did already what it was told to goes on doing so."""
+    """Return the orders for workers; a worker that already had the state keeps it."""
     if action.before.get("state") == action.after.get("state"):
         return []
     kind = "keep" if action.kind == "drain" else "drain"

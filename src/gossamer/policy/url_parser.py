@@ -54,7 +54,7 @@ def normalise_url(url: str) -> str | None:
 class BaseUrl:
     """A URL that references are resolved against.
 
-    ``fast + href`` is what the fast parser makes of a reference (without it: ``None``), ``join`` the answer.
+    ``fast + href`` is the fast parser's result for a reference (``None`` without it), ``join`` the answer.
     """
 
     __slots__ = ("fast", "href")
@@ -85,7 +85,7 @@ def head_of(url: str) -> str:
 
 
 def _is_plain(text: str, href: str) -> bool:
-    """Whether nothing in a text, or in what was made of it, hints at a host name that is not plain."""
+    """Whether a text and its parsed form show only plain host names."""
     return "%" not in text and "xn--" not in href and text.isascii()
 
 

@@ -42,7 +42,7 @@ def is_far_date(url: str, now: float) -> bool:
 
 
 def find_session_ids(url: str) -> list[str]:
-    """What in a URL seems to name a visit: values of parameters of known names, and long tokens."""
+    """Return the likely session ids of a URL: values of parameters with known names, and long tokens."""
     rest = url[len(head_of(url)) :]
     found = [word for word in _WORD.findall(rest) if _is_token(word)]
     if "=" in rest:

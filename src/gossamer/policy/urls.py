@@ -1,10 +1,9 @@
 """URLs: resolving, the canonical form, fingerprints, and the names of hosts.
 
 Everything follows the WHATWG URL standard as browsers do (``url_parser``), so that a page is
-fetched under the address a browser would have asked for, and one place has one key. Two URLs share a
-canonical form only when the standard calls them equal, or when they differ in nothing but what the
-operator chose to drop (tracking parameters, by default). Nothing here raises for a bad URL: hostile
-input answers ``None`` or ``""``.
+fetched under the address that a browser would use, and one page has one key. Two URLs share a canonical form
+only if the standard calls them equal, or if they differ only in parts that the operator chose to drop
+(tracking parameters, by default). No function raises for a bad URL: hostile input gives ``None`` or ``""``.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 QueryEncoder = Callable[[str], str]
 _BLANKS = "".join(map(chr, range(0x21)))
 _LINE_ENDS = dict.fromkeys(map(ord, "\t\n\r"))
-"""Blanks around a reference, and line ends in it, are no part of it."""
+"""Characters removed from a reference: blanks around it, and line ends in it."""
 _SPECIAL = ("https://", "http://", "ftp://", "file://")
 """Schemes whose queries are in the charset of the page; in all others they are UTF-8."""
 _FILE_MASK = 0x1A5C0FFEE0DDF00D
@@ -63,7 +62,7 @@ TRACKING_PARAMETERS = (
     *("ttclid", "twclid", "li_fat_id", "rdt_cid", "epik"),  # TikTok, Twitter, LinkedIn, Reddit, Pinterest
     *("oly_anon_id", "oly_enc_id", "vero_id", "vero_conv", "wickedid", "s_kwcid"),  # mail and advertising
 )
-"""Query parameters that say where a visitor came from and never what is shown.
+"""Query parameters that track a visitor's origin and never change the page.
 
 A name may end in ``*``; case does not matter.
 """
@@ -82,13 +81,13 @@ SESSION_PARAMETERS = (
 
 
 class UrlOptions(Record, frozen=True, kw_only=True):
-    """What the canonical form drops and orders.
+    """Options of the canonical form.
 
-    ``drop_parameters`` has the form of :data:`TRACKING_PARAMETERS`. ``sort_query`` orders parameters by
-    name (equal names keep their order): some sites depend on the order, so it is off. ``unescape``
-    applies RFC 3986, section 6.2.2: ``%7e`` becomes ``~`` and ``%c3`` becomes ``%C3``, while ``%2F`` stays.
-    ``max_length`` is in characters; what is longer has no canonical form. With ``keep_fragments`` the
-    fragment stays, as the routes of some applications need it; ``fragment_domains`` say it for their hosts.
+    ``drop_parameters`` has the form of :data:`TRACKING_PARAMETERS`. ``sort_query`` orders parameters by name
+    (equal names keep their order): some sites depend on the order, so it is off. ``unescape`` applies RFC
+    3986, section 6.2.2: ``%7e`` becomes ``~`` and ``%c3`` becomes ``%C3``, while ``%2F`` stays.
+    ``max_length`` is in characters; longer URLs have no canonical form. ``keep_fragments`` keeps the
+    fragment, which some applications use for routes; ``fragment_domains`` does so for their hosts.
     """
 
     drop_parameters: tuple[str, ...] = TRACKING_PARAMETERS
@@ -98,7 +97,7 @@ class UrlOptions(Record, frozen=True, kw_only=True):
     keep_fragments: bool = False
     fragment_domains: tuple[tuple[str, bool | None], ...] = ()
     _names: frozenset[str] = frozenset()  # of ``drop_parameters``, those without a `*`
-    _prefixes: tuple[str, ...] = ()  # of the others, what comes before it
+    _prefixes: tuple[str, ...] = ()  # of the others, the part before it
 
     def __post_init__(self) -> None:
         words = [word.lower() for word in self.drop_parameters]
@@ -299,7 +298,7 @@ def again_twin_of(fingerprint: int) -> int:
 
 
 def fingerprint_of(method: str, canonical_url: str, body: bytes, key: bytes, session: str = "") -> int:
-    """What tells requests apart: a signed 64-bit integer. A page is another one in each session.
+    """Return the identity of a request: a signed 64-bit integer, different in each session.
 
     Keyed BLAKE2b (RFC 7693), so that a site cannot craft URLs that collide; ``key`` has up to 64 bytes.
     Among a hundred million URLs the odds of one collision are 1 in 3,700.
@@ -333,11 +332,11 @@ _NOWHERE = UrlOrigin("", "", "", "", "")
 
 
 def parse_origin(url: str) -> UrlOrigin:
-    """The host of any absolute URL; all parts are empty when it has none.
+    """Return the host of an absolute URL; all parts are empty without one.
 
-    Looks at what stands before the path only, and remembers it: a crawl sees few hosts and many paths.
+    Parses only the part before the path, and caches it: a crawl has few hosts and many paths.
     """
-    # A slash at index 8 or later ends the authority or stands behind it; what is cut off too early
+    # A slash at index 8 or later ends the authority or follows it; a part cut off too early
     # (odd slashes, blanks in front) has no host left and is read as a whole. The slash stays: without it
     # a blank before it would be at the end, where the parser forgives it.
     head = head_of(url)
@@ -373,7 +372,7 @@ def hostname_of(url: str) -> str:
 
 
 def origin_of(url: str) -> str:
-    """``scheme://host[:port]``: what one robots.txt speaks for (RFC 9309, section 2.3)."""
+    """Return ``scheme://host[:port]``: the reach of one robots.txt (RFC 9309, section 2.3)."""
     return parse_origin(url).origin
 
 
@@ -386,7 +385,7 @@ def _suffix_list() -> PublicSuffixList:
 
 @lru_cache(maxsize=8192)
 def registrable_domain(host: str) -> str:
-    """The part of a host name that somebody registered: ``bbc.co.uk`` of ``news.bbc.co.uk``.
+    """Return the registered part of a host name: ``bbc.co.uk`` of ``news.bbc.co.uk``.
 
     By the Public Suffix List, its private part included (``someone.github.io`` is its own). An address, a
     bare label or a public suffix is returned as it is.

@@ -1,4 +1,4 @@
-"""What asks a server whether something has changed since it was seen (RFC 9110, 8.8 and 13): pure."""
+"""Validators of conditional requests (RFC 9110, 8.8 and 13). Pure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from gossamer.core.results import TRUNCATED, FetchResult
 
 NOT_MODIFIED = 304
-"""The status of what is as it was."""
+"""The status of an unchanged resource."""
 MAX_VALIDATOR = 500
 """Characters of a validator that is kept."""
 _QUESTIONS = frozenset({"if-modified-since", "if-none-match"})
@@ -15,7 +15,7 @@ _CONDITIONS = _QUESTIONS | {"if-match", "if-range", "if-unmodified-since"}
 
 
 def validator_of(fetched: FetchResult, name: str) -> str:
-    """A validator that can be sent as it came; ``""``: there is none, or a part of the page was had only."""
+    """Return a validator to send back unchanged; ``""`` without one, or if only part of the page came."""
     if TRUNCATED in fetched.flags:  # "not modified" would make that part the page for ever
         return ""
     value = fetched.header(name)
@@ -23,7 +23,7 @@ def validator_of(fetched: FetchResult, name: str) -> str:
 
 
 def question_of(etag: str, modified: str) -> dict[str, str]:
-    """The headers that ask whether what had these validators has changed."""
+    """Return the headers of a conditional request for these validators."""
     asked = {"If-None-Match": etag, "If-Modified-Since": modified}
     return {name: value for name, value in asked.items() if value}
 
@@ -34,5 +34,5 @@ def is_question(names: Iterable[str]) -> bool:
 
 
 def is_conditional(names: Iterable[str]) -> bool:
-    """Whether what is answered to headers of these names depends on what whoever asks has already."""
+    """Whether headers of these names make the answer depend on the client's cached copy."""
     return not _CONDITIONS.isdisjoint(name.lower() for name in names)

@@ -256,7 +256,7 @@ async def test_or_none_is(caplog):
     await site.runner().look(T0 + 5.5 * HOUR)
     (run,) = await site.runs()
     assert (run.outcome, run.passed, site.begun) == (RunOutcome.MISSED, 4, [])
-    assert "missed: nobody was there to start it (4 due times before it also passed)" in caplog.text
+    assert "missed: no scheduler was running to start it (4 due times before it also passed)" in caplog.text
 
 
 async def test_what_cannot_be_started_is_said_and_the_next_due_time_goes_on(caplog):

@@ -45,7 +45,7 @@ def test_each_state_has_its_sentence(facts: AlertFacts, answer: str) -> None:
 @pytest.mark.parametrize(
     ("facts", "reason"),
     [
-        (AlertFacts(), "Nobody is notified: the settings have no [alerts.targets.NAME]."),
+        (AlertFacts(), "No target is notified: the settings have no [alerts.targets.NAME]."),
         (AlertFacts(targets=1), "1 target is notified."),
         (AlertFacts(targets=2, waiting=1), "1 notification waits."),
         (

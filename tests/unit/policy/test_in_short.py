@@ -113,14 +113,14 @@ def test_each_situation_has_a_rule_a_sentence_and_an_example(examples: ModuleTyp
             {"attempts": 0, "limit": None, "waiting": 0},
             "shops-7 has not begun: no request has been tried yet.",
         ),
-        ({"has_supervisor": False}, "Nobody looks after shops-7: no supervisor leads."),
+        ({"has_supervisor": False}, "No supervisor looks after shops-7."),
         (
             {"has_supervisor": False, "led_s_ago": 12.0},
             "shops-7 gets no new shifts at this moment: no supervisor leads.",
         ),
-        ({"has_workers": False}, "Nobody works on shops-7: no worker takes its lane."),
-        ({"refusing": 2, "refusal": "another version"}, "Nobody works on shops-7: no worker can do it."),
-        ({"is_fleet": False, "is_at_work": False}, "Nobody works on shops-7: no process crawls it."),
+        ({"has_workers": False}, "No worker takes the lane of shops-7."),
+        ({"refusing": 2, "refusal": "another version"}, "No worker can run shops-7."),
+        ({"is_fleet": False, "is_at_work": False}, "No process crawls shops-7."),
         (
             {"is_at_work": False, "end_reason": FinishReason.MAX_PAGES, "max_pages": 1},
             "shops-7 reached its budget of 1 page.",
@@ -227,7 +227,7 @@ def test_a_job_whose_items_were_all_dropped_reports_why_however_it_ended() -> No
     over = say(state=JobState.FINISHED, dead=2, **changes)
     assert over.reason == f"5 pages, 0 items. {why} 2 requests were given up."
     stopped = say(is_at_work=False, end_reason=FinishReason.MAX_TIME, waiting=7, **changes)
-    assert stopped.reason.endswith(f"begins it again. {why}")
+    assert stopped.reason.endswith(f"starts it again. {why}")
     assert "dropped" not in say(state=JobState.FINISHED, items=1, **changes).reason
 
 
@@ -387,7 +387,7 @@ EXCLUSIVE = (
     r"is finished|was cancelled|is paused|was stopped|was interrupted|ended with an error",
     r"waits(?: until [^:]+)?:|waits for",
     r"is under way|throttled by|goes as|goes slower",
-    r"Nobody works on|Nobody looks after|gets no new shifts",
+    r"No process crawls|No worker (?:takes|can run)|No supervisor looks after|gets no new shifts",
     r"has not begun|has just begun",
     r"stands still",
 )

@@ -208,4 +208,4 @@ def test_whoever_did_something_is_named() -> None:
 
     assert actor("ann") == "token ann"
     assert actor(f"ann{AT_TERMINAL}") == "ann at the command line"
-    assert actor(LOCAL) == "somebody on this machine"
+    assert actor(LOCAL) == "a user of this machine"

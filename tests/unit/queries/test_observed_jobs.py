@@ -62,7 +62,7 @@ async def test_a_job_says_at_once_that_no_worker_takes_its_lane(tmp_path, lanes,
         known = replace(await observe_job(backends, job, view=view), at=job.created_at + YOUNG_S)
     finally:
         await backends.close()
-    is_told = say_of(known).answer == "Nobody works on shop-1: no worker takes its lane."
+    is_told = say_of(known).answer == "No worker takes the lane of shop-1."
     is_trouble = TroubleKind.NO_WORKER in [trouble.kind for trouble in troubles_of(known)]
     assert (is_told, is_trouble) == (not is_taken, not is_taken)
 
@@ -182,8 +182,8 @@ REFUSAL = LaneHealth(job="shop-1", lane="http", why=EndReason.REFUSED, detail="n
 @pytest.mark.parametrize(
     ("leader", "standings", "kind", "answer"),
     [
-        ("", (), "no_supervisor", "Nobody looks after shop-1: no supervisor leads."),
-        ("s1", (REFUSAL,), "no_worker", "Nobody works on shop-1: no worker can do it."),
+        ("", (), "no_supervisor", "No supervisor looks after shop-1."),
+        ("s1", (REFUSAL,), "no_worker", "No worker can run shop-1."),
         ("s1", (), None, "shop-1 has not begun: no request has been tried yet."),
     ],
 )

@@ -64,7 +64,7 @@ async def test_alerts_are_listed_and_acknowledged_one_by_one(web):
     assert [(one["kind"], one["job"]) for one in page["alerts"]] == [("store_lag", ""), ("trap", job.id)]
     assert (page["is_watched"], page["acknowledged"], page["targets"]) == (True, [], [])
     assert page["say"][0] == "2 alerts, none of which needs you."
-    assert page["say"][1] == "Nobody is notified: the settings have no [alerts.targets.NAME]."
+    assert page["say"][1] == "No target is notified: the settings have no [alerts.targets.NAME]."
     assert set(page) == set(canned_answers.alerts()), "the page reads what is there"
     assert set(page["alerts"][0]) >= set(canned_answers.alerts()["alerts"][0])
     shown = (await web.get("/overview"))["troubles"]

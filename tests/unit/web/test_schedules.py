@@ -67,7 +67,7 @@ async def test_an_overview_has_what_comes_and_what_was(tmp_path):
         assert (other["is_on"], other["is_here"], other["next_at"]) == (False, False, None)
         assert other["starts"] == []
         assert board["say"] == [
-            "Nobody is there to run the schedules.",
+            "No scheduler is running.",
             "1 of 2 schedules is on. 1 run of shop failed lately.",
         ]
 

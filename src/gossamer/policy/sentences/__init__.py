@@ -1,5 +1,5 @@
-"""What is said of jobs, hosts, errors and the fleet: whole sentences, the same wherever they are shown. Pure.
+"""Sentences about jobs, hosts, errors and the fleet, the same in every display. Pure.
 
-Each subject has its facts, a record of all that the sentences rest on, and a function that makes two
-sentences of them: the first answers, the second says why.
+Each subject has a record of facts and a function that makes two sentences from them: the answer and its
+reason.
 """

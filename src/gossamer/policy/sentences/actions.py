@@ -1,4 +1,4 @@
-"""What somebody did to a crawl, in a few words."""
+"""Short descriptions of people's actions on a crawl."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from gossamer.policy.spider_switches import ADOPT
 
 
 def describe_actor(action: LoggedAction) -> str:
-    """Who did it."""
+    """Return the name of the person or place that acted."""
     if action.token == LOCAL:
-        return "somebody on this machine"
+        return "a user of this machine"
     return action.token if action.token.endswith(AT_TERMINAL) else f"token {action.token}"
 
 
 def describe_action(action: LoggedAction, show: SentenceFormatter) -> str:
-    """What was done: to what, and what it was changed from and to."""
+    """Describe an action: its target, and the values before and after."""
     if action.is_refused:
         return f"{_kind_and_subject(action)}: {'done in part' if action.after.get('undone') else 'refused'}"
     if action.kind in ("limits", "back"):

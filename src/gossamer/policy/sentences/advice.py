@@ -27,7 +27,7 @@ ADVICE: Mapping[Fault, str] = check_advice(
         Fault.TIMEOUT_HEADERS: f"{_WAIT} For hosts that are just slow, raise http.headers_timeout.",
         Fault.TIMEOUT_BODY: "For pages that are just large or slow, raise http.total_timeout.",
         Fault.INCOMPLETE: "Mostly the second try is complete; else the server announces a wrong length.",
-        Fault.PROTOCOL: "Look at an attempt: what answers there is no web server, or a broken one.",
+        Fault.PROTOCOL: "Look at an attempt: the answering program is not a web server, or a broken one.",
         Fault.TOO_LARGE: (
             "If you want these bodies, raise http.max_size_bytes (for files: files.max_bytes), then retry "
             "the letters. A header that is too large stays refused, as in browsers."
@@ -54,7 +54,7 @@ ADVICE: Mapping[Fault, str] = check_advice(
             'Ask less often, or let the host climb the ladder (fetch = "auto"), then retry the letters.'
         ),
         Fault.LOGGED_OUT: "See whether the log-in still works: the account may be locked.",
-        Fault.PROXY: "See `gossamer proxies`: take what is dead out of the list.",
+        Fault.PROXY: "See `gossamer proxies`: remove dead ones from the list.",
         Fault.PROXY_ANSWER: "See `gossamer proxies test URL`: it says whose answers differ.",
         Fault.BROWSER: "If it comes again, give the worker more memory or fewer tabs (browser.pages).",
         Fault.PAGE_CRASH: "Raise browser.max_memory_mb, or fetch these pages without a browser.",
@@ -67,8 +67,8 @@ ADVICE: Mapping[Fault, str] = check_advice(
         Fault.MISSING: "See a page: the site changed its markup, or the requirement is too strict.",
         Fault.CALLBACK: "Mend the spider where its traceback says, then retry the letters.",
         Fault.CALLBACK_TIMEOUT: "See what it waits for, or raise parse.callback_timeout, then retry.",
-        Fault.PIPELINE: "Fix the step, or bring back what it needs, then retry the letters.",
-        Fault.HOOK: "See what the hook needs, such as a token; then retry the letters.",
+        Fault.PIPELINE: "Fix the step, or restore the service it needs, then retry the letters.",
+        Fault.HOOK: "Give the hook what it needs, such as a token; then retry the letters.",
         Fault.PARSE_TIMEOUT: "Raise parse.timeout or parse.max_memory_mb, then retry the letters.",
         Fault.PARSE_INTERRUPTED: "If it comes again, give the worker's machine more memory.",
         Fault.UNREADABLE: "Drop the letters; their URLs are found again by a new job.",
@@ -77,4 +77,4 @@ ADVICE: Mapping[Fault, str] = check_advice(
     },
     Fault,
 )
-"""What to do about each fault. To add a fault, add a row here, too."""
+"""The advice for each fault. A new fault needs a row here."""

@@ -8,7 +8,7 @@ from gossamer.policy.sentences.words import Saying, SentenceFormatter, list_name
 
 
 class AlertFacts(Record, frozen=True, kw_only=True):
-    """What the sentences about all alerts rest on."""
+    """Facts for the sentences about all alerts."""
 
     need_you: int = 0
     others: int = 0  # that take care of themselves, or are good to know
@@ -23,7 +23,7 @@ class AlertFacts(Record, frozen=True, kw_only=True):
 
 
 def describe_alerts(facts: AlertFacts, show: SentenceFormatter) -> Saying:
-    """What is wrong in one sentence, and whether anybody is notified."""
+    """Describe the current problems in one sentence, and whether any target is notified."""
     return Saying(_say_what(facts, show), _say_who(facts))
 
 
@@ -54,7 +54,7 @@ def _say_unknown(facts: AlertFacts, show: SentenceFormatter) -> str:
 
 def _say_who(facts: AlertFacts) -> str:
     if not facts.targets:
-        return "Nobody is notified: the settings have no [alerts.targets.NAME]."
+        return "No target is notified: the settings have no [alerts.targets.NAME]."
     if facts.refusing:
         names, waits = list_names([*facts.refusing]), format_count(facts.waiting, "notification")
         verb = "does" if len(facts.refusing) == 1 else "do"

@@ -26,7 +26,7 @@ def count_dead(facts: ObservedJobFacts) -> str:
 def _explain_no_page(facts: ObservedJobFacts) -> str:
     if facts.dead:
         return f"{count_dead(facts)}: the dead letters say why."
-    return f"No request was given up either; `gossamer attempts {facts.id}` lists what was tried."
+    return f"No request was given up either; `gossamer attempts {facts.id}` lists the attempts."
 
 
 def _count_results(facts: ObservedJobFacts) -> str:
@@ -64,16 +64,16 @@ def _describe_budget(facts: ObservedJobFacts) -> str:
 
 def _raise_budget(facts: ObservedJobFacts) -> str:
     letters = "see its dead letters; " if facts.end_reason is FinishReason.MAX_ERRORS else ""
-    return f"{count_waiting(facts)}; {letters}a larger budget lets it go on.{_note_dropped(facts)}"
+    return f"{count_waiting(facts)}; {letters}a larger budget lets it continue.{_note_dropped(facts)}"
 
 
 def _take_back(facts: ObservedJobFacts) -> str:
-    again = "" if facts.is_fleet else ", then the same `gossamer crawl` goes on"
+    again = "" if facts.is_fleet else ", then the same `gossamer crawl` continues"
     return f"{count_waiting(facts)}; `gossamer host {facts.id} HOST --take` takes a host back{again}."
 
 
 def _begin_again(facts: ObservedJobFacts) -> str:
-    way = "`gossamer submit` begins it again" if facts.is_fleet else "the same `gossamer crawl` goes on"
+    way = "`gossamer submit` starts it again" if facts.is_fleet else "the same `gossamer crawl` continues"
     return f"{count_waiting(facts)}; {way}.{_note_dropped(facts)}"
 
 
@@ -90,11 +90,13 @@ def _explain_error(facts: ObservedJobFacts) -> str:
 ENDED: SentenceTable[JobSituation, ObservedJobFacts] = {
     JobSituation.PAUSED: (
         lambda f, _: f"{f.id} is paused.",
-        lambda f, _: f"Nothing new is begun. {count_waiting(f)}; resume it and it goes on where it was.",
+        lambda f, _: f"No request is started. {count_waiting(f)}; resume it to continue from there.",
     ),
     JobSituation.CANCELLED: (
         lambda f, _: f"{f.id} was cancelled.",
-        lambda f, _: "What it had stored stays. It cannot be resumed; the same target can be started again.",
+        lambda f, _: (
+            "Its stored results stay. It cannot be resumed, but the same target can be started again."
+        ),
     ),
     JobSituation.NO_PAGE: (
         lambda f, _: f"{f.id} is finished, and has not got a single page.",
@@ -106,7 +108,7 @@ ENDED: SentenceTable[JobSituation, ObservedJobFacts] = {
     ),
     JobSituation.LOSSES: (
         lambda f, _: f"{f.id} is finished, and {count_dead(f)}.",
-        lambda f, _: f"{_count_results(f)} `gossamer dead list {f.id}` says what is missing, and why.",
+        lambda f, _: f"{_count_results(f)} `gossamer dead list {f.id}` lists the missing pages with reasons.",
     ),
     JobSituation.FINISHED: (
         lambda f, _: f"{f.id} is finished: nothing is left to do.",
@@ -131,7 +133,7 @@ ENDED: SentenceTable[JobSituation, ObservedJobFacts] = {
     ),
     JobSituation.START_FAILED: (
         lambda f, _: f"{f.id} has no requests: its start failed.",
-        lambda f, _: f"{_quote_error(f)}The same command begins it again.",
+        lambda f, _: f"{_quote_error(f)}The same command starts it again.",
     ),
     JobSituation.INTERRUPTED: (
         lambda f, _: f"{f.id} was interrupted.",

@@ -1,4 +1,4 @@
-"""What goes wrong in a job and whose fault it is, and what to do about each fault."""
+"""Sentences about a job's failures: their causes, and advice for each fault."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ BLAMED_SHARE = 0.4
 
 
 class FailureFacts(Record, frozen=True, kw_only=True):
-    """What the sentences about the failures of a job rest on."""
+    """Facts for the sentences about a job's failures."""
 
     attempts: int = 0
-    failures: int = 0  # attempts that failed, what was left out on purpose not among them
+    failures: int = 0  # failed attempts, without requests skipped on purpose
     reasons: int = 0  # how many kinds there are
     largest: str = ""  # the reason of most failures
     largest_count: int = 0
@@ -30,7 +30,7 @@ class FailureFacts(Record, frozen=True, kw_only=True):
 
 
 def describe_errors(facts: FailureFacts, show: SentenceFormatter) -> Saying:
-    """What goes wrong most."""
+    """Describe the commonest failure."""
     attempts = format_count(facts.attempts, "attempt")
     if not facts.failures:
         if not facts.attempts:
@@ -92,10 +92,10 @@ _FATES = {
 
 
 def fate_of(reason: str) -> str:
-    """What becomes of a request that met this reason; empty for what is no fault."""
+    """Describe the fate of a request with this reason; empty unless it is a fault."""
     return _FATES[FAULTS[Fault(reason)].kind] if reason in _FAULTS else ""
 
 
 def advise_on(reason: str) -> str:
-    """One sentence that says what to do about a reason; empty for what is no fault."""
+    """Return the advice for a reason in one sentence; empty unless it is a fault."""
     return ADVICE[Fault(reason)] if reason in _FAULTS else ""

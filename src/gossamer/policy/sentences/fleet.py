@@ -40,7 +40,7 @@ def describe_other_store(fleet: str, redis: str, theirs: str, ours: str) -> str:
 
 
 class FleetFacts(Record, frozen=True, kw_only=True):
-    """What the sentences about a fleet rest on."""
+    """Facts for the sentences about a fleet."""
 
     workers: int = 0  # whose beats come
     silent: int = 0  # whose beats stay away
@@ -51,7 +51,7 @@ class FleetFacts(Record, frozen=True, kw_only=True):
     more_workers: int = 0  # that would have something to do
     due: int = 0  # requests that may start now
     short_job: str = ""  # the job that lacks most workers
-    short_per_s: float = 0.0  # what it gets
+    short_per_s: float = 0.0  # its present rate
     short_allowed_per_s: float = 0.0  # what its hosts allow
 
 

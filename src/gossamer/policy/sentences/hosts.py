@@ -18,7 +18,7 @@ from gossamer.policy.sentences.words import (
 
 
 class HostFacts(Record, frozen=True, kw_only=True):
-    """What the sentences about one host of a job rest on."""
+    """Facts for the sentences about one host of a job."""
 
     host: str
     now: float
@@ -52,7 +52,7 @@ def describe_delay(facts: HostFacts, show: SentenceFormatter) -> str:
 
 
 class HostsFacts(Record, frozen=True, kw_only=True):
-    """What the sentences about all hosts of a job rest on: those for which requests wait."""
+    """Facts for the sentences about all hosts of a job that have waiting requests."""
 
     job: str
     hosts: int = 0
@@ -72,7 +72,7 @@ def describe_host(facts: HostFacts, show: SentenceFormatter) -> Saying:
     until = f" until {show.time(facts.hold_until)}" if facts.hold_until > facts.now else ""
     if facts.is_given_up:
         return Saying(
-            f"{name} has been in trouble for so long that what waits for it is given up.",
+            f"{name} has been in trouble for so long that its waiting requests are given up.",
             start_sentence(waits),
         )
     match facts.why:

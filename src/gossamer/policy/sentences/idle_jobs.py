@@ -1,4 +1,4 @@
-"""The sentences about a job that runs, and on which nobody can work now."""
+"""Sentences about a running job that no process can work on now."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SAME = "on any machine with the same settings"
 
 
 def describe_lane(job: str, due: DueCounts) -> str:
-    """What waits on a lane that no worker takes."""
+    """Describe the requests on a lane without workers."""
     requests = format_count(due.requests, "request")
     return f"{requests} of {job} may start now, and no worker takes the lane {due.lane}."
 
@@ -36,7 +36,7 @@ def describe_refused(job: str, refusal: str) -> str:
 
 
 def start_supervisor(led_s_ago: float | None, show: SentenceFormatter) -> str:
-    """What is to be done where no supervisor leads."""
+    """Return the remedy for a missing supervisor."""
     if led_s_ago is not None and has_led_lately(led_s_ago):
         return (
             f"One led {show.span(led_s_ago)} ago, and one may lead again at any moment; if none does within "
@@ -78,38 +78,38 @@ IDLE: SentenceTable[JobSituation, ObservedJobFacts] = {
     JobSituation.UNWRITABLE: (
         lambda f, _: f"{f.id} waits: nothing can be stored now.",
         lambda f, _: (
-            f"{_quote(f.unwritable)} Nothing is lost; it goes on by itself when that is mended. "
+            f"{_quote(f.unwritable)} Nothing is lost; it continues on its own when this is fixed. "
             f"{count_waiting(f)}."
         ),
     ),
     JobSituation.AWAY: (
         lambda f, _: f"{f.id} waits for {short_name(f.away)}, which does not answer.",
-        lambda f, _: f"Nothing is lost; it goes on by itself when that answers. {count_waiting(f)}.",
+        lambda f, _: f"Nothing is lost; it continues on its own when that answers again. {count_waiting(f)}.",
     ),
     JobSituation.NO_PROCESS: (
-        lambda f, _: f"Nobody works on {f.id}: no process crawls it.",
-        lambda f, _: f"The same `gossamer crawl` goes on. {count_waiting(f)}.",
+        lambda f, _: f"No process crawls {f.id}.",
+        lambda f, _: f"The same `gossamer crawl` continues. {count_waiting(f)}.",
     ),
     JobSituation.LEADER_CHANGES: (
         lambda f, _: f"{f.id} gets no new shifts at this moment: no supervisor leads.",
         lambda f, show: f"{start_supervisor(f.led_s_ago, show)} {count_waiting(f)}.",
     ),
     JobSituation.NO_SUPERVISOR: (
-        lambda f, _: f"Nobody looks after {f.id}: no supervisor leads.",
+        lambda f, _: f"No supervisor looks after {f.id}.",
         lambda f, show: (
             f"Shifts under way end within a minute, and none begins. {start_supervisor(f.led_s_ago, show)} "
             f"{count_waiting(f)}."
         ),
     ),
     JobSituation.NO_WORKER: (
-        lambda f, _: f"Nobody works on {f.id}: no worker takes its lane.",
+        lambda f, _: f"No worker takes the lane of {f.id}.",
         lambda f, _: (
             f"{_describe_absent(f)}`gossamer worker` starts one, {_SAME}. Nothing is lost meanwhile. "
             f"{count_waiting(f)}."
         ),
     ),
     JobSituation.REFUSED: (
-        lambda f, _: f"Nobody works on {f.id}: no worker can do it.",
+        lambda f, _: f"No worker can run {f.id}.",
         lambda f, _: _describe_refusal(f),
     ),
     JobSituation.NO_LANE: (

@@ -1,4 +1,4 @@
-"""What is said at a job's end of the items and the links of its pages, by its totals. Pure."""
+"""Remarks at a job's end about items and links, by its totals. Pure."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def callback_notes(tally: JobTotals, read_source: ReadSource = lambda _: Callbac
         is_all = len(idle) == len(pages)
         sources = {name: read_source(name) for name in idle}
         said.append(_idle_note(idle, _idle_cause(sources, tally, is_all=is_all), is_all=is_all))
-    # Of pages that failed there is a warning of its own.
+    # Failed pages have their own warning.
     has_failed = not {Fault.CALLBACK, Fault.PIPELINE}.isdisjoint(tally.by_reason)
     has_result = any(tally.callback_items.values()) or _has_items(tally) or tally.stats  # it may only count
     if pages and not idle and not (has_result or has_failed):
@@ -95,7 +95,7 @@ def _idle_cause(sources: Mapping[str, CallbackSource], tally: JobTotals, *, is_a
 
 
 def _idle_note(pages: Mapping[str, int], cause: str, *, is_all: bool) -> str:
-    """That these callbacks gave nothing on so many pages each, and why, in one line."""
+    """Describe, in one line, callbacks that gave nothing on many pages, and the cause."""
     if len(pages) == 1:
         ((name, count),) = pages.items()
         on = "its only page" if count == 1 else f"any of its {count:,} pages"

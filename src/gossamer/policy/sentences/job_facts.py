@@ -18,9 +18,9 @@ from gossamer.policy.time_left import TimeEstimate
 from gossamer.policy.troubles import Trouble, TroubleKind
 
 YOUNG_S = 5.0
-"""A job so young has just begun: nothing can be said of its pace."""
+"""Seconds for which a job counts as just begun, without a known pace."""
 SOON_S = 5.0
-"""So soon the turn of a host comes; what waits for longer waits for a time of its own."""
+"""Seconds within which a host's turn comes; requests that wait longer have times of their own."""
 LED_LATELY_S = 60.0
 """A supervisor that led so lately may lead again, or another one in its place."""
 
@@ -33,11 +33,11 @@ class SlowHost(Record, frozen=True, kw_only=True):
     delay_s: float
     why: DelayReason
     empties_s: float
-    others_s: float | None = None  # when all others are through; None: there are none, or it cannot be said
+    others_s: float | None = None  # when all other hosts are finished; None: none, or unknown
 
 
 class ObservedJobFacts(Record, frozen=True, kw_only=True):
-    """What the sentences about a job rest on, all of one moment. Rates are per second."""
+    """Facts for the sentences about a job, all of one moment. Rates are per second."""
 
     id: str
     state: JobState
@@ -45,11 +45,11 @@ class ObservedJobFacts(Record, frozen=True, kw_only=True):
     created_at: float
     end_reason: FinishReason | None = None  # of the last run; None: there is none, or it runs
     end_error: str = ""
-    unreadable: str = ""  # why its requests cannot be read: then nothing is known of what waits
+    unreadable: str = ""  # why its requests cannot be read: the queue is then unknown
     unwritable: str = ""  # why the place of its requests takes no changes
     away: str = ""  # a service that it needs and that does not answer, by its name
     is_fleet: bool = False
-    is_at_work: bool = True  # somebody works on it, or could
+    is_at_work: bool = True  # a process works on it, or could
     has_supervisor: bool = True
     led_s_ago: float | None = None  # since a supervisor led; None: that is not known
     has_workers: bool = True  # that take a lane of the job
@@ -57,7 +57,7 @@ class ObservedJobFacts(Record, frozen=True, kw_only=True):
     paused_workers: int = 0
     refusing: int = 0  # workers that take a lane of it and cannot do it, if none can
     refusal: str = ""  # why they cannot
-    unserved: tuple[DueCounts, ...] = ()  # what may start now on lanes that no worker takes
+    unserved: tuple[DueCounts, ...] = ()  # requests ready to start on lanes without workers
     is_forgotten: bool = False  # it is over, and its requests are no longer kept
     limit: PaceLimit | None = None
     attempts: int = 0
@@ -76,7 +76,7 @@ class ObservedJobFacts(Record, frozen=True, kw_only=True):
     held_until: float | None = None  # when the first of these may be asked again
     slowed: int = 0  # hosts that refused faster requests
     closed: str = ""  # the first host that is closed by its robots.txt, and until when
-    has_lost_proxies: bool = False  # none of the proxies can be used; it may go without them, too
+    has_lost_proxies: bool = False  # none of the proxies is usable; the job may run without them
     troubled: str = ""  # the host that has answered nothing well for longest, since when
     next_at: float | None = None  # when the next request may start
     due: int = 0  # requests that may start now
@@ -86,7 +86,7 @@ class ObservedJobFacts(Record, frozen=True, kw_only=True):
     store_lag_s: float = 0.0
     slowest: SlowHost | None = None
     goals: tuple[ListingGoal, ...] = ()  # how many of something the site announces, and how many there are
-    needs: tuple[Trouble, ...] = ()  # what is on and needs a person, the worst first
+    needs: tuple[Trouble, ...] = ()  # problems that need a person, the worst first
 
     @property
     def held_hosts(self) -> int:
@@ -95,7 +95,7 @@ class ObservedJobFacts(Record, frozen=True, kw_only=True):
 
 
 class JobSituation(StrEnum):
-    """What the first sentence about a job is about."""
+    """The subject of the first sentence about a job."""
 
     PAUSED = "paused"  # a person paused it
     CANCELLED = "cancelled"  # a person gave it up
@@ -111,7 +111,7 @@ class JobSituation(StrEnum):
     FAILED = "failed"  # it ended with an error
     START_FAILED = "start_failed"  # its start failed before it had a request
     INTERRUPTED = "interrupted"  # its process ended without a word
-    STOPPED = "stopped"  # somebody stopped it
+    STOPPED = "stopped"  # stopped by a person
     UNWRITABLE = "unwritable"  # its place takes no changes: read-only, out of memory, or a full disk
     AWAY = "away"  # a service that it needs does not answer
     JUST_BEGUN = "just_begun"  # it is a few seconds old
@@ -120,7 +120,7 @@ class JobSituation(StrEnum):
     NO_SUPERVISOR = "no_supervisor"  # no supervisor leads the fleet
     NO_WORKER = "no_worker"  # no worker takes a lane of it
     REFUSED = "refused"  # workers are there, and none of them can do it
-    NO_LANE = "no_lane"  # what may start now is on a lane that no worker takes
+    NO_LANE = "no_lane"  # the ready requests are on a lane without workers
     SKIPPED = "skipped"  # a person skips all hosts for which requests wait
     CLOSED = "closed"  # a robots.txt cannot be fetched, and no other host may be asked
     ASKED_FOR_TIME = "asked_for_time"  # all of its hosts asked for time (Retry-After)
@@ -133,7 +133,7 @@ class JobSituation(StrEnum):
     STORE_SLOW = "store_slow"  # results are stored more slowly than they come
     SLOTS_BUSY = "slots_busy"  # hosts allow more than the slots of the fleet's workers can do
     CONCURRENCY = "concurrency"  # hosts allow more than the crawl may have in flight
-    NOT_DUE = "not_due"  # what waits has a time of its own, such as that of a next try
+    NOT_DUE = "not_due"  # waiting requests have later times, such as that of a retry
     THROTTLED = "throttled"  # all of its hosts refused faster requests
     POLITENESS = "politeness"  # its hosts allow no more
     UNDER_WAY = "under_way"  # nothing that is known holds it up
@@ -262,11 +262,11 @@ MOVING = frozenset(
 
 
 FORESEEN = MOVING | {JobSituation.STORE_SLOW}
-"""Situations in which a time left may be said: it is that of a job that goes on as it does."""
+"""Situations in which a time left may be shown: it assumes that the job continues at its pace."""
 
 
 def is_end_foreseen(facts: ObservedJobFacts) -> bool:
-    """Whether a time left may be said of a job."""
+    """Whether a time left may be shown for a job."""
     return find_situation(facts) in FORESEEN
 
 

@@ -113,11 +113,11 @@ def _explain_hold(situation: JobSituation) -> Callable[[ObservedJobFacts, Senten
 
 def _describe_hold(facts: ObservedJobFacts, _show: SentenceFormatter) -> str:
     known = "".join(f" {text}." for text in _list_troubles(facts))
-    return f"Nothing is lost; it goes on by itself. {count_waiting(facts)}.{known}"
+    return f"Nothing is lost; it continues on its own. {count_waiting(facts)}.{known}"
 
 
 def _list_troubles(facts: ObservedJobFacts) -> list[str]:
-    """What gives nothing now: the proxies, and the first host that is closed or in trouble."""
+    """List the parts that give nothing now: proxies, and the first host that is closed or in trouble."""
     lost = "No proxy can be used now" if facts.has_lost_proxies else ""
     return [text for text in dict.fromkeys((lost, facts.closed, facts.troubled)) if text]
 
@@ -154,7 +154,7 @@ _PACES: Mapping[JobSituation, str] = {
 
 
 def _describe_way(facts: ObservedJobFacts, _: SentenceFormatter) -> str:
-    """It goes on: as fast as its hosts allow, or without anything that is known to hold it up."""
+    """Describe a job in progress: as fast as its hosts allow, or without a known obstacle."""
     pace = _PACES[find_situation(facts)]
     if find_situation(facts) is JobSituation.THROTTLED and facts.hosts == 1:
         pace = "is throttled by its host"
@@ -175,7 +175,7 @@ def _describe_slowed(facts: ObservedJobFacts) -> str:
 
 
 def _describe_work(facts: ObservedJobFacts, show: SentenceFormatter) -> str:
-    """Pace of what is allowed, what waits, and how much of what is announced is there."""
+    """Describe the pace beside the allowed one, the queue, and the share of announced items."""
     goals = list_names([goal.to_text() for goal in facts.goals])
     rest = f"{count_waiting(facts)}.{f' It has {short_name(goals, 300)}.' if goals else ''}"
     if facts.pages_per_s is None:
@@ -232,7 +232,7 @@ SENTENCES: SentenceTable[JobSituation, ObservedJobFacts] = {
         lambda f, show: (
             f"{f.id} waits for {f.store}{f', for {show.span(f.store_lag_s)}' if f.store_lag_s else ''}."
         ),
-        lambda f, show: f"Nothing is lost; it goes on by itself. {_describe_work_now(f, show)}",
+        lambda f, show: f"Nothing is lost; it continues on its own. {_describe_work_now(f, show)}",
     ),
     JobSituation.SLOTS_BUSY: (
         lambda f, _: f"{f.id} goes slower than its hosts allow: {_describe_slots(f)} busy.",
@@ -250,7 +250,7 @@ SENTENCES: SentenceTable[JobSituation, ObservedJobFacts] = {
     JobSituation.NOT_DUE: (
         lambda f, show: f"{f.id} waits: nothing may start before {show.time(f.next_at or f.now)}.",
         lambda f, _: (
-            f"{count_waiting(f)}. What waits has a time of its own, such as that of a next try."
+            f"{count_waiting(f)}. The waiting requests have later times, such as that of a retry."
             f"{_describe_held_up(f)}"
         ),
     ),
@@ -258,4 +258,4 @@ SENTENCES: SentenceTable[JobSituation, ObservedJobFacts] = {
     JobSituation.POLITENESS: (_describe_way, _describe_progress),
     JobSituation.UNDER_WAY: (_describe_way, _describe_progress),
 }
-"""Of each situation the answer and its reason."""
+"""The answer and its reason for each situation."""

@@ -1,4 +1,4 @@
-"""The sentences about a server that does not answer a question, where nothing else can be said. Pure."""
+"""Sentences about a server that does not answer, if nothing else is known. Pure."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ SERVERS = ("Redis", "PostgreSQL", "MongoDB")
 
 
 def describe_outage(error: str, *, is_fleet: bool) -> Saying:
-    """What could not be read, and what follows for the crawls; it may be this question alone that failed."""
+    """Describe a failed read and its consequences for crawls; perhaps only this read failed."""
     server = error.partition(" ")[0]
-    doctor = "`gossamer doctor` says what is missing."
+    doctor = "`gossamer doctor` names the missing parts."
     if server not in SERVERS:
         return Saying("The data cannot be read.", f"{doctor} No crawl depends on the dashboard.")
     fleet = "the fleet waits, and loses nothing; it continues by itself"

@@ -23,14 +23,14 @@ from gossamer.policy.troubles import Trouble, TroubleKind
 
 
 class OverviewFacts(Record, frozen=True, kw_only=True):
-    """What the sentences about all jobs rest on."""
+    """Facts for the sentences about all jobs."""
 
     jobs: int = 0  # of any state
     running: int = 0
     need_you: int = 0  # jobs with a trouble that needs a person
-    held_up: int = 0  # jobs that run and need nobody, and that do not get all that they ask for
-    well: int = 0  # jobs that run, need nobody and are not held up
-    place: tuple[Trouble, ...] = ()  # what needs a person and is no job's, the worst first
+    held_up: int = 0  # running jobs that need no person and are slowed
+    well: int = 0  # running jobs that need no person and are not slowed
+    place: tuple[Trouble, ...] = ()  # problems outside jobs that need a person, the worst first
     unchecked_s: float | None = None  # since the latest look for alerts, where the next one is overdue
     pages_per_s: float | None = 0.0  # None: too early to say
     allowed_per_s: float | None = None
@@ -40,7 +40,7 @@ class OverviewFacts(Record, frozen=True, kw_only=True):
 
 
 class OverviewSituation(StrEnum):
-    """What the first sentence about all jobs is about."""
+    """The subject of the first sentence about all jobs."""
 
     PLACE = "place"  # something that all jobs need is not there, or not well
     EMPTY = "empty"  # no job was ever made
@@ -75,7 +75,7 @@ def describe_overview(facts: OverviewFacts, show: SentenceFormatter) -> Saying:
 
 
 def _describe_place(facts: OverviewFacts) -> str:
-    """What all jobs need, and is not there or not well."""
+    """Describe missing or failing parts that all jobs need."""
     worst = start_sentence(describe_needs(facts.place))
     if facts.place[0].kind is not TroubleKind.AWAY or not facts.running:
         return f"{worst}.{_count_needy(facts, ' ')}"
@@ -92,7 +92,7 @@ def _count_needy(facts: OverviewFacts, before: str = "") -> str:
 
 
 def _describe_others(facts: OverviewFacts) -> str:
-    """The jobs that run and need nobody."""
+    """Describe the running jobs that need no person."""
     others = facts.well + facts.held_up
     if not others:
         return ""
@@ -133,7 +133,7 @@ ANSWERS: Mapping[OverviewSituation, Callable[[OverviewFacts], str]] = {
 
 def _describe_pace(facts: OverviewFacts, show: SentenceFormatter) -> str:
     if not facts.jobs:
-        return "Start with any page of yours, or of somebody who does not mind."
+        return "Start with a page of your own, or of a site whose owner does not mind."
     if not facts.running:
         return f"{format_count(facts.jobs, 'crawl')} {'is' if facts.jobs == 1 else 'are'} kept here."
     jobs = count_words(facts.running, "job")

@@ -1,4 +1,4 @@
-"""What has become worse of a job's items, in a sentence. Pure."""
+"""Sentences about losses in a job's items. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NOTED = 3
 
 
 def describe_finding(finding: DriftFinding, job: str, show: SentenceFormatter) -> str:
-    """What has become worse in a job, against what, and since which page."""
+    """Describe a loss in a job: its comparison, and the page where it began."""
     return f"{_say_what(finding, job)}.{_say_where(finding, show)}"
 
 
@@ -29,13 +29,13 @@ def note_findings(
     said = [describe_finding(finding, job, show).rstrip(".") for finding in findings[:NOTED]]
     more = len(findings) - len(said)
     others = f"{format_count(more, 'more finding')}: " if more else ""
-    ways = f"shows what the items are like; if the site is so now: `gossamer accept {job}`"
+    ways = f"shows the items' quality; if the site has changed for good: `gossamer accept {job}`"
     said.append(f"{others}`gossamer report quality {job}` {ways}")
     return tuple(make_note(NoteKind.QUALITY, text) for text in said)
 
 
 def describe_quality(profile: JobProfile, show: SentenceFormatter) -> Saying:
-    """Whether the items of a job are as good as usual, and what the answer rests on."""
+    """Say whether a job's items are as good as usual, and the basis of the answer."""
     job, findings = profile.job, profile.findings
     dropped = f", {format_count(profile.dropped, 'item')} dropped" if profile.dropped else ""
     counts = f"{format_count(profile.items, 'item')} of {format_count(profile.pages, 'page')}{dropped}."

@@ -1,4 +1,4 @@
-"""What is said of all schedules together. Pure."""
+"""Sentences about all schedules together. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gossamer.policy.sentences.words import Saying, list_names, short_name
 
 
 class ScheduleFacts(NamedTuple):
-    """What a sentence needs of one schedule."""
+    """Facts about one schedule."""
 
     name: str
     zone: str
@@ -23,7 +23,7 @@ class ScheduleFacts(NamedTuple):
 
 
 def say_schedules(facts: list[ScheduleFacts], *, is_watched: bool) -> Saying:
-    """What comes next, and whether what was to run did run; of no schedule there is nothing to say."""
+    """Describe the next run, and whether due runs took place; empty without schedules."""
     if not facts:
         return Saying("Nothing is crawled again by itself.")
     return Saying(_say_next(facts, is_watched=is_watched), " ".join(_say_past(facts)))
@@ -34,7 +34,7 @@ def _say_next(facts: list[ScheduleFacts], *, is_watched: bool) -> str:
     if not upcoming:
         return "All schedules are off."
     if not is_watched:
-        return "Nobody is there to run the schedules."
+        return "No scheduler is running."
     first = min(upcoming, key=lambda one: one.next_at or 0.0)
     at = datetime.fromtimestamp(first.next_at or 0.0, ZoneInfo(first.zone))
     return f"The next crawl is {short_name(first.name)}, at {at:%H:%M} on {at:%Y-%m-%d} ({first.zone})."

@@ -13,7 +13,7 @@ class _Unit(NamedTuple):
     name: str
     short: str
     seconds: float
-    most: float  # of it; what is longer is written in the next unit
+    most: float  # the largest number of this unit; longer times use the next unit
 
 
 UNITS = (
@@ -42,7 +42,7 @@ NOTES = {
     LeftReason.IDLE: "its end is not known: no request was completed lately",
     LeftReason.UNSTEADY: "its pace changes too much to say when it is done",
 }
-"""Why the time left is not known. Nothing at all is said before the seeds are in."""
+"""Why the time left is unknown. Nothing is shown before the seeds are queued."""
 SHORT_NOTES = {
     LeftReason.EARLY: "too early",
     LeftReason.GROWING: "growing",

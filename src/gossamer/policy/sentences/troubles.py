@@ -30,7 +30,7 @@ NEEDS: Mapping[TroubleKind, str] = {
 
 
 def describe_need(one: Trouble) -> str:
-    """A trouble in a clause; ``who`` of what is of the whole job is the job."""
+    """Describe a trouble in a clause; the subject of a trouble of the whole job is the job."""
     if one.kind is TroubleKind.AWAY and one.text.startswith(f"{one.who} "):
         return one.text.partition(":")[0].rstrip(".")  # it does not answer, or takes no changes
     if one.kind is TroubleKind.PROXIES and one.who == LISTED_PROXIES:

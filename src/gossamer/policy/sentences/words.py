@@ -1,4 +1,4 @@
-"""What all sentences share: how numbers are written, and names that are short enough for a sentence."""
+"""Parts of all sentences: formats of numbers, and names short enough for a sentence."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from gossamer.core.text import format_count
 S = TypeVar("S")
 F = TypeVar("F")
 LONGEST_NAME = 48
-"""Characters of a name in a sentence; what is longer is cut in the middle."""
+"""Maximum length of a name in a sentence; longer ones are cut in the middle."""
 SURPLUS = 1.1
-"""A pace of so many times what is allowed is that of a time in which more was."""
+"""A pace above the allowed one by this factor dates from a time when more was allowed."""
 _SMALL = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 
 
@@ -29,13 +29,13 @@ class Saying(NamedTuple):
     """Two sentences, or more in the second."""
 
     answer: str  # one sentence that answers
-    reason: str = ""  # why, and what else is worth knowing
+    reason: str = ""  # the reason and further facts
 
 
 SentenceTable = Mapping[
     S, tuple[Callable[[F, SentenceFormatter], str], Callable[[F, SentenceFormatter], str]]
 ]
-"""Of each situation the answer and its reason, made of facts."""
+"""The answer and its reason for each situation, made from facts."""
 
 
 def describe_pace(done: float, allowed: float | None, allows: str, show: SentenceFormatter) -> str:

@@ -24,7 +24,7 @@ function controls(ctx, job) {
       change,
       cancel,
     ];
-  // One that ended with work left goes on here; on a fleet `gossamer submit` begins it again.
+  // One that ended with work left goes on here; on a fleet `gossamer submit` starts it again.
   if (job.state === "paused" || (job.state === "unfinished" && !ctx.me?.fleet))
     return [
       actButton(ctx, "Resume", () => resumeJob(ctx, job), { key: "p", icon: "running", kind: "main" }),

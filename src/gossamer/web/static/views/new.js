@@ -146,7 +146,7 @@ export function firstRun(ctx) {
   return [
     head({
       answer: "Nothing has been crawled yet.",
-      say: "Start with any page of yours or of somebody who does not mind: one request at a time per host, robots.txt obeyed, at the pace of the host.",
+      say: "Start with a page of your own, or of a site whose owner does not mind: one request at a time per host, robots.txt obeyed, at the pace of the host.",
     }),
     startForm(ctx),
     section(
