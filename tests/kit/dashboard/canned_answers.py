@@ -171,7 +171,7 @@ JOBS = [
         pages_per_s=118.0,
         allowed_per_s=402.0,
         limit="workers",
-        left_text="growing",
+        left_text="finding",
         trouble="Slower than allowed: all slots are busy. 10 more workers would help.",
         trouble_kind="info",
     ),

@@ -160,7 +160,7 @@ def known(least_s: float, most_s: float, limit: LeftLimit = LeftLimit.WORK) -> T
         (
             TimeEstimate(reason=LeftReason.GROWING),
             "still finding pages as fast as it fetches them",
-            "growing",
+            "finding",
         ),
         (
             TimeEstimate(reason=LeftReason.STOPPED, requests=1),

@@ -153,12 +153,19 @@ _PACES: Mapping[JobSituation, str] = {
 }
 
 
-def _describe_way(facts: ObservedJobFacts, _: SentenceFormatter) -> str:
-    """Describe a job in progress: as fast as its hosts allow, or without a known obstacle."""
-    pace = _PACES[find_situation(facts)]
-    if find_situation(facts) is JobSituation.THROTTLED and facts.hosts == 1:
-        pace = "is throttled by its host"
-    return f"{facts.id} {pace}{f' and is {describe_left(facts.left)}' if facts.left.is_known else ''}."
+_PACES_OF_ONE: Mapping[JobSituation, str] = {JobSituation.THROTTLED: "is throttled by its host"}
+"""The pace of a job with one host, where its wording differs."""
+
+
+def _describe_way(situation: JobSituation) -> Callable[[ObservedJobFacts, SentenceFormatter], str]:
+    several = _PACES[situation]
+    one = _PACES_OF_ONE.get(situation, several)
+
+    def describe(facts: ObservedJobFacts, _: SentenceFormatter) -> str:
+        left = f" and is {describe_left(facts.left)}" if facts.left.is_known else ""
+        return f"{facts.id} {one if facts.hosts == 1 else several}{left}."
+
+    return describe
 
 
 def _describe_progress(facts: ObservedJobFacts, show: SentenceFormatter) -> str:
@@ -254,8 +261,6 @@ SENTENCES: SentenceTable[JobSituation, ObservedJobFacts] = {
             f"{_describe_held_up(f)}"
         ),
     ),
-    JobSituation.THROTTLED: (_describe_way, _describe_progress),
-    JobSituation.POLITENESS: (_describe_way, _describe_progress),
-    JobSituation.UNDER_WAY: (_describe_way, _describe_progress),
+    **{situation: (_describe_way(situation), _describe_progress) for situation in _PACES},
 }
 """The answer and its reason for each situation."""

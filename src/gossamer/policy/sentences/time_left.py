@@ -45,7 +45,7 @@ NOTES = {
 """Why the time left is unknown. Nothing is shown before the seeds are queued."""
 SHORT_NOTES = {
     LeftReason.EARLY: "too early",
-    LeftReason.GROWING: "growing",
+    LeftReason.GROWING: "finding",
     LeftReason.STOPPED: "waiting",
     LeftReason.RETRIES: "retrying",
     LeftReason.IDLE: "idle",

@@ -11,7 +11,7 @@ import { troubleList } from "./troubles.js";
 
 const MANY = 10_000_000; // known requests, from which on they are said in words
 const known = (job) => job.done + job.dead + job.waiting;
-const isGrowing = (job) => job.left_text === "growing";
+const isGrowing = (job) => job.left_text === "finding";
 
 const nameCell = (job) =>
   h(
