@@ -57,7 +57,10 @@ PAGES = {
     "items": Page(
         "Items",
         "An item is a record that a callback yields: an `Item`, a dataclass or a dict.",
-        ("Item", "key", "key_field", "FileRef", "DropItem", "StoredItem", "items"),
+        (
+            *("Item", "key", "key_field", "FileRef", "DropItem", "StoredItem", "items"),
+            *("parse_price", "PriceValue", "parse_number", "parse_date", "parse_quantity", "squeeze"),
+        ),
     ),
     "browsing": Page(
         "Browsing",
@@ -95,12 +98,18 @@ HOMES = {
     "CapturedResponse": "gossamer.core.browsing",
     "Headers": "gossamer.spiders.headers",
     "LinkOptions": "gossamer.spiders.page_links",
+    "PriceValue": "gossamer.items.helpers",
     "Shop": "gossamer.testing.shop",
     "SiteResponse": "gossamer.testing.answers",
     "SpiderStats": "gossamer.spiders.stats",
     "StoredItem": "gossamer.core.jobs",
+    "parse_date": "gossamer.items.helpers",
+    "parse_number": "gossamer.items.helpers",
+    "parse_price": "gossamer.items.helpers",
+    "parse_quantity": "gossamer.items.helpers",
     "run_callback": "gossamer.testing.callbacks",
     "serve_in_thread": "gossamer.testing.site",
+    "squeeze": "gossamer.items.helpers",
 }
 """The modules of names that are not imported from ``gossamer``."""
 ELSEWHERE = {"JobBusy": "errors", "__version__": ""}

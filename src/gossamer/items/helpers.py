@@ -1,9 +1,8 @@
-"""What pages write in many ways, as values: prices, numbers, dates and quantities.
+"""Read prices, numbers, dates and quantities from the texts of pages.
 
-Each takes text (or ``None``, as a selector gives for what is not there) and returns ``None`` for what it
-cannot read, and for a text that is too long to be one, which could take a page's extraction seconds: whether
-that drops the item is the item's own business. The libraries behind them come with the
-extra ``clean`` and are imported when they are first used.
+Each function takes a text, or ``None`` as a selector gives it, and returns ``None`` if it finds no value, or
+if the text is too long to be parsed in little time. The libraries behind them belong to the extra ``clean``
+and are imported on first use.
 """
 
 from __future__ import annotations
@@ -37,21 +36,24 @@ LONGEST_AMOUNT = 1000
 
 
 class PriceValue(NamedTuple):
-    """A price as a page shows it."""
+    """A price in a text; the result of :func:`parse_price`."""
 
-    amount: Decimal
-    currency: str  # a symbol or a code, as written: ``€``, ``EUR``; empty: there is none
+    amount: Decimal  # the amount
+    currency: str  # symbol or code as written, such as ``€`` or ``EUR``; empty: the text has none
 
 
 def squeeze(text: str | None) -> str:
-    """Text in one line, without white space around it or more than one space in a row."""
+    """Return ``text`` in one line, with single spaces between words; empty for ``None``."""
     return _SPACES.sub(" ", text or "").strip()
 
 
 def parse_price(text: str | None, currency: str = "") -> PriceValue | None:
-    """The price in a text (``from 1.299,00 €``); ``currency`` helps where a symbol has several meanings.
+    """Find the price in a text such as ``from 1.299,00 €``.
 
-    ``None`` for more than 1,000 characters, white space apart.
+    Args:
+        text: the text, of at most 1,000 characters; a longer one gives ``None``.
+        currency: a code, for symbols with several meanings.
+
     Raises ``MissingServiceError`` without the extra ``clean``.
     """
     text = squeeze(text)
@@ -65,10 +67,13 @@ def parse_price(text: str | None, currency: str = "") -> PriceValue | None:
 
 
 def parse_number(text: str | None, decimal_mark: str = "") -> Decimal | None:
-    """The first number in a text, with its sign; groups of digits may be parted by ``. , '`` or spaces.
+    """Find the first number in a text, with its sign and with groups of digits (``1 234,5``).
 
-    ``decimal_mark`` is ``.`` or ``,`` where it is known. Else the last of two different marks is it, and a
-    mark before exactly three digits is that of a group (``1.234`` is 1234; ``0.125`` is a fraction).
+    Args:
+        text: the text.
+        decimal_mark: ``.`` or ``,`` if it is known. By default the last of two different marks is decimal,
+            and a mark before exactly three digits divides groups: ``1.234`` is 1234, ``0.125`` a fraction.
+
     Raises ``UsageError`` for another mark.
     """
     if decimal_mark not in ("", ".", ","):
@@ -101,11 +106,14 @@ def _decimal_mark_of(digits: str) -> str:
 def parse_date(
     text: str | None, languages: list[str] | None = None, timezone: str = "", *, order: str = ""
 ) -> datetime | None:
-    """The time in a text in some language (``3 mai 2024``, ``yesterday``, ``12/31/24 8pm``).
+    """Find the time in a text of any language (``3 mai 2024``, ``yesterday``, ``12/31/24 8pm``).
 
-    ``languages`` (``["de"]``) makes it faster and surer. ``timezone`` is that of the page: the time then has
-    one. ``order`` is ``DMY``, ``MDY`` or ``YMD`` where numbers alone do not say which is which.
-    ``None`` for more than 150 characters, white space apart.
+    Args:
+        text: the text, of at most 150 characters; a longer one gives ``None``.
+        languages: codes such as ``["de"]``, which make it faster and more reliable.
+        timezone: time zone of the page; the result then has it. By default the result has none.
+        order: ``DMY``, ``MDY`` or ``YMD``, for dates of numbers alone.
+
     Raises ``MissingServiceError`` without the extra ``clean``.
     """
     text = squeeze(text)
@@ -123,12 +131,13 @@ def parse_date(
 
 
 def parse_quantity(text: str | None, unit: str) -> Decimal | None:
-    """The number that a text with a unit (``1,5 kg``) has in another (``g``: 1500).
+    """Convert a number with a unit (``1,5 kg``, ``5 ft 3 in``) to another unit.
 
-    A smaller part that follows is added (``5 ft 3 in``). ``None`` also where the two cannot be converted, and
-    for more than 1,000 characters, white space apart.
-    Raises ``UsageError`` for a ``unit`` that is none, and ``MissingServiceError`` without the extra
-    ``clean``.
+    Args:
+        text: the text, of at most 1,000 characters; a longer one, or another kind of unit, gives ``None``.
+        unit: the unit of the result, such as ``g``.
+
+    Raises ``UsageError`` for an unknown ``unit``, and ``MissingServiceError`` without the extra ``clean``.
     """
     text = squeeze(text)
     if not text or len(text) > LONGEST_AMOUNT:

@@ -1,8 +1,8 @@
-"""What spiders yield: items, and what identifies them.
+"""Items, the records that spiders yield, and their keys.
 
-An :class:`Item` is a pydantic model that never raises for what a page contains: one with a bad price
-among twenty on a page is dropped alone, with its reason, by the pipeline, and the other nineteen live. Plain
-dicts and dataclasses are items too. What carries no key is keyed by its content.
+An :class:`Item` is a pydantic model that does not raise for a value of a page: the pipeline drops the item
+with the bad price and keeps the nineteen others of the page. Dicts and dataclasses are items, too. An item
+without a key field is identified by its content.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def _mark_of(item: BaseModel) -> set[str] | Literal[True]:
 
 
 def is_misfit(item: BaseModel) -> bool:
-    """Whether the item holds values that nobody has checked: they did not fit, or were assigned."""
+    """Whether the item holds unchecked values: they did not fit their types, or were assigned later."""
     return bool(_mark_of(item))
 
 

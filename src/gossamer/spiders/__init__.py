@@ -1,1 +1,1 @@
-"""What a spider is made of: the classes that users derive from, and the response they are given."""
+"""The base classes of spiders, and the responses that their callbacks get."""

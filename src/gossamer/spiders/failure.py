@@ -1,4 +1,4 @@
-"""What an ``errback`` is given."""
+"""The argument of an errback."""
 
 from __future__ import annotations
 

@@ -25,8 +25,8 @@ _TURN = 100  # parts of a feed after which others have their turn
 class FeedSpider(Spider):
     """The base of spiders whose pages are feeds: ``parse`` hands each part of a feed to a method.
 
-    What is no part of the feed, because it is malformed, is counted as ``feed:REASON``, and a warning names
-    the first place. A feed gives at most ``parse.max_links`` items, as any page.
+    Malformed parts are skipped and counted as ``feed:REASON``; a warning names the first one. A feed gives at
+    most ``parse.max_links`` items, as any page.
     """
 
     def adapt_response(self, response: Any, /) -> Any:

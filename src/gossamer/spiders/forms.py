@@ -30,7 +30,7 @@ def request_for_form(
     click: str | bool = True,
     **options: Any,
 ) -> Request:
-    """The request of ``response.form``, which says what the arguments mean. Raises ``ValueError``."""
+    """Make the request of ``response.form``, with its arguments. Raises ``ValueError``."""
     if "method" in options or "body" in options:
         raise UsageError("the form says how it is sent: leave out method and body")
     if data is not None and not isinstance(data, Mapping):
@@ -61,7 +61,7 @@ def request_for_form(
 def _choose_form(
     response: Any, data: Filling, *, css: str, number: int | None, click: str | bool
 ) -> tuple[PageForm, FormButton | None]:
-    """The form to send, and the button that sends it."""
+    """Return the form to send, and its button."""
     forms = read_forms(response.selector, css or "form")
     if not forms:
         raise ValueError(f"{response.url} has no form" + (f" that is {css!r}" if css else ""))
@@ -84,7 +84,7 @@ def _choose_form(
 def _fill_form(
     form: PageForm, data: Filling, button: FormButton | None, encoding: str
 ) -> list[tuple[str, FormValue]]:
-    """The fields as they are sent: in the page's order, and what the page does not have at the end."""
+    """Return the fields in the order of the page, then those that only ``data`` names."""
     sent: list[tuple[str, FormValue]] = []
     filled: set[str] = set()
     choices = {
@@ -135,6 +135,6 @@ def _charset_for(form: PageForm, page: str) -> str:
 
 
 def _referer_for(page: str, target: str) -> str:
-    """What browsers tell of the page: all of it to its own origin, and the origin alone to others."""
+    """Return the Referer that browsers send: the page to its own origin, the origin to others."""
     same = origin_of(page) == origin_of(target)
     return page.partition("#")[0] if same else f"{origin_of(page)}/"

@@ -1,4 +1,4 @@
-"""The spider for a site that nobody wrote a spider for: follows every link, keeps every page's text."""
+"""The spider of a crawl without a spider: it follows every link and keeps the text of each page."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gossamer.spiders.spider import Spider
 
 
 class WebPage(Item):
-    """What is kept of a page."""
+    """The item of a page."""
 
     url: str = key()
     status: int

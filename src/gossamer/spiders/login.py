@@ -1,4 +1,4 @@
-"""What a spider's ``log_in()`` works with."""
+"""The argument of a spider's ``log_in()``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Login:
 
     Steps obey robots.txt and the delay of the host, and use the cookies and the proxy of the session. Only
     the cookies are stored. ``session`` is the name of the session that is logged in. Each step raises
-    ``FetchError`` if there is no response.
+    ``FetchError`` if the server does not answer or asks for time, ``LogInError`` if robots.txt forbids it.
     """
 
     def __init__(

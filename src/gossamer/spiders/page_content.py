@@ -1,4 +1,4 @@
-"""What many pages have in common, for spiders: structured data, the article, the text."""
+"""The contents that many pages have: structured data, an article, text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gossamer.parse.html import Article, HtmlPage
 
 
 class PageContent:
-    """The base of responses: what can be asked of their page of HTML."""
+    """The base of responses, with the contents of their HTML page."""
 
     @property
     def page(self) -> HtmlPage:

@@ -61,7 +61,7 @@ def split_options(options: dict[str, Any]) -> tuple[LinkOptions, dict[str, Any]]
 
 
 def link_filter_of(options: LinkOptions) -> LinkFilter:
-    """What URLs must be like. Raises ``UsageError`` that names the option, also for one that is none."""
+    """Return the filter of URLs. Raises ``UsageError`` for an unknown or invalid option."""
     if unknown := options.keys() - LinkOptions.__annotations__.keys():
         names = ", ".join(LinkOptions.__annotations__)
         raise UsageError(f"{', '.join(sorted(unknown))} is no option for links; there are {names}")
@@ -88,7 +88,7 @@ def check_link_options(options: LinkOptions) -> None:
 
 
 def select_all(option: str, queries: Texts, select: Callable[[str], list[Selector]]) -> list[Selector]:
-    """What one query or several give."""
+    """Return the results of one query or several."""
     return [found for query in texts_of(option, queries) for found in select(query)]
 
 

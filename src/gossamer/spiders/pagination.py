@@ -40,7 +40,7 @@ _LIMIT = DropKind.LINK.key_of("too_many_pages")
 _MOST_REFUSED = 10**9
 """Pages above the limit of one listing that are counted: a page may claim more than a store can add up."""
 _FRESH: dict[str, Any] = {"dont_filter": False, "redirects": (), "trace": "", "archived": ""}
-"""What the request for the next page does not take over."""
+"""Fields that the request for the next page does not copy."""
 _MARK = "31415926535897"
 
 
@@ -219,7 +219,7 @@ class Paginate:
         )
 
     def _read_texts(self, name: str, response: Response) -> list[str]:
-        """What one of the queries finds, as texts; in JSON, ``false`` and ``null`` say nothing."""
+        """Return the results of a query as texts, without ``false`` and ``null`` of JSON."""
         found = compile_query(query := getattr(self, name)).find_in(response)
         if any(isinstance(one, dict | list) and one for one in found):
             raise ValueError(f"{response.url}: {name} ({query}) finds an object or a list: say what of it")
@@ -279,7 +279,7 @@ class Paginate:
         return request.replace(url=url, body=form.removeprefix("?").encode("latin-1"))
 
     def _describe_listing(self, response: Response) -> str:
-        """What is the same for all pages of one listing, wherever in their URLs the number is."""
+        """Return a text that all pages of one listing share, without the number of the page."""
         request = self._ask_for(response, "")
         return f"{drop_parameter(request.url, self.param)} {request.body.decode('latin-1')}"
 
@@ -301,7 +301,7 @@ def _is_json(body: bytes) -> bool:
 
 
 def _read_state(response: Response) -> PagingState:
-    """What the page's request says; a spider's own ``meta`` of that name says nothing."""
+    """Return the state in the page's request; a spider's own ``meta`` of that name does not count."""
     try:
         return msgspec.convert(response.request.meta.get(STATE) or {}, PagingState)
     except msgspec.ValidationError:

@@ -34,7 +34,7 @@ class PageQuery:
         return f"<PageQuery {self.text!r}>"
 
     def find_in(self, source: Any) -> list[Any]:
-        """What is found in a response, a selector, or a value of JSON: selectors, or values of JSON.
+        """Return the results in a response, a selector or a JSON value: selectors, or JSON values.
 
         Raises ``ValueError`` for a path into JSON where there is none.
         """
@@ -44,7 +44,7 @@ class PageQuery:
 
     @staticmethod
     def document_of(source: Any) -> Any:
-        """What ``$`` is: the JSON of a response, of a page in HTML its JSON-LD, or a value of JSON itself.
+        """Return the value of ``$``: the JSON of a response, the JSON-LD of an HTML page, or a JSON value.
 
         Raises ``ValueError`` for a response that has neither.
         """

@@ -1,4 +1,4 @@
-"""What a spider gets: a response with Scrapy's attributes and parsel's selectors, parsed once and lazily."""
+"""Responses with the attributes of Scrapy and the selectors of parsel, parsed once and on first use."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from gossamer.spiders.forms import Filling
 
 ROBOTS_NAME = "gossamer"
-"""What pages call us that ask something of us alone."""
+"""Gossamer's name in meta robots."""
 MAX_REASON = 200
 """Characters of the reason for which a callback ends the job."""
 _HEAD = 1024
@@ -54,9 +54,9 @@ _ONE_OF = (
 )
 _NOTHING: dict[str, int] = {}  # what most pages announce
 _READING = frozenset({"_decoded_text", "selector", "xml_selector", "page"})
-"""Attributes that are there when somebody has looked at the body."""
+"""Attributes that exist once the body was read."""
 _CUT_FLAGS = (TRUNCATED, PARSE_TRUNCATED)
-"""Of pages that are not whole: they are counted."""
+"""Flags of incomplete pages, which are counted."""
 
 
 class Response(SavedPage, PageContent):
@@ -156,14 +156,14 @@ class Response(SavedPage, PageContent):
 
     @property
     def is_unread(self) -> bool:
-        """Whether it has a body of no known form that the callback did not look at, as far as is known."""
+        """Whether the body has an unknown type and the callback did not read it, as far as known."""
         is_known = self.was_read or not _READING.isdisjoint(self.__dict__)
         is_empty = not self.body or bool(self.expected or self.stopped)
         return not (is_known or is_empty or self.is_html or self.is_text)
 
     @lazy_property
     def page(self) -> HtmlPage:
-        """The parsed HTML document. Raises ``ValueError`` for what is none and large: a picture, XML."""
+        """The parsed HTML document. Raises ``ValueError`` for XML and for large bodies such as images."""
         if (is_media(self.content_type) or self.is_xml) and is_suspicious(self.body):
             raise ValueError(
                 f"{self.url} is {self.content_type}: not a page, and too large to be read as one"
@@ -355,7 +355,7 @@ class Response(SavedPage, PageContent):
         return Request(joined, callback, **self.in_session(options))
 
     def in_session(self, options: dict[str, Any]) -> dict[str, Any]:
-        """The options of a request that this page leads to: in the page's session, unless they name one."""
+        """Return ``options`` of a request with the session of this page, unless they name one."""
         if self.request.session and "session" not in options:
             return {**options, "session": self.request.session}
         return options

@@ -14,7 +14,7 @@ from gossamer.policy.scope import IGNORED_EXTENSIONS
 from gossamer.spiders.page_links import LinkOptions, check_link_options
 
 FOLLOW_RULES = "follow_rules"
-"""The callback of pages that are only looked at for links: a method of every spider."""
+"""The callback of pages that only give links, a method of every spider."""
 
 
 class Rule(Record, frozen=True, kw_only=True):
@@ -49,16 +49,16 @@ class Rule(Record, frozen=True, kw_only=True):
 
     @property
     def follows(self) -> bool:
-        """Whether the rules apply to its pages, too."""
+        """Whether the rules apply to the pages of this rule."""
         return self.callback is None if self.follow is None else self.follow
 
     @property
     def callback_name(self) -> str:
-        """The method that gets its pages. Raises ``UsageError`` for what is not a method."""
+        """Name of the callback. Raises ``UsageError`` if it is not a method."""
         return callback_name(self.callback, "callback") or FOLLOW_RULES
 
     def request_for(self, url: str) -> Request:
-        """The request for a link that it takes."""
+        """Make the request for an accepted link."""
         return Request(
             url,
             self.callback_name,

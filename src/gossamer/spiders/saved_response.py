@@ -16,7 +16,7 @@ from gossamer.parse.html_engine import HTML
 from gossamer.ports.selector_engine import SelectorEngine
 
 NOWHERE = "http://localhost/"
-"""Where a file is said to be whose address nobody knows."""
+"""The site of a saved page whose address is not known."""
 _TYPES = {
     "json": "application/json",
     "xml": "application/xml",
@@ -26,14 +26,14 @@ _TYPES = {
     "md": "text/markdown",
     "csv": "text/csv",
 }
-"""Of files, by their suffix; all others are taken for HTML."""
+"""Media types of files by their suffix; others count as HTML."""
 _SAVED_FROM = lazy_pattern(rb"<!--\s*saved from url=\(\d{4,}\)(https?://\S+)\s*-->")
-"""What browsers write at the top of a page that they save."""
+"""The comment that browsers write at the top of a saved page."""
 _TOP_BYTES = 4096
 
 
 class SavedPage:
-    """The base of responses: how to make one without fetching anything."""
+    """The base of responses, with constructors that fetch nothing."""
 
     def __init__(self, request: Request, fetched: FetchResult, *, engine: SelectorEngine = HTML) -> None:
         raise NotImplementedError
@@ -104,7 +104,7 @@ class SavedPage:
 
 
 def find_address(body: bytes, name: str) -> str:
-    """The address of a saved page: the one that a browser has noted, or one that leads nowhere."""
+    """Return the address of a saved page as the browser noted it, or an address on ``localhost``."""
     noted = _SAVED_FROM.search(body[:_TOP_BYTES])
     return noted[1].decode("utf-8", "replace") if noted else f"{NOWHERE}{quote(name)}"
 
@@ -117,7 +117,7 @@ def read_page(
     headers: Mapping[str, str | Sequence[str]] | None = None,
     encoding: str = "",
 ) -> FetchResult:
-    """What a fetcher would have brought of a file; see :meth:`SavedPage.from_file`. Raises ``OSError``."""
+    """Read a file as the result of a fetch; see :meth:`SavedPage.from_file`. Raises ``OSError``."""
     body = path.read_bytes()
     kind = _TYPES.get(path.suffix.lower().removeprefix("."), "text/html")
     url = url or find_address(body, path.name)
@@ -133,7 +133,7 @@ def make_fetched(
     headers: Mapping[str, str | Sequence[str]] | None = None,
     encoding: str = "",
 ) -> FetchResult:
-    """What a fetcher would have brought; ``kind`` is the media type where the headers name none."""
+    """Make the result of a fetch; ``kind`` is the media type if the headers name none."""
     if isinstance(body, str):
         encoding = encoding or "utf-8"
         body = body.encode(encoding, "surrogatepass" if encoding.lower() == "utf-8" else "strict")

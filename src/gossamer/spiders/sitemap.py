@@ -149,7 +149,7 @@ class SitemapSpider(Spider):
 
 
 def is_robots_file(url: str) -> bool:
-    """Whether a URL is that of a robots.txt, which names sitemaps and is none."""
+    """Return whether a URL is that of a robots.txt, which names sitemaps."""
     return re.search(r"^[^?#]*/robots\.txt$", url) is not None
 
 
@@ -160,7 +160,7 @@ def sitemaps_named_by(response: Response) -> Sequence[str]:
 
 
 def _is_found(pattern: str | re.Pattern[str], url: str) -> bool:
-    """Whether a URL has what an expression describes, in a time that grows with the URL if that can be."""
+    """Return whether an expression matches a URL, in linear time if possible."""
     known = compile_pattern(pattern) if isinstance(pattern, str) else pattern
     return bool(known.search(url))
 

@@ -1,4 +1,4 @@
-"""A spider: where to start, how far to go, and what to make of a page."""
+"""The base class of spiders."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ RESERVED = frozenset(
     }
 )
 HOOK_METHODS = ("on_start", "on_request", "on_response", "on_error", "on_output")
-"""What a hook may have, one of them at least."""
+"""Methods of a hook, which has at least one of them."""
 
 
 class Spider:
@@ -186,7 +186,7 @@ class Spider:
 
     @property
     def logs_in(self) -> bool:
-        """Whether there is something to log in to, and the code for it."""
+        """Whether the spider has a log-in page and a method ``log_in()``."""
         return self.log_in is not None and bool(self.login_url) and inspect.iscoroutinefunction(self.log_in)
 
     def is_logged_in(self, response: Any, /) -> bool:
@@ -197,35 +197,32 @@ class Spider:
         return True
 
     follows_loops: ClassVar[bool] = True
-    """Whether a page that redirects to itself is asked again, up to ``http.max_redirects`` times."""
+    """Whether a page that redirects to itself is requested again, up to ``http.max_redirects`` times."""
     reads_pages: ClassVar[bool] = True
-    """Whether its pages are read by Gossamer's own parsers; another framework's spider brings its own."""
+    """Whether Gossamer's parsers read its pages; a spider of another framework has its own."""
 
     def find_callback(self, name: str) -> Callable[..., Any]:
-        """What a request with the callback or errback of this name calls.
-
-        Raises ``AttributeError`` where there is no such method.
-        """
+        """Return the callback or errback of this name. Raises ``AttributeError``."""
         found: Callable[..., Any] = getattr(self, name)
         return found
 
     def find_script(self, name: str, request: Request) -> Any:
-        """The coroutine function that runs on the page of a request in a browser; ``None``: there is none."""
+        """Return the coroutine function of this name, which runs on a page in a browser, or ``None``."""
         return getattr(self, name, None)
 
     def wants_status(self, request: Request, status: int) -> int:
-        """Whether the callback of a request is to see a response of this status (``StatusWish``)."""
+        """Return whether the callback of a request wants a response of this status (``StatusWish``)."""
         if request.meta.get("handle_httpstatus_all") is True:
             return True
         wanted = request.meta.get("handle_httpstatus_list")
         return status in (self.handle_httpstatus_list if wanted is None else wanted)
 
     def has_callback(self, name: str) -> bool:
-        """Whether there is a callback of this name."""
+        """Return whether the spider has a callback of this name."""
         return callable(getattr(self, name, None))
 
     def console_names(self, response: Any) -> dict[str, Any]:
-        """What a person at a console works with, by name: the page, its request, and the spider."""
+        """Return the names of a shell: the page, its request, and the spider."""
         return {"response": response, "request": response.request, "spider": self}
 
     def find_binding(self) -> str:
@@ -240,7 +237,7 @@ class Spider:
 
     @property
     def unshared_settings(self) -> Sequence[str]:
-        """The names of its settings that have no effect once other processes take its requests, too."""
+        """Names of settings without effect once other processes share the work."""
         return ()
 
     def take_fetcher(self, fetch: Callable[[Request], Awaitable[tuple[Request, FetchResult]]]) -> None:
@@ -250,7 +247,7 @@ class Spider:
         """``canonicalise`` says from now on under which URL a request is fetched and known."""
 
     def selects(self, callback: str) -> bool:
-        """Whether ``callback`` selects elements of its pages; one that reads the bytes alone does not."""
+        """Return whether ``callback`` selects elements of its pages instead of reading bytes."""
         return True
 
     def watches(self, callback: str) -> bool:
@@ -261,7 +258,7 @@ class Spider:
         return False
 
     def browsing_for(self, callback: str) -> Browsing | None:
-        """What a browser does on a page for ``callback``. Raises ``UsageError`` where that is no Browsing."""
+        """Return the steps of a browser on pages for ``callback``. Raises ``UsageError``."""
         found = self.browser
         if isinstance(found, Mapping):
             found = found.get(callback)
@@ -270,7 +267,7 @@ class Spider:
         return found
 
     def required(self, callback: str) -> Sequence[str]:
-        """The selectors that a page for ``callback`` must have."""
+        """Return the selectors that a page for ``callback`` must match."""
         require = self.require
         if isinstance(require, Mapping):
             return require.get(callback, ())
@@ -283,5 +280,5 @@ def _is_code(value: Any) -> bool:
 
 
 def may_have_hooks(spider: Spider | type[Spider]) -> bool:
-    """Whether requests of a spider may pass hooks: callbacks can have the same names."""
+    """Return whether a spider may have hooks; callbacks can have the same names."""
     return bool(spider.hooks) or any(hasattr(spider, name) for name in HOOK_METHODS)

@@ -1,4 +1,4 @@
-"""A page as a person sees it: a copy of it, opened in the browser of this machine."""
+"""Open a copy of a page in the browser of this machine."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gossamer.spiders.response import Response
 
 _DOCTYPE = re.compile(r"\s*(<!doctype[^>]*>)?", re.IGNORECASE)
 NO_SCRIPTS = "script-src 'none'; object-src 'none'; frame-src 'none'; form-action 'none'"
-"""What the copy may not do: its scripts would run as those of a file of this machine."""
+"""The policy of the copy, whose scripts would run as those of a local file."""
 
 
 def view(
@@ -44,7 +44,7 @@ def view(
 
 
 def _copy_of(response: Response, *, scripts: bool) -> tuple[str, bytes]:
-    """The suffix of the file, and what is in it."""
+    """Return the suffix and the content of the file."""
     kind = response.content_type.partition(";")[0].strip().lower()
     if is_media(kind) and kind != "image/svg+xml":  # which may have scripts
         return guess_extension(kind) or ".bin", response.body
@@ -56,7 +56,7 @@ def _copy_of(response: Response, *, scripts: bool) -> tuple[str, bytes]:
 
 
 def _with_base(response: Response, *, scripts: bool) -> str:
-    """The text of the page, whose links mean what they mean on its site: the first ``base`` counts."""
+    """Return the text of the page with a ``base`` element, so that its links lead to its site."""
     found = _DOCTYPE.match(response.text)
     begin = found.end() if found else 0
     policy = "" if scripts else f'<meta http-equiv="Content-Security-Policy" content="{NO_SCRIPTS}">'
