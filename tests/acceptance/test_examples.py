@@ -14,6 +14,7 @@ import yaml
 
 from gossamer.cli.app import build_app
 from gossamer.config.settings import setting_fields
+from kit.environment import environment
 from kit.page_runner import PageRunner
 from kit.programs import free_port
 
@@ -61,6 +62,13 @@ def test_a_page_is_short_and_its_links_lead_somewhere(name: str) -> None:
     assert 30 <= len(words) <= 120
     for target in re.findall(r"\]\(([^)#]+)", text):
         assert (page.parent / target).exists(), target
+
+
+def test_a_folder_that_is_not_there_is_not_served(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "gossamer.testing.site", tmp_path / "none"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, env=environment())
+    assert done.returncode == 2
+    assert "cannot be served: No such file or directory" in done.stderr
 
 
 # --------------------------------------------------------------------------- the fleet in containers

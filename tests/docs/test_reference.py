@@ -88,6 +88,12 @@ def test_what_has_no_meaning_is_an_error(scripts: ModuleType, monkeypatch: pytes
         scripts.pages()
 
 
+def test_a_bar_in_code_divides_no_cell_and_needs_no_backslash(scripts: ModuleType) -> None:
+    meanings = importlib.import_module("meanings")
+    row = meanings.table(("type",), [("`dict[str, int] | None` or a|b",)]).splitlines()[-1]
+    assert row == "| <code>dict[str, int] &#124; None</code> or a\\|b |"
+
+
 def test_commands_without_words_are_an_error(scripts: ModuleType) -> None:
     commands = importlib.import_module("reference_commands")
     app = typer.Typer()
