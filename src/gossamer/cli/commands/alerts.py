@@ -33,7 +33,7 @@ EXAMPLES = """
   gossamer alerts test ops
   gossamer alerts ack shop-3                you know of all alerts of shop-3
   gossamer alerts ack drift:shop-3          ... or of one, by the id that --json shows
-  gossamer alerts ack drift                 ... or of all alerts of a kind, whichever job they are about
+  gossamer alerts ack drift                 ... or of all alerts of a kind, for any job
 """
 
 
