@@ -18,9 +18,14 @@ demo: $(CORE)
 .PHONY: prepare
 prepare: $(READY) $(DOCS) test-servers
 
-# Three processes on two cores, since many tests wait; in the order of the folders, so that the long ones come first.
+# Three processes on two cores, since many tests wait.
 test: prepare
-	$(PY) -m pytest -n 3 --dist loadscope --no-loadscope-reorder -m "not thorough"
+	$(PY) -m pytest -n 3 --dist loadscope --no-loadscope-reorder -m "not long and not thorough"
+
+# Tests of more than two seconds each, which `make test` leaves out and CI runs: fleets, browsers, kills, the guides.
+.PHONY: test-long
+test-long: prepare
+	$(PY) -m pytest -n 3 --dist loadscope --no-loadscope-reorder -m "long and not thorough"
 
 # What `make test` leaves out for its length, and ten times as many examples of each property: about an hour.
 # Other targets run parts of it on larger sites.
@@ -29,10 +34,11 @@ test-thorough: prepare
 	$(PY) -m pytest -n 2 --dist loadscope --no-loadscope-reorder -m thorough
 	GOSSAMER_TEST_EXAMPLES=400 $(PY) -m pytest -n 2 -m "hypothesis and not thorough" tests/unit tests/contract
 
-# What needs no server and no process of its own: under a minute and a half.
+# Quick tests without servers, with a quarter of the examples of each property: under a minute.
 .PHONY: test-fast
 test-fast: $(READY)
-	TEST_SERVERS=none $(PY) -m pytest -n 2 -m "not server and not slow and not thorough" tests/unit tests/contract
+	TEST_SERVERS=none GOSSAMER_TEST_EXAMPLES=10 $(PY) -m pytest -n 2 \
+	  -m "not server and not slow and not long and not thorough" tests/unit tests/contract
 
 # `make test` again and again, every other time beside a busy loop on every core, and a table of what failed.
 RUNS := 20

@@ -10,6 +10,8 @@ import signal
 import time
 from pathlib import Path
 
+import pytest
+
 from gossamer.archive.reader import WarcReader
 from gossamer.blobs.folder import FolderBlobStore
 from gossamer.testing.shop import Shop
@@ -35,6 +37,7 @@ def archived_in(data: Path) -> dict[str, tuple[int, int]]:
     return asyncio.run(read())
 
 
+@pytest.mark.long
 def test_every_page_of_a_killed_and_resumed_crawl_is_in_the_archive(tmp_path: Path) -> None:
     """A commit that is not in the archive would be a page that no replay ever finds."""
     data = tmp_path / "data"

@@ -172,6 +172,7 @@ FILES = {
 }
 
 
+@pytest.mark.long
 def test_a_spider_file_that_does_not_import(tmp_path: Path, shop: Site) -> None:
     """The file and its line are named. A crawl that had begun before the slip goes on after it."""
     spider, data = written(tmp_path, shop), tmp_path / "data"
@@ -227,6 +228,7 @@ def test_a_spider_that_is_not_there(tmp_path: Path, spider: Path) -> None:
 # --------------------------------------------------------------------------- the other end
 
 
+@pytest.mark.long
 def test_an_unreachable_host(tmp_path: Path) -> None:
     """A dead letter and not a single page: exit code 1; retried when the host is up, it works."""
     port, data = free_port(), tmp_path / "data"
@@ -268,6 +270,7 @@ main()
 """SQLite says "database or disk is full" when a file of so many pages is to grow; it needs no mount."""
 
 
+@pytest.mark.long
 def test_a_full_disk(tmp_path: Path, spider: Path) -> None:
     data = tmp_path / "data"
     stored = some_pages(spider, data, 10)
@@ -304,6 +307,7 @@ def test_a_full_disk_under_the_export(tmp_path: Path, spider: Path, suffix: str)
 # --------------------------------------------------------------------------- the database
 
 
+@pytest.mark.long
 def test_a_database_of_a_newer_version(tmp_path: Path, spider: Path) -> None:
     data = tmp_path / "data"
     stored = some_pages(spider, data)
@@ -324,6 +328,7 @@ def test_a_database_of_a_newer_version(tmp_path: Path, spider: Path) -> None:
     goes_on(spider, data, stored)
 
 
+@pytest.mark.long
 def test_a_file_that_is_no_database(tmp_path: Path, spider: Path) -> None:
     """It is left as it was; with the real one back the crawl goes on."""
     data = tmp_path / "data"
@@ -351,6 +356,7 @@ def test_a_data_directory_that_cannot_be_one(tmp_path: Path, spider: Path) -> No
     assert "--data" in said
 
 
+@pytest.mark.long
 def test_a_second_process_on_the_same_crawl(tmp_path: Path) -> None:
     """The second is told who is at it, also when it wants to start over; the first notices nothing."""
     data = tmp_path / "data"
@@ -388,6 +394,7 @@ def test_an_argument_that_is_no_file_name(tmp_path: Path, spider: Path, argument
     assert all(path.is_file() for path in data.iterdir())
 
 
+@pytest.mark.long
 def test_no_password_is_shown_or_stored(tmp_path: Path, shop: Site) -> None:
     """Of a URL with user and password, of a header's token, of a database's URL."""
     data = tmp_path / "data"

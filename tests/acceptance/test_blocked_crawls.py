@@ -38,6 +38,7 @@ def start_crawl(folder: Path, site: BlockedSite) -> subprocess.Popen[str]:
     )
 
 
+@pytest.mark.long
 def test_every_page_arrives_and_nothing_is_learnt_twice_after_a_kill(tmp_path: Path) -> None:
     with BlockedSite(tmp_path, pages=PAGES, free=FREE) as site:
         first = start_crawl(tmp_path, site)

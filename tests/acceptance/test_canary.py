@@ -73,6 +73,7 @@ def command_lines(pid: int) -> bytes:
     return lines
 
 
+@pytest.mark.long
 def test_the_secrets_were_used(site: Site, crawled: Path) -> None:
     """Else their absence says nothing."""
     app = site.app
@@ -106,6 +107,7 @@ def test_what_is_stored_for_people_has_none(crawled: Path) -> None:
     assert "ValueError: <Request http" in tables["attempt"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("as_json", [False, True], ids=["tables", "json"])
 def test_no_answer_of_the_command_line_has_one(site: Site, crawled: Path, as_json: bool) -> None:
     env = environment_of(site.host)

@@ -121,6 +121,7 @@ def fetched(url: str, *arguments: str, cwd: Path | None = None) -> dict[str, Any
     return found
 
 
+@pytest.mark.long
 def test_fetch_sends_a_method_headers_and_a_body(site: Site, folder: Path) -> None:
     found = fetched(f"{site.url}/api", "-d", '{"page": 1}', "-H", "X-One: a:b", "-H", "Accept: text/plain")
     assert (site.hits[-1].method, found["body"]) == ("POST", '{"page": 1}')

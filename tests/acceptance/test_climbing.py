@@ -101,7 +101,7 @@ class Shop(Spider):
 """
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("how", ["status", "redirect", "refresh"])
 def test_a_site_that_refuses_both_plain_rungs_loses_no_page(tmp_path, how):
     """The log-in to which it sends visitors is never taken for one of its pages."""

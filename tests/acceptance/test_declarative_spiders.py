@@ -60,6 +60,7 @@ def test_both_forms_give_the_same(
     assert toml_lines == python_lines
 
 
+@pytest.mark.long
 def test_in_a_project_it_is_found_by_its_name(tmp_path: Path) -> None:
     """And ``list``, ``parse`` and ``replay`` know it, as they know any spider."""
     (tmp_path / "gossamer.toml").write_text("delay = 0\n")

@@ -51,6 +51,7 @@ def test_a_site_of_which_everything_is_known(tmp_path: Path) -> None:
     assert result["by_status"] == counts
 
 
+@pytest.mark.long
 @from_corpus("debian-docs")
 @pytest.mark.parametrize("package", ["git-doc", "python3.11-doc"])
 def test_every_reachable_page_and_no_other(package: str, tmp_path: Path) -> None:

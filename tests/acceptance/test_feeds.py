@@ -31,6 +31,7 @@ class Feed({base}):
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("base", "method", "sku", "body", "content_type", "dropped"),
     [

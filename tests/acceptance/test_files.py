@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 
+import pytest
 from PIL import Image
 
 from gossamer.config.settings import Settings
@@ -129,6 +130,7 @@ def test_files_are_kept_once_and_whole_and_are_items(tmp_path):
     assert check_bodies(tmp_path / ".gossamer" / "files") == sorted(paths), "nothing was there to be sent"
 
 
+@pytest.mark.long
 def test_a_kill_leaves_no_broken_file_and_after_a_sweep_no_orphan(tmp_path):
     site, asked_for = make_site()
     running = []

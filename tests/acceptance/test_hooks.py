@@ -147,6 +147,7 @@ def test_what_is_signed_is_signed_on_the_wire_and_nowhere_else(
     assert len(list(tmp_path.glob("closed-*"))) == 1
 
 
+@pytest.mark.long
 @pytest.mark.server
 def test_pages_in_a_browser_are_signed(tmp_path: Path, site: Site) -> None:
     write_spider(tmp_path, site.url)

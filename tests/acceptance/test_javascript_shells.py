@@ -43,7 +43,7 @@ def test_shells_are_named_where_no_rung_runs_scripts(tmp_path: Path) -> None:
     assert {row["verdict"] for row in rows} == {"success"}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("said", "reason"),
     [("browser = Browsing(wait_for='h1')", "block:shell"), ("require = ['h1::text', 'b']", "missing")],

@@ -42,6 +42,7 @@ def let_time_pass(folder: Path) -> None:
         db.execute(f"UPDATE shared SET value = ? {which}", changed)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("next_one", ["dashboard", "crawl"])
 def test_a_cancel_survives_the_kill_of_its_dashboard(tmp_path: Path, shop: Site, next_one: str) -> None:
     begun = ("crawl", f"{shop.url}/", "--delay", "0", "--max-pages", "2")

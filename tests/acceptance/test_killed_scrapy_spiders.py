@@ -8,6 +8,8 @@ import signal
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 from gossamer.testing.site import serve_in_thread
 from kit.programs import run, start
 from kit.quotes_site import QuotesSite
@@ -55,6 +57,7 @@ def _lines_of(path: Path) -> int:
     return path.read_bytes().count(b"\n") if path.exists() else 0
 
 
+@pytest.mark.long
 def test_pipelines_and_feeds_have_each_item_after_kills(tmp_path: Path) -> None:
     (tmp_path / "spider.py").write_text(SPIDER)
     seen = tmp_path / "seen.txt"

@@ -4,6 +4,8 @@ import signal
 import time
 from pathlib import Path
 
+import pytest
+
 from gossamer.testing.shop import Shop
 from gossamer.testing.site import Site, serve_in_thread
 from kit.command_line import asked
@@ -32,6 +34,7 @@ def spider_file(folder: Path, site: Site) -> Path:
     return path
 
 
+@pytest.mark.long
 def test_a_crawl_by_rules_that_is_killed_continues(tmp_path: Path) -> None:
     data = tmp_path / "data"
     with serve_in_thread(Shop(PRODUCTS, delay_s=0.01)) as site:

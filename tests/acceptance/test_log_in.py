@@ -61,6 +61,7 @@ def test_sessions_that_are_ended_on_the_way_begin_anew(tmp_path: Path) -> None:
     assert app.log_ins == 4
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("processes", "kills"),
     [("1", 4), *(pytest.param(*more, marks=pytest.mark.thorough) for more in (("1", 10), ("2", 3)))],
@@ -82,6 +83,7 @@ def test_a_crawl_that_is_killed_gets_every_page(processes: str, kills: int, tmp_
     assert app.log_ins <= 14, "a session that is logged in stays so over a kill"
 
 
+@pytest.mark.long
 def test_a_wrong_password_stops_the_crawl_and_the_right_one_continues_it(tmp_path: Path) -> None:
     app, data = Club(), tmp_path / "data"
     wrong = "wr0ng-passw0rd"

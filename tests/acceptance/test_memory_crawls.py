@@ -112,6 +112,7 @@ async def test_what_needs_files_does_not_go_with_it(unfit: dict[str, Any], empty
     assert names_in(empty_folder) == []
 
 
+@pytest.mark.long
 def test_the_command_line_writes_the_items_and_nothing_else(empty_folder: Path) -> None:
     (empty_folder / "small.py").write_text(SPIDER)
     with serve_in_thread(catalogue_app) as site:

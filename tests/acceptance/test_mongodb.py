@@ -33,6 +33,7 @@ def site():
         yield served
 
 
+@pytest.mark.long
 def test_a_crawl_is_kept_and_exported(tmp_path, site, mongo_url):
     """A bug it would catch: fields that are no names to MongoDB come back changed, or not at all."""
     (tmp_path / "pages.py").write_text(SPIDER.replace("{url}", site.url))
@@ -54,6 +55,7 @@ def test_a_crawl_is_kept_and_exported(tmp_path, site, mongo_url):
     assert "200" in told
 
 
+@pytest.mark.long
 def test_a_server_that_is_away_is_named_without_its_password(tmp_path, site):
     (tmp_path / "pages.py").write_text(SPIDER.replace("{url}", site.url))
     url = f"mongodb://ann:{PASSWORD}@127.0.0.1:1/crawls?serverSelectionTimeoutMS=1"

@@ -36,7 +36,7 @@ def test_pair(one: str, two: str, plain: Outcome, tmp_path: Path) -> None:
     check(plain, tmp_path, one, two)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("lot", range(LOTS))
 def test_pair_by_lot(lot: int, plain: Outcome, tmp_path: Path) -> None:
     check(plain, tmp_path, *draw_pairs(SEED)[lot])

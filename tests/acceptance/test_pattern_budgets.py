@@ -82,7 +82,7 @@ async def test_a_pattern_has_exactly_the_pages_of_its_budget_over_all_runs(
         assert (again.pages, len(products_at(site))) == (result.pages, 25)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_crawl_that_is_killed_keeps_to_its_budget(tmp_path: Path) -> None:
     asked: list[str] = []
     is_half_done = threading.Event()
@@ -169,6 +169,7 @@ async def test_a_host_has_budgets_of_items_and_errors(
         assert f"{budget.refused} requests skipped over a budget" in " ".join(map(str, result.notes))
 
 
+@pytest.mark.long
 def test_every_command_names_the_budget(tmp_path: Path) -> None:
     data = ("--data", tmp_path / "data")
     with serve_in_thread(site_app) as site:

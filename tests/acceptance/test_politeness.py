@@ -73,7 +73,7 @@ def test_on_virtual_time() -> None:
     assert ran.ended_at - ran.started_at <= (longest * DELAY_S + holds) * 1.1 + 1
 
 
-@pytest.mark.slow
+@pytest.mark.long
 async def test_once_for_real(tmp_path: Path) -> None:
     limits = [
         RateLimit(Shop(4, per_page=4, related=0), 5, every=13, retry_after_s=RETRY_AFTER_S),

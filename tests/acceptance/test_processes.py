@@ -92,6 +92,7 @@ def test_three_processes_do_what_one_does(tmp_path: Path) -> None:
     assert len(workers) > 1, "not one process alone"
 
 
+@pytest.mark.long
 def test_processes_share_the_slots_of_one_host(tmp_path: Path) -> None:
     """Each could take all of them; the first one had them all, and the other nothing to do."""
     data = tmp_path / "data"
@@ -123,6 +124,7 @@ class Busy(Spider):
 """
 
 
+@pytest.mark.long
 def test_the_delay_of_a_host_is_kept_by_all_together(tmp_path: Path) -> None:
     with serve_in_thread(served(lambda: site.url)) as site:
         spider = spider_file(tmp_path, site.url)
@@ -133,6 +135,7 @@ def test_the_delay_of_a_host_is_kept_by_all_together(tmp_path: Path) -> None:
     assert sum(gap < 0.08 for gap in gaps) <= len(gaps) / 20
 
 
+@pytest.mark.long
 def test_a_killed_member_is_replaced_and_loses_nothing(tmp_path: Path) -> None:
     data = tmp_path / "data"
     with serve_in_thread(served(lambda: site.url, delay_s=0.2)) as site:
@@ -159,6 +162,7 @@ if "gossamer.crawl.processes.member" in sys.orig_argv and not Path({mark!r}).exi
 """
 
 
+@pytest.mark.long
 def test_a_member_that_is_stopped_in_a_write_is_replaced(tmp_path: Path) -> None:
     """It keeps the file locked: everybody would wait for it, and the crawl end with an error."""
     data, mark = tmp_path / "data", tmp_path / "mark"
@@ -199,6 +203,7 @@ class TwoHosts(Spider):
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("before", ["pass", LEAVE_A_CHILD], ids=["alone", "with a child of its spider"])
 def test_the_host_of_a_killed_member_goes_on_at_once(tmp_path: Path, before: str) -> None:
     """Its one slot was the member's, which is killed while it has a page of that host in hand."""
@@ -233,6 +238,7 @@ def slow(path: str, headers: Mapping[str, str]) -> SiteResponse:
     return SiteResponse(404) if path == "/robots.txt" else SiteResponse(delay_s=0.2)
 
 
+@pytest.mark.long
 def test_members_end_with_the_first_process_and_the_crawl_goes_on(tmp_path: Path) -> None:
     data = tmp_path / "data"
     with serve_in_thread(served(lambda: site.url, delay_s=0.2)) as site:
@@ -251,6 +257,7 @@ def test_members_end_with_the_first_process_and_the_crawl_goes_on(tmp_path: Path
         all_is_there(data, site, refetched=4)
 
 
+@pytest.mark.long
 def test_ctrl_c_drains_all_processes(tmp_path: Path) -> None:
     data = tmp_path / "data"
     with serve_in_thread(served(lambda: site.url, delay_s=0.2)) as site:
@@ -281,6 +288,7 @@ def test_what_a_spider_prints_and_logs_in_a_member_is_heard(tmp_path: Path) -> N
     assert done.stderr.count("WARNING logged") == PAGES
 
 
+@pytest.mark.long
 def test_a_member_held_up_by_its_spider_keeps_nobody(tmp_path: Path) -> None:
     """A callback that never returns: neither a second Ctrl-C nor a kill waits for it."""
     data = tmp_path / "data"

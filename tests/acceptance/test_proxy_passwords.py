@@ -114,6 +114,7 @@ def test_passwords_of_proxies_are_seen_by_nobody(
         assert secret.encode() not in stored, secret
 
 
+@pytest.mark.long
 def test_a_wrong_password_is_named_and_costs_no_page(
     servers: dict[str, ProxyProcess], site: Site, tmp_path: Path
 ) -> None:

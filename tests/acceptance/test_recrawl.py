@@ -563,7 +563,7 @@ def test_a_page_to_which_only_unchanged_pages_lead_is_told_as_not_due(tmp_path):
         assert unknown["answer"] == "never_seen"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     "layout",
     [("-s", "store.url=sqlite:///items.db"), pytest.param((), marks=pytest.mark.thorough)],

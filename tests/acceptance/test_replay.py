@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from gossamer.core.hosts import FrontierRules
 from gossamer.testing.shop import Shop
 from gossamer.testing.site import SiteResponse, serve_in_thread
@@ -226,6 +228,7 @@ def test_what_cannot_be_replayed_says_why_and_what_to_do(tmp_path: Path) -> None
         assert said in gossamer(f"replay {name} {line}", cwd=tmp_path, code=2).stderr
 
 
+@pytest.mark.long
 def test_a_cached_crawl_asks_for_each_page_once_and_the_mended_spider_for_none(tmp_path: Path) -> None:
     with serve_in_thread(served(lambda: site.url)) as site:
         spider = spider_file(tmp_path, site.url)

@@ -118,7 +118,7 @@ def test_a_scheduler_runs_what_is_due_and_ends_cleanly(shop: Site, tmp_path: Pat
     assert len(asked("jobs", cwd=tmp_path)) == 1
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_stopped_scheduler_continues_its_crawl(shop: Site, tmp_path: Path) -> None:
     add(tmp_path, shop.url, "--delay", "0.2")
     make_due(tmp_path)
@@ -139,7 +139,7 @@ def test_a_stopped_scheduler_continues_its_crawl(shop: Site, tmp_path: Path) -> 
     assert set(pages.values()) == {1}, "no page was fetched twice"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("moment", ["at once", "while it crawls"])
 def test_a_killed_scheduler_costs_no_run_and_makes_none_twice(
     shop: Site, tmp_path: Path, moment: str

@@ -221,6 +221,7 @@ class Keeping(scrapy.Spider):
 """
 
 
+@pytest.mark.long
 def test_a_replay_writes_neither_feeds_nor_state(tmp_path: Path) -> None:
     """Bug it would catch: both are those of a version that nobody has promoted."""
     file, data = tmp_path / "spider.py", tmp_path / "data"
@@ -240,6 +241,7 @@ def test_a_replay_writes_neither_feeds_nor_state(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("chosen", "b", "a"), [('["b", "a"]', "b", "a"), ('{"b": "B", "a": "a"}', "B", "a")])
 def test_a_file_of_the_command_line_has_the_fields_that_the_settings_choose(
     tmp_path: Path, chosen: str, b: str, a: str

@@ -6,6 +6,7 @@ import io
 from collections.abc import Mapping
 from pathlib import Path
 
+import pytest
 from PIL import Image
 
 from gossamer.testing.answers import SiteResponse
@@ -114,6 +115,7 @@ def files_of(folder: Path) -> dict[str, bytes]:
     }
 
 
+@pytest.mark.long
 def test_files_and_images_are_stored_as_in_scrapy(tmp_path: Path) -> None:
     site = MediaSite()
     made = []

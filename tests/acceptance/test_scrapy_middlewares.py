@@ -62,6 +62,7 @@ def site() -> Iterator[Site]:
         yield served
 
 
+@pytest.mark.long
 def test_the_same_items_as_in_scrapy(tmp_path: Path, site: Site) -> None:
     """Of middlewares in every form: sync, async and Deferred, with and without the spider as an argument."""
     file = tmp_path / "shop.py"
@@ -71,6 +72,7 @@ def test_the_same_items_as_in_scrapy(tmp_path: Path, site: Site) -> None:
     assert run_gossamer(file, url=site.url) == theirs
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("processes", ["1", "2"])
 def test_middlewares_of_older_scrapy(tmp_path: Path, site: Site, processes: str) -> None:
     """Scrapy 2.19 refuses them; retries of their own are the only ones where the built-in is turned off."""

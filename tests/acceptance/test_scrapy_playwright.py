@@ -56,6 +56,7 @@ class Scripted(scrapy.Spider):
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("late", [False, True])
 def test_pages_are_fetched_in_a_browser_and_their_methods_run_there(tmp_path: Path, late: bool) -> None:
     """``late``: with middlewares, one of which asks for the browser when the request is sent."""

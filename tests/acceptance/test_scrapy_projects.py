@@ -16,6 +16,7 @@ ROOT = Path(__file__).parents[2]
 PROJECT = Path(scrapy_examples.__file__).parent
 
 
+@pytest.mark.long
 def test_spiders_give_equal_items_on_pages_that_are_made_for_them(tmp_path):
     comparer = Comparer(tmp_path / "kept")
     spiders = {spider.name: spider for spider in comparer.find_spiders(PROJECT)}
@@ -27,6 +28,7 @@ def test_spiders_give_equal_items_on_pages_that_are_made_for_them(tmp_path):
         assert found.by_requests is (name == "old")
 
 
+@pytest.mark.long
 def test_a_difference_and_what_scrapy_cannot_start_are_told(tmp_path):
     project = tmp_path / "project"
     (project / "own" / "spiders").mkdir(parents=True)

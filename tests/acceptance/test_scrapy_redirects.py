@@ -67,6 +67,7 @@ def site_of(path, headers):
     return SiteResponse(200 if path.startswith(("/end", "/cookie")) or path == "/" else 404, b"<p>page")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("listens", ["no", "yes"])
 def test_redirects_are_told_and_end_as_in_scrapy(tmp_path: Path, listens: str) -> None:
     spider = tmp_path / "spider.py"

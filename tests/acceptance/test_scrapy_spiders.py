@@ -126,6 +126,7 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.long
 def test_a_project_is_read_and_its_spiders_are_found_by_name(project: Path) -> None:
     listed = json.loads(run("list", "--json", cwd=project).stdout)
     assert [(spider["spider"], spider["class"]) for spider in listed] == [("one", "One")]
@@ -206,6 +207,7 @@ class Old(CrawlSpider):
 """
 
 
+@pytest.mark.long
 def test_what_scrapy_has_dropped_is_there_for_spiders_of_its_time(tmp_path: Path) -> None:
     file = tmp_path / "old.py"
     file.write_text(OLD)
@@ -243,6 +245,7 @@ class Killed(scrapy.Spider):
 """
 
 
+@pytest.mark.long
 def test_a_crawl_that_is_killed_loses_nothing_and_stores_nothing_twice(tmp_path: Path) -> None:
     """Equal items have no key of their own, and requests past the filter are asked for once."""
     file = tmp_path / "killed.py"
@@ -262,6 +265,7 @@ def test_a_crawl_that_is_killed_loses_nothing_and_stores_nothing_twice(tmp_path:
     assert found == wanted
 
 
+@pytest.mark.long
 def test_lambdas_keep_a_crawl_in_one_process_and_off_a_fleet(tmp_path: Path) -> None:
     (tmp_path / "lost.py").write_text(LOST)
     with serve_in_thread(QuotesSite(35)) as site:
@@ -334,6 +338,7 @@ class Lost(scrapy.Spider):
 """
 
 
+@pytest.mark.long
 def test_what_a_process_held_is_named_when_it_is_gone(tmp_path: Path) -> None:
     (tmp_path / "lost.py").write_text(LOST)
     (tmp_path / "kill").touch()

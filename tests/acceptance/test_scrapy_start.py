@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from kit.programs import run
 
 SPIDER = """
@@ -35,6 +37,7 @@ class Beginning(scrapy.Spider):
 """
 
 
+@pytest.mark.long
 def test_items_of_the_start_are_stored_whatever_becomes_of_its_requests(tmp_path: Path) -> None:
     (tmp_path / "spider.py").write_text(SPIDER)
     for asks in ("yes", "no"):
@@ -71,6 +74,7 @@ class Closing(scrapy.Spider):
 """
 
 
+@pytest.mark.long
 def test_a_start_that_closes_the_crawl_ends_it_with_its_reason(tmp_path: Path) -> None:
     (tmp_path / "spider.py").write_text(CLOSING)
     for first, items in (("no", 0), ("late", 0), ("yes", 1)):

@@ -112,6 +112,7 @@ def test_a_row_names_its_callback_and_what_goes_with_it(tmp_path, site, shop):
     assert sorted((item["kind"], item["meta"]) for item in items) == [(f"product {n}", n) for n in range(3)]
 
 
+@pytest.mark.long
 def test_a_list_that_was_cut_off_is_completed_by_the_same_command(tmp_path):
     count = 60_000
     (tmp_path / "urls.txt").write_text("".join(f"https://shop.example/{n}\n" for n in range(count)))

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
+import pytest
+
 from gossamer.testing.answers import SiteResponse
 from gossamer.testing.site import Hit, Site, serve_in_thread
 from kit.programs import run, start
@@ -78,6 +80,7 @@ def crawl_both(tmp_path: Path, page: SiteResponse, *options: str) -> list[Hit]:
     return hits
 
 
+@pytest.mark.long
 def test_two_crawls_of_different_size_keep_one_pace_and_both_progress(tmp_path: Path) -> None:
     """No more than one of them may ask, by turns."""
     hits = crawl_both(tmp_path, SiteResponse(200, b"<!doctype html><title>Page</title>"), "--delay", "0.1")
@@ -90,6 +93,7 @@ def test_two_crawls_of_different_size_keep_one_pace_and_both_progress(tmp_path: 
     assert 8 <= taken.count("large") <= 20, f"by turns: {taken}"
 
 
+@pytest.mark.long
 def test_two_crawls_without_a_delay_have_one_slot_together(tmp_path: Path) -> None:
     """The host takes its time for each answer: no request comes before the answer to the one before it."""
     page = SiteResponse(200, b"<!doctype html><title>Page</title>", delay_s=0.1)

@@ -13,6 +13,7 @@ from kit.command_line import FAST, asked
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["chromium", pytest.param("firefox", marks=pytest.mark.thorough)])
 def test_applications_are_crawled_whole(tmp_path: Path, kind: str) -> None:
     with serve_in_thread(apps.serve_app) as site:

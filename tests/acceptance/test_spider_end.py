@@ -174,6 +174,7 @@ class Ends(Spider):
 """
 
 
+@pytest.mark.long
 def test_a_start_that_raises_is_what_the_job_ended_with(tmp_path: Path, shop: Site) -> None:
     (tmp_path / "ends.py").write_text(RAISES.format(url=shop.url))
     done = run("crawl", "ends.py", cwd=tmp_path)

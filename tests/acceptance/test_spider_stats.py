@@ -77,6 +77,7 @@ OPTIONS = ("--delay", "0", "--per-host", "8", "--no-robots")
 COUNTED = {"first": 0, "items/seen": PAGES, "last": PAGES - 1, "pages": PAGES, "weight": PAGES / 4}
 
 
+@pytest.mark.long
 def test_whatever_is_killed_each_page_counts_once(tmp_path: Path) -> None:
     with serve_in_thread(chain_app) as site:
         spider, data = write_spider(tmp_path, site.url), tmp_path / ".gossamer"

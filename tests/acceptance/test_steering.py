@@ -29,7 +29,7 @@ def shop() -> Iterator[Site]:
         yield site
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_running_crawl_follows(shop: Site, tmp_path: Path) -> None:
     crawling = start("crawl", shop.url, "--delay", str(SLOW_S), "--concurrency", "3", "-q", cwd=tmp_path)
     try:

@@ -92,6 +92,7 @@ async def test_a_stop_that_a_finished_job_leaves_does_not_end_its_next_run(tmp_p
         assert (result.finish_reason, result.pages) == ("finished", 5)
 
 
+@pytest.mark.long
 def test_jobs_and_status_say_why_it_was_stopped(tmp_path: Path) -> None:
     data = tmp_path / "data"
     with serve_in_thread(site_app) as site:

@@ -44,6 +44,7 @@ def terminal(folder: Path, *more: str) -> PseudoTerminal:
     return PseudoTerminal(command("top", *more), cwd=folder, env=environment())
 
 
+@pytest.mark.long
 def test_a_terminal_shows_a_crawl_as_it_runs(place: Path, site: Site) -> None:
     with terminal(place) as shown:
         first = shown.wait_for(

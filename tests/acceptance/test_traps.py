@@ -33,7 +33,7 @@ def crawl_left_out(data: Path) -> int:
     return sum(count for reason, count in dropped.items() if reason.startswith("link:trap_"))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_traps_cost_less_than_their_budget_and_the_good_site_is_complete(tmp_path: Path) -> None:
     data = tmp_path / "data"
     with serve_all() as sites:
@@ -111,7 +111,7 @@ class EveryPage(Spider):
 """
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_two_processes_that_are_stopped_between_find_all_products_beside_every_trap(tmp_path: Path) -> None:
     """Default budgets; with every page an item that names it, all traps on the host of the shop."""
     good, spider = GoodSite(400), tmp_path / "every.py"

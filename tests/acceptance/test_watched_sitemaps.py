@@ -201,7 +201,7 @@ def crawled(folder, *options):
     return json.loads(done.stdout)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("sitemaps", "pages"),
     [(20, 2_500), pytest.param(200, 5_000, marks=[pytest.mark.thorough, pytest.mark.timeout(2000)])],

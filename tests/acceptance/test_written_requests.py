@@ -30,6 +30,7 @@ def app(other: Site) -> CalledSite:
     return CalledSite(elsewhere=other.url.replace("127.0.0.1", "localhost"))
 
 
+@pytest.mark.long
 def test_they_survive_a_kill(app: CalledSite, other: Site, tmp_path: Path) -> None:
     app.delay_s = 0.1
     with serve_in_thread(app) as site:

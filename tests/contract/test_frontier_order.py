@@ -86,6 +86,7 @@ async def give_back(frontier, leases, end, now):
         assert all(await frontier.settle([make_outcome(one, verdict, now, due_at=now) for one in leases]))
 
 
+@pytest.mark.slow
 @given(steps=steps_)
 @settings(
     max_examples=40,

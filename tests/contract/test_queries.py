@@ -40,6 +40,7 @@ async def test_contract(kind, name, tmp_path, request):
     await query_checks()[name](opened_at(tmp_path, **places))
 
 
+@pytest.mark.long
 async def test_the_suite_runs_every_check(tmp_path):
     await check_queries(opened_at(tmp_path))
     assert len(query_checks()) > 10

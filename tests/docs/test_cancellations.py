@@ -39,6 +39,7 @@ def find_faults(name: str, source: str) -> Iterator[str]:
             yield f"{place}: {owner}.cancel(); use end_tasks or end_soon of {HELPER}"
 
 
+@pytest.mark.long
 def test_no_cancellation_of_ours_can_be_lost() -> None:
     names = {str(path.relative_to(SOURCES)): path for path in sorted(SOURCES.rglob("*.py"))}
     faults = [

@@ -6,6 +6,8 @@ import ast
 import re
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/explanation/changes.md"
 ROW = re.compile(r"^\| `([^`]+)`( \(new\))? \| (.+) \|$", re.MULTILINE)
@@ -64,6 +66,7 @@ def attributes_of_classes() -> dict[str, set[str]]:
     return {name: with_bases(name) for name in names}
 
 
+@pytest.mark.long
 def test_attributes_of_classes_exist() -> None:
     found = re.findall(r"`([A-Z][A-Za-z]+)\.([a-z_]+)`", PAGE.read_text())
     assert found

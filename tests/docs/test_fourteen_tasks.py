@@ -95,7 +95,7 @@ def test_both_find_the_same(number: int, file: str, shop: Site, club: Site, tmp_
     assert rows == read_rows(scrapy / file)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_both_write_two_files(shop: Site, tmp_path: Path) -> None:
     own, scrapy = do_task(9, shop, tmp_path)
     for name, head in (("names.csv", "name,sku"), ("prices.csv", "sku,price")):
@@ -104,7 +104,7 @@ def test_both_write_two_files(shop: Site, tmp_path: Path) -> None:
         assert set(texts[0]) == set(texts[1])
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_both_take_the_text_of_a_site(shop: Site, tmp_path: Path) -> None:
     own, scrapy = (read_rows(folder / "pages.csv") for folder in do_task(1, shop, tmp_path))
     titles = {row["title"] for row in scrapy} - {"Log in"}  # the links to that page say nofollow
@@ -112,7 +112,7 @@ def test_both_take_the_text_of_a_site(shop: Site, tmp_path: Path) -> None:
     assert all(row["text"] for row in own)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_both_keep_the_files(club: Site, tmp_path: Path) -> None:
     own, scrapy = do_task(5, club, tmp_path)
     manuals = [{file.read_bytes() for file in folder.rglob("*.pdf")} for folder in (own, scrapy)]
@@ -122,7 +122,7 @@ def test_both_keep_the_files(club: Site, tmp_path: Path) -> None:
     assert pictures == [4, 4]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_both_fetch_what_failed_after_the_fix(shop: Site, tmp_path: Path) -> None:
     task = task_of(10)
     task.write_files(tmp_path, shop.host.partition(":")[2])
@@ -142,7 +142,7 @@ def test_both_fetch_what_failed_after_the_fix(shop: Site, tmp_path: Path) -> Non
     assert read_rows(tmp_path / "own/products.jsonl") == read_rows(tmp_path / "scrapy/products.jsonl")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_both_take_what_has_changed(tmp_path: Path) -> None:
     site_of = Shop(20, validators=True)
     own = "gossamer crawl fresh.py --recrawl -s freshness.recrawl=all --delay 0 -O changed.jsonl"
@@ -158,7 +158,7 @@ def test_both_take_what_has_changed(tmp_path: Path) -> None:
     assert found[0] == found[1]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_programs_of_scrapy_for_shell_tests_and_fastapi_are_real(
     shop: Site, club: Site, tmp_path: Path
 ) -> None:

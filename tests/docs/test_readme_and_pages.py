@@ -30,6 +30,7 @@ RUNNABLE = [
 INSTALLS = [pytest.param(False, id="packages of the tests"), pytest.param(True, id="pip", marks=THOROUGH)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("page", RUNNABLE, ids=lambda page: str(page.relative_to(ROOT)))
 def test_what_a_page_shows_happens(page: Path, tmp_path: Path) -> None:
     assert PageRunner(page.read_text(), tmp_path).run() > 0

@@ -101,6 +101,7 @@ def told_headers(hit: TlsHit, *leave_out: str) -> list[tuple[str, str]]:
     return [(name, "*" if name.lower() in OF_VERSIONS else value) for name, value in kept]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("family", ["chrome", pytest.param("firefox", marks=pytest.mark.thorough)])
 async def test_nothing_tells_it_from_the_browser(family, tmp_path):
     async with TlsServer(answer) as new, TlsServer(answer, protocols=("http/1.1",)) as old:

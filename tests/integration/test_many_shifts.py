@@ -107,7 +107,7 @@ async def end_shifts(redis_url: str, folder: str, count: int, monkeypatch: pytes
             await backends.close()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 async def test_shifts_that_are_ended_leave_no_task_behind(redis_url, tmp_path, monkeypatch):
     await end_shifts(redis_url, str(tmp_path), 20, monkeypatch)
 

@@ -92,6 +92,7 @@ def test_redis_as_a_test_wants_it() -> None:
         assert server.answers()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mode", ["immediate", "fast", "kill"])
 async def test_postgres_keeps_what_was_committed(postgres_server: PostgresProcess, mode: str) -> None:
     connection = await asyncpg.connect(postgres_server.start().url)
@@ -105,6 +106,7 @@ async def test_postgres_keeps_what_was_committed(postgres_server: PostgresProces
     await connection.close()
 
 
+@pytest.mark.long
 async def test_postgres_with_a_password() -> None:
     with PostgresProcess(password="secret", options={"max_connections": "7"}) as server:
         connection = await asyncpg.connect(server.url)
@@ -114,6 +116,7 @@ async def test_postgres_with_a_password() -> None:
             await asyncpg.connect(server.url.replace("secret", "wrong"))
 
 
+@pytest.mark.long
 def test_rabbit_carries_messages(amqp_url: str) -> None:
     kombu = pytest.importorskip("kombu")
     with kombu.Connection(amqp_url) as connection, connection.SimpleQueue("hello") as queue:

@@ -35,6 +35,7 @@ def dashboard(tmp_path: Path) -> Iterator[str]:
         programs.end_crawls(tmp_path)
 
 
+@pytest.mark.long
 def test_a_crawl_is_steered_from_its_start_to_its_export(
     chromium: Browser, dashboard: str, shop: Site, tmp_path: Path
 ) -> None:

@@ -25,6 +25,7 @@ def test_every_view_is_there_on_a_wide_screen_and_on_a_phone(chromium: Browser, 
                 assert someone.spilled() == [], (path, width)
 
 
+@pytest.mark.long
 def test_what_strangers_wrote_is_text(visitor: Visitor) -> None:
     for path in ("/", "/jobs/shops-7/items?id=640632", "/jobs/shops-7/errors", "/jobs/shops-7/dead?id=1314"):
         page = visitor.go(path)
@@ -56,6 +57,7 @@ def test_the_quality_of_items_leads_to_the_page_where_it_became_worse(visitor: V
     expect(page.locator("main")).to_contain_text("Items of it that were dropped")
 
 
+@pytest.mark.long
 def test_keys_lead_everywhere(visitor: Visitor) -> None:
     page = visitor.go("/jobs/shops-7")
     for keys, address in (

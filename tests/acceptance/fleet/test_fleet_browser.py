@@ -51,6 +51,7 @@ class ScriptedPages:
         return SiteResponse(200, body.encode(), delay_s=0.1)
 
 
+@pytest.mark.long
 def test_pages_that_need_a_browser_go_to_the_workers_that_have_one(servers: Servers, tmp_path: Path) -> None:
     app = ScriptedPages()
     settings = {"cluster.lanes": '["http", "browser"]', "fetch": "browser", "per_host": 2, "concurrency": 2}

@@ -43,7 +43,7 @@ def site_app(path: str, headers: Any) -> SiteResponse:
     return SiteResponse(body=body.encode(), delay_s=0.02)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("over", some_of(("stop", "last"), "stop"))
 def test_three_workers_spend_one_budget_of_a_pattern(servers: Servers, tmp_path: Path, over: str) -> None:
     with serve_in_thread(site_app) as site:
@@ -76,6 +76,7 @@ def slow_pages(path: str, headers: Any) -> SiteResponse:
     return SiteResponse(body=body.encode(), delay_s=0.0 if path == "/" else 1.0)
 
 
+@pytest.mark.long
 def test_what_is_in_hand_when_a_budget_is_spent_is_there_when_wait_comes_back(
     servers: Servers, tmp_path: Path
 ) -> None:

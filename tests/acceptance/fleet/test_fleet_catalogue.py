@@ -31,6 +31,7 @@ items = "Product"
 pytestmark = pytest.mark.timeout(300)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("form", [pytest.param("python", marks=pytest.mark.thorough), "toml"])
 def test_every_page_once_and_the_announced_total_is_known(
     form: str, servers: Servers, tmp_path: Path

@@ -14,7 +14,7 @@ from kit.fleet.processes import Fleet, Servers
 pytestmark = pytest.mark.timeout(180)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_workers_an_hour_behind_and_an_hour_ahead_work_as_any(
     catalogue: Known, servers: Servers, tmp_path: Path
 ) -> None:

@@ -33,6 +33,7 @@ def embedded(spider: Path, data: Path) -> tuple[dict[str, Any], Stored]:
     return result, from_sqlite(data, exported.stdout)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("workers", "broker"),
     [
@@ -62,6 +63,7 @@ def test_the_catalogue(
     print(f"{workers} workers, {broker}: {result['pages_per_second']} pages/s, by {sorted(at_work)}")
 
 
+@pytest.mark.long
 def test_the_catalogue_in_one_process_gives_the_same_lines(
     catalogue: Known, servers: Servers, tmp_path: Path
 ) -> None:
@@ -96,6 +98,7 @@ def test_a_site_of_documentation(servers: Servers, tmp_path: Path) -> None:
     assert (pages, attempts) == (len(known.pages | known.texts), known.attempts)
 
 
+@pytest.mark.long
 @from_corpus("debian-docs")
 def test_python_documentation(servers: Servers, tmp_path: Path) -> None:
     known = truth("python3.11-doc")

@@ -45,6 +45,7 @@ def fetched(stored: Stored) -> Stored:
     return replace(stored, ledger=[tried for tried in stored.ledger if tried.rung != "archive"])
 
 
+@pytest.mark.long
 def test_a_deferred_crawl_gives_the_same(site: Known, servers: Servers, tmp_path: Path) -> None:
     with deferring(tmp_path, servers, fetching=2) as fleet:
         result = fleet.crawl(site.spider)
@@ -79,6 +80,7 @@ def test_workers_of_both_kinds_may_be_killed(site: Known, servers: Servers, tmp_
     assert result["finish_reason"] == "finished"
 
 
+@pytest.mark.long
 def test_a_page_that_is_gone_from_the_archive_is_a_dead_letter(
     site: Known, servers: Servers, tmp_path: Path
 ) -> None:

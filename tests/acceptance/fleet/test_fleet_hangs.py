@@ -39,7 +39,7 @@ class Hanging(Spider):
 """
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_worker_whose_callback_never_returns_ends_and_another_one_does_the_job(
     tmp_path: Path, servers: Servers
 ) -> None:

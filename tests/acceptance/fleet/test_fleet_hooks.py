@@ -64,6 +64,7 @@ class Signed:
         return SiteResponse(200, "".join(f"<a href=/{n}>x</a>" for n in range(PAGES)).encode(), delay_s=0.02)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("is_deferred", [False, True], ids=["at_once", "deferred"])
 def test_workers_sign_and_tell_nobody(servers: Servers, tmp_path: Path, is_deferred: bool) -> None:
     """Where pages are read later, the worker that reads them passes their answers through hooks."""

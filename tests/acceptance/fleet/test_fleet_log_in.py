@@ -17,6 +17,7 @@ KILLS = 10 if FULL else 1
 """Each costs some seconds, until what a dead worker had in hand is taken back."""
 
 
+@pytest.mark.long
 def test_every_page_behind_a_log_in_is_had_though_workers_are_killed(
     servers: Servers, tmp_path: Path
 ) -> None:

@@ -51,6 +51,7 @@ def write(folder: Path, site: Site, *, css: str, deferred: bool, seconds: float 
     return spider
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("deferred", [False, True])
 def test_dead_letters_are_done_by_the_mended_spider(
     deferred: bool, shop: Site, servers: Servers, tmp_path: Path
@@ -73,6 +74,7 @@ def test_dead_letters_are_done_by_the_mended_spider(
         assert (result["dead"], result["items"]) == (0, 12)
 
 
+@pytest.mark.long
 def test_slow_callbacks_run_once(servers: Servers, tmp_path: Path) -> None:
     """Bug it would catch: while those that are ready together compute, nobody keeps their leases."""
     with (

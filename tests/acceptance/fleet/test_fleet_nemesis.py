@@ -36,6 +36,7 @@ def check(act: Act, known: Known, fleet: Fleet, *, seed: int, least: int = 3) ->
     return at_it
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "act",
     [
@@ -54,6 +55,7 @@ def test_nothing_is_lost_or_doubled(
         check(act, catalogue, fleet, seed=seed)
 
 
+@pytest.mark.long
 def test_another_supervisor_takes_over(catalogue: Known, servers: Servers, tmp_path: Path) -> None:
     """Of two, the one that leads is killed and stays away."""
     with Fleet(tmp_path, servers, workers=2, supervisors=2) as fleet:
@@ -62,6 +64,7 @@ def test_another_supervisor_takes_over(catalogue: Known, servers: Servers, tmp_p
         judge(catalogue.truth, catalogue.site.hits(), fleet.stored(result["job"]))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("broker", ["redis", pytest.param("rabbit", marks=pytest.mark.thorough)])
 def test_messages_that_are_deleted(
     broker: str, catalogue: Known, servers: Servers, tmp_path: Path, request: pytest.FixtureRequest

@@ -28,6 +28,7 @@ POLITE: Mapping[str, str | float] = {"delay": DELAY_S, "per_host": 1, "concurren
 pytestmark = pytest.mark.timeout(2 * LONG_S)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("is_stalled", [pytest.param(False, marks=pytest.mark.thorough), True])
 def test_the_delay_of_every_host_is_kept_and_used(is_stalled: bool, servers: Servers, tmp_path: Path) -> None:
     names = host_names(HOSTS)
@@ -66,6 +67,7 @@ class {name}(Spider):
 """
 
 
+@pytest.mark.long
 def test_two_jobs_of_different_size_keep_one_pace_and_take_turns(servers: Servers, tmp_path: Path) -> None:
     """What the host's own log says, while two workers work on both."""
     page = SiteResponse(200, b"<!doctype html><title>Page</title>")

@@ -32,6 +32,7 @@ from kit.server_process import free_port
 # --------------------------------------------------------------------------- a worker is told to end
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.thorough)])
 def test_a_worker_that_is_told_to_end_finishes_what_is_in_flight(
     number: signal.Signals, fleet: Fleet, big: Known
@@ -51,6 +52,7 @@ def test_a_worker_that_is_told_to_end_finishes_what_is_in_flight(
     assert "expired" not in verdicts
 
 
+@pytest.mark.long
 def test_a_worker_finishes_a_slow_page_and_ends_at_once_when_told_again(fleet: Fleet, slow: Known) -> None:
     job = fleet.submit(slow.spider, "--concurrency", "8")
     slow.site.wait_for(3 + 32)
@@ -72,6 +74,7 @@ def test_a_worker_finishes_a_slow_page_and_ends_at_once_when_told_again(fleet: F
     fleet.run("cancel", job)
 
 
+@pytest.mark.long
 def test_an_idle_worker_ends_at_once(fleet: Fleet) -> None:
     for worker, number in zip(fleet.workers, (signal.SIGTERM, signal.SIGINT), strict=True):
         told(worker, number)
@@ -80,6 +83,7 @@ def test_an_idle_worker_ends_at_once(fleet: Fleet) -> None:
         assert (code, took_s < 3) == (0, True), worker.tail()
 
 
+@pytest.mark.long
 def test_a_supervisor_hands_over(fleet: Fleet, big: Known) -> None:
     job = fleet.submit(big.spider, "--max-pages", "600")
     big.site.wait_for(150)
@@ -118,6 +122,7 @@ class Seeds(Spider):
 """
 
 
+@pytest.mark.long
 def test_seeding_is_taken_over(fleet: Fleet, big: Known, folder: Path) -> None:
     spider = spiders.write(folder, "seeds", SEEDS, url=big.site.url, mark=str(folder / "mark"))
     job = fleet.submit(spider)
@@ -208,6 +213,7 @@ def up(folder: Path, places: Servers) -> Iterator[Member]:
         member.stop()
 
 
+@pytest.mark.long
 def test_up_keeps_them_going_and_ends_them(up: Member, fleet: Fleet) -> None:
     before = children(up.pid)
     assert len(before) == 3
@@ -240,6 +246,7 @@ def test_up_that_is_told_twice_ends_at_once(up: Member, slow: Known, folder: Pat
     upper.run("cancel", job)
 
 
+@pytest.mark.long
 def test_nothing_is_left_of_up_that_was_killed(up: Member) -> None:
     pids = children(up.pid)
     assert len(pids) == 3
@@ -264,6 +271,7 @@ sys.exit(LocalFleet([("worker 1", [sys.executable, "-c", child])], drain_s=1).ru
 """
 
 
+@pytest.mark.long
 def test_up_starts_what_cannot_start_ever_more_rarely() -> None:
     env = environment() | {"PYTHONPATH": os.pathsep.join(sys.path)}
     line = [sys.executable, "-c", CANNOT]

@@ -6,6 +6,8 @@ import json
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 from gossamer.testing.shop import Shop
 from gossamer.testing.site import serve_in_thread
 from kit.fleet.processes import Fleet, Servers
@@ -33,6 +35,7 @@ class ShopSpider(Spider):
 """
 
 
+@pytest.mark.long
 def test_a_shop_of_which_one_percent_changes(servers: Servers, tmp_path: Path) -> None:
     shop = Shop(400, per_page=40, page_bytes=2_000, validators=True)
     with serve_in_thread(shop) as site, Fleet(tmp_path, servers, workers=2) as fleet:
@@ -84,6 +87,7 @@ class ShopSpider(Spider):
 """
 
 
+@pytest.mark.long
 def test_a_page_that_was_fetched_and_not_read_is_asked_for_whole(servers: Servers, tmp_path: Path) -> None:
     """Where other workers run the callbacks, a page is there before it is read, and that may fail."""
     shop = Shop(20, per_page=20, page_bytes=2_000, related=0, validators=True)

@@ -12,6 +12,7 @@ from kit.fleet import nemesis
 from kit.fleet.processes import FULL, Fleet, Servers
 
 
+@pytest.mark.long
 @pytest.mark.timeout(LONG_S + 120)
 @pytest.mark.parametrize("seed", range(3 if FULL else 1))
 def test_redis_comes_back_from_its_file(

@@ -14,6 +14,7 @@ from kit.fleet.processes import Fleet, Servers
 pytestmark = pytest.mark.timeout(300)
 
 
+@pytest.mark.long
 def test_pages_that_rules_lead_to_are_crawled_by_all_workers(servers: Servers, tmp_path: Path) -> None:
     with serve_in_thread(Shop(PRODUCTS)) as site, Fleet(tmp_path, servers, workers=2) as fleet:
         result = fleet.crawl(spider_file(tmp_path, site))

@@ -29,7 +29,7 @@ def asked(servers: Servers, query: str) -> list[tuple[object, ...]]:
     return asyncio.run(ask())
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_what_is_due_is_submitted_once_though_supervisors_are_killed(
     tmp_path: Path, servers: Servers, big: Known
 ) -> None:

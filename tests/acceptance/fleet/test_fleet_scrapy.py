@@ -49,6 +49,7 @@ class Quotes(scrapy.Spider):
 """
 
 
+@pytest.mark.long
 def test_workers_crawl_a_spider_of_scrapys(servers: Servers, tmp_path: Path) -> None:
     """Settings of Scrapy's travel with the job, and so do items in ``meta``; equal items are all kept."""
     spider = tmp_path / "quotes.py"

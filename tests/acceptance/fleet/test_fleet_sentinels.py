@@ -18,6 +18,7 @@ PASSWORD, OTHER = "hush-hush", "other-secret"
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
 
 
+@pytest.mark.long
 def test_a_crawl_outlasts_a_fail_over(
     catalogue: Known, postgres_server: PostgresProcess, postgres_url: str, tmp_path: Path
 ) -> None:

@@ -14,6 +14,7 @@ from kit.fleet.processes import Fleet, Servers
 pytestmark = pytest.mark.timeout(300)
 
 
+@pytest.mark.long
 def test_workers_count_together(servers: Servers, tmp_path: Path) -> None:
     with serve_in_thread(chain_app) as site, Fleet(tmp_path, servers, workers=2) as fleet:
         result = fleet.crawl(write_spider(tmp_path, site.url))

@@ -57,6 +57,7 @@ def celery(env: Mapping[str, str], *args: str) -> subprocess.CompletedProcess[st
     return subprocess.run(line, capture_output=True, text=True, timeout=60, env=env, check=False)
 
 
+@pytest.mark.long
 def test_celery_starts_and_steers_workers(fleet: Fleet, big: Known, folder: Path, places: Servers) -> None:
     """Its workers need nothing but the environment."""
     lone = Fleet(folder, places, workers=0, settings={"cluster.fleet": "lone"})
@@ -125,6 +126,7 @@ class Events:
 # --------------------------------------------------------------------------- jobs are steered
 
 
+@pytest.mark.long
 def test_pause_resume_and_cancel_take_effect_at_once(fleet: Fleet, big: Known) -> None:
     job = fleet.submit(big.spider, "--delay", "0.01")
     big.site.wait_for(60)
@@ -153,6 +155,7 @@ def test_pause_resume_and_cancel_take_effect_at_once(fleet: Fleet, big: Known) -
     assert not again(big.truth, big.site.hits())
 
 
+@pytest.mark.long
 def test_a_running_job_follows_whoever_changes_it(fleet: Fleet, big: Known, tmp_path: Path) -> None:
     """Its delay, by the command line and through the API, and its workers; measured by the site's own log."""
     job = fleet.submit(big.spider, "--delay", "30")
@@ -220,6 +223,7 @@ def test_a_crawl_is_steered_from_its_start_to_its_export_in_the_dashboard(
         steer_crawl(Steering(someone, shop, fleet.run, tmp_path / "downloads"))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("slots", [1, pytest.param(2, marks=pytest.mark.thorough)])
 def test_a_small_job_does_not_wait_for_a_huge_one(
     slots: int, big: Known, small: Known, folder: Path, places: Servers
@@ -234,6 +238,7 @@ def test_a_small_job_does_not_wait_for_a_huge_one(
         fleet.run("cancel", huge)
 
 
+@pytest.mark.long
 def test_a_worker_takes_only_what_its_lanes_say(small: Known, folder: Path, places: Servers) -> None:
     fleet = Fleet(folder, places, workers=0, settings={"cluster.fleet": "laned"})
     browsers = Member("worker", ("--lanes", "browser"), fleet._env, "takes shifts")

@@ -19,7 +19,7 @@ BUDGET = 450
 pytestmark = pytest.mark.timeout(300)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_three_workers_spend_one_budget(servers: Servers, tmp_path: Path) -> None:
     with serve_all() as sites:
         spider = write_spider(tmp_path, sites)
@@ -55,7 +55,7 @@ class Stopping(Spider):
 """
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_callback_ends_the_job_of_all_workers(servers: Servers, tmp_path: Path) -> None:
     app = GoodSite(2_000)
     with serve_in_thread(lambda path, headers: replace(app(path, headers), delay_s=0.05)) as site:

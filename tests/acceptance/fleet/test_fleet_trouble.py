@@ -245,6 +245,7 @@ STARTS: dict[str, tuple[str, Deed, Deed]] = {
 """What is said, how it comes to be, how it is mended: with the rights that the message asked for, say."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", some_of(STARTS, "redis gone"))
 def test_processes_wait_for_their_servers_and_begin(kind: str, servers: Servers, tmp_path: Path) -> None:
     says, wrong, mend = STARTS[kind]
@@ -269,6 +270,7 @@ def test_processes_wait_for_their_servers_and_begin(kind: str, servers: Servers,
         fleet.end()
 
 
+@pytest.mark.long
 def test_who_waits_for_a_server_ends_when_told_to(servers: Servers, tmp_path: Path) -> None:
     """Supervisor and worker at once, in order, whichever server it is that is away."""
     fleets = [elsewhere(tmp_path, servers, WRONG[kind]) for kind in ("redis gone", "postgres gone")]
@@ -286,6 +288,7 @@ def test_who_waits_for_a_server_ends_when_told_to(servers: Servers, tmp_path: Pa
             fleet.end()
 
 
+@pytest.mark.long
 def test_what_waiting_does_not_mend_ends_the_process(servers: Servers, tmp_path: Path) -> None:
     """A fleet's requests cannot be in a file; nobody starts such a process again and again."""
     fleet = Fleet(tmp_path, servers)
@@ -315,6 +318,7 @@ IN_A_CRAWL = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", some_of(IN_A_CRAWL, "redis gone", "redis full"))
 def test_a_crawl_goes_on_when_it_is_mended(
     kind: str, crew: Fleet, own_broker: RedisProcess, site: Known
@@ -342,6 +346,7 @@ def test_a_crawl_goes_on_when_it_is_mended(
     assert (result["finish_reason"], result["dead"]) == ("finished", 0)
 
 
+@pytest.mark.long
 def test_an_emptied_redis_is_no_end_of_a_crawl(crew: Fleet, site: Known) -> None:
     job = crew.submit(site.spider)
     site.site.wait_for(40)
@@ -384,6 +389,7 @@ def spider(folder: Path, name: str, site: Known, start: str = "pass") -> Path:
     return spiders.write(folder, name, NAMED, spider=name, url=site.site.url, start=start)
 
 
+@pytest.mark.long
 def test_one_job_of_a_name_at_a_time(crew: Fleet, slow: str, tmp_path: Path) -> None:
     file = tmp_path / "slow.py"
     refused(crew.run("submit", file), 4, f"{slow} .*running already", f"gossamer wait {slow}")
@@ -415,6 +421,7 @@ def test_two_crawls_of_one_target_on_one_redis(crew: Fleet, site: Known, tmp_pat
 # --------------------------------------------------------------------------- spiders that workers cannot do
 
 
+@pytest.mark.long
 def test_another_version_of_a_spider(crew: Fleet, site: Known, tmp_path: Path) -> None:
     """The job says so and waits; when the file is right again it goes on."""
     file = spider(tmp_path, "changed", site)
@@ -436,6 +443,7 @@ def test_another_version_of_a_spider(crew: Fleet, site: Known, tmp_path: Path) -
         crew.run("cancel", job)
 
 
+@pytest.mark.long
 def test_a_spider_whose_start_raises(crew: Fleet, site: Known, tmp_path: Path) -> None:
     file = spider(tmp_path, "lame", site, 'raise ValueError("not today")')
     job = crew.submit(file)
@@ -471,6 +479,7 @@ def test_a_url_is_a_target_like_any_other(crew: Fleet, site: Known) -> None:
     assert result["pages"] >= 5
 
 
+@pytest.mark.long
 def test_secrets_stay_where_they_are(crew: Fleet, site: Known, tmp_path: Path) -> None:
     """Neither in the plan nor in any log; a worker that lacks one says which."""
     file = spiders.write(

@@ -54,6 +54,7 @@ def test_an_embedded_crawl_passes(crawled: Crawled) -> None:
     judge(learnt(crawled.hits, stored), crawled.hits, stored)
 
 
+@pytest.mark.long
 def test_a_second_run_finds_the_site_as_the_first(tmp_path: Path) -> None:
     with ServedSite(tmp_path / "site", "catalogue", 120, 0) as site:
         spider = spiders.write(tmp_path, "catalogue", spiders.CATALOGUE, url=site.url)
@@ -125,6 +126,7 @@ def test_every_kind_of_disagreement_is_a_complaint_of_its_own(crawled: Crawled) 
         assert text in str(failed.value), text
 
 
+@pytest.mark.long
 def test_what_a_kill_may_cost_is_no_complaint(crawled: Crawled) -> None:
     hits = [*crawled.hits, *crawled.hits[40:43]]
     judge(crawled.truth, hits, crawled.stored(), refetched=3)

@@ -66,6 +66,7 @@ def old_tls(authority: trustme.CA) -> Iterator[str]:
         thread.join(10)
 
 
+@pytest.mark.long
 def test_row_15_tls(tmp_path: Path, authority: trustme.CA) -> None:
     """Verified by default; what does not verify is ``tls``; the opt-out holds for the named host only."""
     past = datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC)
@@ -107,6 +108,7 @@ def test_row_15_tls(tmp_path: Path, authority: trustme.CA) -> None:
         assert len(done.tries[urls["cut"]]) == 2, "a handshake that was cut may succeed the next time"
 
 
+@pytest.mark.long
 def test_row_12_from_https_to_http(tmp_path: Path, authority: trustme.CA) -> None:
     with serving(tls=server(authority, "127.0.1.1"), hosts=["127.0.1.1"]) as first, serving() as other:
         seeds = [first.url(f"redirect_abroad/302/127.0.0.1:{other.port}")]
@@ -129,6 +131,7 @@ def test_row_12_from_https_to_http(tmp_path: Path, authority: trustme.CA) -> Non
 # --------------------------------------------------------------------------- names and addresses
 
 
+@pytest.mark.long
 def test_row_16_names_that_do_not_resolve(tmp_path: Path) -> None:
     """The machine's resolver is a fake at ``getaddrinfo``: the crawler has no resolver of its own to direct.
 

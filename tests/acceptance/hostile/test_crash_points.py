@@ -49,6 +49,7 @@ def chosen(kinds: list[str]) -> list[int]:
     return sorted({*others, *of_schema[::4], *range(1, len(kinds) + 1, STRIDE)})
 
 
+@pytest.mark.long
 def test_every_crash_point_recovers_with_the_invariants_intact(tmp_path: Path) -> None:
     (undisturbed,) = crashes(tmp_path / "undisturbed", [])
     assert undisturbed["died"] == 0, undisturbed

@@ -147,6 +147,7 @@ def test_row_66_a_locked_file_is_waited_for_and_then_said(tmp_path: Path) -> Non
     database.close()
 
 
+@pytest.mark.long
 def test_row_66_a_lock_of_a_second_only_slows_the_crawl(tmp_path: Path, shop: Site, truth: Any) -> None:
     data = tmp_path / "data"
     process = started(written(tmp_path, shop), data)
@@ -183,6 +184,7 @@ def read_only(place: Path) -> Iterator[None]:
             path.chmod(mode)
 
 
+@pytest.mark.long
 def test_row_66_a_data_directory_that_is_read_only(tmp_path: Path, shop: Site, truth: Any) -> None:
     """``StorageError``: exit code 4, what was stored is untouched; writable again, it goes on."""
     spider, data = written(tmp_path, shop), tmp_path / "data"
@@ -273,6 +275,7 @@ def test_row_69_a_slow_store_slows_the_fetching_down(concurrency: int) -> None:
 # --------------------------------------------------------------------------- rows 71, 72: signals, going on
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "number", [signal.SIGTERM, signal.SIGINT, pytest.param(signal.SIGHUP, marks=pytest.mark.thorough)]
 )
@@ -337,6 +340,7 @@ def test_row_71_nobody_reads_the_log(tmp_path: Path, shop: Site, truth: Any) -> 
     assert final(data) == truth
 
 
+@pytest.mark.long
 def test_row_72_whatever_happens_on_the_way_the_end_is_the_same(
     tmp_path: Path, shop: Site, truth: Any
 ) -> None:
@@ -362,6 +366,7 @@ def test_row_72_whatever_happens_on_the_way_the_end_is_the_same(
     goes_on(spider, data, truth)
 
 
+@pytest.mark.long
 def test_row_72_a_changed_spider_goes_on_with_its_own_rules(tmp_path: Path, shop: Site, truth: Any) -> None:
     """A narrower scope takes no new links; what was accepted before is done. The callback is today's."""
     spider, data = written(tmp_path, shop), tmp_path / "data"
@@ -399,6 +404,7 @@ def small_disk(folder: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
         yield place, {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))}
 
 
+@pytest.mark.long
 def test_row_73_a_full_disk_under_the_database(tmp_path: Path, shop: Site, truth: Any) -> None:
     """``StorageError``: exit code 4 and one line; moved to where there is room, it goes on."""
     spider, data = written(tmp_path, shop), tmp_path / "data"

@@ -62,6 +62,7 @@ def only(done: Round, name: str) -> list[str]:
 # --------------------------------------------------------------------------- time and size
 
 
+@pytest.mark.long
 def test_row_01_slow_headers(quick: Round) -> None:
     quick.check(*of_row(1))
     assert (
@@ -109,6 +110,7 @@ def test_row_07_hundred_megabytes(heavy: Round) -> None:
     assert only(heavy, "announced_giant") == ["too_large"]
 
 
+@pytest.mark.long
 def test_row_07_sixty_four_at_once(tmp_path: Path) -> None:
     """Each may have 32 MB; all together must not have 2 GB."""
     with serving(hosts=[f"127.0.3.{number}" for number in range(1, 65)]) as site:
@@ -258,6 +260,7 @@ async def hold_s(data: Path, url: str, fingerprint: int) -> float:
         await backends.close()
 
 
+@pytest.mark.long
 def test_row_20_a_hold_is_kept_over_a_restart(tmp_path: Path) -> None:
     """The wait is the host's, capped, and on disk: the next run does not ask again before its time."""
     kinds = list(RETRY_AFTER)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from gossamer.testing.badroutes import PAGE
 from kit.hostile.bad_site import Crawled, crawl, serving
 from kit.large_pages import index_page
@@ -63,6 +65,7 @@ def test_row_26_a_hundred_thousand_links(tmp_path: Path) -> None:
     assert crawled.left_out["link:too_deep"] <= 20_000
 
 
+@pytest.mark.long
 def test_row_26_an_index_of_six_megabytes_gives_all_its_links(tmp_path: Path) -> None:
     files = {"/": b"<a href='/index'>x</a>", "/index": index_page().encode(), "/robots.txt": b""}
     with serving(files=files) as site:
@@ -76,6 +79,7 @@ def test_row_26_an_index_of_six_megabytes_gives_all_its_links(tmp_path: Path) ->
     assert crawled.left_out == {"link:too_deep": 30_000}
 
 
+@pytest.mark.long
 def test_row_27_giant_attributes_and_what_is_never_closed(tmp_path: Path) -> None:
     crawled, endings = crawl_slow(tmp_path, 27)
     assert endings == dict.fromkeys(SLOW[27], "success")
@@ -95,6 +99,7 @@ XML = {
 }
 
 
+@pytest.mark.long
 def test_row_35_xml_that_is_a_page_harms_nobody(tmp_path: Path) -> None:
     pages = {f"/{name}.xml": b"<?xml version='1.0'?>" + body for name, body in XML.items()}
     links = "".join(f"<a href='{path}'>x</a>" for path in [*pages, *(f"/{path}" for path in GOOD)])

@@ -154,6 +154,7 @@ def test_row_36_large_packed_and_endless_sitemaps_are_read_to_their_bounds() -> 
     assert read(gzip.compress(bomb), max_bytes=1_000_000)[:2] == ([], {"too_large": 1})
 
 
+@pytest.mark.long
 async def test_row_36_a_sitemap_of_full_size_holds_nobody_up(tmp_path: Path) -> None:
     """``success``: fifty thousand URLs are admitted in slices between which other work goes on."""
     body = gzip.compress(urlset(sitemap.MAX_URLS).replace(b"http://h.test", b""), 1)
@@ -315,6 +316,7 @@ def test_row_38_real_robots_files_never_raise() -> None:
         RobotsRules(interpret_response(200, file.read_bytes())).may_fetch("http://h/x", "gossamer")
 
 
+@pytest.mark.long
 async def test_row_39_what_the_status_of_robots_means_to_a_crawl(tmp_path: Path) -> None:
     """4xx allows, 5xx is ``robots_unreachable``, and pages wait; a hundred URLs of a host ask once."""
     statuses = {"127.0.0.1": 404, "127.0.0.2": 403, "127.0.0.3": 500, "127.0.0.4": 200}

@@ -45,6 +45,7 @@ class Door(Raw):
             writer.close()
 
 
+@pytest.mark.long
 async def test_a_browser_opens_the_door_and_plain_requests_walk_through() -> None:
     cookies, clock = CookieJar(100), SystemClock()
     http = HttpFetcher(HttpOptions(), clock=clock, guard=AddressGuard(TRUSTED), cookies=cookies)
@@ -83,6 +84,7 @@ async def test_the_browser_sends_what_plain_requests_were_given() -> None:
         assert b"Cookie: c=3\r\n" in site.heads[-1], "also those that were taken back meanwhile"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["chromium", "firefox"])
 async def test_a_page_without_the_header_cookie_neither_sends_nor_keeps_those_of_its_session(
     kind: str,

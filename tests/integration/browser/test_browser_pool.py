@@ -90,6 +90,7 @@ async def fault_of(work: asyncio.Future[object]) -> Fault:
     return caught.value.fault
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("victim", ["browser", pytest.param("driver", marks=pytest.mark.thorough)])
 async def test_a_page_whose_browser_is_killed_is_charged_to_nobody(victim: str) -> None:
     async with Raw(dict(ANSWERS)) as site, open_fetcher(timeout_s=20) as fetcher:
@@ -106,6 +107,7 @@ async def test_a_page_whose_browser_is_killed_is_charged_to_nobody(victim: str) 
         assert browser_pid(fetcher) != pid
 
 
+@pytest.mark.long
 async def test_a_browser_that_is_stuck_is_killed() -> None:
     async with Raw(dict(ANSWERS)) as site, open_fetcher(timeout_s=4) as fetcher:
         await fetcher.fetch(Request(f"{site.url}/"))
@@ -156,6 +158,7 @@ async def test_old_browsers_make_room_for_new_ones_and_nothing_is_left() -> None
         assert not find_processes(folder)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("is_driver_killed", [False, pytest.param(True, marks=pytest.mark.thorough)])
 async def test_nothing_outlives_a_process_that_is_killed(is_driver_killed: bool) -> None:
     async with Raw(dict(ANSWERS)) as site:

@@ -45,6 +45,7 @@ def fields_of(head: bytes) -> dict[str, str]:
     return {name.lower(): value for name, _, value in lines}
 
 
+@pytest.mark.long
 async def test_the_referer_is_where_the_browser_says_that_it_comes_from(kind: str) -> None:
     async with (
         Raw(SITE) as site,
@@ -90,6 +91,7 @@ async def test_the_referer_is_where_the_browser_says_that_it_comes_from(kind: st
             other.heads.clear()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("locale", ["en-US", "de-DE"])
 async def test_languages_are_the_browsers_own_in_pages_and_workers(kind: str, locale: str) -> None:
     languages = {"en-US": ["en-US", "en"], "de-DE": ["de-DE", "de", "en-US", "en"]}[locale]

@@ -114,6 +114,7 @@ async def fetcher(request: pytest.FixtureRequest) -> AsyncIterator[BrowserFetche
         yield fetcher
 
 
+@pytest.mark.long
 @pytest.mark.asyncio(loop_scope="module")
 async def test_banners_are_clicked_away_and_nothing_else(fetcher: BrowserFetcher) -> None:
     is_reject = fetcher._tasks.consent == "reject"
@@ -128,6 +129,7 @@ async def test_banners_are_clicked_away_and_nothing_else(fetcher: BrowserFetcher
     assert said == {name: row[1] if is_reject else row[2] for name, row in PAGES.items()}
 
 
+@pytest.mark.long
 async def test_they_are_left_alone_by_default_and_a_hand_can_click_them() -> None:
     async with Raw({"/": answer(HEAD + banner("Reject", "Accept"))}) as site:
         async with open_fetcher(timeout_s=20) as plain:

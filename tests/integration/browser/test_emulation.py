@@ -41,6 +41,7 @@ async def told_by(site: Raw, browser: Any, session: str = "") -> dict[str, Any]:
     return told
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["chromium", "firefox"])
 async def test_pages_see_the_device_the_place_and_the_log_in(kind: str, tmp_path: Path) -> None:
     state = tmp_path / "state.json"

@@ -92,6 +92,7 @@ async def fault_of(fetcher: BrowserFetcher, url: str) -> Fault:
     return caught.value.fault
 
 
+@pytest.mark.long
 async def test_scripts_run_and_redirects_are_returned(fetcher: BrowserFetcher) -> None:
     async with Raw(ANSWERS) as site:
         shown = await fetcher.fetch(Request(f"{site.url}/scripted"))
@@ -269,7 +270,7 @@ async def test_a_killed_firefox_is_replaced() -> None:
         assert await asyncio.to_thread(find_processes, folder) == []
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("name", choose_checks(OWN_WAYS_OF_FIREFOX, SHORT[2:3]))
 async def test_the_contract(fetcher: BrowserFetcher, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(contract, "PATIENCE_S", 40.0)

@@ -93,6 +93,7 @@ async def test_the_next_page_of_a_site_takes_the_place_of_the_last(emptied: list
         assert not any(b"\r\nCache-Control:" in head for head in site.heads), "no reload"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "script",
     [LEAVING, *(pytest.param(script, marks=pytest.mark.thorough) for script in (STOPPING, ASKING))],
@@ -117,6 +118,7 @@ async def test_the_next_page_may_send_its_visitors_elsewhere_at_once() -> None:
             assert (page.status, dict(page.headers)["location"]) == (302, f"{site.url}/trap")
 
 
+@pytest.mark.long
 async def test_a_page_that_nobody_follows_is_ended(
     emptied: list[bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -135,6 +137,7 @@ async def test_a_page_that_nobody_follows_is_ended(
         assert idle_tab(fetcher) is tab
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("first", "second", "options"),
     [
@@ -157,6 +160,7 @@ async def test_a_page_that_nothing_may_be_before_gets_an_empty_tab(
         assert sum(f" {second} ".encode() in head for head in site.heads) == (2 if first == second else 1)
 
 
+@pytest.mark.long
 async def test_a_page_of_another_origin_gets_an_empty_tab(emptied: list[bool]) -> None:
     async with one_tab() as (site, fetcher), Raw(dict(ANSWERS)) as other:
         await show(fetcher, f"{site.url}/polling")
@@ -164,6 +168,7 @@ async def test_a_page_of_another_origin_gets_an_empty_tab(emptied: list[bool]) -
         assert emptied == [True]
 
 
+@pytest.mark.long
 async def test_a_page_that_crashes_while_it_stays_is_nobodys_fault() -> None:
     async with one_tab() as (site, fetcher):
         await show(fetcher, f"{site.url}/")
@@ -189,6 +194,7 @@ async def test_a_failure_is_not_pictured_with_the_page_before() -> None:
         assert not caught.value.screenshot
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "script",
     [pytest.param(BUSY, marks=pytest.mark.thorough), BUSY_WHEN_ASKED],
@@ -203,6 +209,7 @@ async def test_a_page_that_never_goes_is_not_the_next_ones_failure(script: str) 
         assert asyncio.get_running_loop().time() - began_at < 15
 
 
+@pytest.mark.long
 async def test_a_page_that_crashes_while_the_next_one_is_awaited_is_not_its_failure() -> None:
     async def kill_first(writer: asyncio.StreamWriter) -> None:
         (browser,) = fetcher._pool._all
@@ -220,6 +227,7 @@ async def test_a_page_that_crashes_while_the_next_one_is_awaited_is_not_its_fail
         assert asked(site, "/killing") == 2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "test",
     ["document.forms[0].submit()", pytest.param("location = location.href", marks=pytest.mark.thorough)],
@@ -239,6 +247,7 @@ async def test_a_page_that_is_shown_again_may_load_itself_again(test: str) -> No
             assert "passed" in await show(fetcher, f"{site.url}/test")
 
 
+@pytest.mark.long
 async def test_a_page_with_a_fragment_follows_another_and_goes_where_it_wants() -> None:
     async with one_tab() as (site, fetcher):
         await show(fetcher, f"{site.url}/")
@@ -246,6 +255,7 @@ async def test_a_page_with_a_fragment_follows_another_and_goes_where_it_wants() 
         assert (page.status, dict(page.headers)["location"]) == (302, f"{site.url}/trap")
 
 
+@pytest.mark.long
 async def test_what_the_last_page_had_asked_for_is_not_the_next_ones_answer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -285,6 +295,7 @@ async def test_what_the_last_page_had_asked_for_is_not_the_next_ones_answer(
         assert "next" in await show(fetcher, f"{site.url}/next")
 
 
+@pytest.mark.long
 async def test_what_another_page_could_not_reach_is_not_why_a_page_does_not_come() -> None:
     async def hang_up(writer: asyncio.StreamWriter) -> None:
         writer.transport.abort()

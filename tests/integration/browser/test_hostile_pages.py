@@ -43,6 +43,7 @@ class Datagrams(asyncio.DatagramProtocol):
         self.count += 1
 
 
+@pytest.mark.long
 async def test_nothing_goes_past_the_relay_by_udp(fetcher: BrowserFetcher) -> None:
     heard = Datagrams()
     transport, _ = await asyncio.get_running_loop().create_datagram_endpoint(

@@ -75,6 +75,7 @@ def place_of(event: Event) -> tuple[float, float]:
     return event["x"], event["y"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["chromium", "firefox"])
 async def test_a_page_that_records_every_event_sees_a_hand(kind: str) -> None:
     events = await record(kind)

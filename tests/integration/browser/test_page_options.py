@@ -53,6 +53,7 @@ def said_by(body: bytes) -> str:
     return found[1] if found else ""
 
 
+@pytest.mark.long
 async def test_a_condition_of_javascript_is_waited_for(fetcher: BrowserFetcher) -> None:
     async with Raw(SITE) as site:
         ready = Browsing(actions=[Wait(condition="app.ready && document.title === ''")])

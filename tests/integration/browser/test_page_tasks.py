@@ -245,6 +245,7 @@ async def test_what_is_captured_is_bounded_and_says_so(browser: Browser, site: S
         assert visit.report.flags == ("capture_limit",)
 
 
+@pytest.mark.long
 async def test_pictures(browser: Browser, site: Site) -> None:
     async with visiting(browser, f"{site.url}/shop", Browsing(actions=[Screenshot()])) as visit:
         assert visit.report.screenshot.startswith(PNG)

@@ -247,6 +247,7 @@ async def test_a_link_is_written_in_the_charset_of_its_page(fetcher: BrowserFetc
         assert paths == ["/s?q=%D6%D0%CE%C4", "/%E4%B8%AD?q=a"]
 
 
+@pytest.mark.long
 async def test_an_element_that_is_waited_for_is_found(fetcher: BrowserFetcher) -> None:
     late = (
         "<div id=h></div><script>setTimeout(() => { const r = h.attachShadow({mode: 'open'});"
@@ -258,6 +259,7 @@ async def test_an_element_that_is_waited_for_is_found(fetcher: BrowserFetcher) -
             assert response.css(selector).css("::text").getall() == ["9"]
 
 
+@pytest.mark.long
 async def test_a_setting_leaves_the_tree_as_it_is() -> None:
     pages = {name: answer(TREES[name][0]) for name in ("open root", "a frame of its own text")}
     async with open_fetcher(is_flattened=False) as plain, Raw({}) as site:

@@ -204,6 +204,7 @@ async def test_nothing_of_a_page_is_counted_for_the_next_one() -> None:
         assert sum(b"/poll" in head for head in site.heads) <= polls + 1, "one that was under way"
 
 
+@pytest.mark.long
 async def test_a_stealthy_browser_does_not_tell_that_it_is_driven() -> None:
     told = "<p id=a></p><script>a.textContent = `${navigator.webdriver} ${navigator.userAgent}`</script>"
     answers = {"/": answer(told), "/moved": ANSWERS["/moved"]}

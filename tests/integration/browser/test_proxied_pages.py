@@ -42,6 +42,7 @@ CHECKS = {
 """A visit takes a second where the way is new, so these are few."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", CHECKS)
 async def test_behind_a_proxy_with_a_password(fetcher: BrowserFetcher, kind: str) -> None:
     with PROXIES[kind]() as server:
@@ -50,6 +51,7 @@ async def test_behind_a_proxy_with_a_password(fetcher: BrowserFetcher, kind: str
                 await PROXIED_CHECKS[name](fetcher, site, server.proxy())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", CHECKS)
 async def test_certificates_are_checked_behind_a_proxy_too(fetcher: BrowserFetcher, kind: str) -> None:
     with PROXIES[kind]() as server:
@@ -63,6 +65,7 @@ async def test_certificates_are_checked_behind_a_proxy_too(fetcher: BrowserFetch
     assert PASSWORD not in f"{caught.value!r} {caught.value.detail}"
 
 
+@pytest.mark.long
 async def test_a_proxy_that_makes_no_connection_any_more_says_so(fetcher: BrowserFetcher) -> None:
     """It has worked before: then the host may be down, and the page is tried through another one."""
     works = Forwarding()

@@ -46,6 +46,7 @@ async def running_chromium(folder: Path) -> AsyncIterator[tuple[str, asyncio.sub
         await process.wait()
 
 
+@pytest.mark.long
 async def test_a_browser_that_runs_is_used_and_stays(tmp_path: Path) -> None:
     site_pages = {"/": answer("<img src=/picture.png><p id=a></p><script>a.textContent='shown'</script>")}
     async with running_chromium(tmp_path) as (url, process), Raw(site_pages) as site:
@@ -63,6 +64,7 @@ async def test_a_browser_that_runs_is_used_and_stays(tmp_path: Path) -> None:
         assert process.returncode is None
 
 
+@pytest.mark.long
 async def test_where_none_answers_that_is_said_without_the_url() -> None:
     async with open_fetcher(connect="http://127.0.0.1:1/secret") as browser:
         with pytest.raises(MissingServiceError, match="no Chromium answers there") as caught:

@@ -121,6 +121,7 @@ async def test_a_list_that_is_longer_than_may_be_collected_is_flagged(fetcher: B
     assert response.flags == ("scroll_limit",)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("human", [False, True])
 async def test_a_page_on_which_nothing_scrolls_is_flagged(fetcher: BrowserFetcher, human: bool) -> None:
     still = "<p>short</p><div style='height: 50px; overflow: hidden'><p style='height: 500px'>cut"

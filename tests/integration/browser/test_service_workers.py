@@ -84,6 +84,7 @@ def page_of(expressions: Iterable[str]) -> str:
     }})()</script>"""
 
 
+@pytest.mark.long
 async def test_pages_meet_service_workers_as_where_they_are_blocked(fetcher: BrowserFetcher) -> None:
     page = answer(page_of(expression for expression, _ in ROWS.values()))
     async with Raw({"/": page, "/sw.js": answer("", kind="text/javascript")}) as site:

@@ -45,6 +45,7 @@ async def site() -> AsyncIterator[Site]:
         yield served
 
 
+@pytest.mark.long
 async def test_the_spiders_word_for_a_callback(fetcher: BrowserFetcher, site: Site) -> None:
     page = await fetcher.fetch(Request(f"{site.url}/shop", "parse_list"))
     assert page.body.count(b'class="price"') == 3

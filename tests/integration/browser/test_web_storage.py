@@ -40,6 +40,7 @@ SITE = {
 STORED = "&lt;✓ '😀&gt;,2,1"
 
 
+@pytest.mark.long
 async def test_what_pages_store_is_there_in_a_new_browser(kind: str) -> None:
     cookies = CookieJar(100)
     shown: dict[str, str] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -48,6 +49,7 @@ def write(fields, values) -> str:
     return "".join((FIRST, "\r\n", *lines, "\r\n"))
 
 
+@pytest.mark.long
 @settings(max_examples=1500, deadline=None)
 @given(st.lists(field, min_size=1, max_size=4), st.lists(value, min_size=4, max_size=4), st.booleans())
 @example(ONE, ["b\r", "", "", ""], True)

@@ -277,6 +277,7 @@ async def test_an_answer_of_which_nothing_was_made_is_flagged(
     assert (result.flags, result.dropped) == (flags, {f"page:{flag}": 1 for flag in flags})
 
 
+@pytest.mark.slow
 async def test_large_sitemaps_are_not_sent_anywhere_for_they_are_read_from_their_bytes() -> None:
     judge = Judge(ParseLimitError("5 s"))
     maps = SitemapSpider()

@@ -64,6 +64,7 @@ def completed(line, cwd, shell="bash"):
     return done.stdout.split() if shell == "bash" else done.stdout
 
 
+@pytest.mark.slow
 def test_commands_and_options(project):
     assert completed("gossamer st", project) == ["status"]
     assert completed("gossamer dead ", project) == ["list", "show", "retry", "drop"]
@@ -73,6 +74,7 @@ def test_commands_and_options(project):
     assert "--older-than" in completed("gossamer dead drop --", project)
 
 
+@pytest.mark.slow
 def test_spiders_and_files(project):
     assert completed("gossamer crawl sh", project) == ["shelf", "shop"]
     assert completed("gossamer list o", project) == ["other.py"]
@@ -82,6 +84,7 @@ def test_spiders_and_files(project):
         assert completed(f"gossamer {command} sho", project) == ["shop"]
 
 
+@pytest.mark.slow
 def test_jobs(project, tmp_path):
     for command in ("status", "export", "attempts", "dead list", "dead show", "dead retry", "explain --job"):
         assert completed(f"gossamer {command} sho", project) == ["shop", "shop-2", "shop-1"], command
@@ -91,6 +94,7 @@ def test_jobs(project, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_settings_and_words(project):
     assert completed("gossamer crawl shop -s max_pages_", project) == ["max_pages_per_host="]
     assert completed("gossamer jobs -s ", project) == [f"{key}=" for key in setting_fields()]
@@ -100,6 +104,7 @@ def test_settings_and_words(project):
     assert completed("gossamer export shop --format js", project) == ["jsonl", "json"]
 
 
+@pytest.mark.slow
 def test_zsh_gets_explanations_too(project):
     assert '"shop":"The shop (/x)."' in completed("gossamer crawl sh", project, "zsh")
     assert '"jobs":"List the crawls, newest first."' in completed("gossamer jo", project, "zsh")
@@ -116,6 +121,7 @@ def test_the_scripts_are_shown(shell):
     assert f"_GOSSAMER_COMPLETE=complete_{shell}" in done.stdout
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not shutil.which("bash") and not os.environ.get("CI"), reason="there is no bash here")
 def test_a_real_bash(project):
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"

@@ -89,6 +89,7 @@ def test_a_redis_that_takes_no_writes_is_missing(redis: RedisProcess) -> None:
         )
 
 
+@pytest.mark.long
 def test_a_redis_that_is_full_is_missing_and_one_that_is_nearly_full_a_warning(redis: RedisProcess) -> None:
     used = int(redis.ask("INFO", "memory").split(b"used_memory:")[1].split()[0])
     try:
@@ -132,6 +133,7 @@ def postgres() -> Iterator[PostgresProcess]:
         yield server
 
 
+@pytest.mark.long
 def test_a_postgresql_that_takes_no_writes_is_missing(postgres: PostgresProcess, tmp_path: Path) -> None:
     reader = postgres.url.replace("gossamer@", "reader@")
     code, found, _ = doctor(f"store.url={reader}")

@@ -112,6 +112,7 @@ def test_what_a_bucket_cannot_do_is_said_before_the_crawl():
         check_output("x.parquet.gz", append=False)
 
 
+@pytest.mark.long
 @given(st.sets(st.integers(1, 30)), st.sets(st.integers(1, 30)), st.sets(st.integers(1, 30)))
 async def test_items_seen_later_may_have_lower_ids(first, second, third):
     """Another job stored them first; whatever the order, each is appended once."""
@@ -164,6 +165,7 @@ asyncio.run(write_export(file, Items(), job, folder / "data"))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("option", ["-o", "-O"])
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("point", [1, 2, 3])

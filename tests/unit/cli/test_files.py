@@ -4,6 +4,8 @@ import asyncio
 import json
 from contextlib import closing
 
+import pytest
+
 from gossamer.cli.terminal.output import print_json_rows
 from gossamer.core.files import StoredFile
 from gossamer.drivers.sqlite.database import Database
@@ -41,6 +43,7 @@ async def fill(folder):
             await SqliteFileStore(db).save_file(make_file(number, f"shop-{number % 2}"))
 
 
+@pytest.mark.slow
 def test_the_newest_are_shown_and_programs_get_all(tmp_path, monkeypatch):
     monkeypatch.setattr("gossamer.queries.files.PART", 5)
     asyncio.run(fill(tmp_path))

@@ -91,6 +91,7 @@ def test_nothing_asked_shows_help():
     assert (result.exit_code, result.stdout) == (0, gossamer("--help").stdout)
 
 
+@pytest.mark.slow
 def test_version():
     assert gossamer("version").stdout.startswith(f"gossamer {__version__} ")
     assert gossamer("--version").stdout == gossamer("version").stdout
@@ -124,6 +125,7 @@ def test_wrong_use_is_one_clear_message_and_exits_with_2(arguments, message, tmp
     assert result.stdout == ""
 
 
+@pytest.mark.slow
 def test_a_data_directory_that_is_not_there_exits_with_4(tmp_path):
     for command in (["jobs"], ["status", "x"], ["export", "x"], ["dead", "drop", "x"]):
         result = gossamer(*command, "--data", str(tmp_path / "no"))

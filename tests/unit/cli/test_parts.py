@@ -114,6 +114,7 @@ def test_facts_are_aligned(capsys):
 # --------------------------------------------------------------------------- doctor
 
 
+@pytest.mark.slow
 def test_doctor_finds_everything_here(tmp_path):
     result = gossamer("doctor", "--data", str(tmp_path / "d"), "--json")
     found = {check["what"]: check for check in json.loads(result.stdout)}
@@ -134,6 +135,7 @@ def test_doctor_finds_everything_here(tmp_path):
     assert not (tmp_path / "d").exists()  # it only looks
 
 
+@pytest.mark.long
 def test_doctor_names_the_browser_or_says_what_to_install(tmp_path, monkeypatch):
     def look(*more):
         result = gossamer("doctor", "--data", str(tmp_path), "--json", *more)
@@ -155,6 +157,7 @@ def test_doctor_names_the_browser_or_says_what_to_install(tmp_path, monkeypatch)
     assert "'/nowhere/chromium': there is no such program" in wrong["advice"]
 
 
+@pytest.mark.slow
 def test_doctor_says_what_is_missing_and_exits_with_4(monkeypatch, tmp_path):
     monkeypatch.setattr(sqlite3, "sqlite_version_info", (3, 8, 0))
     (tmp_path / "file").write_text("")
@@ -178,6 +181,7 @@ def looked_at(tmp_path, text, what):
     return result.exit_code, [(check["state"], check["found"], check["advice"]) for check in found]
 
 
+@pytest.mark.long
 def test_doctor_says_which_gateways_have_no_key(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("ZYTE_KEY", raising=False)
@@ -196,6 +200,7 @@ def test_doctor_says_which_gateways_have_no_key(tmp_path, monkeypatch):
     assert "did you mean {url}?" in advice
 
 
+@pytest.mark.long
 def test_doctor_reads_the_lists_of_proxies(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("PROXY_PASSWORD", raising=False)
@@ -212,11 +217,13 @@ def test_doctor_reads_the_lists_of_proxies(tmp_path, monkeypatch):
     assert "away.txt (proxies.file) cannot be read" in advice
 
 
+@pytest.mark.slow
 def test_one_thing_that_is_missing_is_one(tmp_path):
     (tmp_path / "file").write_text("")
     assert "1 needed thing is missing" in gossamer("doctor", "--data", str(tmp_path / "file")).stdout
 
 
+@pytest.mark.slow
 def test_wrong_settings_are_a_finding_of_the_doctor(monkeypatch):
     monkeypatch.setenv("GOSSAMER_DELAYY", "1")
     result = gossamer("doctor")
@@ -232,6 +239,7 @@ def doctor_of_servers(**urls):
     return result.exit_code, [found.get(f"{name}.url") for name in urls]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("broker", ["amqp", "redis"])
 def test_servers_that_do_not_answer_are_findings_of_the_doctor(broker):
     away = f"u:{SECRET}@127.0.0.1:1/0"
@@ -243,6 +251,7 @@ def test_servers_that_do_not_answer_are_findings_of_the_doctor(broker):
     assert all("127.0.0.1:1" in check["advice"] for check in found)
 
 
+@pytest.mark.slow
 def test_servers_that_are_wrong_are_findings_of_the_doctor():
     code, found = doctor_of_servers(frontier=f"mysql://u:{SECRET}@h/", store="postgresql://h:port/x")
     assert code == 4
@@ -251,6 +260,7 @@ def test_servers_that_are_wrong_are_findings_of_the_doctor():
     assert "is not a PostgreSQL URL" in found[1]["advice"]
 
 
+@pytest.mark.long
 def test_servers_that_are_well(redis_url, postgres_url, rabbit_server):
     for broker in (redis_url, rabbit_server.url):
         code, found = doctor_of_servers(frontier=redis_url, store=postgres_url, broker=broker)
@@ -258,6 +268,7 @@ def test_servers_that_are_well(redis_url, postgres_url, rabbit_server):
     assert doctor_of_servers(frontier="sqlite:///.gossamer/a.db") == (0, [None])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("ahead_s", "says"), [(57, "57 s ahead of Redis"), (-3_600, "1h 00m behind Redis")])
 def test_a_clock_that_is_not_the_server_s_is_a_finding_of_the_doctor(ahead_s, says, redis_url, monkeypatch):
     def clock():

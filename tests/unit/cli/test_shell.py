@@ -27,6 +27,7 @@ def url():
         yield site.url
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("code", [code for code in WRONG if "feed" not in code])
 def test_a_wrong_selector_is_told_in_one_line(code, url, tmp_path):
     done = gossamer(f"shell {url}", "-c", code, cwd=tmp_path, code=2)

@@ -75,6 +75,7 @@ async def make_job(settings: Settings) -> None:
     await backends.close()
 
 
+@pytest.mark.slow
 def test_a_quiet_crawl_imports_nothing_that_it_does_not_need(tmp_path):
     (tmp_path / "one.py").write_text(SPIDER)
     (tmp_path / "saved").mkdir()
@@ -89,6 +90,7 @@ def test_a_quiet_crawl_imports_nothing_that_it_does_not_need(tmp_path):
     assert {"turbohtml", "gossamer.store.sqlite.store"} <= found, "this looks at the right process"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [("jobs",), ("status",), ("top", "--once")], ids=" ".join)
 def test_who_looks_at_jobs_imports_neither_spiders_nor_what_fetches_pages(tmp_path, arguments):
     asyncio.run(make_job(Settings(data=str(tmp_path / ".gossamer"))))

@@ -15,6 +15,7 @@ def gossamer(*arguments):
     return CliRunner().invoke(build_app(), [*arguments], prog_name="gossamer")
 
 
+@pytest.mark.slow
 def test_a_token_is_made_listed_and_revoked(tmp_path):
     data = ("--data", str(tmp_path))
     made = gossamer("token", "create", "ann", "--role", "operate", *data)
@@ -33,6 +34,7 @@ def test_a_token_is_made_listed_and_revoked(tmp_path):
     assert gossamer("token", "revoke", "ann", *data).exit_code == 2
 
 
+@pytest.mark.slow
 def test_tokens_are_managed_while_the_requests_are_away(tmp_path):
     """They are beside the jobs: a Redis that is away keeps nobody from revoking one."""
     away = ("--data", str(tmp_path), "-s", f"frontier.url=redis://127.0.0.1:{free_port()}/0")

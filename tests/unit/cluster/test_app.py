@@ -188,6 +188,7 @@ def test_what_celery_says_twice_is_left_out():
     assert is_news(record("plain"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("missing", "needed", "args"),
     [

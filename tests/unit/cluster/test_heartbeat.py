@@ -71,6 +71,7 @@ async def test_a_beat_says_how_far_the_clock_of_its_machine_is_ahead(roster, blo
     assert worker.ahead_s == pytest.approx(3_600.0, abs=1.0)
 
 
+@pytest.mark.long
 async def test_a_busy_loop_delays_no_beat_and_no_beginning(roster, blocked):
     place, let_go = await blocked()
     at = await beats(roster)
@@ -88,6 +89,7 @@ async def test_a_busy_loop_delays_no_beat_and_no_beginning(roster, blocked):
     assert (await working).startswith("failed"), "there is no such job"
 
 
+@pytest.mark.long
 async def test_a_loop_that_hangs_is_as_good_as_dead_until_it_turns(roster, blocked, caplog):
     place, let_go = await blocked(lease_ttl=1.5)
     until = time.monotonic() + WITHIN_S
@@ -109,7 +111,7 @@ async def test_a_worker_that_leaves_is_not_there_any_more(roster, settings):
     assert (await roster.read_roster()).workers == ()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 async def test_who_is_told_twice_to_end_leaves_though_its_loop_is_blocked(roster, blocked):
     place, _ = await blocked()
     await beats(roster)

@@ -75,6 +75,7 @@ def test_what_has_worked_for_a_while_comes_back_at_once(starts):
     assert all(10.0 <= after - before < 11.0 for before, after in pairwise(found))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("signals", "code", "script"),
     [

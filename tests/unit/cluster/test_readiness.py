@@ -39,7 +39,7 @@ def look(port: int, path: str) -> tuple[int, str]:
         return 0, ""
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["worker", "supervisor"])
 def test_a_process_that_waits_for_redis_lives_and_is_not_ready(tmp_path: Path, kind: str) -> None:
     """Else Kubernetes kills it as one that does not start, again and again, while Redis is away."""
@@ -62,7 +62,7 @@ SOON = "from gossamer.policy import health\nhealth.ANSWER_S = 8.0\n"
 """Read by each process as it starts: the bound of an answer, made short for the test."""
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_supervisor_and_a_dashboard_are_not_ready_while_redis_is_away(
     tmp_path: Path, redis_server: RedisProcess
 ) -> None:
@@ -121,6 +121,7 @@ async def test_a_worker_is_ready_when_it_has_found_its_servers(
     assert [look(port, path)[0] for path in ("/healthz", "/readyz")] == [200, 200]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("way", ["kill", "freeze"])
 async def test_a_worker_is_not_ready_while_redis_is_away_and_ready_when_it_is_back(
     settings: Settings, place: WorkerProcess, redis_server: RedisProcess, way: str

@@ -9,6 +9,7 @@ from gossamer.core.archive import ArchiveLocation
 FILES = st.from_regex(r"[A-Za-z0-9._=-]+(/[A-Za-z0-9._=-]+)*", fullmatch=True)
 
 
+@pytest.mark.slow
 @given(FILES, st.integers(0, 2**63), st.integers(1, 2**63))
 def test_a_place_names_its_location_and_no_other(file, offset, length):
     location = ArchiveLocation(file=file, offset=offset, length=length)

@@ -43,6 +43,7 @@ browsings = st.builds(
 )
 
 
+@pytest.mark.slow
 @given(browser=browsings)
 def test_it_comes_back_with_its_request(browser):
     request = Request("https://a/b", browser=browser)

@@ -281,6 +281,7 @@ json_ = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(meta=st.dictionaries(st.text(st.characters(exclude_categories=["Cs"]), max_size=5), json_, max_size=3))
 def test_a_request_survives_the_wire(meta):
     request = Request("http://a", callback="parse", meta=meta, priority=3)

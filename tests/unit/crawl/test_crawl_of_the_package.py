@@ -18,6 +18,7 @@ print(asyncio.run(crawl(None_, data=sys.argv[1])).finish_reason)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "imports",
     [

@@ -106,6 +106,7 @@ async def a_member_at_work(folder: Path) -> AsyncIterator[Scene]:
             await wired.close()
 
 
+@pytest.mark.slow
 async def test_what_a_killed_member_had_in_hand_is_taken_back_at_once(tmp_path: Path) -> None:
     async with a_member_at_work(tmp_path) as scene:
         pid = await scene.held_by()
@@ -116,6 +117,7 @@ async def test_what_a_killed_member_had_in_hand_is_taken_back_at_once(tmp_path: 
         assert await scene.leased() == 0
 
 
+@pytest.mark.slow
 async def test_what_is_held_by_a_member_that_does_not_end_is_taken_back_with_the_end(tmp_path: Path) -> None:
     async with a_member_at_work(tmp_path) as scene:
         pid = await scene.held_by()
@@ -127,6 +129,7 @@ async def test_what_is_held_by_a_member_that_does_not_end_is_taken_back_with_the
         assert await scene.leased() == 0
 
 
+@pytest.mark.long
 async def test_a_frontier_that_fails_to_take_back_is_told_and_ends_no_crawl(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -78,6 +78,7 @@ async def prices_of(store: Store, job: Job) -> dict[str, Any]:
     return {item.key: item.data["price"] for item in await read(store, job)}
 
 
+@pytest.mark.slow
 @given(before=SIDES, after=SIDES)
 @settings(deadline=None, max_examples=10)
 async def test_the_job_has_the_versions_items_then_and_what_it_lost(

@@ -97,6 +97,7 @@ def ports_of(documents: list[Document], names: set[str]) -> set[str]:
 # --------------------------------------------------------------------------- valid
 
 
+@pytest.mark.slow
 def test_kubernetes_would_take_it(documents: list[Document]) -> None:
     for document in documents:
         if document["kind"] != "ScaledObject":
@@ -109,6 +110,7 @@ def test_kubernetes_would_take_it(documents: list[Document]) -> None:
     assert spaces == {find_all(documents, "Namespace")[0]["metadata"]["name"]}
 
 
+@pytest.mark.slow
 def test_an_older_kubernetes_would_take_it_too() -> None:
     for document in overlay("dev"):
         kubernetes_validate.validate(document, OLDEST, strict=True)

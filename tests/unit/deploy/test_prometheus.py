@@ -58,6 +58,7 @@ def test_what_the_page_shows_is_right(promtool: str, tmp_path: Path) -> None:
     assert [job["static_configs"][0]["labels"]["part"] for job in jobs] == ["fleet", "worker"]
 
 
+@pytest.mark.long
 @pytest.mark.server
 def test_every_incident_begins_and_ends_its_alert(promtool: str) -> None:
     run(promtool, "test", "rules", *sorted(FOLDER.glob("tests/*.yml")))

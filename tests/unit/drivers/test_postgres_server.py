@@ -259,6 +259,7 @@ async def test_an_error_of_the_work_itself_is_its_callers(server):
         await server.run(work)
 
 
+@pytest.mark.long
 async def test_it_goes_on_when_the_server_is_back(postgres_server, server, caplog):
     await server.migrate_schema()
     postgres_server.kill()

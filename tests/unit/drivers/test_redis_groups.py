@@ -108,6 +108,7 @@ def test_sentinels_over_tls(tmp_path: Path) -> None:
         assert "can their certificates be verified" in said
 
 
+@pytest.mark.long
 def test_a_cluster_over_tls(tmp_path: Path) -> None:
     with redis_cluster(partial(TlsRedisProcess, tmp_path)) as nodes:
         url = nodes[0].url.replace("rediss:", "rediss+cluster:")

@@ -70,7 +70,7 @@ def consistent(conn):
     return done
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_crash_at_any_statement_loses_nothing_and_doubles_nothing(tmp_path):
     images = []
     clock = ManualClock()
@@ -97,6 +97,7 @@ def test_a_crash_at_any_statement_loses_nothing_and_doubles_nothing(tmp_path):
         resumed.db.close()
 
 
+@pytest.mark.slow
 def test_a_failure_inside_any_statement_changes_nothing(tmp_path):
     """An interrupted statement (as by a full disk) is told to the caller; the same crawl then goes on."""
     clock = ManualClock()

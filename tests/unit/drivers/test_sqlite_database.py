@@ -133,6 +133,7 @@ def test_closing_finishes_what_was_handed_over(tmp_path):
     again.close()
 
 
+@pytest.mark.slow
 def test_closing_leaves_the_one_file_and_no_log(tmp_path):
     for number in range(50):
         database = Database(tmp_path / f"{number}.db")

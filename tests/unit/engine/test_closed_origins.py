@@ -75,6 +75,7 @@ def test_a_retry_after_is_honoured_whether_shorter_or_longer(status: int, wait_s
     assert (ran.stats.done, ran.stats.dead) == (11, 0)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("status", "lasts_s"), [(500, 900.0), (503, 3600.0)])
 def test_an_outage_of_a_robots_txt_that_was_read_before_costs_no_page(status: int, lasts_s: float) -> None:
     kit, ran = crawl(status, 3600.0 + lasts_s, begins_s=5.0, delay_s=60.0, links=80)

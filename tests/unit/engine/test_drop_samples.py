@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from hypothesis import given, settings
 
 from gossamer.core.errors import DropItem
@@ -67,6 +68,7 @@ def test_reasons_without_end_are_bounded():
     assert sampler.take_sample("1-1", "", {}, URL, 6000.0), "of what is known there are more"
 
 
+@pytest.mark.slow
 @given(given_items())
 @settings(max_examples=60, deadline=None)
 def test_any_item_makes_a_small_object_of_json(item):

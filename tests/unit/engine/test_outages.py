@@ -91,6 +91,7 @@ def test_a_machine_that_was_without_a_network_has_lost_no_page(lasts_s: float) -
     assert ran.ended_at - outage.ends_at < 120, "and it is noticed soon"
 
 
+@pytest.mark.slow
 def test_a_host_that_does_not_come_back_is_given_up_when_the_patience_with_it_is_spent() -> None:
     rules = replace(DEFAULT, host_patience_s=3600.0)
     kit, outage, ran = crawl(rules, 1e9, Fault.CONNECT)
@@ -135,6 +136,7 @@ def hangs(kit: Kit) -> Any:
     return hang
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("per_host", [1, 4])
 def test_a_page_that_alone_hangs_its_host_is_charged(per_host: int) -> None:
     kit, ran = one_bad_page(hangs, per_host=per_host, others=3000)
@@ -159,6 +161,7 @@ def test_a_page_that_alone_gives_503_ends_as_a_dead_letter(others: int) -> None:
     assert ran.ended_at - ran.started_at < 1200 + others * 0.4
 
 
+@pytest.mark.long
 def test_some_pages_that_are_always_refused_do_not_hold_a_crawl_for_hours() -> None:
     """Nor when they alone are left: a look a minute at the host would be twenty minutes for each."""
 
@@ -174,6 +177,7 @@ def test_some_pages_that_are_always_refused_do_not_hold_a_crawl_for_hours() -> N
     assert ran.ended_at - ran.started_at < 3600
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [2, 3, 12])
 @pytest.mark.parametrize("answer", [hangs, lambda _: 503], ids=["hang", "503"])
 def test_pages_that_always_fail_do_not_keep_the_others_from_being_fetched(answer: Any, count: int) -> None:

@@ -128,6 +128,7 @@ def test_a_worker_probes_with_what_an_earlier_shift_has_seen_answered() -> None:
     assert f"{URL}0" in asked[1:], asked
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["503", "429"])
 def test_sixty_pages_that_are_always_refused_among_four_hundred_are_through_in_twice_the_time(
     kind: str, plain_s: float
@@ -138,6 +139,7 @@ def test_sixty_pages_that_are_always_refused_among_four_hundred_are_through_in_t
     assert len(kit.site.log) < GOOD + 60 * 6
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("share", [0.3, pytest.param(0.5, marks=pytest.mark.thorough)])
 def test_a_host_that_refuses_by_chance_loses_no_page(share: float) -> None:
     """Bug it would catch: a page is charged with refusals that others meet as often."""
@@ -157,6 +159,7 @@ def test_a_host_that_refuses_by_chance_loses_no_page(share: float) -> None:
     assert (ran.stats.done, ran.stats.dead) == (101, 0)
 
 
+@pytest.mark.long
 def test_an_outage_of_a_site_with_pages_that_always_fail_costs_no_other_page() -> None:
     """Everything is refused for an hour, the URLs that were answered before included."""
 

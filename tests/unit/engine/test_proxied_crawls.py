@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
+import pytest
 from msgspec.structs import replace
 
 from gossamer.core.errors import Fault, FetchError
@@ -191,6 +192,7 @@ def test_who_keeps_to_a_proxy_through_which_robots_txt_is_never_had_takes_anothe
     assert took_s < 600
 
 
+@pytest.mark.slow
 def test_a_host_that_comes_back_from_an_outage_is_asked_soon_through_its_only_proxy() -> None:
     async def main() -> tuple[World, RunSummary]:
         world = World(make_proxies(1))
@@ -209,6 +211,7 @@ def test_a_host_that_comes_back_from_an_outage_is_asked_soon_through_its_only_pr
     assert {route.session for route in world.site.routes} == {""}, "and the cookies are kept"
 
 
+@pytest.mark.slow
 def test_requests_that_name_a_kind_of_proxy_keep_no_others_of_their_host_waiting() -> None:
     async def main() -> tuple[World, RunSummary]:
         world = World([Proxy(scheme="http", host="p.test", port=1, kind="residential")], always=False)

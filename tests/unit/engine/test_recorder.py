@@ -108,6 +108,7 @@ async def test_what_cannot_be_stored_is_one_dead_letter_and_the_others_count_onc
         assert (await store.read_totals(JOB)).duplicates == 0
 
 
+@pytest.mark.slow
 async def test_the_ledger_says_which_rows_are_of_leases_that_were_lost(making: Making) -> None:
     async with making() as (frontier, store, committer):
         await frontier.add([make_entry(1), make_entry(3)])

@@ -81,6 +81,7 @@ def test_no_page_is_lost_and_the_allowed_rate_is_used(
         assert used > 0.62
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("answer", [503, 429])
 def test_a_strict_limit_is_not_asked_in_vain_for_pages_that_it_refused_often(answer: int) -> None:
     """Bug it would catch: each refusal of a page that was refused three times makes the crawl faster."""
@@ -101,6 +102,7 @@ def rates(times: list[float], every_s: float) -> list[float]:
     return [number / every_s for number in bins]
 
 
+@pytest.mark.slow
 def test_the_curve_is_that_of_additive_increase_and_multiplicative_decrease() -> None:
     """Half as fast per incident, steadily faster with successes: a saw below what is allowed."""
     _, limit, _ = crawl(FAST, lambda kit: Limiter(kit, 40.0, 1, 503), 2000)
@@ -113,6 +115,7 @@ def test_the_curve_is_that_of_additive_increase_and_multiplicative_decrease() ->
     assert all(b - a > 0.2 for a, b in itertools.pairwise(later)), "one refusal is one incident"
 
 
+@pytest.mark.long
 def test_the_pace_returns_to_the_operators_figure() -> None:
     async def main() -> Limiter:
         kit = Kit(FAST, latency_s=0.02)
@@ -136,6 +139,7 @@ def test_the_pace_returns_to_the_operators_figure() -> None:
     assert max(curve[20:]) > 400, "16 side by side, each taking 20 ms, as without the limit"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("window_s", [10.0, 60.0])
 def test_a_quota_per_window_costs_the_rest_of_the_window_and_little_more(window_s: float) -> None:
     """So many requests in each minute, then 429 without a word until the next begins."""
@@ -186,6 +190,7 @@ def test_so_many_answers_in_any_stretch_of_time(per_host: int, most: int, window
     assert len(limit.refused) < pages + 2 * per_host
 
 
+@pytest.mark.long
 def test_a_maintenance_page_of_an_hour_costs_no_page() -> None:
     async def main() -> tuple[RunSummary, int]:
         kit = Kit(FAST, latency_s=0.02)

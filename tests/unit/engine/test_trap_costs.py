@@ -41,6 +41,7 @@ async def test_each_trap_costs_less_than_its_budget_and_the_good_sites_are_compl
     assert {name: cost for name, cost in costs.items() if cost >= most} == {}, costs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("budget", "workers"), [(150, 1), (500, 1), (500, 3)])
 @pytest.mark.parametrize("has_items", [True, False])
 async def test_a_good_site_is_complete_although_its_host_has_every_trap(

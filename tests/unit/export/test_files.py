@@ -98,6 +98,7 @@ async def test_xml_names(name):
     assert field.get("name-escapes") == ("json" if name == "\ufffe" else None)
 
 
+@pytest.mark.slow
 @given(st.lists(st.dictionaries(st.text(st.characters(exclude_categories=["Cs"])), st.text(), min_size=2)))
 async def test_text_goes_round_in_every_format(datas):
     names = dict.fromkeys(name for data in datas for name in data)
@@ -303,6 +304,7 @@ async def test_what_somebody_else_appends_meanwhile_is_not_lost(tmp_path):
     assert json.loads(path.read_text()) == A
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["jsonl", "csv", "excel", "parquet"])
 async def test_a_full_disk_is_named_as_such(kind):
     """Bug it would catch: a format whose library has errors of its own says that this is a bug of ours."""

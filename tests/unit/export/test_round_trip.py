@@ -182,6 +182,7 @@ def test_every_format_is_checked():
     assert set(CHECKS) == set(KINDS)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", CHECKS)
 @settings(suppress_health_check=list(HealthCheck))
 @given(rows=datas)

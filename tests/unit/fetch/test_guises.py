@@ -160,6 +160,7 @@ async def test_a_few_pages_that_are_closed_to_everybody_put_no_proxy_to_rest_on_
     assert len({(await world.choose("x")).proxy for _ in range(9)}) == 3
 
 
+@pytest.mark.long
 async def test_of_many_pages_that_look_refused_none_is_tried_without_end():
     world = World(make_proxies(3), ("http",))
     await world.answer(await world.choose())

@@ -92,6 +92,7 @@ async def test_a_good_certificate(authority: trustme.CA) -> None:
     assert (fetched.status, fetched.address, fetched.started_at) == (200, "127.0.0.1", EPOCH)
 
 
+@pytest.mark.slow
 async def test_what_is_left_of_an_upload_over_tls_reaches_no_other_request(authority: trustme.CA) -> None:
     async with BadSite(tls=server(authority)) as site:
         options = HttpOptions(headers_s=2.0)

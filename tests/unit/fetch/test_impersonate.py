@@ -304,6 +304,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.slow
 def test_wreq_starts_no_thread_before_the_first_fetch():
     """A process that forks before it fetches must not have any. In one where no other test has left some."""
     done = subprocess.run(
@@ -319,6 +320,7 @@ def test_wreq_starts_no_thread_before_the_first_fetch():
 # --------------------------------------------------------------------------- HTTP/2
 
 
+@pytest.mark.slow
 async def test_bodies_by_http2_are_decoded_here_and_bounded(close_later):
     page = b"<p>text</p>" * 200_000
 

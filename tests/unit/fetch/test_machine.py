@@ -75,6 +75,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.slow
 async def test_more_hosts_than_open_files() -> None:
     """Idle connections leave room for new ones, make more when there is none, and nobody else is blamed."""
     async with BadSite() as site:

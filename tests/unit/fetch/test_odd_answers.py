@@ -150,6 +150,7 @@ def mutated(answer: bytes, dice: random.Random) -> bytes:
     return bytes(changed)
 
 
+@pytest.mark.slow
 def test_no_answer_however_changed_reaches_the_next_request(loop: VirtualLoop) -> None:
     """The bytes of each answer are its own; so what the next one gets is exactly the next one."""
     dice = random.Random(20_260)

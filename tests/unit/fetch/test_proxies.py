@@ -306,6 +306,7 @@ async def test_plain_http_says_what_is_the_proxys_own() -> None:
 # --------------------------------------------------------------------------- silence
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_tls", [False, True], ids=["http", "https"])
 async def test_a_proxy_that_has_answered_is_believed_once(authority: trustme.CA, is_tls: bool) -> None:
     """One page that hangs is the host's; two different ones, with nothing in between, are the proxy's."""

@@ -368,6 +368,7 @@ async def test_the_list_is_read_anew_and_a_bad_one_changes_nothing(shared, clock
     await pool.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", some_of(RotationOrder, RotationOrder.LEAST_USED))
 async def test_dead_and_banned_proxies_get_less_than_a_hundredth_of_the_attempts(shared, clock, order):
     """Ten proxies, of which three are dead and two are banned: an hour of two workers."""
@@ -457,6 +458,7 @@ async def test_proxies_that_hang_take_a_fifth_of_the_time_once_another_works(sha
     assert others[-1] - first <= 300 * 1.25 + 31
 
 
+@pytest.mark.slow
 async def test_proxies_that_hang_are_used_again_when_they_answer(shared, clock):
     pool = ProxyPool(proxies(4), shared, clock)
     await _crawl_by_one_slot(pool, clock, {"p0", "p1", "p2"}, pages=1000)

@@ -6,6 +6,8 @@ import asyncio
 import logging
 from dataclasses import dataclass, field
 
+import pytest
+
 from gossamer.core.errors import StorageError
 from gossamer.core.lifecycle import JobState
 from gossamer.fleet.duties import AGAIN_S, FIRST_S
@@ -30,6 +32,7 @@ class NotedDuty:
             raise self.error
 
 
+@pytest.mark.slow
 @play
 async def test_a_duty_is_run_when_it_is_due(world):
     often, seldom = NotedDuty(every_s=100.0), NotedDuty(every_s=1000.0)
@@ -67,6 +70,7 @@ async def test_a_duty_that_fails_or_hangs_stops_nobody(world):
     assert (len(hanging.runs), len(fine.runs) >= 5) == (1, True)
 
 
+@pytest.mark.slow
 @play
 async def test_trouble_with_a_duty_is_said_once_and_so_is_its_end(world, caplog):
     caplog.set_level(logging.INFO, "gossamer.fleet")

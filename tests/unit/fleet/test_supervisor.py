@@ -59,6 +59,7 @@ async def test_a_job_whose_creation_redis_has_lost_begins_anew(world, caplog):
     assert len(said) == 1
 
 
+@pytest.mark.slow
 @play
 async def test_a_job_that_had_begun_and_is_lost_does_not_begin_anew(world):
     world.supervisor()
@@ -85,6 +86,7 @@ async def test_the_sinks_of_a_supervisor_are_told_of_progress_and_of_the_end(wor
     assert pages[-1] > pages[0]
 
 
+@pytest.mark.slow
 @play
 async def test_how_many_requests_wait_is_noted_over_time(world):
     world.supervisor()
@@ -99,6 +101,7 @@ async def test_how_many_requests_wait_is_noted_over_time(world):
     assert [step.at for step in steps] == [began + 20 * number for number in range(len(steps))], "no gap"
 
 
+@pytest.mark.long
 @play
 async def test_jobs_share_the_workers(world):
     world.supervisor()
@@ -117,6 +120,7 @@ async def test_jobs_share_the_workers(world):
         await world.assert_complete(crawl)
 
 
+@pytest.mark.slow
 @play
 async def test_more_jobs_than_slots_all_come_to_their_end(world):
     world.supervisor()
@@ -130,6 +134,7 @@ async def test_more_jobs_than_slots_all_come_to_their_end(world):
         await world.assert_complete(crawl)
 
 
+@pytest.mark.slow
 @play
 async def test_shifts_end_and_others_follow(world):
     world.supervisor()
@@ -226,6 +231,7 @@ async def test_a_seeder_that_dies_is_followed_by_another(world):
     assert [shift.lane for shift in world.published].count(SEED_LANE) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", [JobCommand.PAUSE, JobCommand.CANCEL])
 @play
 async def test_a_job_that_is_told_to_stop_stops(world, change):
@@ -360,6 +366,7 @@ async def test_a_job_over_budget_ends_and_is_not_worked_on(world):
     assert (await world.roster.read_roster()).shifts == ()
 
 
+@pytest.mark.slow
 @play
 async def test_the_time_while_a_job_is_paused_is_not_spent(world):
     world.supervisor()
@@ -454,6 +461,7 @@ def owner_shift(world, worker):
     return [shift for shift in world.roster._shifts.values() if shift.worker == worker]
 
 
+@pytest.mark.slow
 @play
 async def test_workers_that_die_all_the_time(world):
     world.supervisor()
@@ -523,6 +531,7 @@ async def test_a_worker_that_wakes_up_after_it_was_declared_dead(world):
     await world.assert_complete(crawl)
 
 
+@pytest.mark.slow
 @play
 async def test_a_supervisor_that_dies_is_followed_within_seconds(world):
     _, way = world.supervisor()
@@ -635,6 +644,7 @@ async def test_lost_messages_cost_seconds(world):
     await world.assert_complete(crawl)
 
 
+@pytest.mark.slow
 @play
 async def test_the_roster_may_be_lost_at_any_time(world):
     world.supervisor()
@@ -650,6 +660,7 @@ async def test_the_roster_may_be_lost_at_any_time(world):
     assert await world.expired(crawl) == 0
 
 
+@pytest.mark.slow
 @play
 async def test_the_mark_of_a_seeded_job_may_be_lost(world):
     world.supervisor()
@@ -664,6 +675,7 @@ async def test_the_mark_of_a_seeded_job_may_be_lost(world):
     assert await world.expired(crawl) == 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("server", ["redis", "postgres", "broker"])
 @play
 async def test_a_server_that_is_gone_for_a_while(world, server, caplog):
@@ -690,6 +702,7 @@ async def test_a_server_that_is_gone_for_a_while(world, server, caplog):
     assert sum("it works again" in record.getMessage() for record in caplog.records) == 1
 
 
+@pytest.mark.slow
 @play
 async def test_nobody_is_declared_dead_because_redis_was_away(world):
     world.supervisor()
@@ -829,6 +842,7 @@ async def test_a_surprise_in_one_job_stops_nobody(world, caplog):
     await world.until_over(broken)
 
 
+@pytest.mark.slow
 @play
 async def test_taking_back_is_repeated_until_it_is_through(world):
     """The ledger is away just then: the shift is not buried, and nothing is lost."""
@@ -903,6 +917,7 @@ async def test_a_shift_of_a_job_that_is_nowhere_is_buried(world):
     assert (await world.roster.read_roster()).shifts == ()
 
 
+@pytest.mark.slow
 @play
 async def test_a_job_whose_hosts_are_all_skipped_waits_for_them_and_ends_with_a_reason_of_its_own(world):
     world.supervisor()

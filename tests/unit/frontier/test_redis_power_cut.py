@@ -218,6 +218,7 @@ async def come_together(nodes):
         assert time.monotonic() < deadline
 
 
+@pytest.mark.long
 async def test_a_node_that_loses_links_of_a_page_on_another_node(spread, cluster, nodes, clock):
     frontier, elsewhere, node = await spread("lost")
     await frontier.add([make_entry(1, "h1"), make_entry(2, "h1")])
@@ -241,6 +242,7 @@ async def test_a_node_that_loses_links_of_a_page_on_another_node(spread, cluster
     assert fingerprints_of((await again.lease("http", 9, 60)).leases) == [1]
 
 
+@pytest.mark.long
 async def test_what_is_surely_on_disk_or_finished_is_not_remembered(spread, cluster, nodes, clock):
     frontier, elsewhere, node = await spread("kept")
     await frontier.add([make_entry(n, "h1") for n in range(3)])

@@ -170,6 +170,7 @@ async def test_the_contract_holds_on_a_cluster(cluster_url):
         await check(make)
 
 
+@pytest.mark.long
 async def test_shards_are_spread_over_a_cluster(cluster_url):
     server = RedisServer(cluster_url)
     await server.check_server()

@@ -25,6 +25,7 @@ def record_or_refusal(item):
         return None, str(error)
 
 
+@pytest.mark.slow
 @given(model_items())
 @settings(max_examples=80, deadline=None)
 def test_an_item_is_read_back_equal_or_refused_by_the_name_of_a_field(item):
@@ -41,6 +42,7 @@ def test_an_item_is_read_back_equal_or_refused_by_the_name_of_a_field(item):
             assert getattr(found, name) == getattr(wanted, name)
 
 
+@pytest.mark.slow
 @given(given_items())
 @settings(max_examples=80, deadline=None)
 def test_a_record_is_text_that_every_database_takes(item):
@@ -54,6 +56,7 @@ def test_a_record_is_text_that_every_database_takes(item):
     assert isinstance(msgspec.json.decode(record.data), dict)
 
 
+@pytest.mark.slow
 @given(given_items())
 @settings(max_examples=50, deadline=None)
 def test_the_item_itself_is_left_as_it_was(item):
@@ -74,6 +77,7 @@ def test_every_kind_gives_values_that_its_annotation_takes(kind):
     check()
 
 
+@pytest.mark.slow
 @given(item_records(), stored_items())
 @settings(max_examples=20, deadline=None)
 def test_records_and_stored_items_are_what_their_names_say(record, item):

@@ -567,6 +567,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.text(st.characters(exclude_categories=())), JSON, max_size=5))
 def test_any_json_object_gives_a_record_that_is_stable(item):
     pipeline = DefaultPipeline()

@@ -67,6 +67,7 @@ def test_an_unknown_mark_is_refused():
         parse_number("1", "x")
 
 
+@pytest.mark.slow
 def test_dates():
     assert parse_date("3 mai 2024", ["fr"]) == datetime(2024, 5, 3)
     assert parse_date("03/04/2024", ["en"], order="DMY") == datetime(2024, 4, 3)

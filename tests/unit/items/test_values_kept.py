@@ -233,6 +233,7 @@ for item in items:
 """
 
 
+@pytest.mark.long
 def test_sets_are_stored_in_one_order() -> None:
     """Bug it would catch: an item counts as changed, or is another one, whenever a process has begun anew."""
     told = {

@@ -56,6 +56,7 @@ async def quiet():
     pass
 
 
+@pytest.mark.long
 async def test_a_fleet_s_job_goes_on_with_the_spider_that_is_adopted(site, redis_url, tmp_path):
     spider = write(tmp_path, site, "parse_old", "first")
     given = {"data": str(tmp_path), "frontier.url": redis_url, "cluster.shift": 5.0}
@@ -105,6 +106,7 @@ async def test_a_fleet_s_job_goes_on_with_the_spider_that_is_adopted(site, redis
         await backends.close()
 
 
+@pytest.mark.slow
 def test_a_crawl_of_this_machine_notes_that_its_spider_is_another_version(site, tmp_path):
     def crawl(callback, by):
         spider = write(tmp_path, site, callback, by)

@@ -44,7 +44,7 @@ async def add(backends, **more):
     return await add_schedule(backends, order, backends.clock.now() - 3 * DAY_S)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 async def test_two_supervisors_submit_one_job_for_a_due_time(places):
     first, second = places
     schedule = await add(first)
@@ -68,7 +68,7 @@ async def test_two_supervisors_submit_one_job_for_a_due_time(places):
     assert (over.outcome, over.detail) == (RunOutcome.STOPPED, "cancelled")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 async def test_a_submission_that_was_cut_off_is_done_again_and_makes_no_second_job(places):
     first, _ = places
     schedule = await add(first)
@@ -84,7 +84,7 @@ async def test_a_submission_that_was_cut_off_is_done_again_and_makes_no_second_j
     assert (await first.book.list_jobs()) == [ended]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 async def test_what_cannot_be_submitted_says_why(places):
     first, _ = places
     schedule = await add(first)

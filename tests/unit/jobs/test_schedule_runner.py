@@ -165,6 +165,7 @@ async def test_other_places_are_left_alone():
     assert await site.runs() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("after", [False, True])
 async def test_a_kill_at_any_step_costs_no_run_and_makes_none_twice(after):
     """Two due times, and between them the end of the first crawl; it is killed at its n-th call."""

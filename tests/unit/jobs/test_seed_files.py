@@ -177,6 +177,7 @@ async def test_packed_files_are_told_by_their_first_bytes(tmp_path, pack):
     assert [row.fields["url"] for row in await rows_of(path)] == ["https://a.example/", "https://b.example/"]
 
 
+@pytest.mark.slow
 async def test_a_packed_file_that_was_cut_off_says_so_after_its_rows(tmp_path):
     path = tmp_path / "urls.gz"
     path.write_bytes(gzip.compress(b"".join(b"https://a.example/%d\n" % n for n in range(100_000)))[:-2000])
@@ -206,6 +207,7 @@ async def test_standard_input(pipe):
     assert [row.fields["url"] for row in await rows_of("-")] == ["https://a.example/"]
 
 
+@pytest.mark.slow
 async def test_rows_of_a_slow_pipe_do_not_wait_for_a_whole_chunk(pipe):
     """And whoever stops reading does not wait for a line that never comes."""
     pipe.write(b"https://a.example/\nhttps://b.example/\n")

@@ -262,6 +262,7 @@ def test_a_page_that_is_examined_elsewhere_is_guessed_there(guesses: bool, encod
 META = re.compile(rb"<meta[^>]*charset[^>]*>", re.IGNORECASE)
 
 
+@pytest.mark.long
 @from_corpus("pages", cases=59)
 def test_western_pages_are_seldom_taken_for_others() -> None:
     """Pages of the web without what they say of their charset: 1 of 59 is guessed wrong."""

@@ -59,6 +59,7 @@ def spellings(target):
         yield from (name, f"./{name}#", f"sub/../{name}")
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_links_however_they_are_written(data):
     """Pages that are made from known links, in every spelling and in any markup, with decoys between them."""

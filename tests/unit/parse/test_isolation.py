@@ -53,7 +53,7 @@ async def isolation() -> AsyncIterator[IsolatedExaminer]:
     isolation.close()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 async def test_hostile_pages_are_parsed_quickly_and_keep_their_links(isolation: IsolatedExaminer) -> None:
     for name, make in HOSTILE.items():
         body = make().encode()
@@ -87,6 +87,7 @@ async def test_a_large_harmless_page_is_left_as_it_is(isolation: IsolatedExamine
     assert await isolation.examine(body, HTML) is None
 
 
+@pytest.mark.slow
 async def test_a_cut_page_remembers_the_encoding_it_came_in(isolation: IsolatedExaminer) -> None:
     body = ("<p>äöü" + "<body a=1 b=2>" + "".join(f"<p><font a={n}>" for n in range(12_000))).encode(
         "latin-1"
@@ -114,6 +115,7 @@ async def _outcome(isolation: IsolatedExaminer, page: str) -> str:
     return "whole" if cut is None else f"{sorted(cut.cuts)} {hashlib.sha256(cut.body).hexdigest()}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LARGE)
 async def test_a_large_ordinary_page_is_parsed_whole(isolation: IsolatedExaminer, name: str) -> None:
     page = LARGE[name][0]()
@@ -148,6 +150,7 @@ def test_a_large_ordinary_page_is_parsed_quickly_where_it_is(name: str) -> None:
     assert took_s < 0.3, "the event loop is held for so long (the aim is 0.2; a busy machine is slower)"
 
 
+@pytest.mark.slow
 async def test_a_page_that_uses_up_its_cpu_time_is_given_up_and_the_next_one_is_not(
     isolation: IsolatedExaminer,
 ) -> None:
@@ -270,6 +273,7 @@ def test_what_is_ordinary_comes_through_a_cut_unchanged() -> None:
     assert reduced.cuts == {}
 
 
+@pytest.mark.long
 def test_every_kind_of_cut_has_words_for_people() -> None:
     kinds = {"attributes", "depth", "end_tags", "formatting", "rest", "roots"}
     found = {

@@ -114,6 +114,7 @@ def test_responses_of_json():
         Response.from_html("http://h.test/", "<p>").jmespath("a")
 
 
+@pytest.mark.slow
 def test_jmespath_is_loaded_when_it_is_asked_for():
     code = "import sys, gossamer; gossamer.Response, gossamer.Spider; print('jmespath' in sys.modules)"
     assert run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"

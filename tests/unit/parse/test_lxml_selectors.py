@@ -65,6 +65,7 @@ def fetched(body: str, content_type="text/html; charset=utf-8") -> FetchResult:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 @given(text=SOUP)
 def test_any_page_gives_what_parsel_gives(text):
     ours, theirs = selected(LXML_HTML, text), parsel.Selector(text=text, type="html")
@@ -76,6 +77,7 @@ def test_any_page_gives_what_parsel_gives(text):
     ]
 
 
+@pytest.mark.long
 @given(
     blocks=st.lists(BLOCKS, max_size=4).map("".join),
     css=st.sampled_from(["a", ".x", "section", "div .y", "p"]),

@@ -267,6 +267,7 @@ def test_the_pages_of_ours_have_an_answer_for_nearly_every_query():
     assert silent == set()
 
 
+@pytest.mark.long
 @from_corpus("pages", cases=21)
 @pytest.mark.parametrize("part", range(3))
 def test_same_answers_as_parsel(part):
@@ -279,6 +280,7 @@ def test_same_answers_as_parsel(part):
             assert found - set(OTHER_ANSWER) == set(), name
 
 
+@pytest.mark.long
 @from_corpus("pages", cases=21)
 @pytest.mark.parametrize("part", range(3))
 def test_lxml_gives_the_answers_of_parsel_on_every_page(part):

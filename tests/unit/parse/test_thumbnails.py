@@ -42,6 +42,7 @@ async def small_of(path, **sizes):
     return {name: Image.open(io.BytesIO(data)) for name, data in made.items()}
 
 
+@pytest.mark.long
 def test_a_large_picture_is_in_memory_once(tmp_path):
     """Twenty million pixels with transparency took 310 megabytes instead of 80."""
     tiny = saved(Image.new("RGBA", (900, 900)), tmp_path / "tiny.png")

@@ -164,6 +164,7 @@ async def isolation() -> AsyncIterator[IsolatedExaminer]:
     isolation.close()
 
 
+@pytest.mark.slow
 async def test_large_xml_is_examined_as_xml(isolation: IsolatedExaminer) -> None:
     whole = RSS.replace(
         "</channel>", f"<item><description>{'<![CDATA[<p>]]>x' * 200_000}</description></item></channel>"
@@ -183,6 +184,7 @@ def test_xml_is_no_page_of_html_and_a_large_one_is_not_read_as_one() -> None:
         _ = large.page
 
 
+@pytest.mark.slow
 def test_lxml_is_loaded_with_the_first_xml_only() -> None:
     code = (
         "import sys\n"

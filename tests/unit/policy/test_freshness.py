@@ -184,6 +184,7 @@ def test_what_is_thought_of_new_pages_is_the_mean_of_the_known_ones():
     assert mean == pytest.approx((1 + 1 / 7) / 2, rel=0.1)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("make_rates", "per_day", "gain"),
     [

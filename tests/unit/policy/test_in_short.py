@@ -394,6 +394,7 @@ EXCLUSIVE = (
 """Of these no two are said of one job."""
 
 
+@pytest.mark.slow
 @given(job_facts)
 def test_what_is_said_of_a_job_contradicts_neither_itself_nor_the_numbers(facts: ObservedJobFacts) -> None:
     said = describe_job(facts, SHOW)

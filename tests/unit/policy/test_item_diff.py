@@ -31,6 +31,7 @@ def as_json(value: Any) -> bytes:
     return msgspec.json.encode(value, order="sorted")
 
 
+@pytest.mark.slow
 @given(before=SIDES, after=SIDES)
 def test_it_is_what_two_dictionaries_differ_in(
     before: dict[tuple[str, str], dict[str, Any]], after: dict[tuple[str, str], dict[str, Any]]

@@ -50,6 +50,7 @@ RULES = st.builds(
 )
 
 
+@pytest.mark.slow
 @given(SOURCES, RULES, st.randoms())
 @settings(max_examples=50, deadline=None)
 def test_the_order_of_the_sources_does_not_matter(sources, rules, random):

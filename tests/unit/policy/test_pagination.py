@@ -98,6 +98,7 @@ def crawl(rules: PagingRules, listing: Listing, *, says: str, start: int = 1, dr
     return asked
 
 
+@pytest.mark.slow
 @given(
     data=st.data(),
     total=st.integers(0, 300),

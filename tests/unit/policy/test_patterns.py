@@ -32,6 +32,7 @@ PIECES = st.sampled_from(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(st.lists(PIECES, max_size=9).map("".join), st.text("ab/.12 -&~[]{<+", max_size=14))
 def test_an_expression_means_what_it_means_in_python(text, url):

@@ -54,6 +54,7 @@ def plainly(found):
     return {one.type: (one.items, {field.field: field for field in one.fields}) for one in found}
 
 
+@pytest.mark.slow
 @given(items, items, items)
 def test_the_profiles_of_parts_merge_to_that_of_the_whole(one, other, third):
     merged = merge_profiles(merge_profiles(profile_items(one), profile_items(other)), profile_items(third))

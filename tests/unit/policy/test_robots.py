@@ -34,6 +34,7 @@ def allowed(text: str | bytes, path: str, agent: str = "gossamer") -> bool:
     return rules(text).may_fetch(f"https://site.example{path}", agent)
 
 
+@pytest.mark.slow
 @from_corpus("robots/google_verdicts.jsonl", cases=2166)
 def test_agrees_with_google_where_protego_does_and_on_all_disputes_but_one() -> None:
     folder = corpus("robots")

@@ -90,6 +90,7 @@ def files(draw) -> tuple[tuple[Group, ...], bytes]:
     return made, mark + text.encode()
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(files(), st.sampled_from(AGENTS[:-1]), st.lists(paths, min_size=1, max_size=5))
 def test_every_verdict_is_the_one_of_the_standard(made: object, agent: str, asked: list[str]) -> None:

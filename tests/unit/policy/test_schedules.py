@@ -130,6 +130,7 @@ moments = st.floats(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(fields, st.sampled_from(ZONES), moments)
 def test_due_times_ascend_and_do_not_depend_on_where_one_begins(parts, zone, begin):
@@ -141,6 +142,7 @@ def test_due_times_ascend_and_do_not_depend_on_where_one_begins(parts, zone, beg
         assert next_due(cron, zone, (due + found[place + 1]) / 2) == found[place + 1]
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(st.sampled_from(ZONES), st.integers(2005, 2035), st.integers(0, 23), st.sampled_from([0, 30, 59]))
 def test_a_daily_time_is_due_once_on_each_day_of_a_year(zone, year, hour, minute):
@@ -161,6 +163,7 @@ def test_a_daily_time_is_due_once_on_each_day_of_a_year(zone, year, hour, minute
     assert found == expected
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(fields, st.sampled_from(ZONES), moments, st.floats(0, 7 * 86_400.0), st.floats(0, 7200))
 def test_the_latest_due_time_is_the_last_of_all(parts, zone, since, lasts, jitter):

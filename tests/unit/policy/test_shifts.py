@@ -324,6 +324,7 @@ def fleets(draw):
     return workers, shifts, list(claims.values()), standings
 
 
+@pytest.mark.slow
 @given(fleets())
 @settings(max_examples=100, deadline=None)
 def test_laws(fleet):
@@ -406,6 +407,7 @@ class Play:
         return decision
 
 
+@pytest.mark.slow
 @given(
     st.integers(1, 6),
     st.lists(st.integers(1, 20), min_size=1, max_size=12),
@@ -424,6 +426,7 @@ def test_everybody_is_served_in_the_end(slots, wishes, lasts_s):
         assert min(served) * len(wishes) >= 0.3 * slots * rounds, "and nobody has much less than its share"
 
 
+@pytest.mark.slow
 @given(st.integers(1, 8), st.lists(st.integers(1, 20), min_size=1, max_size=8))
 @settings(max_examples=40, deadline=None)
 def test_shares_settle(slots, wishes):

@@ -66,6 +66,7 @@ references = st.one_of(
 )
 
 
+@pytest.mark.long
 @settings(max_examples=500)
 @given(bases, references)
 def test_references_are_resolved_as_rfc_3986_says(base: str, reference: str) -> None:

@@ -47,6 +47,7 @@ async def asked(keeping, folder, text):
     return list(run_query(query, folder))
 
 
+@pytest.mark.slow
 async def test_all_rows_of_all_tables_are_there(keeping, tmp_path):
     for table, job in (("items", "_job"), ("pages", "job"), ("attempts", "job")):
         rows = await asked(
@@ -66,6 +67,7 @@ async def test_all_rows_of_all_tables_are_there(keeping, tmp_path):
     assert row == {"all": 2 * sum(range(1, 1203)), "min(_last_seen)": "1970-01-01T00:00:01.500000"}
 
 
+@pytest.mark.slow
 async def test_only_what_is_named_is_written(keeping, tmp_path):
     await asked(keeping, tmp_path, "WITH x AS (SELECT 1) SELECT * FROM x, pages LIMIT 1")
     assert [path.name for path in tmp_path.glob("*.parquet")] == ["pages.parquet"]

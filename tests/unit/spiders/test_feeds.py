@@ -193,6 +193,7 @@ print(count, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 10
 """
 
 
+@pytest.mark.slow
 def test_a_long_feed_is_not_held_as_a_tree():
     done = run([sys.executable, "-c", LONG], capture_output=True, text=True, check=True)
     count, grown_mb = map(int, done.stdout.split())

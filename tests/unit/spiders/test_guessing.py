@@ -272,6 +272,7 @@ def test_a_page_of_each_kind_is_read_as_a_person_would(name: str) -> None:
     assert is_right(GUESS_PAGES[name])
 
 
+@pytest.mark.slow
 def test_the_score_over_all_kinds_of_page(capsys: pytest.CaptureFixture[str]) -> None:
     wrong = [name for name, made in GUESS_PAGES.items() if not is_right(made)]
     kinds = len(GUESS_PAGES)
@@ -309,6 +310,7 @@ MARKUP = st.recursive(
 )
 
 
+@pytest.mark.long
 @settings(max_examples=150, deadline=None)
 @given(blocks=st.lists(MARKUP, min_size=1, max_size=6), times=st.integers(1, 4))
 def test_whatever_a_page_is_the_proposal_runs_or_there_is_none(blocks: list[str], times: int) -> None:
@@ -334,6 +336,7 @@ def test_a_real_shop() -> None:
     assert next_of(guess, pages[48]) == []
 
 
+@pytest.mark.slow
 @from_corpus("pages", cases=60)
 def test_real_pages_give_spiders_that_run_or_none() -> None:
     count = 0

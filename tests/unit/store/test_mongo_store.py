@@ -71,6 +71,7 @@ async def test_of_what_several_writers_were_told_the_largest_number_counts(mongo
     assert (totals.expected, totals.pages) == ({"products//": 4215}, 3)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("step", [6, pytest.param(1, marks=pytest.mark.thorough)])
 async def test_whatever_answer_is_lost_everything_is_there_once(mongo_url, step):
     """A bug it would catch: a command that is sent again adds to what it has added already."""
@@ -98,6 +99,7 @@ async def test_whatever_answer_is_lost_everything_is_there_once(mongo_url, step)
     assert sum(step.values["items"] for step in steps) == 2
 
 
+@pytest.mark.long
 async def test_whoever_is_killed_within_a_batch_leaves_nothing_that_is_counted_twice(mongo_url):
     """A bug it would catch: items that a killed worker stored are missing in the totals for ever."""
     way = LossyWay(mongo_url)

@@ -340,7 +340,7 @@ async def test_an_answer_that_is_lost_doubles_nothing(postgres_server, postgres_
         await server.close()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 async def test_restarts_in_the_middle_of_writes_lose_and_double_nothing(postgres_server, postgres_url):
     servers = [make_server(postgres_url) for _ in range(2)]
     stores = [PostgresStore(server) for server in servers]

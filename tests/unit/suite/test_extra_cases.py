@@ -60,7 +60,7 @@ def suite(project, *options, **given):
     return done.returncode, (done.stdout + done.stderr).strip().splitlines()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(("options", "given"), [((), {}), (("-n", "2"), {"CI": "true"})])
 def test_alone_it_is_green_and_the_last_line_says_what_was_not_there(project, options, given):
     code, said = suite(project, *options, **given)
@@ -72,7 +72,7 @@ def test_alone_it_is_green_and_the_last_line_says_what_was_not_there(project, op
     assert "GOSSAMER_CORPORA=DIR" in said[-1]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_beside_the_corpora_every_case_runs_and_none_may_be_missing(project):
     corpora = project.parent / "shared" / "corpora"
     (corpora / "robots").mkdir(parents=True)

@@ -141,6 +141,7 @@ def test_a_host_whose_few_pages_wait_for_their_next_tries_is_told_as_soon(fault:
     virtually(main)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", [500, Fault.TIMEOUT_BODY])
 def test_a_host_all_of_whose_pages_fail_is_told_while_they_are_given_up(fault: int | Fault) -> None:
     """Such an answer is the page's own, and the host is asked at its pace: other alerts tell it, sooner."""

@@ -95,6 +95,7 @@ async def test_an_action_that_was_cut_off_is_not_taken_for_done(alone):
     assert "not known that it came to its end" in refused["error"]["why"]
 
 
+@pytest.mark.slow
 async def test_who_has_changed_something_sees_that_at_once(web):
     """Answers stand for a second, but not longer than what they say."""
     job, _ = await make_job(web)
@@ -122,6 +123,7 @@ async def test_what_was_asked_before_a_change_is_no_answer_to_who_asks_after_it(
     assert (await cache.give_answer("state", ask)).body == b'"after"'
 
 
+@pytest.mark.slow
 async def test_a_job_is_cancelled_unless_that_is_undone(web, monkeypatch):
     started = []
 
@@ -175,6 +177,7 @@ async def test_a_job_that_somebody_lets_go_on_is_not_cancelled(alone, monkeypatc
     assert (await alone.get(f"/actions/{done['action']}"))["after"]["failed"] == "it was resumed meanwhile"
 
 
+@pytest.mark.slow
 async def test_a_state_is_expected_as_it_is_shown(alone):
     job, _ = await make_job(alone)
     shown = {(await alone.get(f"/jobs/{job.id}"))["state"], (await alone.get("/jobs"))["jobs"][0]["state"]}
@@ -202,6 +205,7 @@ async def test_a_job_that_ended_with_work_left_goes_on_and_that_is_undone(alone,
     assert (await frontier.read_stats()).state is JobState.PAUSED
 
 
+@pytest.mark.slow
 async def test_settings_are_changed_and_put_back(web):
     job, frontier = await make_job(web)
     path = f"/jobs/{job.id}/actions"

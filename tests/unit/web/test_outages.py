@@ -2,6 +2,8 @@
 
 import asyncio
 
+import pytest
+
 from gossamer.core.hosts import FrontierRules
 from gossamer.targets.plan import JobPlan, pack_plan, settings_to_keep
 from gossamer.testing.contracts.frontier_harness import make_entry
@@ -11,6 +13,7 @@ PARTS = {"/jobs": ("Redis", "PostgreSQL"), "/jobs/shop/items": (None, "PostgreSQ
 """Of some questions the parts that they need of both servers."""
 
 
+@pytest.mark.long
 async def test_who_is_away_is_named(redis_server, postgres_server, tmp_path):
     redis, postgres = redis_server.start(), postgres_server.start()
     places = {"frontier": {"url": redis.url}, "store": {"url": postgres.url_of("postgres")}}

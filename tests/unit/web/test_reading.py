@@ -47,6 +47,7 @@ async def read_all(web, path, field):
             return rows
 
 
+@pytest.mark.slow
 async def test_every_answer_is_within_its_bound(either):
     web = either
     bounds = {
@@ -73,6 +74,7 @@ async def test_every_answer_is_within_its_bound(either):
     assert len(whole.content) <= 40_000
 
 
+@pytest.mark.slow
 async def test_listings_are_whole_part_by_part(either):
     web = either
     attempts = await read_all(web, "/jobs/shop/attempts", "attempts")
@@ -86,6 +88,7 @@ async def test_listings_are_whole_part_by_part(either):
     assert [action["at"] for action in actions] == [2.0, 1.0, 0.0]
 
 
+@pytest.mark.slow
 async def test_filters_choose(either):
     web = either
     assert len(await read_all(web, "/jobs/shop/attempts?status=2xx", "attempts")) == 10

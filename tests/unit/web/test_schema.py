@@ -99,6 +99,7 @@ def test_every_answer_is_described(api):
     assert "unreadable" not in schemas["JobSummary"]["properties"], "asides are in no answer"
 
 
+@pytest.mark.long
 def test_what_the_document_allows_is_answered_as_it_says(api):
     schema = schemathesis.openapi.from_dict(api["document"])
     asked = 0

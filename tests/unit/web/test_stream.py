@@ -320,6 +320,7 @@ async def test_a_topic_is_asked_as_the_path_is(tmp_path):
         assert (await ask_within(web.app, "/api/v1", wrong))[0] == 422
 
 
+@pytest.mark.slow
 async def test_a_stream_over_a_connection(tmp_path):
     """Its first events, as they come; a token that is revoked ends it."""
     async with open_web(tmp_path, is_local=False) as web:

@@ -2,6 +2,7 @@
 
 import logging
 
+import pytest
 import scrapy
 from scrapy.settings import Settings
 
@@ -13,6 +14,7 @@ def domains_of(given):
     return adapt_spider(kind, Settings())().allowed_domains
 
 
+@pytest.mark.slow
 def test_entries_that_are_no_domains_are_left_out_and_said(caplog):
     with caplog.at_level(logging.WARNING):
         given = ["shop.example", "https://shop.example/list", "shop.example:8000"]
