@@ -19,6 +19,8 @@ from gossamer.watch.targets.mail import MailTarget
 from gossamer.watch.targets.webhook import WebhookTarget
 from kit.alert_services import serve_mail, serve_webhook
 
+pytestmark = pytest.mark.slow
+
 SECRET = "s3cr3t-t0ken"
 QUICK_S = 0.3
 

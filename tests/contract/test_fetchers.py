@@ -19,6 +19,8 @@ from gossamer.testing.clock import ManualClock
 from gossamer.testing.contracts.fetcher import FETCHER_CHECKS, LIMITS, check_fetcher
 from kit.gateway import BillingGateway
 
+pytestmark = pytest.mark.slow
+
 
 def http() -> Fetcher:
     options = HttpOptions(user_agent="gossamer-test", **LIMITS)

@@ -20,6 +20,8 @@ from gossamer.testing.clock import ManualClock
 from gossamer.testing.contracts.extractor import EXTRACTOR_CHECKS, ExtractorSubject
 from gossamer.testing.contracts.fetcher import FETCHER_CHECKS, LIMITS
 
+pytestmark = pytest.mark.slow
+
 
 class Passing:
     """A hook that changes a request on its way, and else nothing."""

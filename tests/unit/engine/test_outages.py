@@ -22,6 +22,8 @@ from gossamer.policy.retry import LONGEST_PAUSE_S
 from gossamer.testing.archive import MemoryArchive
 from kit.engine import CALM, URL, Kit, follow, virtually
 
+pytestmark = pytest.mark.slow
+
 PAGES = 60
 DEFAULT = FrontierRules()
 

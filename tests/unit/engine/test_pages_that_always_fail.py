@@ -18,6 +18,8 @@ from gossamer.engine.worker import Worker
 from gossamer.fleet.shift import ShiftRun
 from kit.engine import URL, Kit, follow, virtually
 
+pytestmark = pytest.mark.slow
+
 GOOD = 400
 DEFAULT = FrontierRules()
 Answer = Callable[[Kit], Any]

@@ -28,6 +28,8 @@ from kit.engine import URL, Kit, virtually
 from kit.virtual_fleet import World, play
 from kit.watched_place import WatchedPlace
 
+pytestmark = pytest.mark.slow
+
 RULES = AlertRules()
 PAGES = 1_000
 PROBE_S = 66.0
