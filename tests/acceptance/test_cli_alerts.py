@@ -9,6 +9,20 @@ from kit.command_line import asked, gossamer
 
 SECRET = "hunter2hook"
 
+#: It fails after it has queued requests, so that there is work to lose.
+BAD = """
+from gossamer import Request, Spider
+
+
+class Bad(Spider):
+    name = "bad"
+
+    async def start(self):
+        for n in range(1000):
+            yield Request(f"http://127.0.0.1:9/{n}")
+        raise ValueError("out of luck")
+"""
+
 
 def test_targets_are_tried_and_listed_without_their_secrets(tmp_path):
     with serve_webhook() as service:
@@ -35,10 +49,7 @@ def test_targets_are_tried_and_listed_without_their_secrets(tmp_path):
 
 
 def test_a_crawl_that_fails_is_told_and_listed(tmp_path):
-    (tmp_path / "bad.py").write_text(
-        "from gossamer import Spider\n\n\nclass Bad(Spider):\n    name = 'bad'\n\n"
-        "    async def start(self):\n        raise ValueError('out of luck')\n        yield\n"
-    )
+    (tmp_path / "bad.py").write_text(BAD)
     with serve_webhook() as service:
         env = {"OPS_URL": f"http://127.0.0.1:{service.port}/"}
         (tmp_path / "gossamer.toml").write_text('[alerts.targets.ops]\nurl_env = "OPS_URL"\n')
@@ -60,10 +71,7 @@ def test_a_crawl_that_fails_is_told_and_listed(tmp_path):
 
 
 def test_a_webhook_that_was_down_hears_of_a_crawl_that_failed_from_the_next_one(tmp_path):
-    (tmp_path / "bad.py").write_text(
-        "from gossamer import Spider\n\n\nclass Bad(Spider):\n    name = 'bad'\n\n"
-        "    async def start(self):\n        raise ValueError('out of luck')\n        yield\n"
-    )
+    (tmp_path / "bad.py").write_text(BAD)
     (tmp_path / "good.py").write_text(
         "from gossamer import Spider\n\n\nclass Good(Spider):\n    name = 'good'\n\n"
         "    async def start(self):\n        return\n        yield\n"

@@ -97,7 +97,7 @@ async def test_without_the_package_it_says_what_to_install(monkeypatch):
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setattr(builtins, "__import__", refuse)
     with (
-        pytest.raises(MissingServiceError, match=r"prometheus_client is missing.*gossamer\[metrics\]"),
+        pytest.raises(MissingServiceError, match=r"prometheus_client is missing.*\[metrics\]"),
         serve_metrics(MetricsSettings(port=free_port())),
     ):
         pass
