@@ -34,9 +34,7 @@ def request_for_form(
     if "method" in options or "body" in options:
         raise UsageError("the form says how it is sent: leave out method and body")
     if data is not None and not isinstance(data, Mapping):
-        raise UsageError(
-            f"what is filled into a form is a dict of values by name, not a {type(data).__name__}"
-        )
+        raise UsageError(f"the data for a form is a dict of values by name, not a {type(data).__name__}")
     form, button = _choose_form(response, data or {}, css=css, number=number, click=click)
     encoding = _charset_for(form, response.encoding)
     fields = _fill_form(form, data or {}, button, encoding)

@@ -22,7 +22,7 @@ class WebPage(Item):
     text: str
     depth: int
     content_type: str
-    flags: str = ""  # what was left out of it, in short: ``truncated``, ``parse_truncated cut_depth``
+    flags: str = ""  # omitted parts, in short: ``truncated``, ``parse_truncated cut_depth``
 
 
 class GenericSpider(Spider):
@@ -34,7 +34,7 @@ class GenericSpider(Spider):
     name = "generic"
 
     def parse(self, response: Response) -> Iterator[WebPage | Request]:
-        """Keep the page, follow its links to other pages; what is neither HTML nor text is left alone."""
+        """Keep the page and follow its links; skip documents other than HTML and text."""
         page = response.page if response.is_html else None
         if page is None and not response.is_text:
             return

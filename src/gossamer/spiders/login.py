@@ -26,7 +26,7 @@ class Login:
         self._login_url = login_url
         self.session = session
         self.last: Response | None = None
-        self.secrets: set[str] = set()  # what was sent: it is shown nowhere
+        self.secrets: set[str] = set()  # values sent, which are never shown
 
     def __repr__(self) -> str:
         return f"<Login of the session {self.session!r}>"

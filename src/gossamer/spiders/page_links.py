@@ -64,7 +64,7 @@ def link_filter_of(options: LinkOptions) -> LinkFilter:
     """Return the filter of URLs. Raises ``UsageError`` for an unknown or invalid option."""
     if unknown := options.keys() - LinkOptions.__annotations__.keys():
         names = ", ".join(LinkOptions.__annotations__)
-        raise UsageError(f"{', '.join(sorted(unknown))} is no option for links; there are {names}")
+        raise UsageError(f"{', '.join(sorted(unknown))} is not an option for links; options are {names}")
     return make_link_filter(
         options.get("allow", ()),
         options.get("deny", ()),
@@ -109,10 +109,10 @@ def select_links(response: Any, options: LinkOptions, joiner: UrlJoiner, limit: 
 
 
 def read_links(links: Iterable[str | Selector], options: LinkOptions = _NONE) -> Iterator[RawLink]:
-    """The links that texts and elements are; an element that is none stands for those in it.
+    """Return the links of texts and elements; an element that is not a link stands for those in it.
 
-    Where it has none either, there is one that leads nowhere. Raises ``UsageError`` for one text, whose
-    letters are no links.
+    An element without any gives one link without a target. Raises ``UsageError`` for a single text, whose
+    letters are not links.
     """
     if isinstance(links, str):
         raise UsageError(
@@ -155,7 +155,7 @@ def check_link(url: str, href: str = "") -> str:
 
 
 def drop_reason_of(error: ValueError) -> str:
-    """By what a link is counted that could not be followed."""
+    """Return the counter of a link that could not be followed."""
     return DropKind.LINK.key_of("credentials" if isinstance(error, LinkCredentialsError) else "bad_url")
 
 
@@ -191,7 +191,7 @@ def _links_within(part: Selector, tags: Sequence[str], attrs: Sequence[str]) -> 
 
 
 def _names_of(options: LinkOptions) -> tuple[Sequence[str], Sequence[str]]:
-    """The names of elements and attributes. Raises ``UsageError`` for what is not a name."""
+    """Return the names of elements and attributes. Raises ``UsageError`` for an invalid name."""
     tags, attrs = (texts_of(option, options.get(option, ())) for option in ("tags", "attrs"))  # type: ignore[arg-type]
     for option, names in (("tags", tags), ("attrs", attrs)):
         wrong = next((name for name in names if not _NAME.fullmatch(name)), None)

@@ -35,7 +35,7 @@ from gossamer.spiders.query import compile_query, text_of
 from gossamer.spiders.response import Response
 
 STATE = "paging"
-"""The name in ``meta`` under which a page's request says what it knows of the pages before it."""
+"""The name in ``meta`` of the state that a page's request carries from the pages before it."""
 _LIMIT = DropKind.LINK.key_of("too_many_pages")
 _MOST_REFUSED = 10**9
 """Pages above the limit of one listing that are counted: a page may claim more than a store can add up."""
@@ -123,7 +123,7 @@ class Paginate:
             raise UsageError("Paginate: say how pages follow one another: next, param, url or cursor")
         if by_number and not (self.pages or self.total or self.entries or self.next):
             raise UsageError(
-                "Paginate: nothing says where the listing ends; give pages, total, or entries (what a page "
+                "Paginate: the end of the listing is not defined; give pages, total, or entries (what a page "
                 "lists: the page after the last one has none)"
             )
 
@@ -198,7 +198,7 @@ class Paginate:
         if pages:
             response.dropped[_LIMIT] = response.dropped.get(_LIMIT, 0) + min(pages, _MOST_REFUSED)
 
-    # ------------------------------------------------------------------ what a page says
+    # ------------------------------------------------------------------ facts of a page
 
     def _read_facts(self, response: Response) -> PageFacts:
         pages = total = shown = None
@@ -226,7 +226,7 @@ class Paginate:
         return [text for one in found if not isinstance(one, bool) and (text := text_of(one))]
 
     def _read_entries(self, response: Response) -> tuple[str, ...] | None:
-        """Digests of what the page lists: of links where they go, else their texts or values."""
+        """Return digests of the listed entries: of the targets of links, else of texts or values."""
         if not self.entries:
             return None
         found = compile_query(self.entries).find_in(response)

@@ -170,7 +170,7 @@ class Response(SavedPage, PageContent):
             )
         body, content_type, link_encoding = self.body, self.content_type, ""
         if self._cut is not None:
-            self._note_cuts(self._cut.flags)  # of what is neither HTML nor XML, nobody may ever ask for this
+            self._note_cuts(self._cut.flags)  # documents other than HTML and XML may never need this
             body, content_type, link_encoding = self._cut.body, _CUT_TYPE, self._cut.encoding
         return HtmlPage(
             body,

@@ -1,4 +1,4 @@
-"""Rules that say which links of its pages a spider follows, and which callback gets what they lead to."""
+"""Rules for the links that a spider follows, and the callbacks for their pages."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Rule(Record, frozen=True, kw_only=True):
 
     @property
     def link_options(self) -> LinkOptions:
-        """Which links it takes; what is empty is left out."""
+        """Return the options of the links it takes, without empty ones."""
         options = {name: getattr(self, name) for name in LinkOptions.__annotations__}
         return cast("LinkOptions", {name: value for name, value in options.items() if value})
 
@@ -119,6 +119,6 @@ def _check_rule(rule: object, spider: Any) -> None:
     if rule.callback is None and not rule.follows:
         raise UsageError("it has no callback and follow=False, so its pages would be fetched for nothing")
     if rule.callback is None and rule.cb_kwargs:
-        raise UsageError("cb_kwargs: there is no callback that could take them")
+        raise UsageError("cb_kwargs: the rule has no callback that could take them")
     check_link_options(rule.link_options)
     rule.request_for("http://rule.invalid/")

@@ -100,7 +100,7 @@ class SitemapSpider(Spider):
                     yield request.replace(session=session) if session else request
                 else:
                     left_out[request] = left_out.get(request, 0) + 1
-            await asyncio.sleep(0)  # other pages go on between two slices
+            await asyncio.sleep(0)  # other pages continue between two slices
         for reason, count in {**reader.trouble, **left_out}.items():
             response.dropped[DropKind.SITEMAP.key_of(reason)] = count
 

@@ -26,7 +26,7 @@ HOOK_METHODS = ("on_start", "on_request", "on_response", "on_error", "on_output"
 
 
 class Spider:
-    """The base class of spiders: where a crawl starts, how far it goes, and what it takes from each page.
+    """The base class of spiders: the start of a crawl, its scope, and the data to take from each page.
 
     A callback is a method that gets a :class:`~gossamer.Response` and yields or returns items and requests.
     It may be a function, a generator, a coroutine function or an async generator. A spider argument
@@ -233,7 +233,7 @@ class Spider:
         """Called for a replay: nothing that another crawl finds is to be written."""
 
     def share_work(self) -> None:
-        """Other processes take its requests, too, from now on."""
+        """Share the crawl's requests with other processes from now on."""
 
     @property
     def unshared_settings(self) -> Sequence[str]:

@@ -21,7 +21,7 @@ class SpiderStats:
     """
 
     def __init__(self) -> None:
-        self._before = JobChanges()  # what is counted before a crawl begins, or without one
+        self._before = JobChanges()  # counts made before a crawl begins, or without one
 
     @property
     def _changes(self) -> JobChanges:
@@ -50,6 +50,6 @@ class SpiderStats:
 
 
 def changes_of(spider: object) -> JobChanges:
-    """Where a crawl of a spider counts, with what the spider has counted before it."""
+    """Return the crawl's counters of a spider, with the counts made before it."""
     stats = getattr(spider, "stats", None)
     return stats._before if isinstance(stats, SpiderStats) else JobChanges()

@@ -120,7 +120,7 @@ def test_blocks_of_json_are_read_by_paths_and_others_by_selectors() -> None:
 def test_links_of_json_that_are_no_urls_are_said() -> None:
     text = FULL.replace('{ select = "a", deny = "/p/3" }', '{ select = "$.links[*]" }')
     spider = make_spider(parse_document(text, tomllib.loads(text), "x.toml"))()
-    with pytest.raises(ValueError, match=r"follow \(\$\.links\[\*\]\) finds values of JSON that are no URLs"):
+    with pytest.raises(ValueError, match=r"follow \(\$\.links\[\*\]\) finds JSON values that are not URLs"):
         list(spider.listing(page({"links": [{"href": "/p/1"}]})))  # type: ignore[attr-defined]
 
 
@@ -190,14 +190,14 @@ def test_a_page_gives_its_items_its_links_and_the_next_page(tmp_path: Path) -> N
         (
             'start = "listing"',
             'start = "listings"',
-            "line 4: start: there is no page type 'listings'; did you mean",
+            "line 4: start: unknown page type 'listings'; did you mean",
         ),
         (
             'key = "link"',
             'key = "url"',
-            "line 7: items.Product.key: there is no field 'url' (allowed: link, name",
+            "line 7: items.Product.key: unknown field 'url' (allowed: link, name",
         ),
-        ('type = "url"', 'type = "text"', "line 9: items.Product.fields.link.type: there is no type 'text'"),
+        ('type = "url"', 'type = "text"', "line 9: items.Product.fields.link.type: unknown type 'text'"),
         (
             'name = "a"',
             'name = "a["',
@@ -234,17 +234,17 @@ def test_a_page_gives_its_items_its_links_and_the_next_page(tmp_path: Path) -> N
         (
             'next = ".next"',
             'param = "page"',
-            "line 20: pages.listing.paginate: nothing says where the listing ends",
+            "line 20: pages.listing.paginate: the end of the listing is not defined",
         ),
         (
             'type = "Product", each',
             'type = "Produkt", each',
-            "there is no item type 'Produkt'; did you mean 'Product'",
+            "unknown item type 'Produkt'; did you mean 'Product'",
         ),
         (
             'start = "listing"',
             "settings = { dely = 1 }",
-            "line 4: settings.dely: there is no such setting; did you",
+            "line 4: settings.dely: unknown setting; did you",
         ),
         ("[pages.product]", "[page.product]", "line 13: page: unknown key; did you mean 'pages'?"),
         ('name = "a"', "name = 3", "line 10: items.Product.fields.name: it must be a table"),

@@ -203,7 +203,7 @@ def test_a_total_without_a_size_says_what_to_give() -> None:
     ("said", "why"),
     [
         ({}, "say how pages follow"),
-        ({"param": "page"}, "where the listing ends"),
+        ({"param": "page"}, "the end of the listing"),
         ({"total": "p"}, "param or url"),
         ({"next": "a..b"}, r"next: invalid CSS selector 'a\.\.b'"),
         ({"cursor": "$.next"}, "which parameter"),

@@ -129,9 +129,9 @@ def test_rules_take_the_links_that_scrapys_link_extractors_take(links, data):
 
 def test_a_misspelt_option_takes_no_links():
     found = page("<a href='/p/1'>x</a><a href='/q'>y</a>")
-    with pytest.raises(UsageError, match=r"^alow is no option for links; there are allow, deny, css"):
+    with pytest.raises(UsageError, match=r"^alow is not an option for links; options are allow, deny, css"):
         found.links(alow="/p/")
-    with pytest.raises(UsageError, match=r"^alow is no option for links"):
+    with pytest.raises(UsageError, match=r"^alow is not an option for links"):
         found.links(css="a", alow="/p/")
 
 
@@ -248,7 +248,7 @@ def test_rules_do_not_apply_to_a_page_whose_callback_failed():
         ([Rule(callback="parse", errback="no")], r"errback: the spider has no method 'no'"),
         ([Rule(follow="yes")], r"follow: 'yes' is neither True nor False"),
         ([Rule(follow=False)], r"no callback and follow=False"),
-        ([Rule(cb_kwargs={"a": 1})], r"cb_kwargs: there is no callback"),
+        ([Rule(cb_kwargs={"a": 1})], r"cb_kwargs: the rule has no callback"),
         ([Rule(callback="parse", cb_kwargs={"a": object()})], r"rules\[0\].*cb_kwargs\['a'\] is a"),
         ([Rule(fetch="rocket")], r"rules\[0\] of the spider 'bad': .*rocket"),
         (["/a"], r"rules\[0\] of the spider 'bad': '/a' is not a Rule"),

@@ -1,1 +1,1 @@
-"""Spiders that are written in TOML: what may be said, how it is read, and the spider that it makes."""
+"""Spiders written in TOML: the document, its reader, and the resulting spider."""

@@ -1,6 +1,7 @@
-"""What a page says of the one thing that it is about, as fields of a proposal.
+"""Guess the fields of the one thing that a page describes, for a proposal.
 
-The surest way counts: JSON-LD, microdata, OpenGraph, else a heading with a price, a picture or a description.
+The most reliable source wins: JSON-LD, microdata, OpenGraph, else a heading with a price, picture or
+description.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ class FieldProposal(NamedTuple):
 
 
 class ThingProposal(NamedTuple):
-    """What a page is about."""
+    """The thing that a page describes."""
 
     source: str  # who says so, for people
     kind: str  # its type
@@ -63,14 +64,14 @@ class ThingProposal(NamedTuple):
 
 
 def find_thing(response: Response) -> ThingProposal | None:
-    """What a page tells machines that it is about; ``None`` where it does not say so."""
+    """Return the thing described in the page's metadata; ``None`` without one."""
     return _proposal_of(
         response, _find_json_ld(response) or _find_microdata(response) or _find_opengraph(response)
     )
 
 
 def find_shown_thing(response: Response) -> ThingProposal | None:
-    """What a page seems to be about to people: a product, an article, or a page with a heading."""
+    """Return the thing that the visible page describes: a product, an article, or a page with a heading."""
     return _proposal_of(response, _find_heading(response))
 
 
@@ -85,7 +86,7 @@ def _proposal_of(response: Response, found: _Found | None) -> ThingProposal | No
 
 
 _Found = tuple[str, str, Sequence[FieldProposal]]
-"""Who says so, the type, the fields."""
+"""The source, the type, the fields."""
 
 
 # --------------------------------------------------------------------------- names and values
@@ -159,7 +160,7 @@ def _json_field(number: int, path: Sequence[str], leaf: Any) -> dict[str, Any]:
 
 
 def _leaves_of(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """What has no parts, three levels deep, without what JSON-LD says of itself."""
+    """Yield the scalars of a value, three levels deep, without the keywords of JSON-LD."""
     for name, inner in value.items():
         if name.startswith("@") or not name.isprintable() or '"' in name:
             continue
@@ -205,7 +206,7 @@ def _microdata_fields(
 
 
 def _select_again(response: Response, selector: str, value: str) -> tuple[dict[str, str], str] | None:
-    """What says where a value is, and its text: for machines if there is one, else as it is shown."""
+    """Return the selection of a value and its text: from metadata if possible, else as displayed."""
     first = next(iter(response.css(selector)), None)
     if first is None or not value.strip():
         return None

@@ -1,4 +1,4 @@
-"""What a spider in TOML may say. One word, one meaning: everything that is not here is refused."""
+"""The schema of a spider in TOML. Unknown keys are refused."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from gossamer.spiders.query import compile_query
 FIELD_TYPES = (
     *("str", "int", "float", "decimal", "price", "date", "datetime", "bool", "url", "file", "html", "json"),
 )
-"""What a value may be; ``list[TYPE]`` is several of them."""
+"""Types of a value; ``list[TYPE]`` means several values."""
 CLEANING = ("squeeze", "lower", "upper", "title")
-"""What may be done to a text before it becomes a value."""
+"""Operations on a text before it becomes a value."""
 _LIST = re.compile(r"list\[(\w+)\]")
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
@@ -44,9 +44,7 @@ def _check_pattern(text: str) -> str:
 def _check_type(text: str) -> str:
     found = _LIST.fullmatch(text)
     if (found[1] if found else text) not in FIELD_TYPES:
-        raise ValueError(
-            f"there is no type {text!r}; there are: {', '.join(FIELD_TYPES)}, and list[...] of them"
-        )
+        raise ValueError(f"unknown type {text!r}; types are: {', '.join(FIELD_TYPES)}, and list[...] of them")
     return text
 
 
@@ -104,12 +102,12 @@ class BaseDocument(BaseModel):
 
 
 class FieldDocument(BaseDocument):
-    """A field of an item: where its value is, and what it is."""
+    """A field of an item: the place of its value, and its type."""
 
     select: Queries | None = None
     """Where the value is; of several, the first that finds something counts."""
     page: Literal["url", "title", "description", "text"] | None = None
-    """What of the page itself is the value, in place of ``select``."""
+    """The property of the page that is the value, in place of ``select``."""
     type: Annotated[str, AfterValidator(_check_type)] = "str"
     optional: bool = False
     default: Any = None
@@ -117,10 +115,10 @@ class FieldDocument(BaseDocument):
     """A regular expression: its first group, or all of it, is the text."""
     clean: Annotated[list[Literal["squeeze", "lower", "upper", "title"]], BeforeValidator(_to_list)] = []
     format: str = ""
-    """Of a date, as ``strptime`` has it."""
+    """The format of a date, as in ``strptime``."""
     decimal_mark: Literal["", ".", ","] = ""
     unit: str = ""
-    """Of a number with a unit: the unit that it is converted to."""
+    """The unit to which a number with a unit is converted."""
 
     @property
     def kind(self) -> str:
@@ -190,7 +188,7 @@ def _check_paging(paging: PagingDocument | None) -> PagingDocument | None:
 
 
 class PageDocument(BaseDocument):
-    """A type of pages: how they are recognised, what is on them, where they lead."""
+    """A type of pages: its URLs, its items, and the links to follow."""
 
     match: PatternText | None = None
     """A regular expression for their URLs; other pages are of the type that the link to them says."""
@@ -208,7 +206,7 @@ class LoginDocument(BaseDocument):
     fields: dict[str, Annotated[str, AfterValidator(_check_variable)]] = Field(min_length=1)
     """The environment variable that holds the value of each field."""
     check: CssText | None = None
-    """What pages for members have, and others have not."""
+    """An element that only pages for members have."""
 
 
 class SpiderDocument(BaseDocument):

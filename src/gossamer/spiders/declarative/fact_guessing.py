@@ -1,4 +1,4 @@
-"""What a page shows of one thing without telling machines: properties in tables and lists, prose, a price."""
+"""Guess facts about a thing from the visible page: properties in tables and lists, prose, a price."""
 
 from __future__ import annotations
 
@@ -105,16 +105,16 @@ def _members_of(response: Response, blocks: BlockList) -> list[Element]:
 
 
 def is_in_aside(response: Response, blocks: BlockList) -> bool:
-    """Whether the page itself calls a list something beside what it is about."""
+    """Whether the page marks a list as separate from its main content."""
     members = _members_of(response, blocks)
     return bool(members) and members[0].closest(_BESIDE) is not None
 
 
 def stands_beside(response: Response, blocks: BlockList, price: Element | None, *, is_aside: bool) -> bool:
-    """Whether a list stands beside the thing that a page is about.
+    """Whether a list stands beside the main thing of a page.
 
-    ``price`` is that of the thing, if it has one: it stands before the list then. A thing without a price has
-    more prose before the list than the list has text. Of a list in an aside, its place does not matter.
+    ``price`` is the thing's price, which then stands before the list. A thing without a price has more prose
+    before the list than the list has text. The place of a list in an aside does not matter.
     """
     document = response.page.document
     members = _members_of(response, blocks)

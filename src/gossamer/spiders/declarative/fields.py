@@ -1,6 +1,6 @@
-"""From what a selector finds to the value of a field.
+"""Convert the results of selectors into values of fields.
 
-What cannot be read stays text: the pipeline drops the item, and says which field is not what it should be.
+An unreadable value stays text: the pipeline then drops the item and names the field.
 """
 
 from __future__ import annotations
@@ -77,9 +77,9 @@ def read_default(field: FieldDocument) -> Any:
 
 
 def read_fields(source: Any, fields: Mapping[str, FieldDocument], response: Response) -> dict[str, Any]:
-    """The values of an item in a response, a block of it or a value of its JSON.
+    """Read the values of an item from a response, a block of it, or a value of its JSON.
 
-    What is not there is left out.
+    Missing fields are omitted.
     """
     values: dict[str, Any] = {}
     parsed: list[Any] = []  # the page's JSON, once
@@ -97,13 +97,13 @@ def read_fields(source: Any, fields: Mapping[str, FieldDocument], response: Resp
 
 
 def _find_values(source: Any, field: FieldDocument, response: Response, parsed: list[Any]) -> list[Any]:
-    """What a field's selectors find: of the first that finds something."""
+    """Return the results of the first of a field's selectors that finds anything."""
     if field.page is not None:
         return [_page_value(response, field.page)]
     for text in field.select or ():
         query = compile_query(text)
         if source is not response and (query.kind == "json") == isinstance(source, Selector):
-            continue  # there is no JSON in a block of a page, and no element in a value of JSON
+            continue  # a block of a page has no JSON, and a value of JSON no elements
         where = source
         if query.kind == "json" and source is response:
             if not parsed:

@@ -46,7 +46,7 @@ _NAMES: Mapping[str, str] = {
     "company": r"company|employer|seller|vendor",
     "text": r"text|body|content|quote|comment|p|dd|li",
 }
-"""What the words of classes and ``itemprop`` mean."""
+"""Meanings of words in classes and ``itemprop``."""
 _KINDS = {"link": "link", "image": "image", "time": "date"}
 _TEXTS = re.compile(
     r"^(?:next|next page|older|older posts|more|weiter|n\u00e4chste|vor|suivant|siguiente|successivo|"
@@ -72,10 +72,10 @@ LEAST_BLOCKS = 8
 
 
 class SpiderProposal(NamedTuple):
-    """A declarative spider for a page, and what was found there."""
+    """A declarative spider for a page, with the findings it is based on."""
 
     text: str  # in TOML
-    found: tuple[str, ...]  # for people: what it takes
+    found: tuple[str, ...]  # for people: the fields that it takes
 
 
 def propose_spider(response: Response, domain: str, name: str = "") -> SpiderProposal | None:
@@ -91,7 +91,7 @@ def propose_spider(response: Response, domain: str, name: str = "") -> SpiderPro
     found: list[str] = []
     lines = [
         f"# Proposed for {response.url}",
-        "# Keep what you need, and rename it. What may be said here: docs/how-to/declarative.md",
+        "# Keep and rename the fields you need. Reference: docs/how-to/declarative.md",
         "",
         f"name = {_quote(name or _name_of(response.url))}",
         f"start_urls = [{_quote(response.url)}]",
@@ -181,7 +181,7 @@ def _other_lines(told: _ToldReading) -> Iterator[str]:
 
 
 def _is_aside(blocks: BlockList) -> bool:
-    """Whether a list stands beside the thing that a page is about: what is like it, what others bought."""
+    """Whether a list stands beside the main thing of a page, such as related products."""
     return blocks.size < LEAST_BLOCKS or _is_named_aside(blocks)
 
 
@@ -222,14 +222,14 @@ def _list_names(fields: Sequence[FieldProposal]) -> str:
 
 
 def _detail_lines(blocks: BlockList | None) -> Iterator[str]:
-    """How to go on to the pages of what is listed."""
+    """Yield lines that show how to follow the listed pages."""
     link = next((one for one in blocks.values if one.kind == "link"), None) if blocks else None
     if blocks is None or link is None:
         return
     selector = f"{blocks.selector} {link.selector}".strip()
     yield from (
         "",
-        "# To visit the pages that the blocks lead to, add this to [pages.page], and say what is there",
+        "# To visit the pages that the blocks link to, add this to [pages.page], and describe them",
         "# (`gossamer guess` of one of them proposes it):",
         f'# follow = {{ select = {_quote(selector)}, page = "detail", priority = 1 }}',
         "#",
@@ -291,7 +291,7 @@ def _are_all(pattern: str, values: Sequence[str]) -> bool:
 
 
 def _name_value(value: BlockValue) -> str:
-    """What a field is called: by what it is, by the words around it, by its tag."""
+    """Choose the name of a field: by its meaning, the words around it, or its tag."""
     if value.kind == "data":
         return make_identifier(value.attribute.removeprefix("data-"))
     if value.kind in _KINDS:

@@ -1,4 +1,4 @@
-"""Reading a spider in TOML: what is wrong is said with its file, its line and its key."""
+"""Read a spider in TOML; errors name the file, the line and the key."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MOST_PROBLEMS = 10
 """Problems of one file that are listed."""
 
 _WORDS = frozenset({"document", "item_classes", "paginates", "source_file"})
-"""What a spider in TOML has beside the words of every spider."""
+"""Attributes of a spider in TOML beyond those of every spider."""
 
 _SAYINGS = {
     "missing": "missing",
@@ -36,7 +36,7 @@ _SAYINGS = {
     "dict_type": 'it must be a table: { name = "..." }',
     "model_type": 'it must be a table: { name = "..." }',
 }
-"""What is wrong, by pydantic's words for it, in those of TOML."""
+"""Messages in terms of TOML, by pydantic's error types."""
 
 KeyPlace = tuple[str | int, ...]
 """The keys that lead to a place in the file."""
@@ -61,7 +61,7 @@ def read_document(path: Path) -> SpiderDocument:
 
 
 def parse_document(text: str, content: dict[str, Any], name: str) -> SpiderDocument:
-    """The spider in a text that was read; ``name`` is what the file is called in errors."""
+    """Return the spider in a parsed text; ``name`` is the file's name in errors."""
     try:
         document = SpiderDocument.model_validate(content)
     except ValidationError as error:
@@ -88,7 +88,7 @@ def _spell_place(place: KeyPlace) -> str:
     return f"{spelled}: " if spelled else ""
 
 
-# --------------------------------------------------------------------------- what is wrong
+# --------------------------------------------------------------------------- errors
 
 
 def _describe_problem(problem: Any) -> str:
@@ -124,7 +124,7 @@ def _model_at(place: Sequence[str | int]) -> type[BaseModel] | None:
 
 
 def _bare_type(annotation: Any) -> Any:
-    """Without what it is annotated with, and without ``None``."""
+    """Return the type without annotations and without ``None``."""
     while hasattr(annotation, "__metadata__"):
         annotation = annotation.__origin__
     parts = [part for part in get_args(annotation) if part is not type(None)]
@@ -135,7 +135,7 @@ def _find_loose_ends(document: SpiderDocument) -> Iterator[tuple[KeyPlace, str]]
     """Names that name nothing, and names that are taken."""
     pages = [*document.pages]
     if document.start is not None and document.start not in pages:
-        yield ("start",), f"there is no page type {document.start!r}{_suggest(document.start, pages)}"
+        yield ("start",), f"unknown page type {document.start!r}{_suggest(document.start, pages)}"
     for name in pages:
         if (hasattr(Spider, name) and name != "parse") or name in _WORDS:
             yield ("pages", name), f"{name!r} is a word of every spider; give the page type another name"
@@ -150,11 +150,11 @@ def _find_page_ends(document: SpiderDocument, name: str) -> Iterator[tuple[KeyPl
     for number, follow in enumerate(page.follow):
         if follow.page is not None and follow.page not in pages:
             place = ("pages", name, "follow", number, "page")
-            yield place, f"there is no page type {follow.page!r}{_suggest(follow.page, pages)}"
+            yield place, f"unknown page type {follow.page!r}{_suggest(follow.page, pages)}"
     for number, use in enumerate(page.items):
         if use.type not in items:
             place = ("pages", name, "items", number, "type")
-            yield place, f"there is no item type {use.type!r}{_suggest(use.type, items)}"
+            yield place, f"unknown item type {use.type!r}{_suggest(use.type, items)}"
         elif use.each is not None and (lost := _find_lost_field(document, use.type, use.each)):
             where = ("items", use.type, "fields", lost)
             yield where, f"it finds nothing in a block of {use.each!r}: one is JSON, and the other one is not"
@@ -178,7 +178,7 @@ def _find_item_ends(document: SpiderDocument, name: str) -> Iterator[tuple[KeyPl
     fields = [*item.fields]
     for wanted in item.key:
         if wanted not in fields:
-            yield ("items", name, "key"), f"there is no field {wanted!r}{_suggest(wanted, fields)}"
+            yield ("items", name, "key"), f"unknown field {wanted!r}{_suggest(wanted, fields)}"
     for own, field in item.fields.items():
         place = ("items", name, "fields", own)
         if hasattr(Item, own):
@@ -200,14 +200,14 @@ def _find_unknown_settings(
         if is_section(name) and isinstance(value, Mapping):
             yield from _find_unknown_settings(value, (*around, own))
         elif not is_section(name) and find_field(name) is None:
-            yield ("settings", *around, own), f"there is no such setting{suggest_name(name)}"
+            yield ("settings", *around, own), f"unknown setting{suggest_name(name)}"
 
 
 # --------------------------------------------------------------------------- where it is
 
 
 def find_line(text: str, place: KeyPlace) -> int | None:
-    """The line of the file in which a place is, or what is around it; ``None`` where nothing is found.
+    """Return the line of a place in the file, or of its surroundings; ``None`` if neither is found.
 
     tomllib does not say where anything was; keys are looked for as they are usually written.
     """

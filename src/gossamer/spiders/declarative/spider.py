@@ -82,7 +82,7 @@ class DeclarativeSpider(Spider):
             links = compile_query(rule.select).find_in(response)
             if not all(isinstance(link, str | Selector) for link in links):
                 raise ValueError(
-                    f"{response.url}: follow ({rule.select}) finds values of JSON that are no URLs"
+                    f"{response.url}: follow ({rule.select}) finds JSON values that are not URLs"
                 )
         for request in response.follow_all(links, priority=rule.priority):
             url = request.url
@@ -138,7 +138,7 @@ def _make_callback(name: str) -> Callable[[DeclarativeSpider, Response], Iterato
 
 
 def _log_in_members(document: LoginDocument) -> dict[str, Any]:
-    """What a spider has that logs in by a form."""
+    """Return the attributes of a spider that logs in by a form."""
 
     async def log_in(self: DeclarativeSpider, login: Login) -> None:
         values = {field: _read_variable(name) for field, name in document.fields.items()}
