@@ -1,10 +1,10 @@
-"""The seams of the house: every place where one thing can be put in place of another, one seam a file.
+"""The interfaces between the engine and its adapters, one file each.
 
-Adapters implement these protocols in rooms of their own, the engine speaks to them only, and the suites of
-``gossamer.testing.contracts`` prove every implementation. Unless a method says otherwise:
+The engine uses adapters only through these protocols, and the suites of ``gossamer.testing.contracts`` check
+every implementation. Unless a method says otherwise:
 
-- it may be called concurrently, by tasks of one event loop;
-- it raises :class:`~gossamer.core.errors.StorageError` when its storage fails, and has then changed nothing
-  (or, where the answer was lost, the same call may be repeated without harm);
-- times are in seconds since the epoch (UTC), and a name that ends in ``_s`` is a number of seconds.
+- Tasks of one event loop may call it concurrently.
+- It raises :class:`~gossamer.core.errors.StorageError` if its storage fails, and has then changed nothing
+  (or, if the answer was lost, the same call may be repeated without harm).
+- Times are in seconds since the epoch (UTC); a name that ends in ``_s`` is a number of seconds.
 """

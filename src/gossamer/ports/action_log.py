@@ -1,4 +1,4 @@
-"""Where it is kept who did what to which crawl."""
+"""The audit log of actions on crawls."""
 
 from __future__ import annotations
 
@@ -9,38 +9,42 @@ from gossamer.core.access import LoggedAction
 
 
 class ActionLog(Protocol):
-    """The audit log: what was done to crawls, by whom, and whether it was undone.
+    """The audit log: each action on a crawl, its author, and whether it was undone.
 
-    Guarantee: ids ascend and are never used again; of two actions with the same token and key only the first
-    is there, and of those that undo one action at the same time one succeeds. Nothing is ever deleted.
+    Guarantee: ids ascend and are never reused. If two actions have the same token and key, only the first is
+    stored; if several undos of one action compete, one succeeds. Entries are never deleted.
     """
 
     async def add_action(self, action: LoggedAction) -> LoggedAction | None:
-        """Note an action; it is returned with its id and key. ``None``: its token has used its key before."""
+        """Store an action and return it with its id and key, or ``None`` if its token has already used the
+        key.
+        """
         ...
 
     async def find_key(self, token: str, key: str) -> LoggedAction | None:
-        """The action that a token was used for with this key."""
+        """Return the action that a token was used for with this key."""
         ...
 
     async def find_action(self, number: int) -> LoggedAction | None:
-        """An action by its id."""
+        """Return an action by its id."""
         ...
 
     async def list_actions(
         self, limit: int, *, job: str = "", before_id: int | None = None
     ) -> list[LoggedAction]:
-        """The latest actions, newest first: on one job, older than an id, as asked for."""
+        """Return the latest actions, newest first, optionally only of one job or older than an id."""
         ...
 
     async def note_after(self, number: int, after: Mapping[str, Any]) -> None:
-        """What came of an action, in the place of what was noted before."""
+        """Store the outcome of an action, replacing an earlier one."""
         ...
 
     async def mark_undone(self, number: int, at: float) -> bool:
-        """``False``: there is no such action, no way back any more, or somebody has undone it already."""
+        """Mark an action as undone. Return ``False`` if it does not exist, cannot be undone or is already
+        undone.
+        """
         ...
 
     async def clear_undone(self, number: int, at: float) -> None:
-        """Take back that it was undone at this time: that has failed, and may be tried again."""
+        """Remove the mark of an undo that was set at this time and then failed; the undo may be retried."""
         ...

@@ -1,4 +1,4 @@
-"""Who is told of alerts."""
+"""Destinations of alerts."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from gossamer.core.alerts import AlertNotice
 
 
 class AlertTarget(Protocol):
-    """A way to reach people: a webhook, a mailbox, a chat.
+    """A channel to people: a webhook, a mailbox, a chat.
 
-    Guarantee: ``deliver`` returns once the news are in others' hands, and raises otherwise: then they are
-    delivered again later. It takes a bounded time, and blocks no event loop. What it raises, and the name,
-    hold no secret.
+    Guarantee: ``deliver`` returns once another system has accepted the news. Otherwise it raises, and the
+    news are delivered again later. It takes a bounded time and does not block the event loop. Its errors and
+    its name contain no secret.
     """
 
     @property
     def name(self) -> str:
-        """What the settings call it."""
+        """The name of the target in the settings."""
         ...
 
     async def deliver(self, notice: AlertNotice) -> None:
-        """Hand the news over. Raises ``MissingServiceError`` when they were not taken."""
+        """Deliver the news. Raises ``MissingServiceError`` if they were not accepted."""
         ...

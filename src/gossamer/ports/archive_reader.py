@@ -1,4 +1,4 @@
-"""What sites answered, read again."""
+"""Archived responses, for readers."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from gossamer.core.archive import ArchivedPage, ArchiveEntry
 
 
 class ArchiveReader(Protocol):
-    """The archive of all jobs of a place. Reads only.
+    """Read-only access to the archived responses of all jobs.
 
-    A job is named by its tag (``core.jobs.tag_of``). Guarantee: a page is equal to what was fetched in URL,
-    status, headers, body and flags, but for the values of credentials, which are not written.
+    A job is named by its tag (``core.jobs.tag_of``). Guarantee: a page has the URL, status, headers, body and
+    flags that were fetched, except for the values of credentials, which are not archived.
     """
 
     async def read_page(self, place: str) -> ArchivedPage:
-        """The answer at a place. One that only refers to an earlier body has that body.
+        """Return the response at a location, with its body also if the record only refers to an earlier body.
 
-        Raises :class:`~gossamer.core.errors.BlobMissingError` where there is nothing any more, and
+        Raises :class:`~gossamer.core.errors.BlobMissingError` if the file is gone, and
         :class:`~gossamer.core.errors.ArchiveDamagedError` for a broken record.
         """
         ...
@@ -26,13 +26,13 @@ class ArchiveReader(Protocol):
     async def find_page(
         self, job: str, url: str, method: str = "GET", body: bytes = b"", variant: str = ""
     ) -> ArchiveEntry | None:
-        """The latest answer of a job to a request to a canonical URL; ``None``: there is none.
+        """Return the latest response of a job for a canonical URL, or ``None``.
 
-        Of several the latest with that ``variant`` (of the request's session, headers and cookies); where no
-        answer has it, the latest of all.
+        Prefers responses with this ``variant`` (of the request's session, headers and cookies); without any,
+        the latest response counts.
         """
         ...
 
     def list_pages(self, job: str) -> AsyncIterator[ArchiveEntry]:
-        """The latest successful answer to each request of a job, oldest first."""
+        """Yield the latest successful response to each request of a job, oldest first."""
         ...

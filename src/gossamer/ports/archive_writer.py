@@ -1,4 +1,4 @@
-"""Where a worker puts what sites answered."""
+"""The archive of responses, for workers."""
 
 from __future__ import annotations
 
@@ -11,28 +11,30 @@ from gossamer.core.results import FetchResult
 class ArchiveWriter(Protocol):
     """One worker's part of a job's archive.
 
-    Guarantee: what was written before ``flush`` returned is read by everybody, whatever is killed then; a
-    broken tail is cut, and never read. Bodies are kept as they were sent. No credentials are written, unless
-    they are asked for: the values of Authorization, Cookie, Set-Cookie and of all headers that are named
-    like secrets, and the body of a request, are left out. What cannot be written is a
-    :class:`~gossamer.core.errors.StorageError`.
+    Guarantee: once ``flush`` has returned, every reader sees the written records, whichever process is killed
+    later. A broken tail is cut and never read. Bodies are kept as they were sent. By default no credentials
+    are written: the values of Authorization, Cookie, Set-Cookie and of headers with secret-like names, and
+    request bodies, are left out. A failed write raises :class:`~gossamer.core.errors.StorageError`.
     """
 
     async def write_exchange(self, request: Request, fetched: FetchResult) -> str:
-        """Write a request and its answer; the place of the answer (``ArchiveLocation.text``)."""
+        """Write a request and its response; return the location (``ArchiveLocation.text``)."""
         ...
 
     def queue_exchange(self, request: Request, fetched: FetchResult) -> None:
-        """Have a request and its answer written by ``flush``, of which it costs less than by itself."""
+        """Queue a request and its response for ``flush``, which writes many at a lower cost than single
+        writes.
+        """
         ...
 
     async def flush(self) -> None:
-        """Make what was written durable, and readable from other machines where the archive is shared.
+        """Write the queue and make all records durable and readable, also from other machines if the archive
+        is shared.
 
-        What was queued is written first. After a ``StorageError`` the next call tries that again.
+        After a ``StorageError`` the next call retries.
         """
         ...
 
     async def close(self) -> None:
-        """Flush, and write the index of what is not indexed yet. Idempotent."""
+        """Flush, and write the index of new records. Idempotent."""
         ...

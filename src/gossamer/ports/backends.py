@@ -1,4 +1,4 @@
-"""What a place for requests or results must offer, to be named in the settings."""
+"""The interfaces of back ends that the settings can name."""
 
 from __future__ import annotations
 
@@ -34,115 +34,117 @@ if TYPE_CHECKING:  # no crawl asks for schedules
 
 
 class FleetJobFrontier(JobFrontier, FleetFrontier, Protocol):
-    """The requests of a job of a fleet, to work on and to look into."""
+    """The requests of one job of a fleet, to crawl and to inspect."""
 
 
 class FrontierBackend(Protocol):
-    """The place of requests and of what all workers share."""
+    """The back end for requests and for the state that workers share."""
 
     @property
     def clock(self) -> Clock:
-        """The time that leases and hosts are kept by."""
+        """The clock for leases and hosts."""
         ...
 
     @property
     def shared(self) -> SharedState:
-        """What all workers share."""
+        """The state that all workers share."""
         ...
 
     @property
     def fleet(self) -> FleetBackend | None:
-        """The same place as a fleet uses it; ``None``: workers of other machines cannot share it."""
+        """The same back end for a fleet, or ``None`` if other machines cannot share it."""
         ...
 
     def open_frontier(self, job: Job, rules: FrontierRules, *, owner: str = "") -> JobFrontier:
-        """A job's frontier; ``owner`` is who will hold its leases."""
+        """Open a job's frontier; ``owner`` will hold its leases."""
         ...
 
     def open_for_worker(
         self, job: Job, rules: FrontierRules, *, owner: str
     ) -> tuple[JobFrontier, Committer | None]:
-        """A job's frontier, and what settles and stores in one transaction.
+        """Open a job's frontier and the committer that settles and stores in one transaction.
 
-        ``None``: the store is elsewhere; then it is written first (``engine/store_then_settle.py``).
+        Without a committer (``None``) the store is elsewhere and is written first
+        (``engine/store_then_settle.py``).
         """
         ...
 
     async def create_frontier(self, job: Job, rules: FrontierRules) -> None:
-        """Make the frontier of a new job."""
+        """Create the frontier of a new job."""
         ...
 
     async def dedup_report(self, job: Job) -> DedupReport | None:
-        """How surely a job's URLs are known again; ``None``: there is no doubt in such a place."""
+        """Describe a job's duplicate filter and its error rate; ``None``: this back end is always exact."""
         ...
 
     def lock_target(self, target: str) -> AbstractAsyncContextManager[None]:
-        """Be the only one that crawls a target. Raises ``JobBusyError`` when somebody does."""
+        """Hold the exclusive right to crawl a target. Raises ``JobBusyError`` if another process holds it."""
         ...
 
     async def at_work(self, job: Job) -> str | None:
-        """Who crawls a job now: the number of a process, or words; ``None``: nobody."""
+        """Return the process that crawls a job now, as a number or in words, or ``None``."""
         ...
 
     async def withdraw_claims(self, job: Job, at: float) -> None:
-        """Let other jobs have the slots at hosts that a job held ``at`` a time, when nobody worked on it.
+        """Release the host slots of a job that had no running worker at the time ``at``.
 
-        Its requests stay leased until it is resumed. Nothing, where only their deadlines tell for certain
-        that nobody is at work on them: processes of other machines may be out of reach, and go on.
+        Its requests stay leased until it is resumed. Does nothing if only the lease deadlines can prove that
+        no worker is left: processes on other machines may be unreachable and still running.
         """
         ...
 
     def blocking_writers(self) -> set[int]:
-        """The processes that keep all others from writing here at the moment; a server has none."""
+        """The processes that block all other writers at the moment; always empty for a server."""
         ...
 
     async def close(self) -> None:
-        """Let go of files and connections."""
+        """Close files and connections."""
         ...
 
 
 class FleetRoster(Roster, WorkerRegistry, Protocol):
-    """A fleet's roster for everybody who uses it."""
+    """A fleet's roster for supervisors, workers and commands."""
 
 
 class FleetBackend(FrontierBackend, Protocol):
-    """A place of requests that workers of any number of machines share."""
+    """A back end for requests that workers on any number of machines share."""
 
     @property
     def roster(self) -> FleetRoster:
-        """The roster of the fleet that the settings name."""
+        """The roster of the fleet named in the settings."""
         ...
 
     def open_frontier(self, job: Job, rules: FrontierRules, *, owner: str = "") -> FleetJobFrontier:
-        """A job's frontier; ``owner`` is the shift that will hold its leases."""
+        """Open a job's frontier; ``owner`` is the shift that will hold its leases."""
         ...
 
     async def read_many_stats(self, jobs: Sequence[Job]) -> Mapping[str, FrontierStats]:
-        """The counts of many jobs, by their ids, at a part of the cost of ``Frontier.read_stats``.
+        """Read the counts of many jobs by id, at a fraction of the cost of ``Frontier.read_stats``.
 
-        A job may be left out, as one that is gone is: its own frontier says more.
+        Jobs may be missing from the result, for instance deleted ones; the job's own frontier has the
+        details.
         """
         ...
 
     async def read_memory(self) -> tuple[int, int]:
-        """The bytes of memory that the server uses, and may use (0: it has no limit)."""
+        """Return the server's used memory and its limit in bytes (0: unlimited)."""
         ...
 
     async def try_writing(self) -> None:
-        """Change something that means nothing, once. Raises ``StorageError`` where no change is taken."""
+        """Make one harmless change. Raises ``StorageError`` if the server accepts no changes."""
         ...
 
     async def forget_job(self, job: Job) -> bool:
-        """Delete all that is here of a job; whether there was anything."""
+        """Delete everything about a job; return whether there was anything."""
         ...
 
     def roster_of(self, job: Job) -> FleetRoster:
-        """The roster of the fleet that looks after a job."""
+        """Return the roster of the fleet that is responsible for the job."""
         ...
 
 
 class StoreBackend(Protocol):
-    """The place of jobs, items, pages, the ledger, tokens and the audit log."""
+    """The back end for jobs, items, pages, the ledger, tokens and the audit log."""
 
     @property
     def book(self) -> JobStore:
@@ -171,7 +173,7 @@ class StoreBackend(Protocol):
 
     @property
     def tokens(self) -> TokenStore:
-        """Who may use the dashboard and the HTTP API."""
+        """The tokens of the dashboard and the HTTP API."""
         ...
 
     @property
@@ -181,42 +183,42 @@ class StoreBackend(Protocol):
 
     @property
     def files(self) -> FileStore:
-        """Which files jobs have saved."""
+        """The files that jobs have saved."""
         ...
 
     @property
     def known_pages(self) -> KnownPageStore:
-        """What is known of the pages of spiders, and how often they change."""
+        """The known pages of spiders and their rates of change."""
         ...
 
     @property
     def profiles(self) -> ProfileStore:
-        """What the items of each job looked like."""
+        """The profiles of each job's items."""
         ...
 
     @property
     def versions(self) -> ResultVersions:
-        """Which jobs are results of another one, made again."""
+        """The re-extracted results of jobs."""
         ...
 
     @property
     def schedules(self) -> ScheduleStore:
-        """Crawls that begin by themselves."""
+        """The schedules of crawls."""
         ...
 
     @property
     def changes(self) -> ChangeFeed | None:
-        """The items as they change, for outputs; ``None``: they cannot be followed here."""
+        """The feed of item changes for outputs, or ``None`` if this store has none."""
         ...
 
     async def prune_ledger(self, now: float) -> None:
-        """Drop what is kept for a time only and is older."""
+        """Delete records whose retention time is over."""
         ...
 
     def blocking_writers(self) -> set[int]:
-        """The processes that keep all others from writing here at the moment; a server has none."""
+        """The processes that block all other writers at the moment; always empty for a server."""
         ...
 
     async def close(self) -> None:
-        """Let go of files and connections."""
+        """Close files and connections."""
         ...

@@ -1,4 +1,4 @@
-"""Where named bytes are kept: archives, files, exports and outputs."""
+"""Storage of named bytes: archives, files, exports and outputs."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from gossamer.core.blobs import BlobInfo
 class BlobStore(Protocol):
     """Named bytes in a folder or a bucket.
 
-    Guarantee: a name holds a whole blob or none, whatever is killed meanwhile; what is put again replaces
-    what was there. Names consist of ``[A-Za-z0-9._=/-]`` and have no ``..`` and no empty part: they never
-    come from a URL, and another one is a ``ValueError``. Trouble with the disk or the bucket is a
-    :class:`~gossamer.core.errors.StorageError`, after the tries that are worth while.
+    Guarantee: a name holds a complete blob or none, even if a writer is killed; a second put replaces the
+    first. Names consist of ``[A-Za-z0-9._=/-]`` without ``..`` or empty parts, and never come from a URL;
+    other names raise ``ValueError``. Trouble with the disk or the bucket raises
+    :class:`~gossamer.core.errors.StorageError` after reasonable retries.
     """
 
     async def put_file(self, name: str, path: Path) -> None:
-        """Store a file of this machine, in parts where it is large. The file itself stays."""
+        """Store a local file, in parts if it is large. The file itself stays."""
         ...
 
     async def put_bytes(self, name: str, data: bytes) -> None:
@@ -27,35 +27,35 @@ class BlobStore(Protocol):
         ...
 
     async def read_range(self, name: str, offset: int = 0, length: int | None = None) -> bytes:
-        """A part of a blob, in bytes; ``None`` is all the rest. A part beyond its end is shorter, or empty.
+        """Return a byte range of a blob; ``None`` means up to the end. A range beyond the end is cut.
 
         Raises :class:`~gossamer.core.errors.BlobMissingError`.
         """
         ...
 
     async def stat_blob(self, name: str) -> BlobInfo | None:
-        """The size of a blob, and when it was put; ``None``: there is none."""
+        """Return the size of a blob and the time of its put, or ``None``."""
         ...
 
     def stream_bytes(self, name: str) -> AsyncIterator[bytes]:
-        """All of a blob in pieces of at most 1 MiB.
+        """Yield a blob in pieces of at most 1 MiB.
 
         Raises :class:`~gossamer.core.errors.BlobMissingError`.
         """
         ...
 
     def list_blobs(self, prefix: str) -> AsyncIterator[BlobInfo]:
-        """Those whose names begin so, in the order of their names; those half stored are not among them."""
+        """List the complete blobs whose names have this prefix, sorted by name."""
         ...
 
     async def delete_blob(self, name: str) -> None:
-        """Delete a blob, if there is one. Safe to repeat."""
+        """Delete a blob if it exists. Idempotent."""
         ...
 
     async def delete_unfinished(self, before: float) -> int:
-        """Delete what somebody who was killed had begun to put before then; how many there were."""
+        """Delete the unfinished puts of killed processes that began before this time; return their number."""
         ...
 
     async def close(self) -> None:
-        """Let go of files and connections. Idempotent."""
+        """Close files and connections. Idempotent."""
         ...

@@ -1,4 +1,4 @@
-"""Items as they change, for outputs that follow them."""
+"""Changes of items, for outputs."""
 
 from __future__ import annotations
 
@@ -8,41 +8,43 @@ from gossamer.core.changes import ItemChanges, OutputPosition
 
 
 class ChangeFeed(Protocol):
-    """Items in the order in which their values were stored, and how far each output has come.
+    """Items in the order in which their values were stored, and the position of each output.
 
-    Places are texts that sort as the changes do. Guarantee: nothing that is committed later ever gets a place
-    before one that was read, so an output that goes on from its place misses nothing; an item that changed
-    several times is read where it changed last.
+    Positions are texts that sort like the changes. Guarantee: a change that is committed later has a later
+    position, so an output that continues from its position misses nothing. An item that changed several times
+    appears at its last change.
     """
 
     async def read_changes(self, after: str, limit: int, until: str = "") -> ItemChanges:
-        """Changes behind a place ("": all) and not behind another one ("": any), at most ``limit``."""
+        """Return at most ``limit`` changes after one position ("": from the start) up to another ("": to the
+        end).
+        """
         ...
 
     async def count_changes(self, after: str, most: int) -> int:
-        """How many changes there are behind a place; no more than ``most`` are counted.
+        """Count the changes after a position, up to ``most``.
 
-        Of an item that changed several times, all of them or only the last one.
+        An item that changed several times counts once or each time.
         """
         ...
 
     async def read_positions(self) -> dict[str, OutputPosition]:
-        """How far each output has come, by its name."""
+        """Return the position of each output by name."""
         ...
 
     async def save_position(
         self, output: str, position: OutputPosition, former: OutputPosition | None
     ) -> bool:
-        """Note how far an output has come, if it had come as far as ``former`` says (``None``: it is new).
+        """Store the position of an output if its stored position is ``former`` (``None``: a new output).
 
-        ``False``: it had not, somebody else writes it; nothing is noted. Durable when it returns.
+        Return ``False`` and store nothing if another writer has moved it. Durable on return.
         """
         ...
 
     async def forget_output(self, output: str) -> bool:
-        """Drop the position of an output; whether there was one."""
+        """Delete the position of an output; return whether it had one."""
         ...
 
     async def forget_changes(self) -> None:
-        """Drop the changes that every output with a position has. Safe to repeat."""
+        """Delete the changes that every output with a position has consumed. Idempotent."""
         ...

@@ -1,7 +1,7 @@
 """Time as a parameter.
 
-Nothing below the engine reads a clock; what needs one is given one of these. Production uses
-``gossamer.runtime.clock.SystemClock`` or the time of a server, tests use ``gossamer.testing.clock``.
+Code below the engine reads no clock of its own. Production passes ``gossamer.runtime.clock.SystemClock`` or a
+server's time, tests pass ``gossamer.testing.clock``.
 """
 
 from __future__ import annotations

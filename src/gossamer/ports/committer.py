@@ -1,4 +1,4 @@
-"""From a visit to what is kept of it."""
+"""Storage of the results of visits."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ from gossamer.core.results import VisitResult
 class Committer(Protocol):
     """Records the results of a worker's visits: items before (or with) their settled lease.
 
-    Guarantee: a result whose lease was in force is recorded whole: items, page, ledger row and links. Of a
-    result whose **lease was lost** (its deadline passed, or it was taken back) the items and the page are
-    stored by key, since that is what the site answered; the row of the ledger gets the reason ``stale`` and
-    is not a success. Its outcome and its links do not count: whoever leases the request next decides what
-    becomes of it. So nothing that was found is lost, and no item is there twice.
+    Guarantee: a result with a valid lease is recorded completely: items, page, ledger row and links. If the
+    **lease was lost** (it expired or was taken back), items and page are stored by key, because the site did
+    send them; the ledger row gets the reason ``stale`` and is not a success. Its outcome and links are
+    ignored: the next holder of the lease decides them. So no found item is lost or stored twice.
     """
 
     async def commit(self, results: Sequence[VisitResult]) -> list[bool]:

@@ -9,32 +9,31 @@ from gossamer.core.cookies import Cookie
 
 
 class CookieStore(Protocol):
-    """What a fetcher does with cookies. URLs are canonical; ``now`` is in seconds since the epoch."""
+    """The cookies of a fetcher. URLs are canonical; ``now`` is in seconds since the epoch."""
 
     def cookie_header(self, session: str, url: str, now: float) -> str:
-        """The value of the Cookie header for a request, ``""`` for none."""
+        """Return the value of the Cookie header for a request, or ``""``."""
         ...
 
     def store_cookies(self, session: str, url: str, lines: Iterable[str], now: float) -> object:
-        """Keep what a response sets, as far as it may set it."""
+        """Store the cookies of a response that it is allowed to set."""
         ...
 
     def list_cookies(self, session: str, url: str, now: float) -> Sequence[Cookie]:
-        """All cookies that are kept of the registrable domain of ``url``, for a browser."""
+        """Return all stored cookies of the registrable domain of ``url``, for a browser."""
         ...
 
     def list_entries(self, session: str, url: str, now: float) -> Sequence[Cookie]:
-        """The entries of web storage (``Cookie.is_entry``) that are kept of the origin of ``url``."""
+        """Return the stored entries of web storage (``Cookie.is_entry``) of the origin of ``url``."""
         ...
 
     def keep_cookies(self, session: str, url: str, cookies: Iterable[Cookie], now: float) -> object:
-        """Keep or delete (``expires_at`` not after now) cookies and entries of that domain, as a browser
-        has them.
+        """Store cookies and web storage entries of the URL's domain from a browser, or delete expired ones.
 
-        Those of other domains are not taken. Of two namesakes the newer one counts.
+        Cookies of other domains are ignored. If two have the same name, the newer one counts.
         """
         ...
 
     def __len__(self) -> int:
-        """How many jars there are."""
+        """Return the number of jars."""
         ...

@@ -1,4 +1,4 @@
-"""What the supervisor that leads a fleet sees to beside the jobs."""
+"""Background tasks of the supervisor that leads a fleet."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ from typing import Protocol
 
 
 class Duty(Protocol):
-    """Something that one process of a fleet does now and then, such as dropping what is too old.
+    """A periodic task for one process of a fleet, such as deleting old records.
 
-    Guarantee: only the supervisor that leads runs it, one run at a time. It may be cut off at any point, and
-    another supervisor may run it again sooner than ``every_s``: running it twice must be harmless.
+    Guarantee: only the leading supervisor runs it, one run at a time. A run may be interrupted at any point,
+    and another supervisor may repeat it sooner than ``every_s``, so repeating it must be harmless.
     """
 
     @property
     def name(self) -> str:
-        """What it is called in the log."""
+        """The name in the log."""
         ...
 
     @property
     def every_s(self) -> float:
-        """The seconds from the end of one run to the beginning of the next."""
+        """Seconds from the end of one run to the beginning of the next."""
         ...
 
     async def run(self, now: float) -> None:
-        """Do it once; ``now`` is the time that the fleet's jobs are kept by.
+        """Run once; ``now`` is the time by the clock of the fleet's jobs.
 
-        May raise anything: it is logged, and the duty is run again soon.
+        Any exception is logged, and the duty runs again soon.
         """
         ...

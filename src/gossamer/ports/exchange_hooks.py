@@ -1,4 +1,4 @@
-"""What users' code does to a request just before it is sent, and to its answer."""
+"""User hooks on requests before sending and on their responses."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from gossamer.core.results import FetchResult
 
 
 class ExchangeHooks(Protocol):
-    """The hooks of a crawl, as fetchers call them; robots.txt and log-ins pass them, too.
+    """The hooks of a crawl, as fetchers call them, including for robots.txt and log-ins.
 
-    Guarantee: whatever users' code does (raise, return junk, wait forever) is a
-    :class:`~gossamer.core.hooks.HookError`, in bounded time as far as the code waits; the request that was
-    handed in is never changed.
+    Guarantee: any failure of user code (an exception, a wrong return value, an endless wait) becomes a
+    :class:`~gossamer.core.hooks.HookError`, in bounded time as long as the code awaits. The request passed in
+    is never changed.
     """
 
     async def prepare_request(self, request: Request) -> Request | FetchResult:
-        """The request as it is to be sent, which nobody stores; or its answer, and nobody is asked."""
+        """Return the request to send, which is not stored, or a response that replaces the fetch."""
         ...
 
     async def pass_answer(self, request: Request, fetched: FetchResult) -> FetchResult:

@@ -10,14 +10,14 @@ from gossamer.core.routes import Block
 
 
 class Extractor(Protocol):
-    """Turns a response into items and requests: the spider and everything it uses.
+    """Turns a response into items and requests by running the spider.
 
-    Guarantee: what a page or a callback does wrong is a ``fault`` of its result, together with what was
-    found before; only the end of the program and of the task pass through.
+    Guarantee: failures of a page or a callback become the ``fault`` of the result, which keeps everything
+    found before; only the end of the program and of the task propagate.
     """
 
     async def extract(self, request: Request, fetched: FetchResult) -> ExtractResult:
-        """Run the request's callback. Never raises for what the page or the callback does."""
+        """Run the request's callback. Never raises for failures of the page or the callback."""
         ...
 
     async def give_up(
@@ -25,18 +25,18 @@ class Extractor(Protocol):
     ) -> ExtractResult | None:
         """Run the request's errback when the request is given up or will not be fetched.
 
-        ``fetched`` is the answer for which it is given up, if there was one.
-        ``None``: the request has no errback. Never raises for what the errback does.
+        ``fetched`` is the response that caused this, if any. Return ``None`` if the request has no errback.
+        Never raises for failures of the errback.
         """
         ...
 
     async def find_block(self, request: Request, fetched: FetchResult) -> Block | None:
-        """That a response refuses us, by the spider's own judgement (``is_blocked``); ``None``: it has none.
+        """Return the block that the spider's ``is_blocked`` sees in a response, or ``None``.
 
-        Raises :class:`~gossamer.core.errors.FetchError` for what the spider's code does wrong.
+        Raises :class:`~gossamer.core.errors.FetchError` for failures of the spider's code.
         """
         ...
 
     def wants_status(self, request: Request, status: int) -> int:
-        """Whether the spider handles this status itself (``handle_httpstatus_list``): a ``StatusWish``."""
+        """Return whether the spider handles this status itself (``handle_httpstatus_list``)."""
         ...

@@ -10,23 +10,22 @@ from gossamer.core.routes import DIRECT, Route
 
 
 class Fetcher(Protocol):
-    """One way to get a page.
+    """One way to fetch a page.
 
-    Guarantee: every fetch ends in bounded time with a bounded result, whatever the server does; what one
-    fetch left behind never reaches another.
+    Guarantee: every fetch ends in bounded time with a bounded result, whatever the server does; one fetch
+    leaves no state for another.
     """
 
     touches_network: bool  # False: no server is there to be polite to
 
     async def fetch(self, request: Request, route: Route = DIRECT) -> FetchResult:
-        """One response, bounded in size and time, redirects not followed.
+        """Return one response, bounded in size and time, without following redirects.
 
-        ``route`` says through which proxy and with whose cookies. The result says in its ``rung`` which way
-        of fetching gave it. A body that is wanted as a file (``request.saves``) may be in one (``saved``), of
-        any size: all of it, or the fetch has failed. Raises :class:`~gossamer.core.errors.FetchError`, which
-        says the same, for what the host, the page or the proxy does; an
-        :class:`~gossamer.core.errors.OperatorError` where this way cannot be used at all until somebody mends
-        it (no browser, a key that is refused); and nothing else.
+        ``route`` selects the proxy and the cookies. The result's ``rung`` names the way of fetching. A body
+        to be saved (``request.saves``) may be in a file (``saved``) of any size, which is complete, or the
+        fetch fails. Raises :class:`~gossamer.core.errors.FetchError` for failures of the host, the page or
+        the proxy, and :class:`~gossamer.core.errors.OperatorError` if this way does not work until an
+        operator fixes it (no browser, a refused key); nothing else.
         """
         ...
 

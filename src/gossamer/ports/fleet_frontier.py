@@ -1,4 +1,4 @@
-"""A frontier on a server that the workers of a fleet share, and that may lose its latest changes."""
+"""A frontier on a shared server that may lose its latest changes."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ class FleetFrontier(OwnedFrontier, FrontierAdmin, Protocol):
     """A frontier whose leases belong to shifts, and that may lose its latest changes."""
 
     async def finish_seeding(self) -> None:
-        """Record that all seeds were added, by this object: ``read_stats().seeded`` is true from now on.
+        """Record that this object added all seeds: ``read_stats().seeded`` is true from now on.
 
-        A server that loses a seed loses this record with it, and the job is seeded again. Raises
-        ``StorageError`` when seeds may have been lost already.
+        A server that loses a seed loses this record too, and the job is seeded again. Raises ``StorageError``
+        if seeds may already be lost.
         """
         ...
 
     async def redo_lost(self) -> int:
-        """Make requests pending again that were settled with links which a server has lost; how many.
+        """Make requests pending again whose links the server has lost after they were settled; return their
+        number.
 
-        Call it after ``read_stats`` said that nothing waits: ``0`` proves that it was true.
+        Call it after ``read_stats`` shows no waiting requests: ``0`` proves that the queue was empty.
         """
         ...

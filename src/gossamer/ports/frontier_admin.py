@@ -1,4 +1,4 @@
-"""Looking into a frontier, and what a person may do to it."""
+"""Inspection of a frontier and manual changes."""
 
 from __future__ import annotations
 
@@ -19,41 +19,43 @@ from gossamer.core.requests import Entry
 
 
 class FrontierAdmin(Protocol):
-    """Looking into a frontier, and what a person may do to it."""
+    """Inspection of a frontier and manual changes."""
 
     async def are_known(self, entries: Sequence[Entry]) -> list[bool]:
-        """Whether each was accepted before, by its fingerprint. Cheap; others may add them right after."""
+        """Return whether each request was accepted before, by fingerprint. Cheap; others may add them right
+        after.
+        """
         ...
 
     async def find_request(
         self, fingerprint: int, host: str, *, tried_at: float = 0.0
     ) -> KnownRequest | None:
-        """What is known of a request to a host, and where it stands; ``None``: never accepted.
+        """Return the state of a request to a host, or ``None`` if it was never accepted.
 
-        ``tried_at`` is when it was tried for the last time, if it was: it died, or is due, after that. In
-        bounded time: a frontier without an index of its requests looks at so many, and if it is none of them
-        says ``PENDING`` and ``beyond`` how many; then it may be anything that it can be.
+        ``tried_at`` is the time of the last attempt of a request that is dead or due again. The search is
+        bounded: a frontier without an index of requests examines a limited number and, if the request is not
+        among them, returns ``PENDING`` with that number as ``beyond``; the true state is then unknown.
         """
         ...
 
     async def raise_requests(self, entries: Sequence[Entry]) -> int:
-        """Give the waiting requests for some pages the priority that is wanted for them, where it is higher.
+        """Raise the priority of waiting requests for these pages; return how many were raised.
 
-        What an entry says of its callback, of ``meta`` and of ``cb_kwargs`` counts, too. Nothing changes for
-        requests that are leased, done or dead. How many were raised. For a person: a frontier without an
-        index of its requests looks in bounded time at those that may be meant, and leaves out others.
+        An entry's callback, ``meta`` and ``cb_kwargs`` replace those of its request. Requests that are
+        leased, done or dead do not change. For manual use: a frontier without an index of requests searches
+        in bounded time and may miss some.
         """
         ...
 
     async def busiest_hosts(self, limit: int) -> list[HostReport]:
-        """The hosts with most pending requests, busiest first."""
+        """Return the hosts with most pending requests, busiest first."""
         ...
 
     async def count_due(self) -> list[DueCounts]:
-        """How many requests may start now, by lane; lanes with none are left out.
+        """Count the requests that may start now, by lane; empty lanes are left out.
 
-        So many would :meth:`~gossamer.ports.frontier.Frontier.lease` hand out, if it was asked for all. The
-        cost is bounded (``DUE_HOSTS``) and does not grow with what waits.
+        This is the number that :meth:`~gossamer.ports.frontier.Frontier.lease` would grant without a limit.
+        The cost is bounded (``DUE_HOSTS``) and does not grow with the queue.
         """
         ...
 
@@ -64,14 +66,15 @@ class FrontierAdmin(Protocol):
     async def page_letters(
         self, which: DeadLetterFilter, limit: int, before: LetterPlace | None = None
     ) -> LetterRows:
-        """Dead letters older than a place, newest first, in bounded time.
+        """Return dead letters older than a position, newest first, in bounded time.
 
-        A part that ends early may have fewer than asked for, or none, and says where to go on.
+        A part that ends early may have fewer than ``limit``, or none, and names the position to continue
+        from.
         """
         ...
 
     async def count_letters(self, which: DeadLetterFilter) -> LetterCounts:
-        """How many of the newest ten thousand dead letters fit, by their reasons."""
+        """Count the newest ten thousand dead letters that match, by reason."""
         ...
 
     async def revive_letters(self, which: DeadLetterFilter) -> int:
@@ -79,12 +82,12 @@ class FrontierAdmin(Protocol):
         ...
 
     async def drop_letters(self, which: DeadLetterFilter) -> int:
-        """Forget dead letters; their fingerprints stay known."""
+        """Delete dead letters; their fingerprints stay known."""
         ...
 
     async def bury_letters(self, letters: Sequence[DeadLetter], *, were_dropped: bool) -> int:
-        """Take back that dead letters were dropped, or revived: they are there again, as they were; how many.
+        """Undo a drop or a retry of dead letters and return how many were restored as they were.
 
-        Of those that were revived only such as have waited untouched since then.
+        After a retry only those are restored that still wait unchanged.
         """
         ...

@@ -1,4 +1,4 @@
-"""A place outside of the store to which items are written as they change."""
+"""A destination outside of the store that receives items as they change."""
 
 from __future__ import annotations
 
@@ -11,27 +11,28 @@ from gossamer.core.changes import ChangedItem
 class ItemOutput(Protocol):
     """A file, a bucket or a database that takes items in batches.
 
-    Guarantee: a batch that is written again by its name, after a kill or an error, leaves what writing it
-    once does; what others have written there stays. What cannot be reached is a
-    :class:`~gossamer.core.errors.StorageError`: the batch waits.
+    Guarantee: writing a batch again by its name, after a kill or an error, has the same result as writing it
+    once; other data in the destination stays. An unreachable destination raises
+    :class:`~gossamer.core.errors.StorageError`, and the batch waits.
     """
 
     async def read_state(self, former: bytes, items: Sequence[ChangedItem]) -> bytes:
-        """What has to be known of the place before a batch of these is written; it is saved before that.
+        """Return the state of the destination needed to write a batch; it is saved before the batch is
+        written.
 
-        ``former`` is what the batch before gave, empty for the first one. When the batch is written again,
-        some of the items may be missing: those that have changed since.
+        ``former`` is the result of the batch before, empty for the first one. If the batch is written again,
+        items that have changed since may be missing.
         """
         ...
 
     async def write_batch(self, name: str, items: Sequence[ChangedItem], state: bytes) -> bytes:
-        """Write a batch, of a place that was as ``state`` says; what is known then.
+        """Write a batch to a destination in the given state; return its new state.
 
-        The name tells batches apart, and those that come later have greater ones. An item that the place
-        refuses is left out and logged; it holds up no other.
+        Each batch has a unique name, and names ascend. An item that the destination refuses is logged and
+        skipped.
         """
         ...
 
     async def close(self) -> None:
-        """Let go of files and connections. Idempotent."""
+        """Close files and connections. Idempotent."""
         ...

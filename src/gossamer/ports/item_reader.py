@@ -1,4 +1,4 @@
-"""The items of a job, as a person looks at them."""
+"""The items of a job, for inspection."""
 
 from __future__ import annotations
 
@@ -8,39 +8,40 @@ from gossamer.core.jobs import FoundItemRows, ItemFilter, ItemPlace, ItemRows, J
 
 
 class ItemReader(Protocol):
-    """What a person asks of items. Reads only, and in bounded time however many there are."""
+    """Queries for items: read-only, and in bounded time for any number of items."""
 
     async def page_items(
         self, job: Job, limit: int, which: ItemFilter, before: ItemPlace | None = None
     ) -> ItemRows:
-        """Items that a job saw, as it saw them, those first whose latest change is the newest.
+        """Return a job's items with the values it saw, those with the newest change first.
 
-        A part that ends early may have fewer than asked for, or none, and says where to go on.
+        A part that ends early may have fewer than ``limit``, or none, and names the position to continue
+        from.
         """
         ...
 
     async def find_items(self, job: Job, url: str, limit: int) -> FoundItemRows:
-        """Items that were found on a page the last time they were seen changed, in the order of their ids.
+        """Return items whose latest change was seen on a page, in the order of their ids.
 
-        ``limit``: 1 or more. All are counted, those too that are more than asked for.
+        ``limit`` is at least 1. The count includes the items beyond the limit.
         """
         ...
 
     async def sample_items(self, job: Job, limit: int, most_bytes: int) -> list[StoredItem]:
-        """Some of the items that a job saw, as it saw them, each as likely as any other; in no order.
+        """Return a uniform random sample of a job's items with the values it saw, in no order.
 
-        At most ``limit`` of them, and few more once their values have ``most_bytes`` as JSON; all where there
-        are no more. The same job gives the same ones.
+        At most ``limit`` items, and few more after ``most_bytes`` of JSON; all items if the job has no more.
+        The same job always gives the same sample.
         """
         ...
 
     async def read_versions(self, spider: str, kind: str, key: str, limit: int = 100) -> list[StoredItem]:
-        """The values of an item, the newest first: the one that it has, and those of before that were kept.
+        """Return the values of an item, newest first: the current one and the kept earlier ones.
 
-        Kept are those that another job saw, or with ``store.history`` all.
+        Earlier values are kept if another job saw them, or all with ``store.history``.
         """
         ...
 
     async def list_types(self, job: Job, limit: int | None = None) -> list[str]:
-        """The types of items that the job's spider has; the first of them by name, or all."""
+        """Return the item types of the job's spider: the first by name, or all."""
         ...

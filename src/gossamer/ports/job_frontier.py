@@ -1,6 +1,6 @@
-"""The whole frontier of a job: what a back end implements.
+"""The whole frontier of a job, as a back end implements it.
 
-Twenty-two methods, in the parts that they are used by:
+The twenty-two methods by their users:
 
 ========================================================= ======= ========================================
 part                                                      methods used by
@@ -11,9 +11,9 @@ part                                                      methods used by
 :class:`~gossamer.ports.steered_frontier.SteeredFrontier`  4       commands that change a running job
 ========================================================= ======= ========================================
 
-One that workers of a fleet share implements :class:`~gossamer.ports.fleet_frontier.FleetFrontier`, too: two
-more. One that lives and dies with its process needs no owners: it is an :class:`AdminFrontier`, twenty-one
-methods.
+A frontier that the workers of a fleet share also implements
+:class:`~gossamer.ports.fleet_frontier.FleetFrontier`, two more methods. A frontier that ends with its process
+needs no owners: it is an :class:`AdminFrontier` of twenty-one methods.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from gossamer.ports.steered_frontier import SteeredFrontier
 
 
 class AdminFrontier(Frontier, FrontierAdmin, SteeredFrontier, Protocol):
-    """The requests of a job, to work on, to look into and to steer."""
+    """The requests of a job, to crawl, inspect and steer."""
 
 
 class JobFrontier(AdminFrontier, OwnedFrontier, Protocol):
-    """The requests of a job, in a place that outlives the processes that work on them."""
+    """The requests of a job, in storage that outlives the processes that work on them."""

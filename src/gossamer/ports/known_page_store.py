@@ -1,4 +1,4 @@
-"""Where it is known how often pages change."""
+"""Storage of known pages and their rates of change."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from gossamer.core.freshness import FIRST_PLACE, FreshnessCounts, KnownPage, Pag
 
 
 class KnownPageStore(Protocol):
-    """What is known of the pages of each spider, as ``Store.write`` has stored it with results of visits.
+    """The known pages of each spider, stored by ``Store.write`` with the results of visits.
 
-    Guarantee: of two records of one page the one of the later check stays, whatever comes first; of two of
-    one check, the one that is stored later. A page that nobody has checked is stored only where nothing is
-    known of it. Spiders are told apart by their names.
+    Guarantee: of two records of one page the one with the later check stays, in whichever order they arrive;
+    with equal checks, the record stored later. A page without a check is stored only if no record exists.
+    Spiders are identified by name.
     """
 
     async def find_pages(self, spider: str, fingerprints: Collection[int]) -> dict[int, KnownPage]:
-        """Those that are known, by their fingerprints."""
+        """Return the known pages by fingerprint."""
         ...
 
     async def read_due(
         self, spider: str, before: float, after: PagePlace = FIRST_PLACE, limit: int = 1000
     ) -> list[KnownPage]:
-        """Pages that are due until a time, the first due first; behind a place."""
+        """Return pages that are due until a time, the earliest first, after a position."""
         ...
 
     async def count_rates(self, spider: str) -> dict[int, int]:
-        """How many pages, of those that were seen and are there, have rates of each class."""
+        """Count the existing pages in each class of change rate."""
         ...
 
     async def count_pages(self, spider: str, now: float) -> FreshnessCounts:
-        """The pages of a spider, counted."""
+        """Return the page counts of a spider."""
         ...

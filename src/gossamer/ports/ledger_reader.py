@@ -1,4 +1,4 @@
-"""The ledger, as a person asks for it."""
+"""Queries of the ledger."""
 
 from __future__ import annotations
 
@@ -11,34 +11,34 @@ from gossamer.core.results import EVERY_ATTEMPT, Attempt, AttemptFilter, Attempt
 
 
 class LedgerReader(Protocol):
-    """What a person asks a ledger. Reads only."""
+    """Read-only queries of the ledger."""
 
     async def find_attempts(
         self, job: Job, limit: int, which: AttemptFilter = EVERY_ATTEMPT
     ) -> list[Attempt]:
-        """The latest attempts that fit the filter, newest first, at most ``limit``."""
+        """Return the latest attempts that match the filter, newest first, at most ``limit``."""
         ...
 
     async def page_attempts(
         self, job: Job, limit: int, which: AttemptFilter = EVERY_ATTEMPT, before_id: int | None = None
     ) -> AttemptRows:
-        """The same in bounded time: a part that ends early may have fewer, or none, and says where to go on.
+        """Return attempts in bounded time; a part that ends early names the position to continue from.
 
-        Of what ``since`` and ``until`` say, ten minutes count: rows are written after their attempts.
+        ``since`` and ``until`` are widened by ten minutes: rows are written after their attempts.
         """
         ...
 
     async def read_samples(self, job: Job, reason: str = "", limit: int = 50) -> list[DropSample]:
-        """Examples of the items of a job that were dropped, for one reason or any.
+        """Return samples of a job's dropped items, for one reason or all.
 
-        In the order of the reasons; of each the earliest one first, and up to four later ones.
+        Sorted by reason; for each the earliest one first, then up to four later ones.
         """
         ...
 
     def read_pages(self, job: Job) -> AsyncIterator[PageRecord]:
-        """Every page that was parsed, a part at a time; in no promised order."""
+        """Yield every parsed page in parts, in no particular order."""
         ...
 
     async def find_page(self, job: Job, fingerprint: int) -> PageRecord | None:
-        """The page that was parsed, as it was the last time; ``None``: none was."""
+        """Return the latest parsed version of a page, or ``None``."""
         ...

@@ -13,17 +13,17 @@ Ask = Callable[[Request], Awaitable[FetchResult]]
 
 
 class LoginGuide(Protocol):
-    """Knows where one logs in, and runs the spider's code for it."""
+    """Knows the log-in page of a spider and runs its code."""
 
     def login_url_for(self, request: Request) -> str:
-        """The page where one logs in for a request; empty: its spider does not log in."""
+        """Return the log-in page for a request, or an empty string if its spider does not log in."""
         ...
 
     async def log_in(self, request: Request, ask: Ask) -> str:
-        """Log in; every step is asked for through ``ask``. Empty when that went well, else why not.
+        """Log in, fetching each step by ``ask``. Return an empty string on success, or else the reason.
 
-        What the spider's code raises is such a reason, without what it has sent, and so is a step that is
-        hopeless. That a site does not answer or asks for time passes through, and so do the other
-        ``OperatorError``s of ``ask`` and the end of the program and of the task.
+        Errors of the spider's code and hopeless steps are such reasons, without the data sent. Errors of a
+        site that does not answer or asks for time propagate, and so do the other ``OperatorError``s of
+        ``ask`` and the end of the program and of the task.
         """
         ...

@@ -1,4 +1,4 @@
-"""Leases that belong to somebody, so that those of a process that died come back at once."""
+"""Leases with owners, so that the leases of a dead process return at once."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from gossamer.ports.frontier import Frontier
 
 
 class OwnedFrontier(Frontier, Protocol):
-    """A frontier that several processes share: every lease belongs to the owner that it was opened for.
+    """A frontier that several processes share: every lease belongs to the owner it was opened for.
 
-    One that lives and dies with its process has no use for owners.
+    A frontier that ends with its process needs no owners.
     """
 
     async def recover_leases(self, owner: str) -> tuple[Lease, ...]:
-        """Take back every lease of ``owner`` as if expired and return them: the caller knows that it is gone.
+        """Take back and return every lease of ``owner`` as if expired; the caller knows that the owner is
+        gone.
 
         The leases of all others stay in force.
         """

@@ -1,4 +1,4 @@
-"""Whether a suspicious page may be parsed, decided where it can do no harm."""
+"""Safe checks of suspicious pages before they are parsed."""
 
 from __future__ import annotations
 
@@ -11,34 +11,33 @@ MALFORMED = "malformed"
 
 
 class ParseLimitError(Exception):
-    """A page used up the CPU time or the memory it may have."""
+    """A page exceeded its limit of CPU time or memory."""
 
 
 class ParseInterruptError(Exception):
-    """The process was stopped or killed by others: nothing is known of the page."""
+    """Another process stopped the trial: the page's effect is unknown."""
 
 
 class TruncatedPage(NamedTuple):
-    """What is left of a page that was too much: UTF-8, quick to parse."""
+    """The rest of an oversized page: UTF-8, quick to parse."""
 
     body: bytes
     encoding: str  # of the page as it came
-    cuts: dict[str, int]  # what was left out, by kind
+    cuts: dict[str, int]  # the number of removed parts by kind
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """What the ledger and the spider are told of it."""
+        """The flags for the ledger and the spider."""
         return PARSE_TRUNCATED, *(f"cut_{kind}" for kind in sorted(self.cuts))
 
 
 class PageExaminer(Protocol):
-    """Parses a page on trial, outside of the process that crawls."""
+    """Parses a page on trial, outside of the crawling process."""
 
     async def examine(self, body: bytes, content_type: str) -> TruncatedPage | None:
-        """``None``: the page may be parsed as it is. Else what is left of it when it is
-        cut to a harmless shape.
+        """Return ``None`` if the page may be parsed as it is, or else its rest, cut to a harmless shape.
 
         Raises :class:`ParseLimitError` for a page that no cut makes harmless, and
-        :class:`ParseInterruptError` when the trial was ended by others and says nothing of the page.
+        :class:`ParseInterruptError` if another process stopped the trial.
         """
         ...

@@ -1,4 +1,4 @@
-"""Where profiles of the items of jobs are kept."""
+"""Storage of the profiles of items."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from gossamer.core.jobs import Job
 
 
 class ProfileStore(Protocol):
-    """What the items of each job looked like, to compare later jobs with. One profile for each job."""
+    """Profiles of the items of jobs, one for each job, for comparison with later jobs."""
 
     async def save_profile(self, job: Job, at: float, record: bytes) -> None:
-        """Keep a job's profile, made at this time; it replaces the former one."""
+        """Store a job's profile with its time, replacing the former one."""
         ...
 
     async def read_profiles(self, jobs: Sequence[Job]) -> dict[str, bytes]:
-        """The profiles of these jobs, by the jobs' ids; jobs without one are left out."""
+        """Return the profiles of these jobs by id; jobs without one are left out."""
         ...

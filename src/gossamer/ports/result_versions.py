@@ -1,4 +1,4 @@
-"""Where it is noted which jobs are results of another one, made again."""
+"""Storage of re-extracted results of jobs."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from gossamer.core.result_versions import ResultVersion, VersionState
 
 
 class ResultVersions(Protocol):
-    """The results of each crawl that were made again, and what became of them."""
+    """The re-extracted results of each crawl and their states."""
 
     async def save_version(self, version: ResultVersion) -> None:
-        """Note a result; one of the same job is replaced."""
+        """Store a result, replacing one of the same job."""
         ...
 
     async def list_versions(self, base: str) -> list[ResultVersion]:
-        """Those of a crawl (``Job.id``), the newest first."""
+        """Return the results of a crawl (``Job.id``), newest first."""
         ...
 
     async def change_state(self, job: str, state: VersionState) -> bool:
-        """Note what became of a result; whether there is one of this job (``Job.id``)."""
+        """Store the state of a result; return whether this job (``Job.id``) has one."""
         ...

@@ -1,4 +1,4 @@
-"""Whether a site's robots.txt lets a request pass."""
+"""Permission of requests by robots.txt."""
 
 from __future__ import annotations
 
@@ -10,20 +10,21 @@ from gossamer.core.routes import DIRECT, Route
 
 
 class RobotsGate(Protocol):
-    """What a site's robots.txt says, fetched once per origin and remembered.
+    """The rules of robots.txt files, fetched once per origin and remembered.
 
-    Guarantee: of all requests to an origin that ask at the same time, one makes the gate fetch robots.txt;
-    a file that could not be fetched closes its origin for a time (RFC 9309), and never opens it.
+    Guarantee: of all concurrent requests to an origin, one makes the gate fetch robots.txt. A failed fetch
+    closes the origin for a time (RFC 9309) and never opens it.
     """
 
     async def check_request(self, request: Request, route: Route = DIRECT) -> RobotsDecision:
-        """Whether the request may be fetched; may fetch robots.txt first, by the same route, and says so.
+        """Return whether the request may be fetched, and whether robots.txt was fetched first by the same
+        route.
 
-        Never raises for what a site does: an unreachable robots.txt is a decision with ``retry_at``. Raises
-        :class:`~gossamer.core.errors.StorageError` when what workers share cannot be reached.
+        Never raises for failures of a site: an unreachable robots.txt is a decision with ``retry_at``. Raises
+        :class:`~gossamer.core.errors.StorageError` if the shared state is unreachable.
         """
         ...
 
     def crawl_delay_for(self, url: str) -> float | None:
-        """The Crawl-delay of a URL that was just allowed, in seconds; ``None`` without one."""
+        """Return the Crawl-delay in seconds of a URL that was just allowed, or ``None``."""
         ...

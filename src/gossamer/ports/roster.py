@@ -1,4 +1,4 @@
-"""A fleet's roster as its supervisors and the commands use it."""
+"""A fleet's roster, for supervisors and commands."""
 
 from __future__ import annotations
 
@@ -9,58 +9,62 @@ from gossamer.core.shifts import EndReason, FleetStore, JobSample, RosterView, S
 
 
 class Roster(Protocol):
-    """Who works on what, who leads, and what became of the shifts that were asked for.
+    """The workers, the leader and the shifts of a fleet.
 
     One object implements this port and :class:`~gossamer.ports.worker_registry.WorkerRegistry`.
     """
 
     async def claim_leadership(self, me: str, ttl_s: float) -> int | None:
-        """Become or stay the one supervisor that leads, for ``ttl_s`` seconds; ``0`` resigns.
+        """Become or stay the leading supervisor for ``ttl_s`` seconds; ``0`` resigns.
 
-        A token that is larger than that of every leader before. ``None``: somebody else leads.
+        Return a token larger than that of every earlier leader, or ``None`` if another supervisor leads.
         """
         ...
 
     async def join_store(self, store: FleetStore) -> FleetStore:
-        """The store that this fleet works with: the one that was named first, until another is adopted.
+        """Return the store of this fleet: the first one named, until another is adopted.
 
-        The place of the same store is kept as it is named last.
+        The latest address of the same store is kept.
         """
         ...
 
     async def adopt_store(self, store: FleetStore) -> None:
-        """Let the fleet work with another store; what is known of shifts and jobs is forgotten."""
+        """Switch the fleet to another store, and forget its shifts and jobs."""
         ...
 
     async def request_shifts(
         self, shifts: Sequence[Shift], recalls: Mapping[str, EndReason], token: int
     ) -> bool:
-        """Enter shifts as asked for, and recall others: one that is begun stops, one that is not is void.
+        """Request shifts and recall others: a running shift stops, one that has not begun becomes void.
 
-        ``False``: the token is not that of the leader, and nothing was changed. Publish only after ``True``.
+        Return ``False``, and change nothing, if the token is not the leader's. Publish only after ``True``.
         """
         ...
 
     async def read_roster(self, *, history: bool = False) -> RosterView:
-        """Everything as it is now; ``ends`` and ``samples`` are filled with ``history`` only."""
+        """Return the current roster; ``ends`` and ``samples`` are filled with ``history`` only."""
         ...
 
     async def reap_shifts(self, shift_ids: Sequence[str]) -> None:
-        """Strike off shifts whose leases were taken back; should one still live, its next beat stops it."""
+        """Remove shifts whose leases were taken back; a shift that still runs is stopped at its next
+        heartbeat.
+        """
         ...
 
     async def add_sample(self, job: str, sample: JobSample) -> None:
-        """Keep a sample of a job; the latest sixty are remembered."""
+        """Store a sample of a job; the latest sixty are kept."""
         ...
 
     async def forget_health(self, job: str) -> None:
-        """Forget how a job's shifts have ended, since a person has changed it, and notify the supervisor."""
+        """Forget how a job's shifts have ended after a manual change, and notify the supervisor."""
         ...
 
     async def notify_supervisor(self) -> None:
-        """Let the supervisor look at once."""
+        """Wake the supervisor."""
         ...
 
     async def wait_for_notification(self, timeout_s: float) -> bool:
-        """Wait until it rings, for so long at most. ``True``: it rang, perhaps before the call."""
+        """Wait for a notification, at most this time; return whether one came, also if it came before the
+        call.
+        """
         ...

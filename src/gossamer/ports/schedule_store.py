@@ -1,4 +1,4 @@
-"""Where schedules and their runs are kept."""
+"""Storage of schedules and their runs."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from gossamer.core.schedules import Schedule, ScheduledRun
 class ScheduleStore(Protocol):
     """The schedules of a store by name, and their latest runs.
 
-    Guarantee: a due time of a schedule is claimed once, whoever asks, however often and at the same time; a
-    run that has an outcome keeps it. Of one schedule the latest 200 runs are kept, and all that are open.
+    Guarantee: each due time of a schedule is claimed once, also by concurrent calls; a run keeps its first
+    outcome. Each schedule keeps its latest 200 runs and all open ones.
     """
 
     async def add_schedule(self, schedule: Schedule) -> bool:
-        """Keep a new schedule; ``False``: the name is taken, and nothing was kept."""
+        """Store a new schedule; return ``False`` if the name is taken."""
         ...
 
     async def list_schedules(self) -> list[Schedule]:
@@ -23,33 +23,36 @@ class ScheduleStore(Protocol):
         ...
 
     async def switch_schedule(self, name: str, *, is_on: bool, now: float) -> bool:
-        """Turn a schedule on or off; ``False``: there is none of this name.
+        """Turn a schedule on or off; return ``False`` if the name is unknown.
 
-        Due times up to ``now`` are settled when it is turned on: what passed while it was off is not made up.
+        Due times up to ``now`` are settled when it is turned on: runs missed while it was off are not made
+        up.
         """
         ...
 
     async def remove_schedule(self, name: str) -> bool:
-        """Forget a schedule and its runs; ``False``: there is none of this name. Jobs stay."""
+        """Delete a schedule and its runs; return ``False`` if the name is unknown. Jobs stay."""
         ...
 
     async def claim_run(self, schedule: Schedule, run: ScheduledRun) -> bool:
-        """Enter a run; from then on all due times up to its own are settled, unless a person asked for it.
+        """Store a run, which settles all due times up to its own, unless it was started manually.
 
-        ``False``: nothing was entered, because the due time is settled, or the schedule was removed, made
-        anew or turned off since it was read (off does not matter to a run that a person asked for). Over a
-        break of the server it may be entered and answer ``False``: then it is among the open runs.
+        Return ``False``, and store nothing, if the due time is settled, or the schedule was removed,
+        recreated or turned off since it was read (a manual run ignores the switch). After a lost connection a
+        stored run may return ``False``: it is then among the open runs.
         """
         ...
 
     async def save_run(self, run: ScheduledRun) -> bool:
-        """Keep how an open run stands; ``False``: it is not open any more, or gone, and nothing was kept."""
+        """Store the state of an open run; return ``False`` if it is closed or gone."""
         ...
 
     async def open_runs(self) -> list[ScheduledRun]:
-        """The runs without an outcome, of all schedules, in the order of their due times."""
+        """Return the runs without an outcome, of all schedules, in the order of their due times."""
         ...
 
     async def list_runs(self, limit: int, name: str | None = None) -> list[ScheduledRun]:
-        """The latest runs, newest first: up to ``limit`` of each schedule, or of the one with this name."""
+        """Return the latest runs, newest first: up to ``limit`` of each schedule, or of the one with this
+        name.
+        """
         ...

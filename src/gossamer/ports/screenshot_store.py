@@ -1,4 +1,4 @@
-"""Where pictures of pages are kept."""
+"""Storage of screenshots."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from gossamer.core.requests import Lease
 
 
 class ScreenshotStore(Protocol):
-    """Keeps pictures of the pages of one job, for people who look at its ledger.
+    """Screenshots of the pages of one job, for readers of its ledger.
 
-    Guarantee: bounded in number, whatever the crawl does; a picture that cannot be kept costs no page.
+    Guarantee: the number is bounded; a picture that cannot be stored does not fail its page.
     """
 
     keeps_all: bool
-    """Whether the pictures of pages that succeed are kept, too."""
+    """Whether the screenshots of successful pages are kept as well."""
 
     async def keep(self, lease: Lease, picture: bytes, page: bytes = b"") -> str:
-        """Keep a picture (PNG) of what came of a lease, and the page's HTML where that is wanted.
+        """Store a picture (PNG) of a lease's result, and the page's HTML if wanted.
 
-        What the ledger calls it; empty: it is not kept.
+        Return its name for the ledger, or an empty string if it is not kept.
         """
         ...

@@ -1,4 +1,4 @@
-"""What answers the queries of selectors: engines for HTML, XML and JSON."""
+"""Engines that run the queries of selectors on HTML, XML and JSON."""
 
 from __future__ import annotations
 
@@ -7,44 +7,46 @@ from typing import Any, Protocol
 
 
 class SelectorEngine(Protocol):
-    """Answers the questions of selectors; immutable, and shared by all selectors of a document.
+    """Runs the queries of selectors; immutable, and shared by all selectors of a document.
 
-    A root is a node of the engine's own tree, or the string, number or truth that an expression gave.
+    A root is a node of the engine's own tree, or the string, number or boolean that an expression returned.
     """
 
     type: str
     """``html``, ``xml`` or ``json``."""
 
     def parse_document(self, text: str) -> tuple[object, tuple[str, ...]]:
-        """The root of a document, and what was cut out of it (``depth``, ``rest``, ...). Nothing raises."""
+        """Return the root of a document and the reasons for parts cut out (``depth``, ``rest``, ...). Never
+        raises.
+        """
         ...
 
     def select_css(self, root: object, query: str) -> Sequence[object]:
-        """Nodes and strings in document order. Raises ``ValueError`` for a query that is wrong."""
+        """Return nodes and strings in document order. Raises ``ValueError`` for an invalid query."""
         ...
 
     def select_xpath(
         self, root: object, query: str, namespaces: Mapping[str, str] | None, variables: Mapping[str, Any]
     ) -> object:
-        """A list of nodes and strings, or one value. Raises ``ValueError`` or ``TypeError``."""
+        """Return a list of nodes and strings, or one value. Raises ``ValueError`` or ``TypeError``."""
         ...
 
     def markup_of(self, root: object) -> str | None:
-        """The markup of a node; ``None`` for what is none."""
+        """Return the markup of a node, or ``None`` for other values."""
         ...
 
     def attributes_of(self, root: object) -> dict[str, str]:
-        """The attributes of an element; empty for everything else."""
+        """Return the attributes of an element; empty for everything else."""
         ...
 
     def remove_node(self, root: object) -> None:
-        """Take an element out of its document; what follows it stays."""
+        """Remove an element from its document; the text after it stays."""
         ...
 
     def with_namespace(self, prefix: str, uri: str) -> SelectorEngine:
-        """An engine that knows a prefix."""
+        """Return an engine that knows a prefix."""
         ...
 
     def remove_namespaces(self, root: object) -> None:
-        """Leave the bare names of elements and attributes in the tree."""
+        """Strip the namespaces from elements and attributes in the tree."""
         ...

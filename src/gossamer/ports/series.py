@@ -10,55 +10,55 @@ from gossamer.core.series import HourlyKind, HourlyRow, SeriesStep
 
 
 class Series(Protocol):
-    """How the counters of jobs grew, in buckets of ``core.series.BUCKET_S`` seconds and by the hour.
+    """The growth of the counters of jobs, in buckets of ``core.series.BUCKET_S`` seconds and by the hour.
 
-    Guarantee: a counter grows in the transaction that stores what it counts (``Store.write``), so that the
-    sum of all buckets is the job's total; an attempt is counted where its answer had arrived, pages and items
-    at the latest attempt of their batch. Gauges are set, by whoever supervises the job. Reading costs what is
-    asked for, however much the job has done. Times are seconds since the epoch.
+    Guarantee: a counter grows in the same transaction as the records it counts (``Store.write``), so the sum
+    of all buckets is the job's total. An attempt counts at the arrival of its response, pages and items at
+    the latest attempt of their batch. The job's supervisor sets gauges. The cost of reading depends on the
+    requested range only. Times are seconds since the epoch.
     """
 
     async def set_gauges(self, job: Job, at: float, gauges: Mapping[str, int]) -> None:
-        """Note how high gauges stand (names without ``now:``); what was noted in that bucket is replaced."""
+        """Set the values of gauges (names without ``now:``), replacing earlier values in the same bucket."""
         ...
 
     async def read_steps(self, job: Job, since: int, until: int, step_s: int) -> list[SeriesStep]:
-        """What was counted from ``since`` until before ``until``, in steps of ``step_s``, oldest first.
+        """Return the growth from ``since`` until before ``until``, in steps of ``step_s``, oldest first.
 
-        All three are multiples of ``step_s``, and that of ``BUCKET_S``; beyond the last
-        ``FINE_S`` seconds ``step_s`` is one of ``HOUR_S``. A step in which nothing was noted is left out.
+        All three are multiples of ``step_s``, which is a multiple of ``BUCKET_S``; beyond the last ``FINE_S``
+        seconds it is a multiple of ``HOUR_S``. Empty steps are left out.
         """
         ...
 
     async def read_hours(
         self, job: Job, kind: HourlyKind, since: int, until: int, who: Collection[str]
     ) -> list[HourlyRow]:
-        """What these did (``EVERYBODY``: all together) in the hours that begin in that time; in no order."""
+        """Return the hourly counts of these names (``EVERYBODY``: all together), in no order."""
         ...
 
     async def list_reasons(self, job: Job, since: int) -> list[HourlyRow]:
-        """Attempts that failed or were left out by reason and verdict, in the hours from ``since`` on."""
+        """Return failed and skipped attempts by reason and verdict, in the hours from ``since`` on."""
         ...
 
     async def rank_failures(
         self, job: Job, kind: HourlyKind, since: int, until: int, limit: int
     ) -> list[str]:
-        """Who failed most in the hours that begin in that time, the worst first, at most ``limit``.
+        """Return the names with most failures in these hours, the worst first, at most ``limit``.
 
-        Looked for among the worst ``limit`` of each hour and reason.
+        Searches the worst ``limit`` of each hour and reason.
         """
         ...
 
     async def count_hosts(self, job: Job, reason: str, since: int, limit: int) -> int:
-        """At how many hosts attempts failed for a reason, in the hours from ``since`` on.
+        """Count the hosts with failures for a reason, in the hours from ``since`` on.
 
-        At most ``limit`` rows, of an hour and a host each, are looked at; more hosts are not counted.
+        Reads at most ``limit`` rows, one per hour and host; further hosts are not counted.
         """
         ...
 
     async def fold_buckets(self, now: float) -> None:
-        """Fold what is older than ``FINE_S`` into hours, and forget single hosts after ``NAMED_S``.
+        """Fold buckets older than ``FINE_S`` into hours, and drop single hosts after ``NAMED_S``.
 
-        Safe to repeat, and to be cut off.
+        Idempotent, and safe to interrupt.
         """
         ...

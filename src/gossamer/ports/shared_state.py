@@ -1,4 +1,4 @@
-"""What workers share beside requests."""
+"""State that workers share besides requests."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Protocol
 class SharedState(Protocol):
     """Small facts that all workers share and that survive restarts (robots.txt, cookies).
 
-    Guarantee: a value that was set is seen by every call that begins afterwards, by any worker, until it
-    expires. A value is named by a ``space`` (what kind of fact it is) and a ``key``; values are small, up to
-    some ten kilobytes. Times are by the clock that all workers share.
+    Guarantee: every call that begins after a value was set sees it, in any worker, until it expires. A
+    ``space`` (the kind of fact) and a ``key`` name a value; values are small, up to about ten kilobytes.
+    Times are by the clock that all workers share.
     """
 
     async def get(self, space: str, key: str) -> bytes | None:
-        """The value, unless it has expired."""
+        """Return the value unless it has expired."""
         ...
 
     async def get_many(self, space: str, keys: Sequence[str]) -> list[bytes | None]:
-        """The values of several keys, in their order, at a part of the cost of single calls."""
+        """Return the values of several keys, in their order, at a lower cost than single calls."""
         ...
 
     async def put(self, space: str, key: str, value: bytes, ttl_s: float) -> None:
@@ -29,24 +29,25 @@ class SharedState(Protocol):
     async def compare_and_swap(
         self, space: str, key: str, expected: bytes | None, value: bytes, ttl_s: float
     ) -> bool:
-        """``put``, if the value is ``expected`` (``None``: there is none); ``False``: it is not, nothing set.
+        """Set the value if it equals ``expected`` (``None``: absent); return whether it was set.
 
-        Over a break of the server it may be set and answer ``False``: read the value and try again.
+        After a lost connection a set value may return ``False``: read the value and retry.
         """
         ...
 
     async def update(
         self, space: str, key: str, change: Callable[[bytes | None], bytes], ttl_s: float
     ) -> bytes:
-        """``put`` what ``change`` makes of the value (``None``: there is none), and return that.
+        """Set the value to ``change`` of the present value (``None``: absent), and return it.
 
-        No update is lost, however many workers change the value at the same time: this is how counts and
-        observations are kept (of a proxy, of a host). ``change`` must be pure and quick: it may be called
-        several times, on any thread. What it raises is raised, and nothing is set. Over a break of the
-        server a change may be applied twice.
+        No update is lost, also with concurrent workers: counts and observations (of a proxy, of a host) are
+        kept this way. ``change`` must be pure and quick: it may be called several times, on any thread. Its
+        exceptions propagate, and nothing is set. After a lost connection a change may be applied twice.
         """
         ...
 
     async def claim(self, space: str, key: str, ttl_s: float) -> bool:
-        """Whether the caller may now make this value; others are refused until ``put`` or ``ttl_s``."""
+        """Return whether the caller may now compute this value; others are refused until ``put`` or
+        ``ttl_s``.
+        """
         ...

@@ -1,4 +1,4 @@
-"""Who is told what happens."""
+"""Receivers of events."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from gossamer.core.events import Event
 class Sink(Protocol):
     """Takes events: a log, a progress view, metrics.
 
-    Guarantee: a sink is given each event once, in order, from the thread of the event loop. It is given
-    events of kinds that it does not know, too, and ignores them.
+    Guarantee: a sink gets each event once, in order, from the thread of the event loop. It ignores events of
+    unknown kinds.
     """
 
     def emit(self, event: Event) -> None:

@@ -1,4 +1,4 @@
-"""Changing how a job is crawled while it runs."""
+"""Changes to the rules of a running job."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from gossamer.core.jobs import HostReport
 
 
 class SteeredFrontier(Protocol):
-    """The rules of a job and the pace of its hosts, as a person changes them while it runs.
+    """The rules of a job and the pace of its hosts, which an operator may change while the job runs.
 
-    What is changed decides every lease from then on, whoever asks for it; what was granted before stays
-    granted. A delay that became another one counts from the host's latest start: no turn comes sooner than
-    that, and none waits for the former delay.
+    Guarantee: every later lease follows a change; granted leases stay valid. A new delay counts from the
+    host's latest start: no request starts earlier, and none waits for the former delay.
     """
 
     async def read_rules(self) -> FrontierRules:
@@ -21,20 +20,20 @@ class SteeredFrontier(Protocol):
         ...
 
     async def change_rules(self, rules: FrontierRules, *, expected: FrontierRules) -> bool:
-        """Put other rules in force. ``False``: those in force are not ``expected``, and nothing was changed.
+        """Replace the rules. Return ``False``, and change nothing, if the present rules are not ``expected``.
 
-        A call that was cut off can be given again, with what :meth:`read_rules` says by then. Raises
-        ``UsageError`` for rules that cannot be kept here.
+        An interrupted call can be repeated with the result of :meth:`read_rules`. Raises ``UsageError`` for
+        rules that this frontier does not support.
         """
         ...
 
     async def find_host(self, host: str) -> HostReport | None:
-        """A host, by its politeness key; ``None``: the job has none of that name."""
+        """Return a host by its politeness key, or ``None`` if the job does not have it."""
         ...
 
     async def steer_host(self, host: str, order: HostOrder) -> HostState | None:
-        """Carry out a person's order (:mod:`gossamer.policy.steering`); the host as it was before.
+        """Carry out an operator's order (:mod:`gossamer.policy.steering`); return the host's former state.
 
-        ``None``: the job has no host of that name.
+        Return ``None`` if the job does not have the host.
         """
         ...

@@ -1,4 +1,4 @@
-"""Where results are kept."""
+"""Storage of results."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ class Store(Protocol):
     """Items, pages and the ledger of all jobs.
 
     Guarantee: an item is stored once per spider, type and key, with the value of the latest visit (by the
-    time of the visit, not of the writing); a page that is stored again, because its lease was lost before it
-    was settled, is the same page; totals are counted together with what they count; of a counter whose name
-    says so the largest, the smallest or the latest value stays (``policy/counter_rules.py``). Text is stored
-    whatever it holds: what a place cannot keep (half a surrogate pair, NUL) becomes U+FFFD.
+    time of the visit, not of the write). A page that is stored again, because its lease was lost before it
+    was settled, is the same page. Totals are written with the records they count; some counters keep the
+    largest, the smallest or the latest value by name (``policy/counter_rules.py``). Any text can be stored:
+    characters that a back end cannot keep (half a surrogate pair, NUL) become U+FFFD.
     """
 
     async def write(self, job: Job, results: Sequence[VisitResult]) -> None:
@@ -26,32 +26,32 @@ class Store(Protocol):
     async def record_attempts(
         self, job: Job, attempts: Sequence[Attempt], stats: Mapping[str, int] = ...
     ) -> None:
-        """Store rows of the ledger that no result carries (expired leases), and what a spider has counted.
+        """Store ledger rows without a result (expired leases), and counts of a spider.
 
         ``stats`` are the names and values of :attr:`VisitResult.stats`.
         """
         ...
 
     async def mark_stale(self, job: Job, attempts: Sequence[Attempt]) -> None:
-        """Give rows that were written a moment ago the reason ``stale``: their leases had been lost.
+        """Give rows that were just written the reason ``stale``: their leases had been lost.
 
-        They count as attempts and no longer as successes. Items and pages stay. Safe to repeat.
+        They count as attempts and no longer as successes. Items and pages stay. Idempotent.
         """
         ...
 
     def read_items(
         self, job: Job | None = None, after_id: int = 0, which: ItemFilter = EVERY_ITEM
     ) -> AsyncIterator[StoredItem]:
-        """Items that a job saw, with the values that it saw, or all, as they are now.
+        """Yield a job's items with the values it saw, or all items as they are now.
 
-        In the order in which they were first stored; those behind an id, and of those the ones that fit.
+        In the order in which they were first stored, after an id, and only those that match.
         """
         ...
 
     async def latest_attempts(self, job: Job, url: str | None = None, limit: int = 1000) -> list[Attempt]:
-        """The latest rows of the ledger, newest first."""
+        """Return the latest rows of the ledger, newest first."""
         ...
 
     async def read_totals(self, job: Job) -> JobTotals:
-        """The totals of a job."""
+        """Return the totals of a job."""
         ...

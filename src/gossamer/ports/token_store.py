@@ -1,4 +1,4 @@
-"""Where the tokens of the dashboard and the HTTP API are kept."""
+"""Storage of the tokens of the dashboard and the HTTP API."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from gossamer.core.access import AccessToken
 class TokenStore(Protocol):
     """Tokens and the sessions made with them, by a digest of their secrets.
 
-    Guarantee: no secret is given to it, and none can be had from it; of two tokens of one name the second
-    is refused; a token that was revoked is not found again, nor is a session that was made with it.
+    Guarantee: the store never receives a secret. A second token of the same name is refused. After a token is
+    revoked, neither it nor its sessions are found.
     """
 
     async def add_token(self, token: AccessToken, digest: bytes) -> bool:
-        """Keep a token or a session; ``False``: the name is taken, or a session's token is not there.
+        """Store a token or a session; return ``False`` if the name is taken or a session's token is gone.
 
-        What has expired by its ``made_at`` is forgotten, and of one token's sessions all but the newest 100.
+        Deletes entries that have expired by its ``made_at``, and all but the newest 100 sessions of a token.
         """
         ...
 
     async def find_token(self, digest: bytes, now: float) -> AccessToken | None:
-        """What a secret with this digest stands for; ``None``: nothing, or it has expired."""
+        """Return the token or session with this digest, or ``None`` if it is unknown or has expired."""
         ...
 
     async def list_tokens(self) -> list[AccessToken]:
-        """All tokens, by name; no sessions."""
+        """Return all tokens by name, without sessions."""
         ...
 
     async def revoke_token(self, name: str) -> bool:
-        """Forget a token and its sessions; ``False``: there is none of this name."""
+        """Delete a token and its sessions; return ``False`` if the name is unknown."""
         ...
 
     async def end_session(self, digest: bytes) -> None:
-        """Forget one session."""
+        """Delete one session."""
         ...

@@ -1,4 +1,4 @@
-"""What goes along with every visit of a worker."""
+"""Observation of a worker's visits."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ Visit = Callable[[Any], Awaitable[End]]
 
 
 class VisitWatcher(Protocol):
-    """Is there from the beginning of a visit to its end, for traces. Without one, visits are as they are."""
+    """Observes visits from beginning to end, for traces."""
 
     def watch_visits(self, visit: Visit[End]) -> Visit[End]:
-        """The same visit, watched: it gets the same attempt, gives the same end, and raises the same."""
+        """Return the visit with observation: it gets the same attempt, returns the same end and raises the
+        same errors.
+        """
         ...

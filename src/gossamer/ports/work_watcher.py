@@ -1,4 +1,4 @@
-"""A sink that also looks at how a process works, besides what happens."""
+"""Sinks that also observe the load of a process."""
 
 from __future__ import annotations
 
@@ -8,19 +8,21 @@ from typing import Protocol, runtime_checkable
 
 @runtime_checkable
 class WorkWatcher(Protocol):
-    """What a sink implements, too, to know of load and of commits.
+    """An extra interface of a sink that observes load and commits.
 
-    Without one among the sinks nothing of it is called, and nothing is measured. None of it may raise.
+    Without such a sink nothing is called or measured. The methods must not raise.
     """
 
     def watch_work(self, load: Callable[[], int], slots: Mapping[str, int]) -> None:
-        """``load`` says in any thread how many requests are in hand; ``slots`` are the worker's, by lane."""
+        """Begin to observe: ``load`` returns, in any thread, the requests in progress; ``slots`` are the
+        worker's, by lane.
+        """
         ...
 
     def begin_commit(self) -> int:
-        """A commit of results begins; its number."""
+        """Record the begin of a commit of results; return its number."""
         ...
 
     def end_commit(self, number: int) -> None:
-        """That commit is over, however it ended."""
+        """Record the end of that commit, successful or not."""
         ...

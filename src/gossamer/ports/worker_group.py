@@ -1,4 +1,4 @@
-"""What a supervisor has work."""
+"""The workers of a supervisor."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from gossamer.core.steering import WorkLimits
 
 
 class WorkerGroup(Protocol):
-    """A worker, or several that are started and stopped as one."""
+    """One worker, or several that start and stop together."""
 
     @property
     def idle(self) -> asyncio.Event:
-        """Set whenever nothing is in hand and nothing was due."""
+        """Set whenever no request is in progress and none was due."""
         ...
 
     async def run(self) -> None:
-        """Work until stopped. Raises storage trouble."""
+        """Work until stopped. Raises storage errors."""
         ...
 
     def stop(self) -> None:
@@ -27,17 +27,17 @@ class WorkerGroup(Protocol):
         ...
 
     def wake(self) -> None:
-        """Something was added to the frontier."""
+        """Look for requests that were just added to the frontier."""
         ...
 
     def follow_limits(self, limits: WorkLimits) -> None:
-        """A person changed the job: ``limits`` are those of all together, from now on."""
+        """Apply the limits of a changed job; ``limits`` are the totals of all workers."""
         ...
 
     async def abandon(self) -> None:
-        """Give back at once everything in hand."""
+        """Give back all requests in progress at once."""
         ...
 
     async def record_expired(self, leases: Sequence[Lease]) -> None:
-        """Enter leases that nobody came back from into the ledger."""
+        """Record leases that expired in the ledger."""
         ...
