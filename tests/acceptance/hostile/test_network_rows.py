@@ -32,6 +32,8 @@ from gossamer.wiring.backends import open_backends
 from kit.hostile.bad_site import CALM, Round, crawl, headers_at, of_row, serving
 from kit.programs import rows
 
+pytestmark = pytest.mark.long
+
 HEAVY = ["million_chunks", *of_row(3, 6, 7, 8)]
 QUICK = [name for name, route in all_routes().items() if route.row and name not in HEAVY]
 

@@ -26,12 +26,13 @@ QUICK = {
     "retry_backoff": 0.02,
     "retry_backoff_cap": 0.05,
     "retry_after_cap": 0.02,
-    "http.connect_timeout": 2.0,
-    "http.headers_timeout": 0.5,
-    "http.read_timeout": 0.4,
-    "http.total_timeout": 1.5,
+    "http.connect_timeout": 5.0,
+    "http.headers_timeout": 2.0,
+    "http.read_timeout": 1.5,
+    "http.total_timeout": 5.0,
 }
-"""Short waits, so that what never comes is given up soon."""
+"""Short limits, so that a missing answer is given up soon, and long enough for a busy machine: hosts wait
+side by side."""
 
 CALM = {
     **QUICK,
