@@ -492,8 +492,13 @@ def test_a_port_that_is_in_use_is_one_sentence(line: str, shop: Site, tmp_path: 
     port = shop.url.rpartition(":")[2]
     code = 4 if line.startswith("dashboard") else 2
     said: str = gossamer(line.replace("{port}", port), cwd=tmp_path, code=code).stderr
-    assert f"at 127.0.0.1:{port} (Address already in use); choose" in said
+    text = f"at 127.0.0.1:{port} (Address already in use); choose"
+    assert text in said
     assert len(said.splitlines()) == 1
+    if line.startswith("crawl"):
+        headline, reason = asked("status", cwd=tmp_path)["say"][:2]
+        assert headline.endswith(" has no requests: its start failed.")
+        assert text in reason
 
 
 def test_the_shop_on_a_port_that_is_in_use_is_one_sentence(shop: Site) -> None:

@@ -172,10 +172,10 @@ async def wire_crawl(
         goes_back = settings.freshness.recrawl != "off"
         job, resumed = await choose_job(backends, target, fresh=fresh, goes_back=goes_back, key=key)
         await begin_next_run(backends.requests.shared, job)
-        changes = await take_up_changes(backends, job, launch)
-        settings = with_changes(settings, {change.key: change.value for change in changes})
-        more = opening.enter_context(open_sinks(settings))
         async with recorded_failure(backends, job, resumed=resumed, is_watched=not key):
+            changes = await take_up_changes(backends, job, launch)
+            settings = with_changes(settings, {change.key: change.value for change in changes})
+            more = opening.enter_context(open_sinks(settings))
             wired = await assemble_worker(
                 settings, target, backends, job, sinks=(*sinks, *more), resumed=resumed
             )
