@@ -50,9 +50,9 @@ def troubles_of_place(
     ]
     if view is not None and not found:
         found = _roster_troubles(view, some_can, at)
-    told = {trouble.kind for trouble in (*alerts.troubles, *alerts.acknowledged)}
+    told = {trouble.id for trouble in (*alerts.troubles, *alerts.acknowledged)}
     shown = [one for one in alerts.troubles if not refusing or one.kind is not TroubleKind.NO_SUPERVISOR]
-    return [*shown, *(one for one in found if one.kind not in told)]
+    return [*shown, *(one for one in found if one.id not in told)]
 
 
 def troubles_alone(known: ObservedJob) -> list[Trouble]:

@@ -388,8 +388,8 @@ def note_on_state(known: ObservedJob) -> str:
 
 def troubles_of(known: ObservedJob) -> list[Trouble]:
     """Return the problems of a job: its alerts, and problems visible at one look."""
-    told = {alert.kind for alert in (*known.alerts.troubles, *known.alerts.acknowledged)}
-    found = [one for one in _seen_troubles(known) if one.kind not in told]
+    told = {alert.id for alert in (*known.alerts.troubles, *known.alerts.acknowledged)}
+    found = [one for one in _seen_troubles(known) if one.id not in told]
     return order_troubles([*drop_refuted(_calm_facts(known), known.alerts.troubles), *found])
 
 

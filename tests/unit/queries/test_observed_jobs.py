@@ -8,18 +8,19 @@ from msgspec.structs import replace
 from gossamer.cli.commands.submit import progress_line
 from gossamer.config.layers import load_settings
 from gossamer.core.hosts import FrontierRules
-from gossamer.core.jobs import FrontierStats, Job, JobTotals
+from gossamer.core.jobs import DueCounts, FrontierStats, Job, JobTotals
 from gossamer.core.lifecycle import FinishReason, JobState
 from gossamer.core.results import Attempt, Verdict
 from gossamer.core.shifts import EndReason, LaneHealth, RosterView, WorkerState
+from gossamer.policy.alert_readings import PlaceLook
 from gossamer.policy.alerts_on import AlertView
 from gossamer.policy.host_sums import HostSums
-from gossamer.policy.job_memory import JobMemory
+from gossamer.policy.job_memory import JobMemory, PlaceMemory
 from gossamer.policy.pace_limit import DelayReason, PaceLimit
 from gossamer.policy.sentences import job_facts
 from gossamer.policy.sentences.job_facts import YOUNG_S
 from gossamer.policy.time_left import LeftReason, TimeEstimate
-from gossamer.policy.troubles import TroubleKind
+from gossamer.policy.troubles import TroubleKind, make_trouble
 from gossamer.queries.fleet_troubles import troubles_alone, troubles_of_place
 from gossamer.queries.job_workers import workers_of
 from gossamer.queries.observed_jobs import (
@@ -234,6 +235,27 @@ def test_a_refusal_is_that_of_workers_that_are_there(refused_by: tuple[str, ...]
     found = [one for one in troubles_of_place(AlertView(), view, [known], 100.0) if one.kind == "refused"]
     assert [one.text for one in found] == told
     assert (workers.trouble, workers.refusing) == ("another version" if told else "", 0)
+
+
+def test_an_alert_hides_the_same_trouble_alone_and_no_other_of_its_kind() -> None:
+    """Bug it would catch: an alert about one lane, once acknowledged, hid that no worker takes another."""
+    job = Job(id="shop-1", name="shop", target="shop.py", created_at=0.0, plan=b"plan")
+    lanes = tuple(DueCounts(lane=lane, requests=2) for lane in ("browser", "slow"))
+    known = ObservedJob(
+        job=job,
+        at=YOUNG_S,
+        totals=JobTotals(),
+        stats=FrontierStats(state=JobState.RUNNING),
+        unserved=lanes,
+        place=PlaceMemory(
+            look=PlaceLook(at=YOUNG_S, refusing={"Redis": "it is read-only", "PostgreSQL": "its disk"})
+        ),
+    )
+    browser = make_trouble(TroubleKind.NO_WORKER, "browser", "no worker", since=1.0, job=job.id)
+    redis = make_trouble(TroubleKind.AWAY, "Redis", "no changes", since=1.0)
+    alerts = AlertView(acknowledged=(browser, redis))
+    assert [one.who for one in troubles_of(replace(known, alerts=alerts))] == ["slow"]
+    assert [one.who for one in troubles_of_place(alerts, None, [known], YOUNG_S)] == ["PostgreSQL"]
 
 
 def test_when_a_host_may_be_asked_again_fits_a_column() -> None:
