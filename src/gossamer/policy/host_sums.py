@@ -14,9 +14,12 @@ from gossamer.policy.domains import adopt_domain
 from gossamer.policy.pace_limit import (
     STOPPED,
     DelayReason,
+    LimitState,
+    PaceLimit,
     allowed_per_s,
     empties_in_s,
     reason_of_delay,
+    settle_limit,
     sum_allowed,
 )
 from gossamer.policy.politeness import (
@@ -141,6 +144,17 @@ def sum_hosts(
         troubled=troubled_hosts(reports),
         end=_estimate_end(zip(reports, paces, strict=True), rules, now),
     )
+
+
+def settle_pace(state: LimitState, found: PaceLimit | None, hosts: HostSums, now: float) -> LimitState:
+    """Return the limit to show after a look.
+
+    That all hosts are left alone for longer than ``BRIEF_S`` is shown at once, and so is the end of that.
+    """
+    is_skipped = 0 < hosts.hosts <= hosts.held.get(DelayReason.SKIPPED, 0)
+    is_brief = hosts.held_until is not None and hosts.held_until <= now + BRIEF_S and not is_skipped
+    is_over = state.limit is PaceLimit.HELD and found is not PaceLimit.HELD
+    return settle_limit(state, found, now, is_certain=is_over or (found is PaceLimit.HELD and not is_brief))
 
 
 def _estimate_end(

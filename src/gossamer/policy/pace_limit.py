@@ -1,7 +1,8 @@
 """The limit of a job's pace, and the rates that its hosts allow. Pure: facts and ``now`` in, an answer out.
 
 The answer is one word (:class:`PaceLimit`), the same in the headline of a job, its strip of limits and its
-alerts. It is computed every second and changes only when another one has held for :data:`SETTLED_S`.
+alerts. It is computed every second and changes only when another one has held for :data:`SETTLED_S`. A fact,
+as that all hosts are left alone, is shown at once.
 """
 
 from __future__ import annotations
@@ -81,13 +82,13 @@ class LimitState(Record, frozen=True, kw_only=True):
 
 
 def settle_limit(
-    state: LimitState, found: PaceLimit | None, now: float, *, is_ordered: bool = False
+    state: LimitState, found: PaceLimit | None, now: float, *, is_certain: bool = False
 ) -> LimitState:
     """The state after a look: another answer replaces the one that is shown when it has held long enough.
 
-    ``is_ordered``: a person has brought it about, so that it is shown at once.
+    ``is_certain``: it is a fact and not an estimate, so that it is shown at once.
     """
-    if not state.is_begun or (is_ordered and found != state.limit):
+    if not state.is_begun or (is_certain and found != state.limit):
         return LimitState(limit=found, since=now, is_begun=found is not None)
     if found == state.limit:
         return replace(state, other=None, other_since=0.0)

@@ -18,10 +18,10 @@ from gossamer.core.series import ALLOWED, ATTEMPTS, BUCKET_S, HOUR_S, HourlyKind
 from gossamer.core.shifts import EndReason, JobSample, LaneHealth, RosterView, ShiftState, WorkerState
 from gossamer.policy.alert_readings import FailingHost, JobLook, TroubledHost
 from gossamer.policy.goals import sum_goals
-from gossamer.policy.host_sums import HostSums, is_asked_still, sum_hosts, troubled_hosts
+from gossamer.policy.host_sums import HostSums, is_asked_still, settle_pace, sum_hosts, troubled_hosts
 from gossamer.policy.job_memory import JobMemory, fill_look, remember_findings, remember_sample, wants_items
 from gossamer.policy.job_samples import mean_latency_s, rate_of
-from gossamer.policy.pace_limit import DelayReason, LimitState, PaceFacts, find_limit, settle_limit
+from gossamer.policy.pace_limit import PaceFacts, find_limit
 from gossamer.policy.time_left import LeftFacts, estimate_time_left
 from gossamer.policy.trap_closing import count_left_out
 from gossamer.ports.job_frontier import JobFrontier
@@ -57,7 +57,9 @@ async def look_at_job(
     left = estimate_time_left(left_facts(memory, stats, rules, hosts), memory.left)
     if parts.report_left is not None:
         parts.report_left(job, left)
-    memory = replace(memory, hosts=hosts, pace=_settle_pace(memory, facts, hosts, now), left=left)
+    memory = replace(
+        memory, hosts=hosts, pace=settle_pace(memory.pace, find_limit(facts), hosts, now), left=left
+    )
     if parts.find_findings is not None and wants_items(memory, now):
         with contextlib.suppress(StorageError):  # that the job itself cannot be read would be another matter
             memory = remember_findings(memory, await parts.find_findings(job), now)
@@ -107,11 +109,6 @@ async def find_refusal(write: Callable[[], Awaitable[None]]) -> str:
     except StorageError as error:
         return str(error)
     return ""
-
-
-def _settle_pace(memory: JobMemory, facts: PaceFacts, hosts: HostSums, now: float) -> LimitState:
-    is_skipped = 0 < hosts.hosts <= hosts.held.get(DelayReason.SKIPPED, 0)
-    return settle_limit(memory.pace, find_limit(facts), now, is_ordered=is_skipped)
 
 
 def left_facts(memory: JobMemory, stats: FrontierStats, rules: FrontierRules, hosts: HostSums) -> LeftFacts:

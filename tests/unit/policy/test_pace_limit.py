@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from gossamer.core.hosts import FrontierRules, HostState
 from gossamer.core.jobs import HostReport
-from gossamer.policy.host_sums import sum_hosts
+from gossamer.policy.host_sums import HostSums, settle_pace, sum_hosts
 from gossamer.policy.pace_limit import (
     SETTLED_S,
     STOPPED,
@@ -90,6 +90,28 @@ def test_an_answer_that_does_not_hold_is_never_shown() -> None:
             state, (PaceLimit.STORE, PaceLimit.WORKERS, None)[second // 10 % 3], NOW + second
         )
         assert state.limit is PaceLimit.POLITENESS
+
+
+@pytest.mark.parametrize(
+    ("hold_s", "why", "is_at_once"),
+    [
+        (30.0, DelayReason.BACKOFF, True),
+        (2.0, DelayReason.BACKOFF, False),  # it is asked again in a moment
+        (2.0, DelayReason.SKIPPED, True),
+        (None, DelayReason.HOLD, True),
+    ],
+)
+def test_that_all_hosts_are_left_alone_is_shown_at_once(
+    hold_s: float | None, why: DelayReason, is_at_once: bool
+) -> None:
+    """Bug it would catch: "as fast as its hosts allow" for half a minute while the only host refuses."""
+    state = settle_pace(LimitState(), PaceLimit.POLITENESS, HostSums(hosts=1), NOW)
+    until = None if hold_s is None else NOW + 5 + hold_s
+    held = HostSums(hosts=1, held={why: 1}, held_until=until)
+    state = settle_pace(state, PaceLimit.HELD, held, NOW + 5)
+    assert state.limit is (PaceLimit.HELD if is_at_once else PaceLimit.POLITENESS)
+    state = settle_pace(state, PaceLimit.POLITENESS, HostSums(hosts=1), NOW + 40)
+    assert (state.limit, state.other) == (PaceLimit.POLITENESS, None), "nor does it outlast the pause"
 
 
 answers = st.sampled_from([None, *PaceLimit])
