@@ -1,1 +1,2 @@
-"""Ways to get a page, a folder or file each, and what they share: address guard, resolver, sessions."""
+"""Ways to fetch a page, one folder or file each, and their shared parts: address guard, resolver,
+sessions."""

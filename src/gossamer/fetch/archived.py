@@ -20,12 +20,12 @@ log = logging.getLogger("gossamer.crawl")
 
 
 class ArchivedFetcher:
-    """A :class:`~gossamer.ports.fetcher.Fetcher` of what one job archived.
+    """A :class:`~gossamer.ports.fetcher.Fetcher` that answers from the archive of one job.
 
-    A request that names a place gets the page there, any other the job's latest answer to it, of several to
-    one URL that of its own session, headers and cookies. A robots.txt
-    that is not there is answered by 404; anything else raises ``NOT_ARCHIVED``, and so does a page that was
-    not sent because it had not changed.
+    A request that names a place gets the page there. Any other request gets the job's latest answer to it;
+    of several answers to one URL, the one with the same session, headers and cookies. A missing robots.txt
+    is answered by 404. Any other missing page raises ``NOT_ARCHIVED``, and so does a page that was not sent
+    because it had not changed.
     """
 
     rung = ARCHIVE_RUNG
@@ -34,7 +34,7 @@ class ArchivedFetcher:
     def __init__(self, reader: ArchiveReader, job: str) -> None:
         self._reader = reader
         self._job = job
-        self._damaged: set[str] = set()  # files that were told of
+        self._damaged: set[str] = set()  # files already reported
 
     def __repr__(self) -> str:
         return f"ArchivedFetcher({self._reader!r}, {self._job!r})"

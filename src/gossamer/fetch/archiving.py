@@ -1,4 +1,4 @@
-"""Puts what was fetched into an archive: a fetcher around a fetcher."""
+"""A fetcher that writes every answer to an archive."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from gossamer.ports.fetcher import Fetcher
 
 
 class ArchivingFetcher:
-    """A fetcher whose answers are queued for the archive, which has them before their results are committed.
+    """A fetcher whose answers are in the archive before their results are committed.
 
-    With ``says_places`` an answer is handed on when it is in the archive, with its place. robots.txt is left
-    out unless ``keeps_robots``. What cannot be written is a ``StorageError``: nothing is committed that is
-    not kept.
+    With ``says_places``, an answer is returned once it is in the archive, with its place. robots.txt is
+    skipped unless ``keeps_robots``. A failed write raises ``StorageError``, so no result is committed
+    without its page.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class ArchivingFetcher:
         self.touches_network = fetcher.touches_network
 
     async def fetch(self, request: Request, route: Route = DIRECT) -> FetchResult:
-        """See :class:`~gossamer.ports.fetcher.Fetcher`. Raises ``StorageError``, too."""
+        """See :class:`~gossamer.ports.fetcher.Fetcher`. Also raises ``StorageError``."""
         fetched = await self._fetcher.fetch(request, route)
         is_kept = fetched.saved is None and (self._keeps_robots or not _is_robots(request.url))
         if is_kept and self._says_places:
@@ -47,7 +47,7 @@ class ArchivingFetcher:
         return replace(fetched, archived="", raw=None)
 
     async def close(self) -> None:
-        """Let go of connections; the archive is closed by whoever opened it."""
+        """Release connections. The caller closes the archive."""
         await self._fetcher.close()
 
 

@@ -1,4 +1,4 @@
-"""What was fetched before is not fetched again: a fetcher around a fetcher, for work on a spider."""
+"""A fetcher that answers from a cache of earlier fetches, for work on a spider."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from gossamer.ports.clock import Clock
 from gossamer.ports.fetcher import Fetcher
 
 CACHE_JOB = "pages"
-"""What all jobs are called in the archive that is the cache."""
+"""Name for all jobs in the archive that serves as the cache."""
 
 DATED_S = 1.0
-"""Archives date what they hold by whole seconds."""
+"""Seconds by which an archive's time may be off: it dates entries by whole seconds."""
 
 
 class CachedFetcher:
-    """A fetcher that gives the answer which another crawl got, if it is not too old, and keeps what it gets.
+    """A fetcher that answers with another crawl's page if it is not too old, and stores its own answers.
 
-    Kept are answers to plain GET requests that would be the same again: pages, redirects, and that there is
-    no page; no refusals and no failures, and nothing for a request with headers or a session of its own.
-    What plain HTTP got is no answer for a browser. ``max_age_s``: how old they may be, in seconds; ``None``:
-    any age. ``began_at``: when this crawl began. An answer that it got itself, and that sets cookies, is not
-    taken: it is asked for again since its process was killed before it stored them.
+    It stores answers to plain GET requests that would be the same again: pages, redirects and missing
+    pages. It stores no refusals and no failures, and nothing for a request with headers or a session of its
+    own. Answers of plain HTTP do not serve a browser. ``max_age_s`` is the limit of their age in seconds,
+    ``None`` for any age; ``began_at`` is the start of this crawl. An answer of this crawl that sets cookies
+    is fetched again, since its process may have been killed before it stored them.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class CachedFetcher:
         self.touches_network = fetcher.touches_network
 
     async def fetch(self, request: Request, route: Route = DIRECT) -> FetchResult:
-        """See :class:`~gossamer.ports.fetcher.Fetcher`. Raises ``StorageError``, too."""
+        """See :class:`~gossamer.ports.fetcher.Fetcher`. Also raises ``StorageError``."""
         is_plain = request.browser is None and request.saves is None and not request.headers
         is_plain = is_plain and not (
             request.auth or request.cookies or request.omit_headers or request.session
@@ -81,14 +81,14 @@ class CachedFetcher:
             return None
         try:
             page = await self._reader.read_page(entry.location.text)
-        except (ArchiveDamagedError, BlobMissingError):  # somebody deleted it: it is fetched again
+        except (ArchiveDamagedError, BlobMissingError):  # deleted meanwhile: it is fetched again
             return None
         if entry.at + DATED_S > self._began_at and page.fetched.header("set-cookie"):
             return None
         return replace(page.fetched, archived="")  # a job's own archive has another place for it
 
     def _is_worth_keeping(self, fetched: FetchResult) -> bool:
-        if fetched.rung == HOOK_RUNG or TRUNCATED in fetched.flags:  # nobody was asked; it is a part
+        if fetched.rung == HOOK_RUNG or TRUNCATED in fetched.flags:  # not from a server, or only a part
             return False
         fault = fault_of_status(fetched.status)
         if fault is not None and FAULTS[fault].kind is not FaultKind.SETTLED:

@@ -1,6 +1,6 @@
-"""What the settings say of single domains, on its way to their hosts: a fetcher around the fetchers.
+"""Add the per-domain settings to requests: a fetcher around the fetchers.
 
-It is added when a request is sent and stored nowhere. What a request says itself goes before it.
+Values are added when a request is sent and are stored nowhere. A request's own values take precedence.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from gossamer.ports.cookie_store import CookieStore
 from gossamer.ports.fetcher import Fetcher
 
 OF_BROWSERS = "impersonate"
-"""The way to fetch whose User-Agent is a part of what it does."""
+"""The way to fetch whose User-Agent belongs to the impersonated browser."""
 
 
 class DomainOptions(Record, frozen=True, kw_only=True):
-    """What requests to one domain say where they say nothing else."""
+    """Default values for requests to one domain."""
 
     user_agent: str = ""
     headers: dict[str, str] = {}
@@ -77,7 +77,7 @@ class DomainFetcher:
         return filled
 
     def _missing_cookies(self, request: Request, options: DomainOptions, route: Route) -> dict[str, str]:
-        """Those that the session does not have yet: what a site has set is the site's."""
+        """Return the cookies that the session does not have yet, so that the site's own values stay."""
         session, now = route.session_for(request), self._clock.now()
         known = {cookie.name for cookie in self._cookies.list_cookies(session, request.url, now)}
         return {name: value for name, value in options.cookies.items() if name not in known}

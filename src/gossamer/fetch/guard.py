@@ -116,7 +116,7 @@ def _refusal_v6(address: IPv6Address) -> str:
 
 
 def is_private_name(host: str) -> bool:
-    """Whether a host is private by what it is called: an address that is not public, or a local name."""
+    """Return whether a host is private by its name: a non-public address, or a local name."""
     bare = _normalise_host(host)
     refusal = refusal_for(bare)
     if refusal != NO_ADDRESS:
@@ -159,9 +159,9 @@ def _normalise_host(host: str) -> str:
 
 
 class AddressGuard:
-    """Which hosts may be private, and what is left of the addresses of those that may not.
+    """Decide which hosts may be private, and filter the addresses of all others.
 
-    One that is strict trusts nobody, whoever is named.
+    A strict guard allows no host to be private, not even a named one.
     """
 
     def __init__(self, trusted_hosts: Iterable[str] = (), *, is_strict: bool = False) -> None:
@@ -204,7 +204,7 @@ class AddressGuard:
             raise GuardError(f"port {port} belongs to a service other than the web")
 
     def check_target(self, host: str, port: int) -> None:
-        """What a proxy may be asked for: it looks names up itself, so only what is written can be judged.
+        """Judge a target for a proxy by its text alone, since the proxy itself resolves names.
 
         Raises :class:`GuardError` for a private address in any notation, a name of this machine, or a port
         of another service, unless the operator named the host.

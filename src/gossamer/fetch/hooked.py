@@ -1,8 +1,8 @@
-"""Where hooks of users' code meet fetching: two fetchers around the fetcher.
+"""Call the hooks of users' code around a fetch, by two fetchers around the fetcher.
 
-The inner one is next to the way that a request takes: what a hook changes there goes over the wire and
-nowhere else. Whatever lies around it (the cache, the archive, the ledger, robots.txt) knows the request that
-is stored. The outer one sees answers last, so archives have them as they came.
+The inner one is next to the transport: its changes go over the wire and nowhere else. Every layer around it
+(the cache, the archive, the ledger, robots.txt) knows the request that is stored. The outer one sees
+answers last, so that archives have them as received.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class RequestHookFetcher:
         self.touches_network = fetcher.touches_network
 
     async def fetch(self, request: Request, route: Route = DIRECT) -> FetchResult:
-        """See :class:`~gossamer.ports.fetcher.Fetcher`. Raises ``HookError``, too."""
+        """See :class:`~gossamer.ports.fetcher.Fetcher`. Also raises ``HookError``."""
         loop = asyncio.get_running_loop()
         began_at = loop.time()
         sent = await self._hooks.prepare_request(request)
@@ -48,7 +48,7 @@ class RequestHookFetcher:
         except FetchError as error:
             error.detail = hide_secrets(error.detail, list_changed_values(request, sent))
             raise
-        # The header as it was sent holds what a hook has added: the archive makes one of the stored request.
+        # The header as sent contains a hook's additions: the archive writes one of the stored request.
         raw = None if fetched.raw is None else replace(fetched.raw, request_header=b"")
         return replace(fetched, url=request.url, raw=raw, held_s=held_s)
 
@@ -66,7 +66,7 @@ class ResponseHookFetcher:
         self.touches_network = fetcher.touches_network
 
     async def fetch(self, request: Request, route: Route = DIRECT) -> FetchResult:
-        """See :class:`~gossamer.ports.fetcher.Fetcher`. Raises ``HookError``, too."""
+        """See :class:`~gossamer.ports.fetcher.Fetcher`. Also raises ``HookError``."""
         try:
             fetched = await self._fetcher.fetch(request, route)
         except HookError:  # it is about a hook, not about the host

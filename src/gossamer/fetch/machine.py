@@ -1,7 +1,7 @@
-"""What this machine can take: open files, local ports, memory, a network at all.
+"""Limits of this machine: open files, local ports, memory, the network itself.
 
-When it runs out of them no host and no page is to blame: such failures are told apart here
-(``Fault.LOCAL``), told to the operator once per kind, and waited out for longer the longer they last.
+When they run out, no host and no page is to blame. Such failures are ``Fault.LOCAL``, are reported to the
+operator once per kind, and are waited out, longer each time in a row.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ LOCAL_ERRORS = OUT_OF_FILES | {
     errno.ENETUNREACH,
     errno.ENETDOWN,
 }
-"""What ``connect`` and its friends report of this machine, not of the other one."""
+"""Errors of ``connect`` and related calls that concern this machine, not the remote one."""
 
 NO_WAY = frozenset({errno.ENETUNREACH, errno.EADDRNOTAVAIL})
-"""What a machine without IPv6 says of every IPv6 address."""
+"""Errors for every IPv6 address on a machine without IPv6."""
 
 MAX_OPEN_FILES = 65_536
 """No more are asked for, whatever the system allows."""
 
 MAX_IDLE = 1000
 IDLE_SHARE = 4
-"""Idle connections may take one of so many open files: the others are for connections at work, and files."""
+"""The share of open files for idle connections is 1 / this; the others serve active connections and files."""
 
 LONGEST_PAUSE_S = 10.0
 
@@ -66,7 +66,7 @@ def raise_open_files() -> None:
 
 
 def max_idle_connections(open_files: int) -> int:
-    """How many idle connections are kept by a process that may open so many files."""
+    """Return the limit of idle connections for a process that may open ``open_files`` files."""
     return max(min(MAX_IDLE, open_files // IDLE_SHARE), 1)
 
 

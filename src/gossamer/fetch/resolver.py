@@ -56,7 +56,7 @@ class ThreadResolver:
 
 
 class CachingResolver:
-    """What a resolver said, for ``ttl_s``; whoever asks for the same name meanwhile waits for one look-up."""
+    """Caches a resolver's answers for ``ttl_s``; simultaneous requests for one name share one look-up."""
 
     def __init__(self, resolver: Resolver, ttl_s: float) -> None:
         self._resolver = resolver
@@ -65,7 +65,7 @@ class CachingResolver:
         self._asked: dict[tuple[str, int], asyncio.Task[Sequence[AddressInfo]]] = {}
 
     async def resolve(self, host: str, port: int) -> Sequence[AddressInfo]:
-        """The addresses of a host; numeric ones need nobody to be asked. Raises as a :class:`Resolver`."""
+        """Return the addresses of a host; numeric ones need no look-up. Raises as a :class:`Resolver`."""
         numeric = _numeric_address(host, port)
         if numeric is not None:
             return (numeric,)
@@ -81,7 +81,7 @@ class CachingResolver:
         return await asyncio.shield(task)
 
     def forget_host(self, host: str, port: int) -> None:
-        """What was said of a host did not lead to it: it is asked for anew."""
+        """Forget a host's addresses because they did not lead to it; the next request resolves it again."""
         self._known.pop((host, port), None)
 
     async def _ask_resolver(self, key: tuple[str, int]) -> Sequence[AddressInfo]:
@@ -89,13 +89,13 @@ class CachingResolver:
             rows = await self._resolver.resolve(*key)
         except socket.gaierror:
             raise
-        except OSError as error:  # not an answer: nobody could be asked
+        except OSError as error:  # not an answer: no server was reached
             if error.errno in LOCAL_ERRORS:
                 raise
             raise socket.gaierror(socket.EAI_AGAIN, error.strerror or "no look-up") from error
         self._known.pop(key, None)
         while len(self._known) >= MAX_REMEMBERED:
-            del self._known[next(iter(self._known))]  # what was looked up longest ago
+            del self._known[next(iter(self._known))]  # the oldest look-up
         self._known[key] = (asyncio.get_running_loop().time() + self._ttl_s, rows)
         return rows
 
@@ -119,8 +119,8 @@ def _look_up(
     error: Exception | None = None
     try:
         rows = socket.getaddrinfo(host, port, 0, socket.SOCK_STREAM, 0, socket.AI_ADDRCONFIG)
-    except Exception as raised:  # noqa: BLE001 - whatever it is, somebody waits for it
-        # Without a free file no server can be asked, and the system's resolver says that there is no answer.
+    except Exception as raised:  # noqa: BLE001 - waiters must get any error
+        # Without a free file no server can be queried, and the system's resolver reports a missing answer.
         is_local = isinstance(raised, socket.gaierror) and is_out_of_files()
         error = OSError(errno.EMFILE, "no file for a look-up") if is_local else raised
 

@@ -1,11 +1,10 @@
-"""The gate of robots.txt: fetched once per origin, remembered by all workers, answered from memory.
+"""The gate of robots.txt: fetched once per origin, shared by all workers, answered from memory.
 
-An origin's file is fetched by one of all workers (``SharedState.claim``) and by one of all tasks of a
-worker; the tasks wait for it, the other workers are told to come back. Nothing here sleeps. A file that
-could not be fetched closes its origin (RFC 9309, 2.3.1.4) for a time that doubles with each try in a row,
-up to :data:`LONGEST_WAIT_S`; for the frontier its host is then one that does not answer. Where robots.txt
-was read before, that is an outage, and lasts as long as it lasts. Where it never was, and gives errors for
-:data:`LONGEST_CLOSED_S`, the pages of the origin are given up.
+One of all workers (``SharedState.claim``), and one of its tasks, fetches an origin's file; that worker's
+other tasks wait for it, and other workers come back later. Nothing here sleeps. A failed fetch closes the
+origin (RFC 9309, 2.3.1.4) for a time that doubles with each failure in a row, up to :data:`LONGEST_WAIT_S`;
+the frontier treats the host as unresponsive. If robots.txt was read before, this outage has no limit.
+Otherwise the origin's pages are given up after errors for :data:`LONGEST_CLOSED_S`.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ LONGEST_WAIT_S = 60.0
 LONGEST_CLOSED_S = 600.0
 """An origin whose robots.txt was never read is given up after errors for so long ..."""
 LEAST_TRIES = 3
-"""... and so many of them, since they may ask for long waits."""
+"""... and this number of them, since they may ask for long waits."""
 GIVEN_UP_S = 3600.0
 """For so long the pages of an origin that was given up are dead letters without another request."""
 READ_S = 7 * DAY_S
@@ -70,7 +69,7 @@ _NOT_THE_ORIGINS = frozenset(
 )
 """Trouble on the way to an origin, or of the spider's own code, which says nothing of it."""
 _HOPELESS = frozenset({Fault.DNS, Fault.GUARD, Fault.BAD_URL, Fault.TLS})
-"""What stops robots.txt itself stops every page of the origin: the answer says it as it is."""
+"""Faults of robots.txt that also stop every page of the origin; the reason is given unchanged."""
 
 
 _ERRORS = frozenset({Fault.SERVER, Fault.THROTTLED, Fault.INCOMPLETE, Fault.TIMEOUT_BODY})
@@ -115,8 +114,8 @@ class _OriginRules:
 class RobotsCache:
     """A :class:`~gossamer.ports.robots_gate.RobotsGate`.
 
-    ``user_agent`` is that of all hosts, or says it of each origin. ``obey=False`` lets everything pass; it
-    may say of each URL whether robots.txt is obeyed, too.
+    ``user_agent`` is one name for all hosts, or a function of the origin. ``obey=False`` allows everything;
+    ``obey`` may also be a function of the URL.
     """
 
     def __init__(
@@ -184,7 +183,7 @@ class RobotsCache:
         self._flights[site] = flight = asyncio.get_running_loop().create_future()
         try:
             return await self._load_or_fetch(site, route)
-        finally:  # cancelled or failed as well: whoever waits looks for itself
+        finally:  # cancelled or failed as well: waiting tasks look for themselves
             del self._flights[site]
             flight.set_result(None)
 
@@ -218,7 +217,7 @@ class RobotsCache:
                 retry_at=None if asked_s is None else self._clock.now() + asked_s,
                 signal=_signal_before(error),
             )
-        except BaseException:  # cancelled, mostly: whoever comes next need not wait for the claim to lapse
+        except BaseException:  # cancelled, mostly: the next task need not wait for the claim to lapse
             await self._shared.put(SPACE, site, b"", 0.0)
             raise
 
@@ -231,7 +230,7 @@ class RobotsCache:
         except msgspec.DecodeError:
             return None  # written by another version, or damaged: fetched anew
         if record.rung not in ("", rung):
-            await self._shared.put(SPACE, site, b"", 0.0)  # what another rung was told: asked for anew
+            await self._shared.put(SPACE, site, b"", 0.0)  # another rung's answer: fetched again
             return None
         return record if self._clock.now() < record.expires_at else None
 
@@ -283,7 +282,7 @@ class RobotsCache:
                     raise FetchError(Fault.CONNECT, f"redirected, then {error}") from error
                 raise
             is_part = TRUNCATED in fetched.flags and 200 <= fetched.status < 300
-            if is_part and self._fetcher.touches_network:  # half of the rules allow what the others forbid
+            if is_part and self._fetcher.touches_network:  # a part of the rules may allow forbidden pages
                 raise FetchError(Fault.INCOMPLETE, "its compressed body ends before its compression does")
             location = fetched.header("location")
             if fetched.status not in redirects.STATUSES or not location:
@@ -343,7 +342,7 @@ class RobotsCache:
 
 
 def _closed_reason(record: RobotsRecord, *, hopeless: bool) -> str:
-    """Why the origin is closed; what stops its pages themselves is said as if they had been asked for."""
+    """Return why the origin is closed; a fault that also stops its pages is stated as theirs."""
     if hopeless and record.detail:
         return record.detail
     why = f"{record.fault}: {record.detail}" if record.detail else record.fault
@@ -367,7 +366,7 @@ def _without_answer(error: FetchError) -> RobotsRecord:
 
 
 def _explain_failure(error: FetchError) -> str:
-    """Its detail, and what a hook has to do that wants another request in the place of this one."""
+    """Return the detail of a failure, with advice if a hook has replaced the request."""
     if isinstance(error, HookError) and error.request is not None:
         return (
             f"{error.detail}. It was asked for robots.txt, which no other request replaces: return None there"
@@ -384,9 +383,9 @@ def _signal_before(error: FetchError) -> HostSignal | None:
 
 
 def _signal_kind(fetched: FetchResult | None, fault: Fault | None) -> HostSignalKind:
-    """What the fetch says of the host. That there is no robots.txt is a fine answer.
+    """Return the meaning of the fetch for the host. A missing robots.txt is a good answer.
 
-    An error of the server is a refusal of the host: nothing else may be requested of it for now.
+    A server error is a refusal of the host, so no other page of it may be requested for now.
     """
     if fetched is not None and fetched.status in OTHER_VERSION:
         return HostSignalKind.OK

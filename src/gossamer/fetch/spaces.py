@@ -1,6 +1,6 @@
-"""The spaces of the shared state that hold what fetching knows of a job's hosts and sites.
+"""The spaces of shared state for a job's hosts and sites.
 
-Apart from what uses them: whoever deletes a finished job needs no more than their names.
+They are separate from their users, since the deletion of a finished job needs only their names.
 """
 
 TRUSTED = "trusted"

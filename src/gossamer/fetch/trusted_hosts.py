@@ -36,7 +36,7 @@ class TrustedHosts:
 
 
 class TrustingFetcher:
-    """A fetcher whose guard learns of hosts that another worker was told of."""
+    """A fetcher whose guard learns of trusted hosts from other workers."""
 
     def __init__(self, fetcher: Fetcher, guard: AddressGuard, trust: TrustedHosts) -> None:
         self._fetcher = fetcher

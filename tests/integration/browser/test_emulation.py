@@ -101,5 +101,5 @@ def test_a_state_goes_behind_what_a_session_has(tmp_path: Path) -> None:
 
 async def test_an_unknown_device_is_named() -> None:
     async with Raw({"/": answer(TELLS)}) as site, open_fetcher(device="iPhon 15") as browser:
-        with pytest.raises(MissingServiceError, match="there is no such device; did you mean 'iPhone 15"):
+        with pytest.raises(MissingServiceError, match="unknown device; did you mean 'iPhone 15"):
             await browser.fetch(Request(f"{site.url}/"))

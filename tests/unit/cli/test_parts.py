@@ -154,7 +154,7 @@ def test_doctor_names_the_browser_or_says_what_to_install(tmp_path, monkeypatch)
     assert "apt install chromium, or set browser.executable" in look()["advice"]
     wrong = look("-s", "browser.executable=/nowhere/chromium")
     assert wrong["state"] == "missing"
-    assert "'/nowhere/chromium': there is no such program" in wrong["advice"]
+    assert "'/nowhere/chromium': the program does not exist" in wrong["advice"]
 
 
 @pytest.mark.slow

@@ -278,7 +278,7 @@ async def test_a_rung_with_a_kind_takes_proxies_of_that_kind():
 
 async def test_a_rung_without_a_proxy_of_its_kind_is_left_out():
     world = World(rungs=("http", "http+mobile", "impersonate"))
-    assert world.told == ["the rung http+mobile is left out: there is no proxy of its kind"]
+    assert world.told == ["the rung http+mobile is skipped: the crawl has no proxy of its kind"]
     await world.answer(await world.choose(), block=CERTAIN)
     assert (await world.choose()).rung == "impersonate"
 

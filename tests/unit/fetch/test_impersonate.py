@@ -201,7 +201,7 @@ def test_a_browser_without_a_version_is_the_newest():
 
 
 def test_an_unknown_profile_is_refused_with_the_nearest():
-    with pytest.raises(SettingError, match="no browser profile 'crome'; did you mean 'chrome'"):
+    with pytest.raises(SettingError, match="unknown browser profile 'crome'; did you mean 'chrome'"):
         find_profile("crome")
     with pytest.raises(SettingError, match="use one of chrome, edge"):
         find_profile("netscape")

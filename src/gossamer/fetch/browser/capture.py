@@ -21,7 +21,8 @@ CAPTURE_LIMIT = "capture_limit"
 
 
 def compile_patterns(patterns: Iterable[str]) -> re.Pattern[str]:
-    """What a whole URL has to match: one of the patterns, in which ``*`` stands for any characters."""
+    """Return a pattern that matches a whole URL: any of ``patterns``, in which ``*`` stands for any
+    characters."""
     return re.compile("|".join(re.escape(pattern).replace(r"\*", ".*") for pattern in patterns), re.DOTALL)
 
 
@@ -43,7 +44,8 @@ class ResponseCapture:
         page.on("requestfailed", self._fail)
 
     async def collect(self, timeout_s: float) -> tuple[CapturedResponse, ...]:
-        """What was captured; requests that are under way are awaited for so long. The page is let go."""
+        """Return the captured responses after waiting up to ``timeout_s`` for open requests; release the
+        page."""
         try:
             async with asyncio.timeout(timeout_s):
                 while any(task is None for task in self._found.values()):
@@ -106,14 +108,14 @@ class ResponseCapture:
         )
 
     async def _read_body(self, request: Request, response: Response) -> bytes | None:
-        """``None``: too large, or not kept by the browser, whose own buffer is bounded, too."""
+        """Return a body; ``None`` if it is too large or no longer in the browser's bounded buffer."""
         try:
             if (await request.sizes())["responseBodySize"] > self._left:
                 return None
             body = await response.body()
             if self._is_firefox:
                 body = restore_bytes(body, response.headers)
-        except Exception:  # noqa: BLE001 - whatever the browser says, there is no body to be had
+        except Exception:  # noqa: BLE001 - any error of the browser means a lost body
             return None
         if len(body) > self._left:
             return None

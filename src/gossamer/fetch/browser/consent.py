@@ -1,7 +1,7 @@
-"""Clicks away the banners that ask for consent: those of a list, and those whose buttons say what they do.
+"""Dismiss consent banners: known products by their selectors, others by the words on their buttons.
 
-The list has the banners that sites buy most often, by name, so that it can be kept: for each what shows that
-it is there, the button that refuses, and the one that agrees. Home-made banners are known by their words.
+The table has, for each product, a selector of the banner, its button that refuses and its button that
+agrees.
 """
 
 from __future__ import annotations
@@ -268,10 +268,10 @@ WORDS = {
         "accept toate|αποδοχή|kabul et|同意する|接受|동의"
     ),
 }
-"""What the buttons of home-made banners say, in lower case, with ``|`` between."""
+"""Words on the buttons of home-made banners, in lower case, separated by ``|``."""
 
 _FIND = """async ([banners, answer, words, wait]) => {
-    const all = (scope, selector, found = []) => {  // in open shadow roots, too
+    const all = (scope, selector, found = []) => {  // also in open shadow roots
         found.push(...scope.querySelectorAll(selector));
         for (const node of scope.querySelectorAll("*"))
             if (node.shadowRoot) all(node.shadowRoot, selector, found);

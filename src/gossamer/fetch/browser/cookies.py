@@ -1,7 +1,7 @@
-"""Cookies between a browser's tab and those that all ways to fetch share.
+"""Move cookies between a browser's tab and the store that all fetchers share.
 
-Before a page they are put into the tab; after it, what the browser has changed is kept. So a browser opens
-the door, and cheap requests walk through; a log-in over plain HTTP is known to the browser, too.
+They are put into the tab before a page is opened, and the browser's changes are stored after it. So plain
+HTTP continues with cookies that a browser obtained, and the other way round.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _Key = tuple[str, str, str]  # name, domain, path
 
 
 class TabCookies:
-    """What a tab's browser knows of the cookies of one session, by registrable domain."""
+    """The cookies of one session that the tab's browser holds, by registrable domain."""
 
     def __init__(self, context: BrowserContext, store: CookieStore, session: str) -> None:
         self._context = context
@@ -35,16 +35,16 @@ class TabCookies:
         self._has_others = False  # those of a page that was shown without the session's
 
     async def leave_out(self) -> None:
-        """Take all cookies out of the browser, for a page that is to have none and whose own are not kept.
+        """Remove all cookies from the browser, for a page without cookies.
 
-        Raises what the driver raises.
+        Driver errors are passed on.
         """
         self._known.clear()
         self._has_others = True
         await self._context.clear_cookies()
 
     async def bring(self, url: str, now: float) -> None:
-        """Let the browser have what is kept for the site of ``url``. Raises what the driver raises."""
+        """Give the browser the stored cookies for the site of ``url``. Driver errors are passed on."""
         if self._has_others:
             await self._context.clear_cookies()
             self._has_others = False
@@ -61,7 +61,7 @@ class TabCookies:
         self._known[site] = wanted
 
     async def take(self, url: str, now: float) -> None:
-        """Keep what the browser has changed at the site of ``url``. Raises what the driver raises."""
+        """Store the browser's changes at the site of ``url``. Driver errors are passed on."""
         site = registrable_domain(hostname_of(url))
         has = {_key_of(one): one for one in read_cookies(await self._context.cookies(), site, now)}
         known = self._known.get(site, {})

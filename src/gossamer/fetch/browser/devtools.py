@@ -1,7 +1,7 @@
-"""Where Chromium stops for a page: the domain ``Fetch`` of its DevTools protocol.
+"""The gate of Chromium: intercepts a page's requests by the DevTools domain ``Fetch``.
 
-It stops before the page's own request is sent, where the request's method, body and headers go in; and when
-the answer's header is there. What is no HTML is read piece by piece, and never shown, saved or run.
+It pauses the page's own request to set its method, body and headers, and the answer once its header has
+arrived. A body other than HTML is read in pieces, and never shown, saved or run.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _PAUSES: tuple[dict[str, str], ...] = (
 )
 _LOOK = """(async (selector, wait_ms) => {
     const end = performance.now() + wait_ms;
-    const look = scope => {  // in open shadow roots, too, as the driver does
+    const look = scope => {  // also in open shadow roots, like the driver
         for (const node of scope.querySelectorAll("*")) {
             const root = node.shadowRoot;
             const found = root && (root.querySelector(selector) || look(root));
@@ -75,7 +75,7 @@ class DevToolsGate:
         self._cdp: CDPSession
 
     async def open(self, options: BrowserOptions) -> None:
-        """Stop from now on at what is to be decided here."""
+        """Start intercepting requests and answers."""
         self._flat = options.is_flattened
         self._cdp = await self._page.context.new_cdp_session(self._page)
         self._main_frame = (await self._cdp.send("Page.getFrameTree"))["frameTree"]["frame"]["id"]
@@ -114,7 +114,7 @@ class DevToolsGate:
             return False
 
     async def run(self, script: str) -> Any:
-        """What a script says in a world of its own; ``None`` for a mistake in it."""
+        """Return a script's value, evaluated in an isolated world; ``None`` if it raises."""
         order = {"frameId": self._main_frame, "worldName": _WORLD}
         world = await self._cdp.send("Page.createIsolatedWorld", order)
         place = {"contextId": world["executionContextId"], "returnByValue": True, "awaitPromise": True}
@@ -132,7 +132,7 @@ class DevToolsGate:
                 if self.shows_empty and self._is_page(event):
                     await self._show_nothing(event)
                     return
-            except (ValueError, TypeError, LookupError):  # not the driver's: nobody would ever decide on it
+            except (ValueError, TypeError, LookupError):  # not the driver's: the request would stay paused
                 if navigation is not None:
                     navigation.refuse_answer()
             await self._fail(event)
@@ -211,7 +211,7 @@ class DevToolsGate:
 
 
 def _own_request(navigation: Navigation, headers: Mapping[str, str]) -> dict[str, Any]:
-    """What differs from a plain GET with the browser's own headers."""
+    """Return the differences from a plain GET with the browser's own headers."""
     order: dict[str, Any] = {}
     if navigation.request.method != "GET":
         order["method"] = navigation.request.method
@@ -224,7 +224,7 @@ def _own_request(navigation: Navigation, headers: Mapping[str, str]) -> dict[str
 
 
 def _is_blocked(event: Mapping[str, Any]) -> bool:
-    """The browser asks about documents, about kinds that are blocked, and about what may be a page's icon."""
+    """Return whether the request is of a blocked kind, or for a possible icon of the page."""
     kind = event["resourceType"]
     if kind == "Other":
         accepted: str = event["request"]["headers"].get("Accept", "")

@@ -60,7 +60,7 @@ class GuardedDialer:
             rows = self._guard.open_to(host, port, await self._names.resolve(host, port))
             try:
                 sock = await connect_socket(rows)
-            except BaseException:  # out of time, too: the host may have moved
+            except BaseException:  # also on a timeout: the host may have moved
                 self._names.forget_host(host, port)
                 raise
         try:

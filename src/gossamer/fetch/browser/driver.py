@@ -43,7 +43,7 @@ _ARGUMENTS = (
     "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",  # names are looked up by the relay alone
 )
 _BLOCKING = {"image": "--blink-settings=imagesEnabled=false", "font": "--disable-remote-fonts"}
-"""What costs nothing to block, since nobody is asked for it."""
+"""Kinds that the browser itself does not load, so that they need no interception."""
 
 _UNSHAKEN = """#!/bin/sh
 unset MOZ_CRASHREPORTER_SHUTDOWN
@@ -64,7 +64,7 @@ def find_executable(named: str = "", kind: BrowserKind = "chromium") -> str:
         found = shutil.which(named)
         if found is None:
             raise MissingServiceError(
-                f"browser.executable = {named!r}: there is no such program, or it cannot be executed"
+                f"browser.executable = {named!r}: the program does not exist or is not executable"
             )
         return found
     on_path = (shutil.which(name) for name in _ON_PATH[kind])
@@ -109,9 +109,10 @@ class BrowserDriver:
         self._folder: BrowserFolder | None = None
 
     async def launch_browser(self, *, proxy: str) -> tuple[Browser, str]:
-        """A browser, and the folder of its profile; empty: it is not ours. Raises ``MissingServiceError``.
+        """Start or reach a browser; return it and the folder of its profile, empty for a remote browser.
 
-        ``proxy`` is for what the browser does on its own; every tab has one of its own.
+        ``proxy`` serves the browser's own requests; every tab has its own proxy. Raises
+        ``MissingServiceError``.
         """
         for attempt in (1, 2):
             try:
@@ -152,7 +153,7 @@ class BrowserDriver:
 
     @property
     def device(self) -> dict[str, Any]:
-        """What a tab is told of the device that is emulated."""
+        """Context options of the emulated device."""
         known: dict[str, Any] = self._playwright.devices if self._playwright is not None else {}
         return dict(known.get(self._options.device, {}))
 
@@ -162,7 +163,7 @@ class BrowserDriver:
         if wanted and wanted not in known:
             near = difflib.get_close_matches(wanted, known, n=1, cutoff=0.3)
             hint = f"did you mean {near[0]!r}?" if near else "see Playwright's list of devices"
-            raise MissingServiceError(f"browser.device = {wanted!r}: there is no such device; {hint}")
+            raise MissingServiceError(f"browser.device = {wanted!r}: unknown device; {hint}")
 
     @property
     def is_alive(self) -> bool:
@@ -193,7 +194,7 @@ class BrowserDriver:
         return browser, new.pop() if len(new) == 1 else self._folder.path
 
     def _program(self) -> str:
-        """What is to be started."""
+        """Return the path of the program to start."""
         assert self._folder is not None
         if self._options.kind == "chromium":
             return self._executable
@@ -216,7 +217,7 @@ class BrowserDriver:
                 channel="moz-firefox", firefox_user_prefs=preferences, **common
             )
         blocking = [switch for kind, switch in _BLOCKING.items() if kind in options.blocked]
-        # Given here and not to each tab, it leaves what the browser says of its platform as it is.
+        # Set here and not per tab, it leaves the platform that the browser states unchanged.
         agent = [f"--user-agent={options.user_agent}"] if options.is_open else []
         languages = [f"--lang={options.locale}", f"--accept-lang={','.join(options.languages)}"]
         return await playwright.chromium.launch(
@@ -257,7 +258,7 @@ class BrowserDriver:
 
 @contextmanager
 def _temporary_folder(path: str) -> Iterator[None]:
-    """What is started meanwhile puts its temporary files below ``path``. Playwright has no option for it."""
+    """Make programs started meanwhile use ``path`` for temporary files. Playwright has no option for it."""
     tempfile.gettempdir()  # remembered: this process keeps its own
     before = os.environ.get("TMPDIR")
     os.environ["TMPDIR"] = path

@@ -1,7 +1,7 @@
-"""What a browser says when a page does not come, as the one error of a fetch.
+"""Translate a browser's failure to load a page into a :class:`FetchError`.
 
-A browser's own words are net error codes: ``ERR_...`` of Chromium, ``NS_...`` and others of Firefox. Where
-the relay knows why a connection failed, its reason goes first.
+Browsers state net error codes: ``ERR_...`` in Chromium, ``NS_...`` and others in Firefox. If the relay
+knows why a connection failed, its reason takes precedence.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ _CODE = re.compile(
 )
 
 NO_PAGE = "ERR_HTTP_RESPONSE_CODE_FAILURE"
-"""What a browser says of an error status without a page."""
+"""Error code for an error status without a page."""
 ABORTED = frozenset({"ERR_ABORTED", "NS_BINDING_ABORTED", "NS_ERROR_ABORT", "NS_ERROR_REDIRECT_LOOP"})
-"""What a browser says of a request that was ended on purpose."""
+"""Error codes for a request that was ended on purpose."""
 
 _FAULTS = {
     "ERR_NAME_NOT_RESOLVED": Fault.DNS,
@@ -70,7 +70,7 @@ _OF_TLS = ("ERR_CERT_", "ERR_SSL_", "ERR_BAD_SSL_", "SEC_ERROR_", "SSL_ERROR_", 
 
 
 def error_code(text: str) -> str:
-    """The net error in what a browser says, as ``ERR_ABORTED``; empty: there is none."""
+    """Return the net error in a browser's message, such as ``ERR_ABORTED``, or an empty text."""
     found = _CODE.search(text)
     return found[1] or found[2] if found else ""
 

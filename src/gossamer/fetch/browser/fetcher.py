@@ -1,8 +1,7 @@
 """The rung ``browser``: pages as a browser shows them, after their scripts have run.
 
-The body of HTML is the page's tree when it has loaded; that of everything else is the bytes that came.
-Every fetch ends in bounded time, connects to no private address that nobody named, and never follows a
-redirect.
+The body of HTML is the page's tree after loading; any other body is the bytes received. Every fetch ends in
+bounded time, connects to no private address except those that the operator named, and follows no redirect.
 """
 
 from __future__ import annotations
@@ -53,10 +52,10 @@ _RESERVE = 0.2
 
 
 class BrowserFetcher:
-    """A :class:`~gossamer.ports.fetcher.Fetcher`. Belongs to the event loop that fetches first.
+    """A :class:`~gossamer.ports.fetcher.Fetcher`. Belongs to the event loop of the first fetch.
 
-    ``guide`` knows what spiders want done on their pages. Raises ``MissingServiceError`` where there is no
-    browser, or nothing to drive it with.
+    ``guide`` knows the actions of spiders on their pages. Raises ``MissingServiceError`` without a browser
+    or a driver.
     """
 
     rung = "browser"
@@ -90,7 +89,7 @@ class BrowserFetcher:
         return f"BrowserFetcher({self._pool!r})"
 
     async def fetch(self, request: Request, route: Route = DIRECT) -> FetchResult:
-        """One page. It waits for a tab without limit: there are only so many."""
+        """Fetch one page. The wait for a free tab is unbounded, since the number of tabs is limited."""
         try:
             origin = parse_target(request.url).origin
             self._check_host(request.url, origin)
@@ -295,7 +294,7 @@ class BrowserFetcher:
     async def _show_page(
         self, tab: BrowserTab, navigation: Navigation, origin: Origin, task: PageTask, until: float
     ) -> tuple[ShownPage, TaskReport]:
-        """Load the page and do its task; what it looks like then. Raises ``FetchError``."""
+        """Load the page and do its task; return its state afterwards. Raises ``FetchError``."""
         try:
             await tab.open_page(navigation)
             await tab.finish_loading(task.load_state)
@@ -314,7 +313,7 @@ class BrowserFetcher:
             code = error_code(str(error))
             if not code or code in ABORTED:
                 await tab.gate.hear_answer()
-            await tab.gate.settle()  # what is saved and not shown is a failure to the browser
+            await tab.gate.settle()  # a browser reports a download as a failed page
             if code == NO_PAGE:
                 return ShownPage(), TaskReport()
             raise self._explain(tab, str(error), origin) from error
@@ -355,7 +354,7 @@ def _check_size(text: str, origin: Origin, most: int) -> bytes:
 
 @asynccontextmanager
 async def _cookies_moved(origin: Origin) -> AsyncIterator[None]:
-    """Between the tab and the others. What fails is the browser, which has no reason to take its time."""
+    """Bound a transfer of cookies or storage. A slow one is a fault of the browser."""
     try:
         async with asyncio.timeout(CLOSE_S):
             yield

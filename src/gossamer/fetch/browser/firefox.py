@@ -1,8 +1,8 @@
-"""Where Firefox stops for a page: before each request (WebDriver BiDi), and not when it is answered.
+"""The gate of Firefox: intercepts each request by WebDriver BiDi, before it is sent.
 
-So that no redirect is followed, Firefox is told to follow none. The answer's header is heard of while the
-page is being shown. The bytes of what is no HTML are asked for afterwards; those of what Firefox saves are
-in a file until they are read.
+Firefox cannot pause an answer, so it is set to follow no redirect, and the answer's header arrives while
+the page is being shown. The bytes of a body other than HTML are read afterwards; downloads are in a file
+until they are read.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 PREFERENCES: dict[str, str | float | bool] = {
     "network.http.redirection-limit": 0,
-    "network.proxy.allow_hijacking_localhost": True,  # the relay is asked about this machine, too
+    "network.proxy.allow_hijacking_localhost": True,  # the relay also judges this machine
     "network.proxy.allow_bypass": False,
     "network.proxy.failover_direct": False,
     "network.proxy.socks_remote_dns": True,
@@ -43,7 +43,7 @@ PREFERENCES: dict[str, str | float | bool] = {
     "pdfjs.disabled": True,
 }
 _SAVE_S = 3.0
-"""How long Firefox may take to say that it saves what it does not show."""
+"""Seconds that Firefox may take to announce a download."""
 _HEAR_S = 1.0
 _HANDED_BYTES = 20_000_000
 """As they are sent: Playwright lets Firefox keep no more of an answer."""
@@ -52,7 +52,7 @@ BLOCKING: dict[str, dict[str, str | float | bool]] = {
     "image": {"permissions.default.image": 2},
     "font": {"gfx.downloadable_fonts.enabled": False},
 }
-"""What costs nothing to block, since nobody is asked for it."""
+"""Kinds that the browser itself does not load, so that they need no interception."""
 
 
 class FirefoxGate:
@@ -77,7 +77,7 @@ class FirefoxGate:
         self._reading.set()
 
     async def open(self, options: BrowserOptions) -> None:
-        """Stop from now on at what is to be decided here."""
+        """Start intercepting requests."""
         self._blocked, self._flat = options.blocked, options.is_flattened
         self._page.on("response", self._take_answer)
         self._page.on("download", self._saved.note)
@@ -89,7 +89,7 @@ class FirefoxGate:
         await self._reading.wait()
 
     async def hear_answer(self) -> None:
-        """Wait a moment for an answer without a page: that there is none may be told before."""
+        """Wait a moment for an answer without a page, whose failure may be reported first."""
         navigation = self._find_navigation()
         if navigation is not None and navigation.is_begun and not navigation.status:
             await asyncio.wait((navigation.end,), timeout=_HEAR_S)
@@ -99,7 +99,7 @@ class FirefoxGate:
         return False
 
     async def run(self, script: str) -> Any:
-        """What a script says."""
+        """Return a script's value."""
         return await self._page.evaluate(script)
 
     async def write_tree(self, most: int, collected: Collected) -> ShownPage | None:
@@ -135,7 +135,7 @@ class FirefoxGate:
         if navigation is None or not self._is_page(response.request):
             return
         headers = _read_headers(response)
-        if not headers and response.status == 200:  # so Firefox shows what is no HTTP at all, as HTTP/0.9
+        if not headers and response.status == 200:  # how Firefox shows a non-HTTP answer, as HTTP/0.9
             navigation.conclude(FetchError(Fault.PROTOCOL, "the answer has no header"))
             return
         fate = navigation.take_answer(response.status, headers)
@@ -153,9 +153,9 @@ class FirefoxGate:
             navigation.conclude(FetchError(Fault.PAGE_CRASH, "the page crashed its tab"))
 
     def _leave(self, navigation: Navigation, here: str, location: str) -> None:
-        """Go where a page that may leave was sent.
+        """Open the target of a redirect on a page that may leave.
 
-        The browser does not by itself; told to, it would open this machine's files, too.
+        The browser does not follow it on its own, and on command it would open local files as well.
         """
         try:
             there = urljoin(here, location)
@@ -165,7 +165,7 @@ class FirefoxGate:
             navigation.is_loading = True
             self._start(self._follow(there))
         else:
-            navigation.conclude(FetchError(Fault.BAD_REDIRECT, "a redirect to what is no page of the web"))
+            navigation.conclude(FetchError(Fault.BAD_REDIRECT, "a redirect to another scheme than http(s)"))
 
     async def _follow(self, url: str) -> None:
         with contextlib.suppress(Exception):  # the page says what came of it
@@ -178,7 +178,7 @@ class FirefoxGate:
             navigation.check_length(len(body))
         except FetchError as error:
             navigation.conclude(error)
-        except Exception:  # noqa: BLE001 - whatever the browser says, there is no body to be had
+        except Exception:  # noqa: BLE001 - any error of the browser means a lost body
             navigation.conclude(FetchError(Fault.INCOMPLETE, "the answer broke off"))
         else:
             navigation.conclude(body=body)
@@ -187,9 +187,9 @@ class FirefoxGate:
             self._reading.set()
 
     async def _take_body(self, navigation: Navigation, response: Response) -> bytes:
-        """The bytes, from where Firefox has probably put them, else from elsewhere.
+        """Return the body, from the place where Firefox has probably put it, else from the other.
 
-        Raises what the driver raises, and ``FetchError``.
+        Driver errors are passed on. Raises ``FetchError``.
         """
         kind = navigation.header("content-type")
         if not is_shown_kind(kind, navigation.header("content-disposition")):

@@ -1,7 +1,7 @@
-"""The bytes of what is no HTML, from Firefox: handed over as text, or saved in a file.
+"""Bodies other than HTML from Firefox: handed over as text, or saved in a file.
 
-Firefox reads text as UTF-8; where it is none, each byte becomes the character of its number. So the bytes can
-be worked out again, whatever charset they were in.
+Firefox decodes text as UTF-8. A body that is not UTF-8 arrives with each byte as the character of that
+number, so the original bytes can be restored in any charset.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def restore_bytes(told: bytes, headers: Mapping[str, str]) -> bytes:
 
 
 def _restore(told: bytes, content_type: str, length: int) -> bytes:
-    """``length``: of the answer; 0: nobody knows."""
+    """Restore a body; ``length`` is the Content-Length of the answer, 0 if unknown."""
     if length == len(told) + len(_BOM):
         return _BOM + told
     try:
@@ -85,7 +85,7 @@ class SavedFileReader:
         self._url, self._found = url.partition("#")[0], asyncio.get_running_loop().create_future()
 
     def expect_none(self) -> None:
-        """The answer is there, or nobody waits for it any more."""
+        """Stop expecting a file: the answer has arrived, or its reader has given up."""
         found, self._found = self._found, None
         if found is not None and found.done():
             self._start(_remove(found.result()))
@@ -99,10 +99,10 @@ class SavedFileReader:
             self._start(_remove(saved))
 
     async def read(self, begin_s: float, check_size: Callable[[int], None]) -> bytes:
-        """The expected file when it is complete.
+        """Return the expected file when it is complete.
 
-        Raises ``TimeoutError`` where it was not begun after ``begin_s``, what ``check_size`` raises of its
-        size, and what the driver raises.
+        Raises ``TimeoutError`` if it has not begun after ``begin_s``. Errors of ``check_size`` and of the
+        driver are passed on.
         """
         assert self._found is not None
         async with asyncio.timeout(begin_s):

@@ -1,7 +1,7 @@
-"""The pointer and the keyboard on one page: at once, or as a person's hand moves them.
+"""The pointer and the keyboard on one page: immediate, or at the pace of a person.
 
-A hand looks before it moves, and looking makes no event: what the driver does to see whether an element can
-be clicked moves the pointer there, so that is not asked here.
+The check whether an element can be clicked must cause no events. The driver's own check moves the pointer,
+so it is not used here.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ _LOOK = """(element, shares) => {
     return {x: box.x, y: box.y, width: box.width, height: box.height, left: x, top: y, isSeen, isFree,
             window: innerHeight, outerX: outer.x, outerY: outer.y};
 }"""
-"""Where an element is, and whether it is what a pointer would meet at those shares of its largest box."""
+"""The place of an element, and whether a pointer would hit it at the given shares of its largest box."""
 _LOOK_S = 0.06  # until an element is looked at again: it may still be moving
 _MAX_STROKES = 60
 
 
 class HandError(Exception):
-    """An element cannot be had, in words for people."""
+    """An element that cannot be used, with the reason in words for people."""
 
 
 class Hand:
@@ -135,7 +135,7 @@ class Hand:
         self._is_in = True
 
     async def type_text(self, field: Locator, text: str, *, human: bool, timeout: float) -> None:
-        """Type a text in the place of what the field holds."""
+        """Type a text in place of the field's value."""
         if not human:
             await field.fill("", timeout=timeout)
             await field.press_sequentially(text, timeout=timeout)

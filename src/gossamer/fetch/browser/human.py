@@ -136,7 +136,7 @@ def _clip_key(seconds: float) -> float:
 
 
 def plan_scroll(distance: float, random: Random) -> list[WheelStep]:
-    """Strokes of a wheel that scroll as far, with pauses as of somebody who looks meanwhile."""
+    """Return wheel strokes that scroll as far, with the pauses of a person who looks meanwhile."""
     steps, until_pause = [], random.randint(3, 7)
     for _ in range(math.ceil(distance / WHEEL_NOTCH)):
         until_pause -= 1

@@ -1,4 +1,4 @@
-"""How far a fetch in a browser may go, and what the browser is: every bound in one frozen record."""
+"""Settings and bounds of a fetch in a browser, in one frozen record."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gossamer.core.record import Record
 BrowserKind = Literal["chromium", "firefox"]
 
 LAUNCH_S = 60.0
-"""How long a browser may take to start; that is nobody's page time."""
+"""Seconds that a browser may take to start; they do not count against a page's time."""
 
 CONNECT_S = 10.0
 """How long a browser that runs already may take to answer."""
@@ -25,7 +25,7 @@ OWN_LOCALE = "en-US"
 """The language that a browser has without further packages."""
 
 PAGE_BODIES = 2
-"""A page may be so many times as large as a single body, with everything that belongs to it."""
+"""A page with its resources may have this many times the size limit of a single body."""
 
 
 class BrowserOptions(Record, frozen=True, kw_only=True):

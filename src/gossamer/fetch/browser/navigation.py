@@ -1,11 +1,11 @@
-"""One page on its way into a tab: what its own request sends, and what comes of it.
+"""One page load in a tab: the data of its own request, and its outcome.
 
-The gate of the tab's browser asks here at two places: before the page's own request is sent, and when the
-answer's header is there. A redirect ends there, as an answer like any other: each hop is a request of its
-own. So does what is no HTML: its bytes are read, and never shown, saved or run. HTML goes on into the page.
+The gate of the tab's browser consults it before the page's own request is sent, and when the answer's
+header has arrived. A redirect ends the load as an answer, since each hop is a request of its own. So does a
+body other than HTML, which is read, and never shown, saved or run. HTML is passed to the page.
 
-A page that goes elsewhere by itself (``location = ...``) while it loads is treated like a redirect; one
-that loads itself again, or sends a form to its own site (a test that visitors have to pass), may.
+A page that leaves by itself (``location = ...``) while it loads is treated like a redirect. One that
+reloads itself, or submits a form to its own site (a challenge to visitors), may do so.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _HTML = ("text/html", "application/xhtml+xml")
 
 Headers = tuple[tuple[str, str], ...]
 AnswerFate = Literal["show", "read", "end"]
-"""What a gate does with an answer: lets the page have it, reads its bytes, or nothing more."""
+"""A gate's handling of an answer: pass it to the page, read its bytes, or drop it."""
 
 
 class Navigation:
@@ -46,11 +46,11 @@ class Navigation:
         self.end: asyncio.Future[None] = self._loop.create_future()  # there is nothing to show, or a failure
         self.is_linked = False  # a page that leads to it is in the tab: it is opened from there
         self.is_loading = False  # the main frame was asked for anew, and has not answered yet
-        self.may_leave = False  # the page may go elsewhere: what is done on it may want to
+        self.may_leave = False  # the page may go elsewhere, as actions on it may want
         self.has_left = False  # and it did
         self.status = 0
         self.headers: Headers = ()
-        self.body: bytes | None = None  # of what is not shown
+        self.body: bytes | None = None  # of an answer that is not shown
         self.flags: tuple[str, ...] = ()
         self.answered_at = 0.0  # by the loop
 
@@ -61,7 +61,7 @@ class Navigation:
 
     @property
     def is_begun(self) -> bool:
-        """Whether the request was sent; what the main frame asks for then is of the page's own accord."""
+        """Whether the request was sent; later requests of the main frame are the page's own doing."""
         return self._loads > 0
 
     @property
@@ -75,9 +75,10 @@ class Navigation:
         self.status, self.headers, self.answered_at = 0, (), 0.0
 
     def is_of_last_page(self, url: str, referrer: str) -> bool:
-        """Whether the page that was in the tab before wants to go to ``url``, as it may to the last moment.
+        """Return whether the tab's previous page is the one that navigates to ``url``.
 
-        A browser may tell of that after it has told of the new page, so the referrer counts, too.
+        It may do so to the last moment, and a browser may report that after the new page. So the referrer
+        counts as well.
         """
         if self.follows_page and not self.is_for(url):
             return True
@@ -92,7 +93,7 @@ class Navigation:
         return self.browser_from > 0 and self._loop.time() - self.browser_from >= limit_s
 
     def is_for(self, url: str) -> bool:
-        """Whether ``url``, as a browser writes it, is the one that the tab was told to show."""
+        """Return whether ``url``, as a browser writes it, is the URL that the tab was sent to."""
         here, own = url.partition("#")[0], self.request.url.partition("#")[0]
         return here == own or normalise_url(here) == normalise_url(own)
 
@@ -143,7 +144,7 @@ class Navigation:
     # ------------------------------------------------------------------ the answer
 
     def take_answer(self, status: int, headers: Headers) -> AnswerFate:
-        """What is to be done with the answer."""
+        """Decide on the answer."""
         self.is_loading = False
         self.status, self.headers = status, headers
         self.answered_at = self.answered_at or self._loop.time()
@@ -166,7 +167,7 @@ class Navigation:
         return "show"
 
     def check_size(self, length: int) -> None:
-        """Raise ``FetchError`` where a body of so many bytes is too large."""
+        """Raise ``FetchError`` if a body of ``length`` bytes is too large."""
         if length > self.max_body_bytes:
             raise FetchError(Fault.TOO_LARGE, f"more than {self.max_body_bytes} bytes")
 
@@ -182,7 +183,7 @@ class Navigation:
         length = self.header("content-length")
         if not (length.isascii() and length.isdigit()):
             return 0
-        return int(length.lstrip("0")[:_MAX_DIGITS] or 0)  # what has more of them is too large all the same
+        return int(length.lstrip("0")[:_MAX_DIGITS] or 0)  # more digits are too large all the same
 
     @property
     def answer_bytes(self) -> int:
@@ -221,11 +222,11 @@ class Navigation:
             self.conclude(translate_code(code, urls.hostname_of(self.request.url)))
 
     def refuse_answer(self) -> None:
-        """What came cannot be understood."""
+        """Fail the load because the answer cannot be understood."""
         self.conclude(FetchError(Fault.PROTOCOL, "the answer could not be read"))
 
     def conclude(self, error: FetchError | None = None, *, body: bytes | None = None) -> None:
-        """There is nothing to show: a body as it came, or a failure. What was said first holds."""
+        """End the load without a page: with a body as received, or with a failure. The first call counts."""
         if self.end.done():
             return
         if error is None:

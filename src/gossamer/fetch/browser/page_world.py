@@ -1,4 +1,4 @@
-"""Scripts that see what the scripts of a page see."""
+"""Scripts that run in a page's own world, beside the page's scripts."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The browsers of a process: one at work, and those that are on their way out.
+"""The browsers of a process: one in use, and those about to be closed.
 
-A browser that has shown ``max_pages`` pages, or is ``max_age_s`` old, gets no more: the next page goes to a
-new one, and the old one is closed when its last tab is done. What does not close in time is killed with all
-its processes, and so is a page's process that takes too much memory.
+A browser that has shown ``max_pages`` pages, or is ``max_age_s`` old, gets no further page: the next one
+goes to a new browser, and the old one is closed after its last tab. A browser that does not close in time
+is killed with all its processes, and so is a page's process that takes too much memory.
 """
 
 from __future__ import annotations
@@ -113,10 +113,10 @@ class BrowserPool:
         return f"<BrowserPool of {len(self._all)} browsers, {self._slots}>"
 
     async def take_tab(self, key: TabKey, url: str, dial: Dial) -> BrowserTab:
-        """A tab for a visit to ``url``, when one may be had: until then it waits, without limit.
+        """Return a tab for a visit to ``url``, after an unbounded wait for a free one.
 
-        An empty ``url`` asks for one that shows nothing. Raises ``FetchError`` (``BROWSER``) where the
-        browser ends meanwhile.
+        An empty ``url`` requests a blank tab. Raises ``FetchError`` (``BROWSER``) if the browser ends
+        meanwhile.
         """
         await self._slots.acquire()
         try:
@@ -179,7 +179,7 @@ class BrowserPool:
     # ------------------------------------------------------------------ browsers
 
     def _own_name(self, browser: RunningBrowser) -> str:
-        """The User-Agent of the browser itself, which does not say that nobody looks at its window."""
+        """Return the browser's own User-Agent without its mark of a headless browser."""
         major = browser.browser.version.partition(".")[0]
         return (
             "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) "
@@ -236,7 +236,7 @@ class BrowserPool:
         """Notice the end of the driver, and end the processes of pages that take too much memory."""
         while True:
             await asyncio.sleep(_WATCH_S)
-            if not self._driver.is_alive:  # then nobody says that its browsers are gone
+            if not self._driver.is_alive:  # a dead driver does not report the end of its browsers
                 for browser in self._all:
                     browser.report_loss()
             for browser in [one for one in self._all if one.busy and one.profile]:
@@ -307,5 +307,5 @@ class BrowserPool:
 
 
 async def _dial_nowhere(host: str, port: int, make: MakeSide) -> FarSide:
-    """What a browser does on its own account leads nowhere: no updates, no reports."""
+    """Refuse the browser's own connections: no updates, no reports."""
     raise ConnectionRefusedError(f"{host}:{port} was not asked for by a page")

@@ -1,10 +1,9 @@
-"""The processes of browsers, and the folder that all of them keep their files in.
+"""The processes of browsers, and the folder for their files.
 
-All browsers of a process have their profiles below one folder, which is also what they, their helpers and
-their driver know as the place of temporary files. So their command lines or environments name it, and they
-are found and killed by number, whoever started them. The folder is locked for as long as its process lives.
-Folders that nobody holds are leftovers of processes that were killed; whoever opens a folder next removes
-them.
+All browsers of a process keep their profiles and temporary files below one folder, and so do their driver
+and helpers. The folder's name is in their command line or environment, which is how they are found and
+killed by number. Its process holds a lock on the folder. A folder without a lock is left over from a killed
+process; the next process that opens a folder removes it.
 """
 
 from __future__ import annotations
@@ -125,7 +124,7 @@ def remove_leftovers() -> None:
 
 
 def _lock_folder(path: str) -> int | None:
-    """The descriptor that holds the folder; ``None``: it is somebody else's, or gone."""
+    """Lock the folder and return the descriptor; ``None`` if another process holds it, or it is gone."""
     try:
         file = os.open(Path(path, _LOCK), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     except OSError:
@@ -135,7 +134,7 @@ def _lock_folder(path: str) -> int | None:
     except OSError:
         os.close(file)
         return None
-    if not Path(path, _LOCK).exists():  # somebody took it for a leftover before it was locked
+    if not Path(path, _LOCK).exists():  # removed as a leftover before it was locked
         os.close(file)
         return None
     return file

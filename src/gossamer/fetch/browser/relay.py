@@ -1,9 +1,9 @@
-"""What connects a browser's tab with the world: a SOCKS5 server (RFC 1928) on this machine, for one tab.
+"""The relay of one tab: a SOCKS5 server (RFC 1928) on this machine.
 
-Every connection of a tab comes through its relay: of pages and frames, workers and WebSockets, redirected
-or not. So the address guard judges, for each of them, the address that is really connected (DNS rebinding
-included), the bytes of a page are counted as they came over the wire, and a failure is known by its own
-reason instead of the browser's word for it. Names are resolved here or by a proxy, never by the browser.
+Every connection of the tab passes through it: pages and frames, workers and WebSockets, redirected or not.
+So the address guard judges the address that is really connected (against DNS rebinding), bytes are counted
+as received, and a failure has its own reason instead of the browser's. Names are resolved here or by a
+proxy, never by the browser.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class TabRelay:
         self._most_bytes, self._report_excess = most, report_excess
 
     def count_bytes(self, count: int) -> None:
-        """The tab has received so many more."""
+        """Count bytes that the tab has received."""
         self.received_bytes += count
         if self._most_bytes is not None and self.received_bytes > self._most_bytes:
             for side in list(self._sides):
@@ -74,9 +74,9 @@ class TabRelay:
                 self._report_excess()
 
     def forget_past(self) -> None:
-        """The next page begins: what was counted and what failed was the last one's.
+        """Begin the next page: reset counts and failures.
 
-        So is what still comes on connections that the browser has not used again.
+        Bytes that still arrive on connections which the browser has not used again belong to the last page.
         """
         self.received_bytes = self._asked = 0
         self.failures.clear()
@@ -88,9 +88,9 @@ class TabRelay:
         self._asked += 1
 
     def set_apart(self, own_bytes: int) -> None:
-        """What the last page has received until now does not count: the new one, so many bytes.
+        """Replace the bytes counted so far, those of the last page, by the new page's ``own_bytes``.
 
-        Nobody knows that exactly where the last page went on to ask for things.
+        The figure is an estimate if the last page kept sending requests.
         """
         if self._asked > 1:
             self.received_bytes = own_bytes
@@ -104,7 +104,7 @@ class TabRelay:
         self._sides.discard(side)
 
     def connect_side(self, side: _TabSide, host: str, port: int) -> None:
-        """Connect what a connection of the tab asked for."""
+        """Connect to the target that a connection of the tab requested."""
         self._asked += 1
         task = asyncio.get_running_loop().create_task(self._connect(side, host, port))
         self._tasks.add(task)
@@ -132,7 +132,8 @@ def _reply_for(error: Exception) -> int:
 
 
 class _Side(asyncio.Protocol):
-    """One end of a connection; what it receives goes to the other, no faster than that one takes it."""
+    """One end of a connection. It passes received bytes to the other end, no faster than that one takes
+    them."""
 
     _transport: asyncio.Transport | None = None
     _other: _Side | None = None
@@ -215,7 +216,7 @@ class _TabSide(_Side):
             return
         self._buffer += data
         if self._has_asked:
-            return  # kept until there is somebody to pass it on to; a browser waits for the reply
+            return  # kept until the far side is there; a browser waits for the reply
         if len(self._buffer) > _MAX_HANDSHAKE_BYTES:
             self.hang_up()
             return
@@ -257,7 +258,7 @@ class _TabSide(_Side):
         self._relay.connect_side(self, host, port)
 
     def refuse(self, reply: int) -> None:
-        """Say why there is no connection, and end."""
+        """Reply with the reason for the missing connection, and close."""
         self._say(reply)
         self.hang_up()
 

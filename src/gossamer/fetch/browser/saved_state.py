@@ -1,6 +1,6 @@
-"""A ``storage_state`` file, as Playwright and other tools save it: cookies and ``localStorage`` of a log-in.
+"""A ``storage_state`` file of Playwright and other tools: cookies and ``localStorage`` of a log-in.
 
-It is where sessions begin: what a session has at a site goes before it, and is kept instead of it.
+New sessions begin with it. Values that a session already has for a site take precedence over the file's.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from gossamer.ports.cookie_store import CookieStore
 
 
 class SavedState:
-    """What a file says. Raises ``SettingError`` for one that cannot be read."""
+    """The content of such a file. Raises ``SettingError`` if it cannot be read."""
 
     def __init__(self, path: str) -> None:
         try:
@@ -38,7 +38,7 @@ class SavedState:
         self._begun: set[tuple[str, str]] = set()  # sessions at sites
 
     def begin(self, store: CookieStore, session: str, url: str, now: float) -> None:
-        """Give a session what the file has for the site of ``url``, where the session has nothing yet."""
+        """Give a session the file's values for the site of ``url``, if the session has none yet."""
         site = registrable_domain(hostname_of(url))
         if (session, site) in self._begun:
             return

@@ -23,7 +23,7 @@ log = logging.getLogger("gossamer.crawl")
 
 
 async def take_screenshot(page: Page, timeout_s: float, *, full_page: bool = False) -> bytes:
-    """The page as a PNG. Raises what the driver raises."""
+    """Return the page as a PNG. Driver errors are passed on."""
     size = page.viewport_size
     clip: FloatRect | None = None
     if full_page and size is not None:

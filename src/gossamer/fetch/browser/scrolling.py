@@ -23,7 +23,7 @@ SCROLL_LIMIT = "scroll_limit"
 NOTHING_SCROLLED = "nothing_scrolled"
 """The flag of a page on which nothing could be scrolled, and nothing came."""
 RECYCLED_LIST = "recycled_list"
-"""The flag of a page that took out of its tree, while it was scrolled, what had been in it."""
+"""The flag of a page that removed elements from its tree while it was scrolled."""
 MAX_COLLECTED = 20_000
 """Elements of one page."""
 MAX_COLLECTED_CHARACTERS = 32 * 1024 * 1024
@@ -80,26 +80,26 @@ _TURN = """() => new Promise(done => {
   setTimeout(done, 1000);
   requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 0)));
 })"""
-"""Until the page has heard of it, however busy the machine is: what it requests for it has begun then."""
+"""Wait until the page has handled the scroll, however busy the machine is, and has begun its requests."""
 _LARGE = 1 / 3
 """The share of the window from which a box is taken for the content, where the window shows no more."""
 
 
 class _Measure(msgspec.Struct):
-    """What scrolls, as it is now."""
+    """The scrolled element at one moment."""
 
     height: float
     elements: int  # in it
     top: float  # how far it is scrolled
     left: float  # how far it can still be
-    seen: float  # the height of what is in sight
+    seen: float  # the visible height
     is_window: bool
     share: float  # of the window that it takes
     lines: list[str]  # some of its text, or those of the given lines that it still has
 
 
 class PageScroller:
-    """Scrolls one page. ``collected`` has what was collected, by selector, and by what tells it apart."""
+    """Scrolls one page. ``collected`` holds the collected elements, by selector and by key."""
 
     def __init__(self, page: Page, hand: Hand, collected: dict[str, dict[str, str]]) -> None:
         self._page = page
@@ -175,9 +175,9 @@ class PageScroller:
     async def _wait_for_more(
         self, element: Any, before: _Measure, pending: _PendingRequests, still_s: float, *, is_whole: bool
     ) -> tuple[_Measure, bool]:
-        """What there is then, and whether it is more, within so long after the last request has ended.
+        """Return the next measure and whether it has grown, within a time after the last request has ended.
 
-        In the middle of a list that is walked through, nobody waits for more.
+        In the middle of a list, it does not wait for more.
         """
         loop = asyncio.get_running_loop()
         end = loop.time() + still_s
@@ -196,7 +196,7 @@ class PageScroller:
         return msgspec.convert(found, _Measure, strict=False)
 
     async def _collect(self, action: Scroll) -> None:
-        """Note what the selector finds now; what was seen before is taken as it is now."""
+        """Collect the elements that the selector finds now, in place of earlier versions of them."""
         if not action.collect:
             return
         known = self._collected.setdefault(action.collect, {})

@@ -1,7 +1,7 @@
-"""Service workers are blocked: a tab is of one session and one visit, and a worker would outlive both.
+"""Block service workers: a tab serves one session and one visit, and a worker would outlive both.
 
-A page meets what it meets in a browser whose user has blocked them: ``register()`` rejects. ``ready``, which
-never settles there, gives a registration that does nothing, so that a page that waits for it continues.
+Pages see a browser whose user has blocked them: ``register()`` rejects. ``ready``, which would never
+settle, gives a registration that does nothing, so that a page that waits for it continues.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def blocking_script(kind: BrowserKind) -> str:
 _BLOCK = """(name, reason) => {
     const container = self.ServiceWorkerContainer;
     if (!container) return;
-    // Proxies, since a page may ask what a function is made of.
+    // Proxies, since a page may read the source of a function.
     const replace = (property, slot, apply) => {
         const found = Object.getOwnPropertyDescriptor(container.prototype, property);
         found[slot] = new Proxy(found[slot], {apply});

@@ -1,10 +1,10 @@
-"""The page that a tab shows, written down: its address and its tree, at one moment.
+"""The page in a tab, serialised: its address and its tree at one moment.
 
-With ``flat``, open shadow roots are written where they are shown, with what is in their slots, and frames of
-the same origin behind their own elements, in ``object``, which no element of the page around it closes. So
-are the contents of a shadow root that would end the elements around it when they are parsed. Links with raw
-letters in their query are written as the page's charset has them, since the tree is read as UTF-8.
-The page itself stays as it is: what is written is a copy, in a document where nothing is loaded or run.
+With ``flat``, open shadow roots are written in place, with the content of their slots, and frames of the
+same origin behind their elements, in an ``object``, which no element of the page around it closes. A shadow
+root whose content would end the elements around it is written there as well. Links with raw letters in
+their query are written in the page's charset, since the tree is read as UTF-8. The page itself stays
+unchanged: a copy is written, in a document that loads and runs nothing.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ UNREAD_SHADOW = "unread_shadow"
 
 
 class ShownPage(NamedTuple):
-    """What a page is when it is read."""
+    """A page when it is read."""
 
-    url: str = ""  # of the document, which its scripts may have changed; empty: there is no document
+    url: str = ""  # of the document, which scripts may have changed; empty without a document
     text: str = ""
     flags: tuple[str, ...] = ()
     stored: StorageRecord | None = None  # by the page, in its web storage; None: it was not read
@@ -47,10 +47,10 @@ class ShownPage(NamedTuple):
 
 
 def reading_script(most: int, *, flat: bool, collected: Collected, writes_plain: bool = True) -> str:
-    """The expression whose value describes the page, with a tree of at most ``most`` characters.
+    """Return the expression that describes the page, with a tree of at most ``most`` characters.
 
-    ``collected`` takes the place of what the same selectors find now. Without ``writes_plain`` it writes a
-    page only if that is not the tree as it is.
+    ``collected`` replaces the elements that the same selectors find now. Without ``writes_plain``, a page
+    is written only if it differs from the plain tree.
     """
     lists = {selector: [*found.values()] for selector, found in collected.items()}
     return f"({_READ})({json.dumps([most, flat, writes_plain, lists])})"
@@ -195,7 +195,7 @@ _READ = r"""([most, flat, writesPlain, collected, selector]) => {
     };
     const names = ["id", "data-id", "data-key", "data-index", "data-item-index", "data-row-index", "row-id",
         "row-index", "aria-rowindex", "aria-posinset"];
-    const collect = scope => {  // the key of an element is what a list calls it, or all that it is
+    const collect = scope => {  // an element's key is its name in the list, or its whole content
         const found = [...scope.querySelectorAll(selector)].filter(
             node => !(node.parentElement && node.parentElement.closest(selector)));
         const pairs = found.map(node => {
@@ -245,7 +245,7 @@ _READ = r"""([most, flat, writesPlain, collected, selector]) => {
             edge.append(box);
         }
         for (const [selector, items] of Object.entries(collected)) putBack(made, selector, items);
-        // Where scripts run, what is in it is text; in a document where they do not, it would be escaped.
+        // Its content is text where scripts run; in a document without scripts it would be escaped.
         for (const node of made.querySelectorAll("noscript")) {
             const parsed = new DOMParser().parseFromString(`<body>${node.textContent}`, "text/html");
             node.replaceChildren(...parsed.body.childNodes);

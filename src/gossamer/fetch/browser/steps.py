@@ -1,7 +1,7 @@
-"""Performs on a page what a ``Browsing`` says, step by step, each in bounded time.
+"""Run the steps of a ``Browsing`` on a page, each in bounded time.
 
-A step that cannot be done is a failure of the page, in words: which step, and what was the matter. Only what
-ends the page itself (its tab crashed, its browser ended) is raised.
+A failed step is a failure of the page, in words: the step and its reason. Only errors that end the page
+itself (its tab crashed, its browser ended) are raised.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 RunScript = Callable[[], Awaitable[PageFailure | None]]
 See = Callable[[str, float], Awaitable[bool]]
-"""Whether an element of a selector is seen within so many seconds; ``False`` proves nothing."""
+"""Return whether an element is seen within some seconds; ``False`` proves nothing."""
 
 _GLANCE_S = 1.0
 _LOOK_S = 0.1
@@ -68,7 +68,7 @@ _STAY = """() => {
     const write = document.open;  // with three arguments it opens a window, as from onclick="open(...)"
     document.open = (...given) => given.length > 2 ? self.open(given[0]) : write.apply(document, given);
 }"""
-"""What opens a window loads here instead: links, forms and ``open()``."""
+"""Make links, forms and ``open()`` load in this tab instead of a new window."""
 
 
 class StepError(Exception):
@@ -93,10 +93,10 @@ class StepPerformer:
     async def perform(
         self, deadline: float, run_script: RunScript, required: Sequence[str] = ()
     ) -> PageFailure | None:
-        """Perform all steps until ``deadline``, by the loop; ``None``: all are done.
+        """Run all steps until ``deadline``, by the loop's time; ``None`` if all are done.
 
-        At last it waits for elements that are ``required``, which are somebody else's to judge.
-        Raises what the driver raises when the page is gone.
+        At the end, wait for ``required`` elements; the caller judges whether they are there. Errors that
+        end the page are passed on.
         """
         self._deadline = deadline
         for words, step in self._list_steps():
@@ -163,7 +163,7 @@ class StepPerformer:
             raise StepError(f"the page was still loading after {limit_s:.3g} s; wait_for is surer") from error
 
     async def _wait_for(self, selector: str) -> None:
-        """Wait until it is seen; the driver, which knows more than CSS, waits for what is not soon there."""
+        """Wait until an element is seen; the driver, which knows more than CSS, waits for a slow one."""
         loop = asyncio.get_running_loop()
         began_at = loop.time()
         if not await self._see(selector, min(self._limit_s() / 2, _GLANCE_S)):
@@ -175,7 +175,7 @@ class StepPerformer:
             )
 
     async def _await_required(self, required: Sequence[str]) -> None:
-        """Wait until the page has what it must have, or for as long as a step may take."""
+        """Wait until the page has its required elements, at most for the time of one step."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self._limit_s()):
                 while True:
@@ -278,7 +278,7 @@ class StepPerformer:
     async def _bounded(
         self, target: Locator, work: Callable[[float], Awaitable[object]], *, spent_s: float = 0.0
     ) -> None:
-        """Work on an element; raises :class:`StepError` where it cannot be had in time."""
+        """Work on an element; raises :class:`StepError` if it cannot be used in time."""
         limit_s = self._limit_s()
         try:
             await work(max(limit_s - spent_s, 0.001) * 1000)
@@ -291,7 +291,7 @@ class StepPerformer:
             raise StepError(f"{what} after {limit_s:.3g} s") from error
 
 
-# --------------------------------------------------------------------------- what the driver raises
+# --------------------------------------------------------------------------- errors of the driver
 
 
 def is_page_gone(page: Page, error: BaseException) -> bool:
@@ -308,7 +308,7 @@ def _is_timeout(error: BaseException) -> bool:
 
 
 def _explain(words: str, error: Exception) -> PageFailure:
-    """A step that the driver refuses: the page went elsewhere meanwhile, or what the spider says is wrong."""
+    """Explain a step that the driver refuses: the page has left, or the spider's step is wrong."""
     said = str(error).splitlines()[0]
     if _is_timeout(error) or any(mark in str(error) for mark in _MOVED_ON):
         return PageFailure(fault=Fault.MISSING, detail=f"{words}: {said}")

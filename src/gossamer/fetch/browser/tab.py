@@ -72,7 +72,7 @@ class BrowserTab:
         return f"<BrowserTab for session {self.key.session!r}: {self.navigation or 'empty'}>"
 
     async def prepare(self, options: BrowserOptions) -> None:
-        """Open its page, and stop at what is to be decided here."""
+        """Open the tab's page, and intercept its requests."""
         await self.context.add_init_script(blocking_script(options.kind))
         self.page = await self.context.new_page()
         self.context.on("page", lambda page: self._start(self._close_popup(page)))
@@ -115,12 +115,12 @@ class BrowserTab:
             await asyncio.sleep(_MOVING_S)
 
     async def change_storage(self, url: str, script: str) -> None:
-        """Run ``script`` in an empty page of the origin of ``url``. Raises what the driver raises."""
+        """Run ``script`` in an empty page of the origin of ``url``. Driver errors are passed on."""
         await self._show_empty(f"{urls.origin_of(url)}/")
         await self.gate.run(script)
 
     async def stand_on(self, url: str) -> bool:
-        """Have an empty page of ``url`` from which the next one is opened; ``False``: it cannot be had."""
+        """Show an empty page at ``url``, to open the next page from it. Return whether that worked."""
         try:
             await self._show_empty(url)
         except Exception:  # noqa: BLE001 - the browser does not open such a page, or is gone
@@ -136,7 +136,7 @@ class BrowserTab:
             self.gate.shows_empty = False
 
     async def read_storage(self) -> StorageRecord | None:
-        """What the page has stored that is in the tab, where it can still say."""
+        """Return the storage of the page in the tab, if the page can still be read."""
         try:
             async with asyncio.timeout(_EMPTY_S):
                 return StorageRecord.from_script(await self.gate.run(READ_STORAGE))
@@ -144,7 +144,7 @@ class BrowserTab:
             return None
 
     def begin_visit(self, navigation: Navigation) -> None:
-        """From now on, what goes on in it belongs to this visit."""
+        """Attribute further events in the tab to this visit."""
         navigation.last_url, navigation.follows_page = self._last_url, self.has_page
         self._last_url = ""
         self.relay.forget_past()
@@ -175,7 +175,7 @@ class BrowserTab:
         return here != there and urls.origin_of(here) == urls.origin_of(there)
 
     async def open_page(self, navigation: Navigation) -> None:
-        """Go to the page of this visit. Raises what the driver raises."""
+        """Open the page of this visit. Driver errors are passed on."""
         url = navigation.request.url
         self._watch_last_page(navigation)
         if navigation.is_linked:
@@ -208,7 +208,7 @@ class BrowserTab:
             asyncio.get_running_loop().call_later(_EMPTY_S / 4, self._watch_last_page, navigation)
 
     async def empty(self) -> bool:
-        """End what is going on in it. ``False``: it cannot be used any more."""
+        """Stop the page in the tab. ``False``: the tab cannot be used any more."""
         self.navigation, self._last_url = None, ""
         return await self._show_nothing()
 
@@ -257,7 +257,7 @@ class BrowserTab:
                 self.relay.set_apart(navigation.answer_bytes)
 
     def _report_failure(self, request: PageRequest) -> None:
-        """What the browser could not load; the page itself may break off after its header had come."""
+        """Take in a request that failed in the browser; the page itself may break off after its header."""
         navigation = self.navigation
         if navigation is not None and request.is_navigation_request() and request.failure:
             code = error_code(request.failure)
@@ -279,9 +279,9 @@ async def open_tab(
     own_name: str,
     device: Mapping[str, Any],
 ) -> BrowserTab:
-    """A new tab; ``own_name`` is the browser's own User-Agent, ``device`` what a context is told of one.
+    """Open a tab. ``own_name`` is the browser's own User-Agent, ``device`` holds context options of one.
 
-    Raises what the browser raises.
+    Browser errors are passed on.
     """
     width, height = options.viewport
     emulated: dict[str, Any] = {"viewport": {"width": width, "height": height}}

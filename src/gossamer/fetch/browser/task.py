@@ -1,4 +1,4 @@
-"""What one page was opened for, from before it is loaded until its content is read."""
+"""The task of one page, from before it is loaded until its content is read."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ async def _accept_dialog(dialog: Dialog) -> None:
 
 
 class TaskOptions(Record, frozen=True, kw_only=True):
-    """What holds for all pages."""
+    """Options for all pages."""
 
     screenshots: ScreenshotMode = "failure"
     human: bool = False
@@ -45,7 +45,7 @@ class TaskOptions(Record, frozen=True, kw_only=True):
 
 
 class TaskReport(Record, frozen=True, kw_only=True):
-    """What came of a task, besides the page itself."""
+    """Results of a task, besides the page itself."""
 
     captured: tuple[CapturedResponse, ...] = ()
     screenshot: bytes = b""
@@ -55,7 +55,7 @@ class TaskReport(Record, frozen=True, kw_only=True):
 
 
 class PageTask:
-    """What a request wants of its page. ``guide`` knows what its spider wants, too."""
+    """A request's actions on its page. ``guide`` knows those of its spider."""
 
     def __init__(
         self, request: Request, guide: PageGuide | None, options: TaskOptions, *, random: Random
@@ -70,7 +70,7 @@ class PageTask:
         self._flags: tuple[str, ...] = ()
         self.collected: dict[str, dict[str, str]] = {}  # elements that were scrolled past, by selector
         self._capture: ResponseCapture | None = None
-        self._is_robots = urlsplit(request.url).path == "/robots.txt"  # a page for nobody's spider
+        self._is_robots = urlsplit(request.url).path == "/robots.txt"  # no spider sees it
         self._browsing = request.browser or Browsing()
         self._required: tuple[str, ...] = ()
         if guide is not None and not self._is_robots:
@@ -92,7 +92,7 @@ class PageTask:
 
     @property
     def may_leave(self) -> bool:
-        """Whether what is done on the page may lead to another one, as whoever wrote it wants."""
+        """Whether actions on the page may lead to another page, as their author intends."""
         return bool(self._browsing.actions or self._browsing.script)
 
     @property
@@ -115,10 +115,10 @@ class PageTask:
             self._capture = ResponseCapture(self._page, self._browsing.capture, max_bytes=limit)
 
     async def perform(self, deadline: float, see: See) -> None:
-        """Do on the loaded page what is to be done, until ``deadline``, by the loop.
+        """Run the task on the loaded page until ``deadline``, by the loop's time.
 
-        ``see`` is the quick eye of the page's tab. What fails is in the report. Raises what the driver
-        raises when the page is gone.
+        ``see`` checks quickly for elements in the tab. Failures are in the report. Errors that end the page
+        are passed on.
         """
         hand = Hand(self._page, self._random)
         steps = StepPerformer(self._page, self._browsing, hand, see, human=self._options.human)
@@ -143,9 +143,9 @@ class PageTask:
             return False
 
     async def finish(self, deadline: float, status: int) -> TaskReport:
-        """What came of it, with the picture that the settings want.
+        """Return the results, with the screenshot that the settings request.
 
-        ``status`` is the answer's, 0 for none.
+        ``status`` is the answer's status, 0 without an answer.
         """
         captured: tuple[CapturedResponse, ...] = ()
         if self._capture is not None:

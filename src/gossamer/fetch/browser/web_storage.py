@@ -1,7 +1,7 @@
-"""``localStorage`` and ``sessionStorage`` between a tab and the session that it belongs to, like cookies.
+"""Move ``localStorage`` and ``sessionStorage`` between a tab and its session, like cookies.
 
-What a page has stored is read together with its tree. It is put into a tab that lacks it before the page is
-opened there, in an empty page of the same origin. So a page that stores nothing costs no further call.
+A page's storage is read together with its tree. It is put into a tab that lacks it before the page is
+opened, in an empty page of the same origin. So a page that stores nothing costs no further call.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from gossamer.ports.cookie_store import CookieStore
 STORAGE_LIMIT = "storage_limit"
 """The flag of a page that has stored more than is kept."""
 MAX_CHARACTERS = 100_000
-"""Of all keys and values of one origin; the longest entries are left out first."""
+"""Limit for all keys and values of one origin; the longest entries are dropped first."""
 MAX_ENTRIES = 500
 
 _AREAS = ("localStorage", "sessionStorage")
@@ -42,7 +42,7 @@ READ_STORAGE = (
 })"""
     + f"({MAX_CHARACTERS}, {MAX_ENTRIES})"
 )
-"""The expression that says what a page has stored; an empty ``origin``: it may store nothing."""
+"""Return the expression that reads a page's storage. An empty ``origin`` may store nothing."""
 
 _WRITE = """(changes => {
     for (const [area, key, value] of changes) try {
@@ -52,7 +52,7 @@ _WRITE = """(changes => {
 
 
 class StorageRecord(NamedTuple):
-    """What a page has stored, in both areas."""
+    """A page's storage, in both areas."""
 
     origin: str
     entries: list[tuple[str, str, str]]  # area, key, value
@@ -67,7 +67,7 @@ class StorageRecord(NamedTuple):
 
 
 class TabStore:
-    """What a tab holds for one session, by origin."""
+    """The storage that a tab holds for one session, by origin."""
 
     def __init__(self, store: CookieStore, session: str) -> None:
         self._store = store
@@ -88,7 +88,7 @@ class TabStore:
         return _WRITE % json.dumps(changes)
 
     def take(self, stored: StorageRecord, now: float) -> None:
-        """Keep what a page has changed."""
+        """Store the changes of a page."""
         url = f"{stored.origin}/"
         origin = origin_of(url)
         has = {(area, key): value for area, key, value in stored.entries if area in _AREAS}

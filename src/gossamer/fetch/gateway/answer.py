@@ -16,7 +16,7 @@ from gossamer.fetch.gateway.template import ERRORS, GatewayFailure, GatewayTempl
 Headers = tuple[tuple[str, str], ...]
 
 MAX_MESSAGE = 200
-"""Characters of what a gateway says about a failure."""
+"""Longest message of a gateway about a failure, in characters."""
 _OWN_HEADERS = frozenset(
     {"content-length", "content-encoding", "transfer-encoding", "connection", "keep-alive", "set-cookie"}
 )
@@ -25,10 +25,10 @@ _SPACE = re.compile(r"\s+")
 
 
 class GatewayResponse(Record, frozen=True, kw_only=True):
-    """What an answer says: a page, or a trouble."""
+    """A gateway's answer: a page or a failure."""
 
     trouble: GatewayFailure | None = None
-    message: str = ""  # for people: what the gateway says about it
+    message: str = ""  # of the gateway, for people
     status: int = 0  # of the page
     headers: Headers = ()
     cookie_lines: tuple[str, ...] = ()  # as in Set-Cookie
@@ -39,9 +39,9 @@ class GatewayResponse(Record, frozen=True, kw_only=True):
 def read_answer(
     template: GatewayTemplate, fetched: FetchResult, secrets: Sequence[str] = ()
 ) -> GatewayResponse:
-    """What a gateway's answer says; one that is not as the template says is a failed call.
+    """Read a gateway's answer; an answer that does not match the template is a failed call.
 
-    ``secrets`` are struck out of what the gateway says about a failure.
+    ``secrets`` are struck out of the gateway's message.
     """
     document = _read_json(template, fetched)
     cost = _credits(_part(template.cost, fetched, document)) if template.cost else None
@@ -65,7 +65,7 @@ def read_answer(
 
 
 def _page_status(template: GatewayTemplate, fetched: FetchResult, document: Any) -> int | GatewayFailure:
-    """The status of the page; or what the gateway's own status means."""
+    """Return the status of the page, or the failure that the gateway's own status means."""
     if template.status:
         said = _number(_part(template.status, fetched, document))
         if said is not None and 100 <= said <= 599:
@@ -82,7 +82,7 @@ def _page_status(template: GatewayTemplate, fetched: FetchResult, document: Any)
 
 
 def _trouble_of(template: GatewayTemplate, fetched: FetchResult) -> GatewayFailure | None:
-    """What a status means, by the most precise line of the template or of the usual ones."""
+    """Return the meaning of a status, by the most specific line of the template or of the defaults."""
     errors: Mapping[str, str] = {**ERRORS, **template.errors}
     code, text = str(fetched.status), ""
     for words, trouble in errors.items():
@@ -107,7 +107,7 @@ def _read_json(template: GatewayTemplate, fetched: FetchResult) -> Any:
 
 
 def _part(place: str, fetched: FetchResult, document: Any) -> Any:
-    """What is at a place of an answer; ``None``: nothing."""
+    """Return the part at a place of an answer, or ``None``."""
     kind, _, path = place.partition(":")
     if kind == "header":
         return fetched.header(path.lower()) or None
@@ -115,7 +115,7 @@ def _part(place: str, fetched: FetchResult, document: Any) -> Any:
 
 
 def _find(document: Any, path: str) -> Any:
-    """What is at a path of JSON; ``None``: nothing."""
+    """Return the value at a path of JSON, or ``None``."""
     for key in path.split("."):
         if isinstance(document, dict):
             document = document.get(key)
@@ -194,7 +194,7 @@ def strike_out(text: str, secrets: Sequence[str]) -> str:
 
 
 def _message_of(fetched: FetchResult, secrets: Sequence[str]) -> str:
-    """What the gateway says, on one line: of JSON its usual words for that, else how its body begins."""
+    """Return the gateway's message on one line: JSON's usual keys for it, else the start of the body."""
     text = fetched.body.decode("utf-8", "replace")
     try:
         document = json.loads(fetched.body)

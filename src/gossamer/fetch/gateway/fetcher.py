@@ -1,9 +1,9 @@
-"""The rung ``gateway``: a page by way of an HTTP API that fetches it.
+"""The rung ``gateway``: fetch a page through an HTTP API.
 
-The gateway gets the page's URL, method and headers, and the cookies of the route's session; what the page
-sets is kept like the cookies of any other page. Its key travels in the call alone: neither results nor
-errors hold the call. A page with a private address is not asked for, since nobody outside could get it, and
-nobody outside is to know of it.
+The gateway receives the page's URL, method and headers, and the cookies of the route's session; cookies
+that the page sets are stored like those of any other page. The API key is in the call alone, which neither
+results nor errors contain. Pages with private addresses are refused: a gateway could not reach them, and
+must not learn of them.
 """
 
 from __future__ import annotations

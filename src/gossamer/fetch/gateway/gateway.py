@@ -30,7 +30,7 @@ _UNREACHED = frozenset({Fault.DNS_TEMPORARY, Fault.CONNECT, Fault.TLS, Fault.TIM
 
 
 class GatewayAccount(Record, frozen=True, kw_only=True):
-    """One gateway, as somebody uses it."""
+    """An operator's account with one gateway."""
 
     name: str  # as in the rung ``gateway:NAME``
     template: GatewayTemplate
@@ -76,10 +76,10 @@ class Gateway:
     async def call(
         self, request: Request, *, session: str, cookies: str
     ) -> tuple[GatewayResponse, FetchResult, float]:
-        """The page as the gateway answers it, the answer itself, and what it cost.
+        """Return the page that the gateway answers, the answer itself, and its cost.
 
-        Raises ``FetchError``; ``MissingServiceError`` for a key that is missing or refused, and when there is
-        no more credit.
+        Raises ``FetchError``, and ``MissingServiceError`` for a missing or refused key and when credit has
+        run out.
         """
         account = self.account
         account.check_key()
@@ -143,7 +143,7 @@ class Gateway:
             )
 
     def _translate_failure(self, error: FetchError) -> Exception:
-        """What a failed call means: the page and its host are not to blame."""
+        """Translate a failed call into an error that blames neither the page nor its host."""
         said = strike_out(error.detail, self._secrets)
         detail = f"{self._name}: {said or error.fault.value}"
         if error.fault in (Fault.DNS, Fault.BAD_URL):
@@ -155,7 +155,7 @@ class Gateway:
         return FetchError(Fault.SERVICE_FAILED, detail)
 
     def _failure_of(self, answer: GatewayResponse, fetched: FetchResult) -> Exception:
-        """What an answer means that is no page."""
+        """Translate an answer without a page into an error."""
         account = self.account
         said = f"{fetched.status}: {answer.message}" if answer.message else f"status {fetched.status}"
         if answer.trouble is GatewayFailure.KEY:
@@ -177,9 +177,9 @@ class Gateway:
         return FetchError(fault, detail, cost=cost)
 
     def _hold(self, why: str, asked_s: float | None = None) -> float:
-        """Leave the gateway alone for a while; how long, in seconds. Failures side by side count once.
+        """Stop calling the gateway for a while; return the seconds. Simultaneous failures count once.
 
-        What is not over at once is told: nothing is charged, so requests may wait for long.
+        A longer pause is logged: since nothing is charged, requests may wait for long.
         """
         now = self._clock.now()
         if now >= self._held_until:
@@ -194,7 +194,7 @@ class Gateway:
 
 
 class NoCookieStore:
-    """Port ``CookieStore`` of calls to gateways: what the page sets is the page's, not the gateway's."""
+    """Port ``CookieStore`` for calls to gateways: cookies belong to the page, not to the gateway."""
 
     def cookie_header(self, session: str, url: str, now: float) -> str:
         """See :class:`~gossamer.ports.cookie_store.CookieStore`."""

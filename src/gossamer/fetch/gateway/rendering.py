@@ -59,7 +59,7 @@ def build_call(
 
 
 def key_forms(key: str) -> tuple[str, ...]:
-    """How a key may look in what a gateway answers, the longest first."""
+    """Return the forms in which a key may appear in a gateway's answer, the longest first."""
     bare = [base64.b64encode(f"{key}{end}".encode()).decode().rstrip("=") for end in (":", "")]
     forms = {key, quote(key, safe=""), quote(key), json.dumps(key)[1:-1], key.replace("/", r"\/"), *bare}
     return tuple(sorted(forms, key=len, reverse=True)) if key else ()
@@ -71,7 +71,7 @@ def unknown_placeholders(template: GatewayTemplate, options: Iterable[str]) -> l
 
 
 def _own_headers(request: Request) -> dict[str, str]:
-    """The request's headers, without its cookies, which are told apart."""
+    """Return the request's headers without its cookies, which are passed separately."""
     return {name: value for name, value in own_headers_of(request).items() if name.lower() != "cookie"}
 
 
@@ -81,7 +81,7 @@ def _names_in(template: GatewayTemplate) -> set[str]:
 
 
 def _values_of(request: Request, *, key: str, session: str, cookies: str) -> dict[str, Any]:
-    """What placeholders stand for; ``None``: there is nothing of the kind."""
+    """Return the values of placeholders; ``None`` for one without a value."""
     digest = blake2b(session.encode("utf-8", "surrogatepass"), digest_size=16).digest() if session else b""
     own = _own_headers(request)
     pairs = [pair.partition("=") for pair in cookies.split("; ") if pair]
@@ -136,7 +136,7 @@ def _as_text(value: Any) -> str:
 
 
 def _fill_json(part: Any, values: Mapping[str, Any]) -> Any:
-    """A text that is one placeholder becomes its value, and what has none is left out."""
+    """Replace a text that is one placeholder by its value; drop parts without a value."""
     if isinstance(part, str):
         whole = _PLACEHOLDER.fullmatch(part)
         return values.get(whole[1]) if whole else _fill_text(part, values)

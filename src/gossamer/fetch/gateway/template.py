@@ -1,8 +1,8 @@
-"""What is known of a gateway: how it is called, and where its answers have what. Those built in are here.
+"""Templates of gateways: how to call one, and where its answers hold each part.
 
-A placeholder is a name in braces: ``{url}``. A part of an answer is named by where it is: ``header:NAME``,
-``json:PATH`` (keys and numbers, with dots between) or ``base64:PATH`` (the same, encoded); the empty text is
-the answer itself: its status, its headers, its body.
+A placeholder is a name in braces: ``{url}``. The place of a part is ``header:NAME``, ``json:PATH`` (keys
+and numbers, separated by dots) or ``base64:PATH`` (the same, encoded). An empty place means the answer
+itself: its status, headers or body.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from gossamer.core.record import Record
 
 
 class GatewayFailure(StrEnum):
-    """What an answer of the gateway itself means, by what to do."""
+    """Meaning of an answer of the gateway itself, by the required reaction."""
 
-    KEY = "key"  # the key is refused: somebody must mend it
-    CREDIT = "credit"  # nothing is left to pay with: somebody must top it up
+    KEY = "key"  # the key is refused: the operator must replace it
+    CREDIT = "credit"  # nothing is left to pay with: the operator must top it up
     WAIT = "wait"  # too many calls: later
     FAILED = "failed"  # the gateway could not get the page: another try may
     PAGE = "page"  # the gateway will never fetch this page
@@ -31,7 +31,7 @@ class GatewayTemplate(Record, frozen=True, kw_only=True):
     headers: dict[str, str] = {}
     body: Any = None  # JSON with placeholders; None: the request's own body is sent
     sends_headers: bool = False  # whether the request's own headers are sent as headers of the call
-    methods: frozenset[str] = frozenset({"GET"})  # what may be asked of the page
+    methods: frozenset[str] = frozenset({"GET"})  # allowed for the page
     status: str = ""
     content: str = ""
     page_headers: str = ""
@@ -50,7 +50,7 @@ ERRORS = {
     "429": GatewayFailure.WAIT,
     "5xx": GatewayFailure.FAILED,
 }
-"""What statuses of a gateway mean where its template says nothing else."""
+"""Default meaning of a gateway's statuses, for those that its template does not list."""
 
 _ZYTE = GatewayTemplate(
     url="https://api.zyte.com/v1/extract",

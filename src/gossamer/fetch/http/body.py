@@ -21,7 +21,7 @@ def check_tiny(pieces: int) -> None:
 
 
 class BodyBuffer:
-    """What has come of a body. ``chunks`` takes it apart where the parser does not."""
+    """The body received so far. ``chunks`` splits it if the parser does not."""
 
     __slots__ = ("_joined", "_pieces", "_tiny", "chunks", "limit", "size")
     is_in_memory = True
@@ -52,7 +52,7 @@ class BodyBuffer:
 
     def _keep_piece(self, data: bytes) -> None:
         self._pieces.append(data)
-        if len(self._pieces) - self._joined > _COALESCE:  # only what is new: else it were quadratic
+        if len(self._pieces) - self._joined > _COALESCE:  # only the new part: the whole would be quadratic
             self._pieces[self._joined :] = [b"".join(self._pieces[self._joined :])]
             self._joined += 1
 

@@ -23,13 +23,13 @@ MAX_MEMBERS = 4096
 """Members or frames of one body: a flood of empty ones costs time and decodes to nothing."""
 
 WINDOW_BYTES = 2048
-"""Input handed to each further member or frame at once: what it does not use is copied back."""
+"""Input passed at once to each further member or frame, since its unused rest is copied back."""
 
 ZSTD_WINDOW_LOG = 23
 """8 MiB, the largest window the ``zstd`` content coding may use (RFC 9659)."""
 
 SIZE_BYTES = 4
-"""What follows the check sum of a gzip member."""
+"""The field after the checksum of a gzip member."""
 
 FLUSHED = b"\0\0\xff\xff"
 """Deflated data ends with this where it was flushed, and nothing has been deflated since."""
@@ -62,7 +62,7 @@ class CodingDecoder(Protocol):
         return
 
     def decode_data(self, data: bytes) -> Iterator[bytes]:
-        """Decode what can be decoded; raises :class:`DecodingError` after the last good piece."""
+        """Decode as much as possible; raises :class:`DecodingError` after the last good piece."""
         ...
 
 
@@ -174,7 +174,8 @@ class InflateDecoder(CodingDecoder):
 
     @staticmethod
     def _salvage_data(inflate: zlib._Decompress, data: bytes) -> Generator[bytes, None, int]:
-        """What comes before the damage: the failed call kept its output to itself. Returns what is left."""
+        """Yield the output before the damage, which the failed call dropped. Returns the rest of the
+        input."""
         for position in range(len(data)):
             try:
                 piece = inflate.decompress(data[position : position + 1], PIECE_BYTES)
@@ -218,10 +219,10 @@ class BrotliDecoder(CodingDecoder):
             piece = decoder.process(b"", output_buffer_limit=PIECE_BYTES)
 
     def _salvage_data(self, data: bytes, given: int) -> Generator[bytes, None, bool]:
-        """What comes before the damage, or before bytes after the end; whether it has come to the end.
+        """Yield the output before the damage or the end; return whether the end was reached.
 
-        The decoder says neither where that is, nor what it had by then: all is decoded once more, the last
-        part byte by byte, and what was given before is left out.
+        The decoder reveals neither the place nor its output up to it. So the input is decoded once more,
+        its last part byte by byte, without the output that was given before.
         """
         decoder = brotli.Decompressor()
         for before in self._fed:
@@ -287,7 +288,7 @@ class ZstandardDecoder(CodingDecoder):
 
 
 def stage_for(token: str) -> CodingDecoder | None:
-    """What undoes the coding of this name, in lower case; ``None``: nobody knows it."""
+    """Return the decoder of a coding by its name in lower case; ``None`` for an unknown one."""
     match token:
         case "gzip" | "x-gzip":
             return InflateDecoder(gzip=True)

@@ -1,10 +1,10 @@
-"""One HTTP/1.1 connection: sends a request, reads one response, and knows whether it may be used again.
+"""One HTTP/1.1 connection: sends a request, reads one response, and knows whether it can be reused.
 
-The wire is parsed by llhttp (through ``httptools``); a header that it refuses is put in order once and
-parsed again (``repair``). Everything is bounded while it arrives: the header in bytes and fields,
-informational responses in number, the body in bytes and in tiny pieces, each wait in time. Bytes that nobody
-asked for (after the end of a response, or while the connection is idle) never cost the response and never
-reach the next one: the connection is closed.
+llhttp (``httptools``) parses the wire; a header that it refuses is repaired once and parsed again
+(``repair``). Everything is bounded while it arrives: the header in bytes and fields, informational
+responses in number, the body in bytes and in tiny pieces, each wait in time. Unsolicited bytes (after a
+response, or on an idle connection) close the connection: they never harm this response or reach the next
+one.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ class HttpConnection(asyncio.Protocol):
         transport = self._transport
         if transport is None or self._is_repaired or not is_left_open:
             return False
-        # An answer may come before the request has gone out: what is left of it would reach the next one.
+        # An answer may come before the whole request is sent; the unsent rest would reach the next one.
         return not (self._sends_body and transport.get_write_buffer_size())
 
     def _is_over(self) -> bool:
@@ -167,7 +167,7 @@ class HttpConnection(asyncio.Protocol):
         self._raw = []
 
     def _fail_exchange(self, error: FetchError) -> None:
-        """The exchange ends in an error, unless it was a redirect's body: nobody needs that."""
+        """End the exchange with an error, except in the body of a redirect, which is not needed."""
         if self._in_body and self._is_redirect:
             self._finish_exchange(is_cut=True)
         elif self._length and error.fault in _SHORT and self._is_encoded():
@@ -211,7 +211,7 @@ class HttpConnection(asyncio.Protocol):
             self._transport.resume_reading()
         self._is_paused = False
 
-    # ------------------------------------------------------------------ what the transport tells
+    # ------------------------------------------------------------------ transport callbacks
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """The socket is connected, and TLS agreed on."""
@@ -220,7 +220,7 @@ class HttpConnection(asyncio.Protocol):
         self.address = str(peer[0]) if peer else ""
 
     def data_received(self, data: bytes) -> None:
-        """Parse; what comes after the end of the response, or unasked, closes the connection."""
+        """Parse; bytes after the end of the response, or unsolicited ones, close the connection."""
         if self._waiter is None:
             self.close()
             return
@@ -319,7 +319,7 @@ class HttpConnection(asyncio.Protocol):
         else:
             self._fail_exchange(FetchError(Fault.PROTOCOL, str(error)[:100] or "not HTTP"))
 
-    # ------------------------------------------------------------------ what the parser finds
+    # ------------------------------------------------------------------ parser callbacks
 
     def on_message_begin(self) -> None:
         """A response begins; a second one was not asked for."""
@@ -327,7 +327,7 @@ class HttpConnection(asyncio.Protocol):
             self.close()
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """One field of the header, or of a trailer (which nobody reads)."""
+        """Take one field of the header, or ignore one of a trailer."""
         if self._waiter is None or self._in_body:
             return
         self._field_bytes += len(name) + len(value) + FIELD_BYTES

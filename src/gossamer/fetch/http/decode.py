@@ -1,11 +1,10 @@
-"""Undoing Content-Encoding, piece by piece, never past a limit.
+"""Decode Content-Encoding piece by piece, never past a limit.
 
-A body is decoded while it arrives (``codings``), and the *decoded* bytes of every stage are counted:
-34 bytes of brotli make 11 MB, and a stack of encodings can hide the growth in its middle. What browsers
-tolerate is tolerated: a body cut short or damaged keeps what was decoded and is flagged ``truncated``, or
-``bad_checksum`` if only the check sum at its end is wrong or missing. One that was never encoded although its
-header says so is kept as it is and flagged ``not_encoded``, provided it reads as text; one in a coding that
-nobody knows is passed on as it came, flagged ``unknown_encoding`` if it does not.
+A body is decoded while it arrives (``codings``), and the *decoded* bytes of every stage are counted: 34
+bytes of brotli make 11 MB, and a stack of encodings can hide the growth in its middle. Flags mark defects
+that browsers tolerate: ``truncated`` for a damaged body (the decoded part is kept), ``bad_checksum`` for a
+wrong or missing checksum, ``not_encoded`` for readable text that was never encoded, ``unknown_encoding``
+for an unknown coding (the body is kept as received).
 """
 
 from __future__ import annotations
@@ -22,10 +21,10 @@ _TEXT = re.compile(rb"[\t\n\f\r\x1b\x20-\x7e\x80-\xff]*\Z")
 
 
 class BodyDecoder:
-    """One body: :meth:`feed` what arrives, then :meth:`finish`.
+    """One body: call :meth:`feed` with each piece, then :meth:`finish`.
 
-    Both raise :class:`FetchError`: ``TOO_LARGE`` as soon as the limit is passed, ``BAD_ENCODING`` for
-    what can neither be decoded nor read as text.
+    Both raise :class:`FetchError`: ``TOO_LARGE`` as soon as the limit is passed, ``BAD_ENCODING`` for a
+    body that can neither be decoded nor read as text.
     """
 
     def __init__(self, content_encoding: str, limit_bytes: int) -> None:
@@ -45,7 +44,7 @@ class BodyDecoder:
 
     @property
     def decoded_bytes(self) -> int:
-        """The size of what was decoded so far."""
+        """Decoded bytes so far."""
         return self._counts[-1]
 
     def feed_data(self, data: bytes) -> None:
@@ -72,10 +71,10 @@ class BodyDecoder:
             self._damaged = True
 
     def finish_body(self, *, is_framed: bool = False) -> tuple[bytes, tuple[str, ...]]:
-        """The decoded body and its flags. ``is_framed``: HTTP has said where it ends.
+        """Return the decoded body and its flags. ``is_framed``: HTTP has stated its end.
 
-        Servers that compress what they stream may flush the last piece and forget the end, or the check sum.
-        That is a whole body where HTTP ends it; where the connection does, more may have been lost with it.
+        Servers that compress a stream may flush the last piece and omit the end, or the checksum. The body
+        is whole if HTTP ends it; if the connection does, more may have been lost.
         """
         body = b"".join(self._pieces)
         if not self._stages:

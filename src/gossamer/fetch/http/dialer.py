@@ -39,11 +39,11 @@ async def connect_socket(rows: Sequence[AddressInfo]) -> socket.socket:
 
 
 class ProxyDialer:
-    """Reaches proxies and what is behind them.
+    """Connects to proxies and to the hosts behind them.
 
-    The operator named them, so their own addresses may be private. ``until`` is the loop's time at which a
-    connection has taken too long. What this machine lacks is passed on as ``OSError``; all else that goes
-    wrong is a :class:`FetchError`.
+    The operator named the proxies, so their own addresses may be private. ``until`` is the loop's time at
+    which a connection has taken too long. Failures of this machine are passed on as ``OSError``; all others
+    are a :class:`FetchError`.
     """
 
     def __init__(self, names: CachingResolver, tls: TlsContextCache) -> None:
@@ -101,7 +101,7 @@ async def _in_time(step: Coroutine[None, None, None], until: float, late: FetchE
 
 @contextmanager
 def _blaming(proxy: Proxy) -> Iterator[None]:
-    """What goes wrong on the way to a proxy is the proxy's, unless it is this machine's."""
+    """Attribute errors on the way to a proxy to it, except those of this machine."""
     try:
         yield
     except RAISED as error:

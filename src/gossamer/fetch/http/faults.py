@@ -22,7 +22,7 @@ _NO_SUCH_NAME = frozenset({socket.EAI_NONAME, getattr(socket, "EAI_NODATA", sock
 
 
 _NOT_TLS = frozenset({"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG"})
-"""What OpenSSL makes of an answer in the clear."""
+"""Reasons of OpenSSL for an answer in plain text."""
 
 _OLD_TLS = frozenset(
     {
@@ -39,7 +39,7 @@ _OLD_TLS = frozenset(
         "CA_MD_TOO_WEAK",
     }
 )
-"""What a server gives as a reason, or is refused for, that is too old for ``http.tls = "modern"``."""
+"""Reasons for a failure with a server that is too old for ``http.tls = "modern"``."""
 
 IN_HANDSHAKE = "in the TLS handshake"
 """Where a connection was when its time was over."""
@@ -47,7 +47,7 @@ _OLD_SERVERS = 'http.tls = "compatible" also talks to servers that are too old f
 
 
 def translate_error(error: Exception, *, host: str, tls: TlsMode = "modern") -> FetchError:
-    """The fetch error for what was raised on the way to a connection."""
+    """Return the fetch error for an exception raised while connecting."""
     match error:
         case socket.gaierror():
             fault = Fault.DNS if error.errno in _NO_SUCH_NAME else Fault.DNS_TEMPORARY

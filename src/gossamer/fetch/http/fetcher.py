@@ -1,9 +1,9 @@
 """The rung ``http``: pages by plain HTTP/1.1.
 
-Every fetch is bounded in time and in decoded bytes, never follows a redirect (each hop is a request of its
-own, with its own guard, robots.txt and politeness), connects to no private address that nobody named, and
-ends in a response or in one precise :class:`FetchError`. A connection whose response was not read to its
-end is closed, never drained.
+Every fetch is bounded in time and in decoded bytes, follows no redirect (each hop is a request of its own,
+with its own guard, robots.txt and politeness), connects to no private address except those that the
+operator named, and ends in a response or one precise :class:`FetchError`. A connection whose response was
+not read to its end is closed, never drained.
 """
 
 from __future__ import annotations
@@ -181,7 +181,7 @@ class HttpFetcher:
         *,
         file: FileBody | None,
     ) -> WireResponse:
-        """The host's answer. What the proxy says for itself is raised as its failure."""
+        """Return the host's answer. An answer of the proxy itself is raised as its failure."""
         self._guard.check_target(origin.host, origin.port)
         place = place_of(origin, proxy)
         try:
@@ -207,7 +207,7 @@ class HttpFetcher:
             answer = await connection.send_request(
                 head, request.body, start, bounds, is_head=request.method == "HEAD", file=file
             )
-        except BaseException:  # cancellation, too: nobody reads the rest
+        except BaseException:  # also on cancellation: the rest stays unread
             self._pool.drop_connection(connection)
             raise
         if isinstance(place, ProxiedPlace) and not may_serve_again(place, request):

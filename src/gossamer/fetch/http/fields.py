@@ -25,7 +25,7 @@ Field = tuple[str, str]
 
 
 def manners_of(options: HttpOptions) -> Sequence[Field]:
-    """What a client says of itself that does not pretend to be another one."""
+    """Return the header fields of a client that impersonates no browser."""
     return (
         ("User-Agent", options.user_agent),
         ("Accept", ACCEPT),
@@ -43,7 +43,7 @@ def own_headers_of(request: Request) -> dict[str, str]:
 
 
 def is_told_from(via: str, url: str) -> bool:
-    """Whether a URL may know the page that led to it: not what was private on the way there."""
+    """Return whether a URL may receive the referring page: never one from https over http."""
     return bool(via) and not (via.startswith("https:") and url.startswith("http:"))
 
 
@@ -59,10 +59,10 @@ def fetch_site_of(referrer: str, url: str) -> str:
 
 
 def _place_request(fields: list[Field], url: str, *, is_own: bool) -> list[Field]:
-    """The header of a browser, in which ``Referer`` and ``Sec-Fetch-Site`` say the same.
+    """Return a browser's header in which ``Referer`` and ``Sec-Fetch-Site`` agree.
 
-    Another origin is told no more than the origin of the page (the default of browsers,
-    strict-origin-when-cross-origin), except by a Referer of the request's own.
+    Another origin receives only the origin of the page (the default of browsers,
+    strict-origin-when-cross-origin), unless the request has a Referer of its own.
     """
     referrer = next((value for name, value in fields if name.lower() == "referer"), "")
     site = fetch_site_of(referrer, url)
@@ -73,10 +73,10 @@ def _place_request(fields: list[Field], url: str, *, is_own: bool) -> list[Field
 
 
 class RequestHeaders:
-    """What every request of one fetcher says, beside what it says itself.
+    """Default header of every request of one fetcher.
 
-    ``manners`` are what the client always says; the settings' headers replace them, and a request's own
-    replace both.
+    ``manners`` are the client's fixed fields; the settings' headers replace them, and a request's own
+    headers replace both.
     """
 
     def __init__(

@@ -18,16 +18,16 @@ from gossamer.policy.file_names import HEAD_BYTES, is_wanted, read_type
 from gossamer.runtime.spool import SpooledFile
 
 SMALL_BYTES = 64 * 1024
-"""A page of up to so many bytes, in the place of a file, may refuse us: it is kept in memory, too."""
+"""A body up to this size may be an error page instead of the file, so it is also kept in memory."""
 _SLICE_BYTES = 16 * 1024
 _PACKED = re.compile(
     r"application/(x-)?(gzip|tgz|tar|gtar|compress|bzip2|zstd)|application/x-gtar-compressed"
 )
-"""Types of files that are compressed themselves: some servers call that their Content-Encoding, too."""
+"""Types of compressed files; some servers also state that compression as Content-Encoding."""
 
 
 class FileBody(BodyBuffer):
-    """A body in a file, hashed while it comes. Of ``body_s`` seconds at most."""
+    """A body in a file, hashed while it arrives, in at most ``body_s`` seconds."""
 
     is_in_memory = False
 
@@ -42,7 +42,7 @@ class FileBody(BodyBuffer):
         self._head = b""
 
     def begin_body(self, headers: Headers) -> None:
-        """The header is here. Raises :class:`FetchError` for a type that nobody wants."""
+        """Take the header. Raises :class:`FetchError` for an unwanted type."""
         self._headers = headers
         kind = read_type(self._header("content-type"), b"")
         if "content-type" in dict(headers) and kind != "application/octet-stream":

@@ -14,10 +14,10 @@ ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 ACCEPT_ENCODING = "gzip, deflate, br, zstd"
 
 REDIRECT_BODY_BYTES = 64 * 1024
-"""How much of a redirect's body is read; nobody needs it, and a redirect is not lost over its body."""
+"""Bytes read of a redirect's body; it is not needed, and a redirect does not fail because of its body."""
 
 REDIRECT_BODY_S = 1.0
-"""How long a redirect's body may take: what has not come by then costs only the connection."""
+"""Seconds for a redirect's body; a slower one costs only the connection."""
 
 
 MAX_HEAD_BYTES = 256 * 1024

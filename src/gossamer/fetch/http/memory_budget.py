@@ -1,8 +1,8 @@
-"""The memory that large bodies under way may take together.
+"""A bound on the memory of all large bodies in flight.
 
-One page of 32 MB is bearable, sixty-four at once are not. What has grown beyond :data:`LARGE_BYTES` is
-counted here, and waits when all together are beyond the budget, except the one that began first: so memory
-has a bound (the budget and one body), and somebody always gets to an end. Ordinary pages never come here.
+One page of 32 MB is bearable, sixty-four at once are not. Bodies beyond :data:`LARGE_BYTES` are counted
+here, and wait while all together exceed the budget, except the one that began first. So memory is bounded
+(the budget and one body), and one body always proceeds. Ordinary pages are not counted.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ class MemoryBudget:
         return False
 
     def release_body(self, body: Hashable) -> None:
-        """This body is over, one way or the other; those that it kept waiting go on. Idempotent."""
+        """Release a finished body, whatever its outcome, and continue those that waited for it.
+        Idempotent."""
         size = self._inside.pop(body, None)
         if size is None:
             return

@@ -1,10 +1,8 @@
-"""The connections of a fetcher: made under the guard, kept while they are idle, told apart by place.
+"""The connections of a fetcher: made under the guard, kept while idle, separated by place.
 
-A place is an origin or, through a proxy, a :class:`ProxiedPlace`: what goes through one proxy, or as one user
-of it, never takes the connection of another.
-
-The frontier decides how many requests a host and the machine take, so the pool limits only what lies idle:
-in time, and in number.
+A place is an origin or, through a proxy, a :class:`ProxiedPlace`: connections through one proxy, or as one
+of its users, never serve another. The frontier limits the requests to a host, so the pool limits only idle
+connections, in time and in number.
 """
 
 from __future__ import annotations
@@ -111,10 +109,10 @@ class ConnectionPool:
         return len(connections)
 
     async def open_connection(self, place: Place) -> HttpConnection:
-        """A new connection. Raises what look-up, socket, guard, TLS and time limit raise.
+        """Open a connection. Errors of look-up, socket, guard, TLS and time limit are passed on.
 
-        Out of open files, idle connections make room for one more try. This machine's other troubles are
-        passed on after a pause, so that nobody runs into them again at once.
+        When files run out, idle connections are closed for one more try. Other failures of this machine are
+        passed on after a pause, so that the next request does not meet them at once.
         """
         try:
             try:
@@ -149,7 +147,7 @@ class ConnectionPool:
         rows = self._guard.open_to(origin.host, origin.port, rows)
         try:
             return await self._connect_address(origin, rows)
-        except BaseException:  # out of time, too: the host may have moved
+        except BaseException:  # also on a timeout: the host may have moved
             names.forget_host(origin.host, origin.port)
             raise
 
@@ -205,7 +203,7 @@ class ConnectionPool:
             await asyncio.sleep(0)  # the transports close their sockets in the next turn
 
     def _close_expired(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Close what was idle for too long, and come again while something is idle."""
+        """Close connections that were idle for too long, and schedule the next check while any is idle."""
         self._sweeper = None
         oldest = loop.time() - self._options.keepalive_s
         for place, waiting in list(self._idle.items()):

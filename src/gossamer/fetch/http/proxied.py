@@ -1,8 +1,8 @@
-"""Requests through a proxy: what is sent to it, and which answers and failures are its own.
+"""Requests through a proxy: their form, and the answers and failures of the proxy itself.
 
 Plain HTTP through an HTTP proxy is a request to the proxy, with the whole URL in its first line; everything
-else goes through a tunnel (``tunnel``, ``socks5``). A proxy looks names up itself, so the guard judges what
-the URL says: ports, and addresses that are written out.
+else uses a tunnel (``tunnel``, ``socks5``). A proxy resolves names itself, so the guard judges the text of
+the URL: ports and literal addresses.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ def place_of(origin: Origin, proxy: Proxy) -> ProxiedPlace:
 
 
 def target_for(target: RequestTarget, proxy: Proxy) -> RequestTarget:
-    """What the request line says."""
+    """Return the target for the request line."""
     if place_of(target.origin, proxy).origin is not None:
         return target
     return target._replace(path=f"http://{target.origin.host_header}{target.path}")
 
 
 def head_for(head: bytes, place: ProxiedPlace) -> bytes:
-    """The header as it is sent. Who we are is for the proxy alone, never for a host behind a tunnel.
+    """Return the header to send. Credentials go to the proxy alone, never to a host behind a tunnel.
 
-    A connection to a proxy is for one request: some (tinyproxy) pass on to the first host whatever comes
-    after it, for another host or not, and the password with it.
+    A connection to a proxy serves one request: some proxies (tinyproxy) forward all further bytes, with the
+    password, to the first host, even if they are for another.
     """
     if place.origin is not None:
         return head
@@ -55,9 +55,9 @@ def head_for(head: bytes, place: ProxiedPlace) -> bytes:
 
 
 def may_serve_again(place: ProxiedPlace, request: Request) -> bool:
-    """Whether the connection of an answered request may have another one.
+    """Return whether an answered request's connection may be reused.
 
-    What a proxy has taken of a large body may not be with the host yet.
+    A large body that the proxy has accepted may not have reached the host yet.
     """
     return place.origin is not None and len(request.body) <= UNSEEN_BYTES
 
@@ -91,7 +91,7 @@ class ProxyJudge:
         self._failed[proxy] = ""
 
     def attribute_failure(self, error: FetchError, url: str, place: ProxiedPlace) -> FetchError:
-        """The error, with the fault of whoever is to blame for it."""
+        """Return the error with the fault of the party to blame."""
         proxy, error = place.proxy, _as_unclear(error, place)
         if not isinstance(error, UnclearProxyError):
             if error.fault not in _UNHEARD:

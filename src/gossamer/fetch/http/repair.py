@@ -1,9 +1,9 @@
-"""Headers that the strict parser refuses, put in order once, as browsers do it.
+"""Repair headers that the strict parser refuses, once and as browsers do.
 
-The parser stays strict, so that what is usual is fast and nothing is guessed. What it refuses comes here: the
-raw header is read line by line, lines that mean nothing are left out, and what says where the body ends
-(RFC 9112, 6.3) is brought to one statement or refused. A connection whose header was put in order is never
-used again, so a wrong guess cannot reach the next request.
+The parser stays strict, so the usual case is fast and nothing is guessed. A refused raw header is read line
+by line: meaningless lines are dropped, and the fields that state the end of the body (RFC 9112, 6.3) are
+reduced to one statement or refused. A connection with a repaired header is never reused, so a wrong guess
+cannot reach the next request.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class RepairError(Exception):
 
 
 class BoundError(RepairError):
-    """A fixed bound is passed: another try would pass it, too."""
+    """A fixed bound that another try would pass as well."""
 
 
 class RepairResult(NamedTuple):
@@ -86,7 +86,7 @@ def may_have_ended(pieces: list[bytes]) -> bool:
 def _read_fields(lines: list[bytes]) -> list[tuple[bytes, bytes]]:
     """The lines that name a field; folded ones (RFC 9112, 5.2) with their continuations."""
     fields: list[tuple[bytes, list[bytes]]] = []
-    is_open = False  # the line before was a field, which may go on
+    is_open = False  # the line before was a field, which may continue
     for line in lines:
         value = _CONTROLS.sub(b" ", line.rstrip(b"\r"))
         if value[:1] in (b" ", b"\t"):
@@ -109,7 +109,7 @@ def _fix_framing(fields: list[tuple[bytes, bytes]]) -> tuple[list[tuple[bytes, b
     kept = [pair for pair in fields if pair[0].lower() not in _FRAMING]
     packed = [coding for coding in codings if coding in _PACKED]
     is_chunked = b"chunked" in codings
-    if packed:  # what was packed for the way is unpacked like what was packed for good
+    if packed:  # a transfer coding is decoded like a content coding
         kept.append((b"Content-Encoding", b", ".join(packed)))
     if is_chunked or packed or not lengths:
         return kept, is_chunked
@@ -136,7 +136,7 @@ class ChunkReader:
         self._lines = 0
 
     def read_chunks(self, data: bytes) -> bytes:
-        """The body in the next bytes. Raises :class:`RepairError` where there is no chunk."""
+        """Return the body in the next bytes. Raises :class:`RepairError` if they are not a chunk."""
         data, at = self._waiting + data, 0
         self._waiting = b""
         found: list[bytes] = []

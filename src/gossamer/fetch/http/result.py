@@ -95,7 +95,7 @@ class ResultReader:
                     await asyncio.sleep(0)
             return decoder.finish_body(is_framed=not _FRAMES.isdisjoint(dict(answer.headers)))
         except FetchError:
-            if is_redirect:  # nobody needs its body
+            if is_redirect:  # its body is not needed
                 return b"", (TRUNCATED,)
             raise
         finally:

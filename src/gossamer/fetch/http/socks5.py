@@ -23,7 +23,7 @@ _REPLIES = {
     7: (Fault.PROXY, "makes no connections to hosts"),
     8: (Fault.PROXY, "does not know this kind of address"),
 }
-"""What each reply means (RFC 1928, 6): the proxy's own fault, or that of the host behind it."""
+"""The fault of each reply (RFC 1928, 6): the proxy's own, or that of the host behind it."""
 
 
 async def greet_proxy(tunnel: TunnelProtocol, proxy: Proxy) -> None:
@@ -60,7 +60,7 @@ async def request_connection(tunnel: TunnelProtocol, proxy: Proxy, host: str, po
     version, reply, _, kind = await tunnel.read_bytes(4)
     if version != _VERSION:
         raise proxy_error(proxy, "answers with something other than SOCKS5")
-    if reply == 1:  # for a name that does not resolve, too
+    if reply == 1:  # also for a name that does not resolve
         raise UnclearProxyError(proxy, "has failed (SOCKS reply 1)", Fault.CONNECT)
     if reply:
         fault, words = _REPLIES.get(reply, (Fault.PROXY, "has failed"))

@@ -1,7 +1,7 @@
-"""What a URL means on the wire: where to connect, and what the request line says.
+"""The meaning of a URL on the wire: the address to connect to, and the request line.
 
-A URL is sent byte for byte as it is when nothing in it can break a request line; else it is brought to its
-canonical form (WHATWG) first. Authorities repeat, so what they mean is worked out once each.
+A URL is sent byte for byte if nothing in it can break a request line, otherwise in its canonical form
+(WHATWG). Authorities repeat, so each is parsed once.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class RequestTarget(NamedTuple):
     """One request's address."""
 
     origin: Origin
-    path: str  # with the query, "/" at least: what the request line says
+    path: str  # with the query, at least "/": for the request line
 
 
 def parse_target(url: str) -> RequestTarget:

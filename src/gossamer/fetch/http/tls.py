@@ -1,8 +1,8 @@
-"""TLS for outgoing connections: which servers are spoken to, and what an idle connection holds.
+"""TLS for outgoing connections: accepted servers, and the memory of an idle connection.
 
-``modern`` is Python's default: TLS 1.2 and newer with forward secrecy. ``compatible`` also talks to old
-servers: TLS 1.0 and 1.1, key exchange by RSA, SHA-1, small keys, renegotiation as it was before RFC 5746.
-Certificates are checked by both.
+``modern`` is Python's default: TLS 1.2 and newer with forward secrecy. ``compatible`` also accepts old
+servers: TLS 1.0 and 1.1, key exchange by RSA, SHA-1, small keys, renegotiation from before RFC 5746. Both
+check certificates.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class _LeanTlsProtocol(asyncio.sslproto.SSLProtocol):
 async def start_tls(
     sock: socket.socket, context: ssl.SSLContext, host: str, make_protocol: Callable[[], P]
 ) -> P:
-    """Agree on TLS over a connected socket. Raises what the handshake raises; the socket is closed then."""
+    """Negotiate TLS over a connected socket. Handshake errors are passed on, after closing the socket."""
     loop = asyncio.get_running_loop()
     tls, protocol, agreed = _prepare_tls(context, host, make_protocol)
     transport, _ = await loop.create_connection(lambda: tls, sock=sock)

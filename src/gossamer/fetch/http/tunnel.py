@@ -1,8 +1,8 @@
 """A tunnel through a proxy to a host: the connection to the proxy, until it leads further.
 
-An HTTP proxy is asked by CONNECT (RFC 9110, 9.3.6), a SOCKS5 proxy as in ``socks5``. Whatever the proxy does
-wrong is ``Fault.PROXY``; what it says of the host behind it is that host's fault. No detail has a user or a
-password in it, nor any words of the proxy's.
+An HTTP proxy receives CONNECT (RFC 9110, 9.3.6), a SOCKS5 proxy as in ``socks5``. A mistake of the proxy is
+``Fault.PROXY``; its statement about the host behind it is that host's fault. No detail contains a user, a
+password or the proxy's own words.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class UnclearProxyError(FetchError):
 
 
 class TunnelProtocol(asyncio.Protocol):
-    """What a proxy says before it steps aside."""
+    """The proxy's messages before the tunnel stands."""
 
     def __init__(self, proxy: Proxy) -> None:
         self._proxy = proxy
@@ -48,7 +48,7 @@ class TunnelProtocol(asyncio.Protocol):
 
     @property
     def transport(self) -> asyncio.Transport:
-        """What leads to the proxy, and through it when the tunnel stands."""
+        """The transport to the proxy, and through it once the tunnel stands."""
         assert self._transport is not None, "not connected"
         return self._transport
 
@@ -57,7 +57,7 @@ class TunnelProtocol(asyncio.Protocol):
         self.transport.write(data)
 
     async def read_bytes(self, count: int) -> bytes:
-        """Exactly so many bytes; :class:`FetchError` when the proxy hangs up before."""
+        """Return exactly ``count`` bytes; :class:`FetchError` if the proxy hangs up before."""
         while len(self._received) < count:
             await self._wait_for_news()
         data = bytes(self._received[:count])
@@ -73,7 +73,7 @@ class TunnelProtocol(asyncio.Protocol):
         return await self.read_bytes(end.end())
 
     def take_rest(self) -> bytes:
-        """What came after the last answer: it is from the host."""
+        """Return the bytes after the last answer, which come from the host."""
         rest = bytes(self._received)
         self._received.clear()
         return rest
@@ -98,7 +98,7 @@ class TunnelProtocol(asyncio.Protocol):
         if self._news is not None and not self._news.done():
             self._news.set_result(None)
 
-    # ------------------------------------------------------------------ what the transport tells
+    # ------------------------------------------------------------------ transport callbacks
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """The proxy is reached."""
@@ -122,7 +122,7 @@ class TunnelProtocol(asyncio.Protocol):
 
 
 def proxy_error(proxy: Proxy, words: str, fault: Fault = Fault.PROXY, status: int = 0) -> FetchError:
-    """The error that tells what a proxy does."""
+    """Return the error that describes a proxy's behaviour."""
     return FetchError(fault, f"proxy {proxy.name} {words}", status=status)
 
 
@@ -144,14 +144,14 @@ async def request_connect(tunnel: TunnelProtocol, proxy: Proxy, host: str, port:
         if found is None:
             raise proxy_error(proxy, "answers with something other than HTTP")
         status = int(found[1])
-        if status >= 200:  # what comes before it is informational
+        if status >= 200:  # earlier ones are informational
             break
     if status >= 300:
         raise refusal_of(proxy, status, _parse_fields(header))
 
 
 def refusal_of(proxy: Proxy, status: int, headers: Headers) -> FetchError:
-    """What it means that a proxy refuses a tunnel: the proxy's own fault, or the host's behind it."""
+    """Return the error for a refused tunnel, with the proxy's own fault or that of the host behind it."""
     if status in (401, 407):
         return authentication_error(proxy, status)
     fault = own_fault(status, headers)
@@ -169,7 +169,7 @@ def authentication_error(proxy: Proxy, status: int) -> FetchError:
 
 
 def fault_error(proxy: Proxy, fault: Fault, status: int) -> FetchError:
-    """The error for what a proxy answers by itself, instead of the host."""
+    """Return the error for an answer of the proxy itself, instead of the host."""
     words = {
         Fault.PROXY: "refuses to fetch from the host",
         Fault.DNS: "says that the host's name does not resolve",
@@ -192,7 +192,7 @@ _SQUIDS_FAULTS = {
     "ERR_INVALID_RESP": Fault.PROTOCOL,
     "ERR_TOO_BIG": Fault.PROTOCOL,
 }
-"""What Squid says in ``X-Squid-Error`` on its own pages."""
+"""Faults by the name in ``X-Squid-Error`` on Squid's own pages."""
 
 
 _QUOTED = lazy_pattern(r'"(?:[^"\\]|\\.)*"')
@@ -219,9 +219,10 @@ def _read_proxy_status(value: str) -> Fault | None:
 
 
 def own_fault(status: int, headers: Headers) -> Fault | None:
-    """Of which fault a proxy speaks in a page of its own; ``None``: this page is not the proxy's, or unclear.
+    """Return the fault in a page of a proxy's own; ``None`` if the page may be the host's.
 
-    A site can have such a proxy before it, too: then it stands behind ours, which adds itself to ``Via``.
+    A site can have such a proxy in front of it as well. It then stands behind ours, which adds itself to
+    ``Via``.
     """
     values = dict(headers)
     if values.get("via", "").count(",") > 0:

@@ -1,4 +1,4 @@
-"""What goes over the wire and comes back: a request's header, the parser's set-up, an answer."""
+"""Both directions of the wire: a request's header, the parser's set-up, an answer."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 MAX_INFORMATIONAL = 16
-"""Responses 1xx before the real one; there is no use for more than two."""
+"""Limit of 1xx responses before the final one; more than two serve no purpose."""
 
 FIELD_BYTES = len(b": \r\n")
-"""What a header's field has around its name and value."""
+"""Bytes around the name and value of a header field."""
 
 _HEADER_END = re.compile(rb"\n\r?\n")
 
@@ -39,7 +39,7 @@ class BodyShortfall(NamedTuple):
     """An encoded body shorter than its Content-Length: whole all the same if that is its decoded length."""
 
     announced: int
-    error: FetchError  # what it is otherwise
+    error: FetchError  # the error in all other cases
 
 
 class AmbiguousHeaderError(Exception):
@@ -51,7 +51,7 @@ class ConnectionClosedError(FetchError):
 
 
 def new_parser(listener: object) -> HttpResponseParser:
-    """A strict parser; what it refuses is put in order and parsed again (``repair``)."""
+    """Return a strict parser; a refused header is repaired and parsed again (``repair``)."""
     parser = HttpResponseParser(listener)
     parser.set_dangerous_leniencies(  # neither changes where a body ends
         lenient_optional_cr_before_lf=True,
@@ -69,7 +69,7 @@ def keeps_alive(version: str, headers: Headers) -> bool:
 
 
 def join_header(received: Sequence[bytes], informational: int) -> bytes:
-    """The header in what was received, and so many informational responses before it."""
+    """Return the header in the received bytes, after ``informational`` responses."""
     data = b"".join(received)
     found = _HEADER_END.search(data)
     while informational and found:

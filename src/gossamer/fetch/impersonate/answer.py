@@ -37,7 +37,7 @@ def read_headers(response: wreq.Response, options: HttpOptions) -> Headers:
 
 
 class AnswerReader:
-    """Reads what comes behind one header, which was there after ``latency_s``."""
+    """Reads the body after one header, which arrived after ``latency_s``."""
 
     def __init__(
         self, options: HttpOptions, bounds: ExchangeLimits, room: MemoryBudget, latency_s: float
@@ -63,7 +63,7 @@ class AnswerReader:
         try:
             await self._read_body(response, body, is_redirect=is_redirect)
         except FetchError as error:
-            if is_redirect:  # nobody needs its body
+            if is_redirect:  # its body is not needed
                 return WireResponse(status, headers, b"", is_cut=True, latency_s=self._latency_s)
             length = _announced_length(headers)
             if error.fault is not Fault.INCOMPLETE or not length:

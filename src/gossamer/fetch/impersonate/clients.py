@@ -1,7 +1,7 @@
-"""The clients of wreq: one for each host, its checked addresses, its proxy and the browser it sees.
+"""The clients of wreq: one for each host, its checked addresses, its proxy and its browser profile.
 
-A client connects to the addresses that it was made with, and looks nothing up: what the guard has judged is
-what is connected. wreq's threads begin with the first client, in the process that fetches.
+A client connects to its fixed addresses and resolves nothing, so only addresses that passed the guard are
+used. wreq's threads start with the first client, in the process that fetches.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _PROXY_SCHEMES = {"socks5": "socks5h"}  # names are the proxy's to look up
 
 
 class ClientKey(NamedTuple):
-    """What requests must have in common to share connections."""
+    """The values that requests must share to share connections."""
 
     host: str
     proxy: Proxy | None
@@ -41,7 +41,7 @@ class ClientKey(NamedTuple):
 
 
 class HostClient:
-    """A client for one host. ``is_http1`` and ``last_heard_at`` are what is known of its connections."""
+    """A client for one host, with the state of its connections in ``is_http1`` and ``last_heard_at``."""
 
     __slots__ = ("addresses", "client", "is_http1", "last_heard_at")
 
@@ -53,7 +53,7 @@ class HostClient:
 
 
 class ClientPool:
-    """Clients by what they are for; those unused for longest are let go.
+    """Clients by key; the least recently used are dropped.
 
     ``authorities`` (PEM) replace the system's certificate authorities.
     """
@@ -79,7 +79,7 @@ class ClientPool:
         self._clients[key] = made
         self._clients.move_to_end(key)
         while len(self._clients) > self._max_clients:
-            self._clients.popitem(last=False)  # what is under way holds on to it
+            self._clients.popitem(last=False)  # requests in flight keep a reference
         return made
 
     def forget_client(self, key: ClientKey) -> None:
@@ -113,7 +113,7 @@ class ClientPool:
         )
 
     def _shared_parts(self) -> dict[str, Any]:
-        """What all clients have in common: threads, authorities, bounds."""
+        """Return the options that all clients share: threads, authorities, bounds."""
         options = self._options
         threads = wreq.Runtime(workers=min(os.cpu_count() or 1, MAX_THREADS), thread_name="gossamer-wreq")
         fixed = {
@@ -145,7 +145,7 @@ def _is_checked(key: ClientKey, insecure_hosts: frozenset[str]) -> bool:
             f"the proxy {proxy.name} either, which gets the password; fetch it by another rung or proxy, "
             f"or add {proxy.host} to http.insecure_hosts"
         )
-    return True  # what is forwarded has no other certificate than the proxy's
+    return True  # forwarded requests see only the proxy's certificate
 
 
 def _proxy_parts(proxy: Proxy | None) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""What wreq raises, as the one error of a fetch.
+"""Translate errors of wreq into a :class:`FetchError`.
 
-Its texts hold URLs and passwords of proxies, so nothing of them is passed on: they are only searched, behind
-the URL, for the words by which causes can be told apart.
+Their texts contain URLs and passwords of proxies, so they are never passed on; they are only searched,
+after the URL, for words that identify the cause.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _REFUSED_HEADER = re.compile(r"Parse\((\w+)")
 
 
 def cause_of(error: Exception) -> str:
-    """What wreq says behind the URL. For comparison only: it may hold a password."""
+    """Return wreq's words after the URL. For comparison only: they may contain a password."""
     found = _CAUSE.search(str(error))
     return found[1] if found else ""
 
@@ -74,7 +74,7 @@ def os_code_of(error: Exception) -> int:
 
 
 def translate_head_error(error: Exception, host: str, proxy: Proxy | None) -> FetchError:
-    """The fetch error for what was raised before the answer's header had come."""
+    """Return the fetch error for an exception before the answer's header."""
     cause, code = cause_of(error), os_code_of(error)
     reason = _TLS_REASON.search(cause)
     match error:
@@ -107,7 +107,7 @@ def translate_head_error(error: Exception, host: str, proxy: Proxy | None) -> Fe
 
 
 def translate_body_error(error: Exception) -> FetchError:
-    """The fetch error for what was raised while the body came."""
+    """Return the fetch error for an exception while the body arrived."""
     if isinstance(error, exceptions.TimeoutError):
         return FetchError(Fault.TIMEOUT_BODY, "the body did not arrive in time")
     detail = "the body's chunks are broken" if "chunk" in cause_of(error) else "the body ended early"
@@ -117,13 +117,13 @@ def translate_body_error(error: Exception) -> FetchError:
 
 
 _BEHIND = ("ConnectionRefused", "HostUnreachable", "NetworkUnreachable", "TtlExpired", "TTLExpired")
-"""What a SOCKS5 proxy says of the host."""
+"""Errors of a SOCKS5 proxy about the host."""
 
 _LOCKED = ("ProxyAuthRequired", "PasswordAuthFailure", "NoAcceptableMethods", "UnknownAuthMethod")
 
 
 def _proxy_error(cause: str, code: int, proxy: Proxy) -> FetchError:
-    """What went wrong at the proxy, or behind it as far as it says so."""
+    """Return the error of a proxy, or of the host behind it if the proxy states that."""
     if any(word in cause for word in _LOCKED):
         return proxy_error(proxy, "refuses the user and password")
     if "Socks(" in cause and any(word in cause for word in _BEHIND):

@@ -1,8 +1,8 @@
-"""The rung ``impersonate``: pages as a browser would get them, by HTTP/2 where the server has it.
+"""The rung ``impersonate``: pages as a browser would get them, by HTTP/2 if the server supports it.
 
-wreq brings the TLS and HTTP/2 of browsers; all else is that of the rung ``http``: the guard over addresses
-that are looked up here, the cookies, the decoding, the bounds in time and in bytes. What cannot be had of
-wreq is the raw exchange, so results never carry one.
+wreq provides the TLS and HTTP/2 of browsers. The rest equals the rung ``http``: addresses resolved and
+judged here, cookies, decoding, bounds in time and in bytes. wreq does not expose the raw exchange, so
+results never carry one.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ class ImpersonatingFetcher:
     async def _list_fields(
         self, request: Request, target: RequestTarget, session: str, profile: BrowserProfile
     ) -> list[Field]:
-        """The header; what cannot be sent is found here, since wreq's errors do not say what it was."""
+        """Return the header; invalid fields are found here, since wreq's errors do not name them."""
         origin = target.origin
         if request.method not in _METHODS:
             raise FetchError(Fault.BAD_URL, f"{origin.host}: the method {request.method} is not impersonated")
@@ -233,7 +233,7 @@ class ImpersonatingFetcher:
                     continue
                 if is_stale(error) and had_idle and not is_repeated and request.method in IDEMPOTENT:
                     is_repeated = True
-                    self._clients.forget_client(key)  # its other connections may have gone, too
+                    self._clients.forget_client(key)  # its other connections may be closed as well
                     continue
                 raise await self._translate(error, origin, key) from None
             break

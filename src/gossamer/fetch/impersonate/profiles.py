@@ -1,9 +1,8 @@
-"""Which browser is impersonated: names for people, and the headers that belong to each.
+"""Browser profiles to impersonate: their names, and the headers of each.
 
-What a browser's TLS and HTTP/2 look like, wreq knows. It also knows what the browser's headers say, but does
-not tell, and sends the same ones everywhere; browsers do not. So they are read once, off a socket of our own,
-and what is sent follows the browser's rules: ``sec-...`` only over TLS, ``priority`` and ``te`` not over
-every version of HTTP, cookies and referers in their places.
+wreq knows a browser's TLS, HTTP/2 and headers, but does not expose the headers, and sends the same ones
+everywhere. So they are read once from a local socket and sent by the browser's rules: ``sec-...`` only over
+TLS, ``priority`` and ``te`` not over every version of HTTP, cookies and referrers in their places.
 """
 
 from __future__ import annotations
@@ -54,11 +53,11 @@ class BrowserProfile:
         return next(family for family in FAMILIES if self.name.startswith(family))
 
     def emulation(self, *, headers: bool = False) -> wreq.Emulation:
-        """What wreq is told; without ``headers`` it sends those that it is given, and no others."""
+        """Return options for wreq; without ``headers`` it sends the given headers alone."""
         return wreq.Emulation(profile=self.member, platform=PLATFORMS[self.platform], headers=headers)
 
     def order_fields(self, fields: Sequence[Field], *, is_tls: bool, is_http1: bool) -> list[Field]:
-        """The header as this browser would send it: what it would not say left out, all in its order."""
+        """Return the header as this browser would send it: in its order, without fields it would not send."""
         family, kept = self.family, []
         for name, value in fields:
             key = name.lower()
@@ -147,7 +146,7 @@ def find_profile(text: str, platform: str = "") -> BrowserProfile:
     if wanted not in by_plain:
         near = difflib.get_close_matches(wanted, by_plain, n=1, cutoff=0.5)
         hint = f"did you mean {near[0]!r}?" if near else f"use one of {', '.join(FAMILIES)}"
-        raise SettingError(f"there is no browser profile {text!r}; {hint}")
+        raise SettingError(f"unknown browser profile {text!r}; {hint}")
     name = by_plain[wanted]
     kind, _, member = members[name]
     possible = _platforms_of(kind)
@@ -178,7 +177,7 @@ def _platforms_of(kind: str) -> tuple[str, ...]:
 
 
 async def learn_headers(profile: BrowserProfile) -> tuple[Field, ...]:
-    """What the browser says of itself in every request for a page, in its order. Raises ``OSError``."""
+    """Return the fields that the browser sends with every page request, in its order. Raises ``OSError``."""
     head: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

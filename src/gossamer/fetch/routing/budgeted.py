@@ -1,4 +1,4 @@
-"""A fetcher, a router and a committer within budgets: what they spend is counted, and decides."""
+"""A fetcher, a router and a committer within budgets: they count spending and refuse excess."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gossamer.ports.router import Router
 
 
 class BudgetFetcher:
-    """A fetcher whose every fetch is counted: pages, robots.txt, and what fails."""
+    """A fetcher that counts every fetch: pages, robots.txt and failures."""
 
     def __init__(self, fetcher: Fetcher, meter: SpendingMeter) -> None:
         self._fetcher = fetcher
@@ -49,7 +49,7 @@ class BudgetRouter:
     def __init__(self, router: Router, meter: SpendingMeter) -> None:
         self._router = router
         self._meter = meter
-        self.is_fixed = router.is_fixed and not meter.rules.limits_pages  # what was claimed is given back
+        self.is_fixed = router.is_fixed and not meter.rules.limits_pages  # a claimed page is given back
 
     def __repr__(self) -> str:
         return f"BudgetRouter({self._router!r}, {self._meter!r})"
@@ -65,7 +65,7 @@ class BudgetRouter:
         try:
             detour = await self._meter.check_rung(host, route.rung) or await self._claim_page(request, host)
         except FetchError:
-            await self._router.release_route(request, route, host)  # another may try what it was to try out
+            await self._router.release_route(request, route, host)  # another request may try it out
             raise
         if detour is not None:
             await self._router.release_route(request, route, host)
@@ -109,10 +109,10 @@ class BudgetRouter:
 
 
 class BudgetCommitter:
-    """Port ``Committer``: another one, before which the pages, items and errors of results are counted.
+    """Port ``Committer``: counts the pages, items and errors of results before another committer.
 
-    So of a budget that is nearly spent nobody fetches more when a worker is killed; the page that it had is
-    then fetched again, and counts twice.
+    So a nearly spent budget is not exceeded when a worker is killed; its page is then fetched again, and
+    counts twice.
     """
 
     def __init__(self, committer: Committer, meter: SpendingMeter) -> None:

@@ -1,7 +1,8 @@
-"""A fetcher around the ways to fetch, where requests go through proxies: it doubts their errors.
+"""A fetcher that doubts the errors of requests through proxies.
 
-Pages, robots.txt, log-ins and looks at a host in trouble pass it, by every rung. What is doubted is raised as
-``Fault.PROXY_ANSWER``, which costs neither the page nor its host anything; what is not is the host's answer.
+Every rung uses it for pages, robots.txt, log-ins and probes of a host in trouble. A doubted error is raised
+as ``Fault.PROXY_ANSWER``, which is not counted against the page or its host; any other error is the host's
+answer.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class ComparingFetcher:
         host = host_key(request.url)
         try:
             fetched = await self._fetcher.fetch(request, route)
-        except FetchError as error:  # a proxy that says of the host what may be true of itself
+        except FetchError as error:  # a proxy may blame the host for its own failure
             if (error.status < 500 and not error.is_unclear) or error.fault not in UNREACHABLE:
                 raise
             if not self._doubts_error(request, route, host):
@@ -62,7 +63,7 @@ class ComparingFetcher:
         raise _doubt_of(proxy, f"status {fetched.status}", fetched.rung, fetched.cost, fetched.browser_s)
 
     def _doubts_error(self, request: Request, route: Route, host: str, *, is_signed: bool = False) -> bool:
-        """What must not be sent twice is not: then the error stands as it is."""
+        """Return whether to doubt an error. It stands if the request must not be sent twice."""
         is_doubted = self._pool.doubt_error(route, host, request.url, is_signed=is_signed)
         return is_doubted and request.method in IDEMPOTENT
 

@@ -22,11 +22,11 @@ class NamedFetcher(Protocol):
 
 
 class RoutedFetcher:
-    """A :class:`~gossamer.ports.fetcher.Fetcher` over those of the single ways.
+    """A :class:`~gossamer.ports.fetcher.Fetcher` that chooses the fetcher of a route's way.
 
-    ``open_way`` makes the fetcher of a way, or raises an ``OperatorError``. It is called once for each: for
-    those in ``ways`` at once, so that what is missing is said before the first page, and for others when a
-    route asks for them. What follows a colon (``gateway:NAME``) is for a :class:`NamedFetcher` to judge.
+    ``open_way`` makes the fetcher of a way, or raises an ``OperatorError``. It is called once for each: at
+    the start for ``ways``, so that anything missing is reported before the first page, and on demand for
+    others. The part after a colon (``gateway:NAME``) is for a :class:`NamedFetcher` to judge.
     """
 
     touches_network = True

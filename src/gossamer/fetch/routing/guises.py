@@ -1,8 +1,8 @@
-"""As whom a request goes: through which proxy, with whose cookies, as which browser.
+"""Choose the identity of a request: its proxy, cookies and browser profile.
 
-Whoever is refused goes as somebody else the next time: the proxy rests at that host, and the identity is
-retired with its cookies. What only looks like a refusal is put down to the proxy when the same page is had
-through another one: else a page that is closed to everybody would put all proxies to rest.
+After a refusal, the next request has another identity: the proxy rests at that host, and the identity is
+retired with its cookies. A possible refusal is attributed to the proxy only if the same page loads through
+another one; otherwise a page that refuses everyone would put all proxies to rest.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from gossamer.policy.proxies import ProxyOutcome
 from gossamer.policy.sessions import Identity
 
 MOST_IDENTITIES = 3
-"""As so many further visitors a page is asked for that was refused to one who had been welcome before."""
+"""A refused page is retried with up to this number of further identities, if the first had been welcome."""
 MOST_AVOIDED = 3
-"""So many proxies by which a page was not had, the latest, are the last to be asked for it again."""
+"""The latest proxies that failed a page, up to this number, are the last choice for it."""
 MAX_KEPT = 10_000
 """Requests in flight whose identity is remembered, and URLs whose last proxy is."""
 
@@ -73,14 +73,14 @@ class GuisePlanner:
         return not kind or (self._proxies is not None and self._proxies.has_kind(kind))
 
     async def complete_route(self, request: Request, host: str, rung: str) -> Route | Detour:
-        """The whole route of a request by a rung, or for how long to wait for a proxy.
+        """Return the whole route of a request on a rung, or a wait for a proxy.
 
-        Raises ``StorageError``, and ``MissingServiceError`` where there is no proxy of the rung's kind.
+        Raises ``StorageError``, and ``MissingServiceError`` without a proxy of the rung's kind.
         """
         identity = await self._open_identity(request, host, rung)
         proxy = await self._choose_proxy(request, host, rung, identity)
         if identity and isinstance(proxy, Proxy) and self._is_sticky and self._sessions:
-            if identity.proxy and identity.proxy != proxy.name:  # its own is out of order: it ends, too
+            if identity.proxy and identity.proxy != proxy.name:  # its own proxy is out of order
                 await self.release_route(Route(rung=rung, proxy=proxy), host)
                 await self._sessions.retire_session(identity)
                 identity = await self._sessions.open_session(request, host, rung)
@@ -106,7 +106,7 @@ class GuisePlanner:
         proxy = report.route.proxy
         if self._proxies is None or proxy is None:
             is_again = is_known and report.result.attempts[0].attempt <= MOST_IDENTITIES
-            return Advice(detail="tried again as somebody else, with new cookies") if is_again else None
+            return Advice(detail="retried with another identity and new cookies") if is_again else None
         is_suspect = report.block is not None and not is_blamed
         former = await self._judge_former(report)
         if is_suspect:
@@ -128,7 +128,7 @@ class GuisePlanner:
             await self._proxies.pardon_host(host)
 
     async def close(self) -> None:
-        """Save what is not saved yet. Idempotent."""
+        """Save unsaved changes. Idempotent."""
         if self._sessions is not None:
             await self._sessions.close()
         if self._proxies is not None:
@@ -148,7 +148,7 @@ class GuisePlanner:
             return None
         if self._proxies is None:
             raise MissingServiceError(explain_missing_proxies(rung))
-        if identity and self._is_sticky:  # what goes wrong again and again ends the identity with its proxy
+        if identity and self._is_sticky:  # repeated failures end the identity with its proxy
             former = () if identity.proxy or not identity.former_proxy else (identity.former_proxy,)
             return await self._proxies.choose_proxy(
                 host, kind=kind, session=identity.session, preferred=identity.proxy, avoid=former
@@ -168,7 +168,8 @@ class GuisePlanner:
         _keep_latest(self._doubted, report.request.url, doubted)
 
     async def _judge_former(self, report: RouteReport) -> _DoubtedProxy | None:
-        """The former proxy of a page; if the page is had through another one, it was refused to that."""
+        """Return the former proxy of a page. A page that loads through another one was refused to that
+        one."""
         former = self._doubted.pop(report.request.url, None)
         is_had = report.result.outcome.verdict is Verdict.SUCCESS and report.block is None
         if former is None or not former.is_suspect or not is_had or self._proxies is None:

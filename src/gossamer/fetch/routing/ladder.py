@@ -1,7 +1,7 @@
-"""What is known of hosts' rungs, in shared state: for all workers, and for the next crawl.
+"""The state of hosts' rungs in shared state, for all workers and the next crawl.
 
-A page costs no round trip: a host is read once, and again when somebody has changed it, or one of few
-others, which a stamp says that is read every half second at most. A worker that is alone reads no stamp. A
+A page costs no round trip: a host's state is read once, and again after another worker has changed it or
+one of few others, according to a stamp read at most every half second. A single worker reads no stamp. A
 change is written at once.
 """
 
@@ -20,7 +20,7 @@ from gossamer.ports.shared_state import SharedState
 
 SPACE = "ladder"
 STAMP = ""
-"""The key of the stamp, which is no host's."""
+"""The key of the stamp; no host has it."""
 STAMP_AGE_S = 0.5
 MAX_HOSTS = 10_000
 """Hosts kept in memory."""
@@ -58,11 +58,11 @@ class LadderStore:
         return f"<LadderStore of {len(self._known)} hosts>"
 
     def known_state(self, host: str) -> LadderState:
-        """What this process knows of a host already."""
+        """Return the state of a host that this process knows already."""
         return self._known.get(host, (_UNKNOWN, b""))[0]
 
     async def read_state(self, host: str) -> LadderState:
-        """What is known of a host. Raises ``StorageError``."""
+        """Return the state of a host. Raises ``StorageError``."""
         if not self._is_alone and self._clock.now() >= self._looked_at + STAMP_AGE_S:
             await self._check_stamp()
         if not self._is_fresh(host):
@@ -73,9 +73,9 @@ class LadderStore:
         return self.known_state(host)
 
     async def change_state(self, host: str, decide: Decide) -> LadderDecision:
-        """Change what all know of a host, if that is what is decided. Raises ``StorageError``.
+        """Change the state of a host for all workers, if ``decide`` says so. Raises ``StorageError``.
 
-        ``decide`` is pure, and is asked again with what others know.
+        ``decide`` is pure, and is called again with the state of other workers.
         """
         async with self._lock_of(host):
             decision = decide(known := self.known_state(host))

@@ -1,8 +1,9 @@
-"""The proxies of a crawl: one is chosen for each request, and all workers learn from what came of it.
+"""The proxies of a crawl: one is chosen per request, and all workers learn from its result.
 
-Guarantee: a proxy in quarantine, for the host or altogether, is not chosen by any worker that has looked
-since (all look about once a second), and its first request afterwards goes alone. What is known of the
-proxies outlasts the crawl. Where no proxy is left, requests wait and nothing fails; somebody is told once.
+Guarantee: a worker that has looked since (about once a second) does not choose a proxy that is in
+quarantine, for the host or altogether, and the first request after a quarantine runs alone. The state of
+proxies outlasts the crawl. If no proxy is left, requests wait without failing, and the operator is notified
+once.
 """
 
 from __future__ import annotations
@@ -49,35 +50,35 @@ from gossamer.ports.sink import Sink
 from gossamer.runtime.cancelling import end_tasks
 
 LONGEST_WAIT_S = 30.0
-"""After so long a host asks again for a proxy, even if all of them rest for longer: by then the list may have
-others, and so may whoever stops the crawl and continues it."""
+"""Seconds after which a host requests a proxy again, even if all rest for longer: the list may have
+changed by then, or the operator may have restarted the crawl."""
 MOST_FREE_TRIES = 10
 """So often a request whose proxy failed is tried again at once; then it waits like one of a lost network."""
 MOST_DOUBTED_TRIES = 30
 """So often one is that met errors which may be its proxies' own, on its robots.txt and then on its page."""
 MAX_SUSPECTS = 1000
-"""So many hosts at which proxies fail are remembered."""
+"""Limit of remembered hosts at which proxies fail."""
 PROBED_S = 120.0
 """A proxy through which a silent host did not answer is tried again after so long: maybe it is the host."""
 SUSPICIOUS = 2
-"""After so many proxies have failed at a host in a row, the next failure is put down to the host."""
+"""After this number of proxies have failed at a host in a row, the next failure is attributed to the host."""
 
 ListReader = Callable[[], Awaitable[Sequence[Proxy]]]
 """Reads the list of proxies anew. Raises ``OperatorError``."""
 
 
 class _Canary(NamedTuple):
-    """Who tries a proxy out; no other request through it begins as long as that lasts."""
+    """The request that tries a proxy out; no other request through the proxy starts meanwhile."""
 
     claimant: str
     claimed_at: float
 
 
 class ProxyPool:
-    """Chooses proxies, and learns how they do. Whoever routes requests asks it.
+    """Chooses proxies, and learns from their results.
 
-    ``read_list`` is called every ``refresh_s`` seconds. ``start`` tells workers apart, so that they do not
-    all begin with the same proxy. ``is_alone``: no other process works on the job.
+    ``read_list`` is called every ``refresh_s`` seconds. ``start`` differs between workers, so that they
+    begin with different proxies. ``is_alone``: no other process works on the job.
     """
 
     def __init__(
@@ -145,20 +146,20 @@ class ProxyPool:
         preferred: str = "",
         avoid: Collection[str] = (),
     ) -> Proxy | Detour:
-        """The proxy for a request of ``host`` (its politeness key) now, or for how long to wait for one.
+        """Return the proxy for a request of ``host`` (its politeness key), or a wait for one.
 
-        ``kind`` is empty where any will do; ``preferred`` is the name of the one to take if it may be used;
-        ``avoid`` are the names of proxies that have failed this request.
-        Raises ``StorageError``, and ``MissingServiceError`` when there is no proxy of that kind at all.
+        An empty ``kind`` allows any; ``preferred`` names the proxy to take if it is usable; ``avoid`` names
+        proxies that have failed this request. Raises ``StorageError``, and ``MissingServiceError`` if the
+        crawl has no proxy of that kind at all.
         """
         self._refresh_list()
         await self._health.look()
         rotation = self._find_rotation(kind)
         if not rotation.proxies:
             raise MissingServiceError(
-                f"there is no proxy of the kind {kind!r}: add some to the settings `proxies`, or do without"
+                f"the crawl has no proxy of the kind {kind!r}: add some to `proxies`, or do without"
                 if kind
-                else "there is no proxy left in the lists that the settings `proxies` name"
+                else "the lists in the settings `proxies` are empty: add proxies to them"
             )
         asked = (f"{session} {registrable_domain(host.partition(':')[0])}", self._uses, preferred)
         while True:
@@ -174,7 +175,7 @@ class ProxyPool:
             if choice.proxy is None:
                 return await self._wait_for_proxy(rotation, kind, host, choice.wait_s)
             if not choice.is_canary or await self._claim_canary(choice.proxy, host):
-                break  # else somebody else has claimed it meanwhile
+                break  # otherwise another worker has claimed it meanwhile
         rotation.note_use(choice.proxy.name)
         self._uses[choice.proxy.name] += 1
         self._note_trial(choice.proxy, host, is_canary=choice.is_canary)
@@ -293,7 +294,7 @@ class ProxyPool:
                 await self._health.change(proxy.name, partial(pardon_host, host=host, now=now))
 
     def _judge(self, name: str, host: str, outcome: ProxyOutcome, *, is_canary: bool) -> ProxyOutcome:
-        """What an outcome means, in the light of those before it: is it the proxy's, or the host's?"""
+        """Attribute an outcome to the proxy or the host, considering earlier outcomes."""
         if outcome in (ProxyOutcome.SILENT, ProxyOutcome.DOUBTED) and is_canary:
             is_whole = is_on_trial(self._health.find_health(name), "")
             return ProxyOutcome.FAILED if is_whole else ProxyOutcome.STALLED
@@ -320,7 +321,7 @@ class ProxyPool:
     # ------------------------------------------------------------------ whose an error is
 
     def note_answer(self, proxy: Proxy, host: str, url: str) -> None:
-        """A host has answered through a proxy, and it is no error."""
+        """Record a host's answer through a proxy that is not an error."""
         if proxy.name in self._by_name:
             if not self._errors.is_proven(proxy.name):
                 self._pauses.end_trial(host, self._clock.now())
@@ -354,7 +355,7 @@ class ProxyPool:
             await self._health.change(proxy.name, partial(release_canary, claimant=claimant))
 
     def _end_canary(self, proxy: Proxy, host: str, started_at: float | None) -> str:
-        """Who claimed to try the proxy out; empty: the request is not the canary, but began before it."""
+        """Return the claimant of a proxy's trial; empty if the request began before it."""
         canary = self._canaries.get((proxy.name, host))
         if canary is None or (started_at is not None and started_at < canary.claimed_at):
             return ""
@@ -382,6 +383,6 @@ class ProxyPool:
             self._read_at, self._reading = self._clock.now(), None
 
     async def close(self) -> None:
-        """Save what was counted. Idempotent. Raises ``StorageError``."""
+        """Save counts. Idempotent. Raises ``StorageError``."""
         await end_tasks(self._reading)
         await self._health.save_counts()

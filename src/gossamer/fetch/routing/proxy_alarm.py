@@ -10,15 +10,16 @@ from gossamer.ports.sink import Sink
 
 SPACE = "proxies-out"
 REMINDER_S = 3600.0
-"""An incident of which no worker has seen the end is told again after so long."""
+"""Seconds after which an incident is reported again if no worker has seen its end."""
 MAX_INCIDENTS = 1000
 _OPEN, _OVER = b"open", b""
 
 
 class ProxyAlarm:
-    """The incidents in which no proxy was left: of a kind of proxies, at one host or altogether.
+    """The incidents without a usable proxy: of one kind of proxies, at one host or altogether.
 
-    ``is_alone``: no other process tells of them, so one that began before a crawl was resumed is told again.
+    ``is_alone``: no other process reports them, so an incident from before a resumed crawl is reported
+    again.
     """
 
     def __init__(
@@ -33,7 +34,7 @@ class ProxyAlarm:
         self._last_failure = ""  # what went wrong with the last proxy that failed
 
     def note_failure(self, detail: str) -> None:
-        """What went wrong with a proxy: it is told when none is left."""
+        """Note a proxy's failure for the report that none is left."""
         self._last_failure = detail
 
     async def begin(self, kind: str, host: str, count: int, wait_s: float) -> str:
@@ -67,7 +68,7 @@ class ProxyAlarm:
                 self.tell("info", f"a proxy{_describe(*incident)} may be used again")
 
     def tell(self, level: str, text: str) -> None:
-        """Tell whoever watches the crawl."""
+        """Report to the operator of the crawl."""
         if self._sink is not None:
             self._sink.emit(NoticeEvent(at=self._clock.now(), level=level, text=text))
 

@@ -1,8 +1,8 @@
-"""The health of proxies in shared state: for all workers, for all jobs that run in one place, over restarts.
+"""The health of proxies in shared state, for all workers and jobs in one place, across restarts.
 
-A proxy has one record. Proxies are spread over :data:`BUCKETS` buckets, and one small record has a version of
-each bucket: whoever looks reads that, and then only what has changed. What matters at once (a quarantine
-begins or ends, a canary is claimed) is written at once; counts are gathered and added to the record later.
+Each proxy has one record. Proxies are spread over :data:`BUCKETS` buckets, and one small record holds a
+version of each bucket: a look reads that record, and then only changed buckets. Urgent changes (a
+quarantine begins or ends, a canary is claimed) are written at once; counts are collected and added later.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ BUCKETS = 256
 KEPT_S = 30 * 86_400.0
 """For how long nothing is forgotten of a proxy that is not used."""
 LOOK_S = 1.0
-"""How old what is known of other workers' proxies may be, in seconds."""
+"""Greatest age of the known state of other workers' proxies, in seconds."""
 SAVE_S = 2.0
 """How often counts are saved, in seconds."""
 SAVED_AT_ONCE = 32
@@ -42,7 +42,7 @@ _encode = msgspec.msgpack.Encoder().encode
 
 
 class ProxyCounts:
-    """What requests through one proxy came to since its record was last written."""
+    """Counts of requests through one proxy since its record was last written."""
 
     __slots__ = ("answers", "blocks", "failures", "latencies")
 
@@ -76,7 +76,7 @@ class ProxyCounts:
 
 
 class SharedProxyHealth:
-    """What all workers know of the proxies. ``names`` may change; what is known of others is let go of."""
+    """The shared state of the proxies in ``names``, which may change; the state of others is dropped."""
 
     def __init__(self, shared: SharedState, clock: Clock) -> None:
         self._shared = shared
@@ -101,7 +101,7 @@ class SharedProxyHealth:
         self._versions, self._looked_at = _NO_VERSIONS, None
 
     def find_health(self, name: str) -> ProxyHealth:
-        """What is known here of a proxy."""
+        """Return the health of a proxy as known here."""
         return self._known.get(name, UNKNOWN)
 
     async def look(self, *, is_forced: bool = False) -> None:
@@ -126,7 +126,7 @@ class SharedProxyHealth:
         if self._buckets is buckets:  # else the list has changed meanwhile, and the next look reads all of it
             self._versions = versions
 
-    # ------------------------------------------------------------------ what is learnt
+    # ------------------------------------------------------------------ learning
 
     def add_count(self, name: str, outcome: ProxyOutcome, latency_s: float) -> None:
         """Count one request, with the next change of its record at the latest."""
@@ -142,12 +142,12 @@ class SharedProxyHealth:
             await self.save_counts(SAVED_AT_ONCE)
 
     async def save_counts(self, most: int | None = None) -> None:
-        """Add what was counted to the records, of those first that have waited longest."""
+        """Add counts to the records, the longest unsaved first."""
         self._saved_at = self._clock.now()
         await asyncio.gather(*(self._write(name, None) for name in list(islice(self._counts, most))))
 
     async def change(self, name: str, change: Callable[[ProxyHealth], ProxyHealth]) -> ProxyHealth:
-        """Change a record for everybody at once; what it is now. Raises ``StorageError``."""
+        """Change a record for all workers at once and return it. Raises ``StorageError``."""
         health = await self._write(name, change)
         bucket = _bucket_of(name)
         await self._shared.update(SPACE, _VERSIONS_KEY, lambda stored: _raise_version(stored, bucket), KEPT_S)
@@ -172,7 +172,7 @@ class SharedProxyHealth:
 
 
 async def read_records(shared: SharedState, names: Iterable[str]) -> list[ProxyHealth]:
-    """What shared state knows of some proxies. Raises ``StorageError``."""
+    """Return the shared records of some proxies. Raises ``StorageError``."""
     return [_read_record(stored) for stored in await asyncio.gather(*(shared.get(SPACE, n) for n in names))]
 
 

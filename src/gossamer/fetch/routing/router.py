@@ -1,4 +1,4 @@
-"""The router of a crawl that may fetch in several ways: as was said, or as each host needs it."""
+"""The router of a crawl with several ways to fetch: a fixed one, or one per host as needed."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ from gossamer.ports.clock import Clock
 from gossamer.ports.sink import Sink
 
 MOST_REFUSALS = 2
-"""What a host refuses to all proxies, and after their rest again, is given up."""
+"""Refusals to all proxies, with a rest between, after which a request is given up."""
 MOST_REFUSALS_OF_BOUND = 4
-"""What a host refuses so often to all proxies of a worker that has not all of them: others may do better."""
+"""The same limit in a worker that has not all of the proxies, since others may succeed."""
 OTHERS_TURN_S = 5.0
 """For so long such a worker has a host wait, where it has no proxy for it."""
 MAX_TRIES = 20
@@ -89,7 +89,7 @@ class LadderRouter:
             self._skip_way(way, error)
         for rung in plan.all_rungs:
             if not self._guises.can_take(rung):
-                self._tell("error", f"the rung {rung} is left out: there is no proxy of its kind")
+                self._tell("error", f"the rung {rung} is skipped: the crawl has no proxy of its kind")
 
     def __repr__(self) -> str:
         return f"LadderRouter({self._plan!r}, {self._store!r})"
@@ -111,7 +111,7 @@ class LadderRouter:
             if await self._claim_probe(host, rules, claim):
                 probe = await self._take_rung(request, host, lower)
                 if isinstance(probe, Route) or probe.lane:
-                    return probe  # else no proxy is there for it: nobody waits for that
+                    return probe  # otherwise no proxy is free for it: a probe does not wait
             state = self._store.known_state(host)
         route = await self._take_rung(request, host, present_rung(state, rules))
         route = self._await_pardon(route, state)
@@ -227,7 +227,7 @@ class LadderRouter:
     async def _change_rung(
         self, host: str, decide: Callable[[LadderState, float], LadderDecision]
     ) -> LadderDecision:
-        """Change what is known of a host, and tell people if that is another rung."""
+        """Change a host's state, and report a change of its rung."""
         now = self._clock.now()
         decision = await self._store.change_state(host, lambda state: decide(state, now))
         if decision.step:

@@ -1,11 +1,11 @@
-"""What a job spends, counted by all its workers together in shared state, and kept for its next run.
+"""Spending of a job, counted by all its workers in shared state, and kept for its next run.
 
-A worker saves what it has spent, and reads what others have, at most once a second or when it has spent a
-fiftieth of a budget: a page costs no round trip. So a budget is overrun by a fiftieth for each worker at
-most, and by what its requests in flight cost; what a worker that is killed has not saved is not counted.
+A worker saves its own spending, and reads that of others, at most once a second or after spending a
+fiftieth of a budget, so a page costs no round trip. Each worker can exceed a budget by at most a fiftieth,
+plus the cost of its requests in flight; unsaved spending of a killed worker is not counted.
 
-A budget of a pattern's pages is never overrun: what is to be fetched is claimed before, a fiftieth of what is
-left at once. What a worker that is killed has claimed is free again after a minute.
+A page budget of a pattern is never exceeded: pages are claimed before their fetch, a fiftieth of the rest
+at a time. Claims of a killed worker are free again after a minute.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from gossamer.runtime.unbroken import finish_work
 
 SPACE = "spending"
 KEPT_S = 400 * 86_400.0
-"""For so long after the last request of a job what it has spent is known, in seconds."""
+"""Seconds for which a job's spending is kept after its last request."""
 SAVED_EVERY_S = 1.0
 WAIT_S = 1.0
 """How long a host waits whose request has no rung left, while the job is about to end; or whose request is of
@@ -56,13 +56,13 @@ SAVED_AT_ONCE = 32
 MAX_HOSTS = 10_000
 """Hosts that a worker remembers between two saves."""
 RULES = "*"
-"""In the place of a host: what the budgets are."""
+"""The key of the budgets, in place of a host."""
 MAX_REFUSED = 100_000
 """Links whose refusal a worker counts once only."""
 
 
 async def read_spending(shared: SharedState, job: str, place: str = "") -> Spending:
-    """What was spent by a job (its tag), on one of its hosts or of a pattern (:func:`place_of`).
+    """Return the spending of a job (its tag), of one of its hosts or of a pattern (:func:`place_of`).
 
     Raises ``StorageError``.
     """
@@ -70,9 +70,9 @@ async def read_spending(shared: SharedState, job: str, place: str = "") -> Spend
 
 
 class SpendingMeter:
-    """What a job, its hosts and its patterns have spent, as one of its workers knows it.
+    """The spending of a job, its hosts and its patterns, as one of its workers knows it.
 
-    ``job`` is the tag of the job, ``worker`` is told from its other workers.
+    ``job`` is the tag of the job; ``worker`` identifies this worker.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class SpendingMeter:
             self._has_batch = self._has_batch or self._limits_of(place).fills_a_batch(unsaved)
 
     def count_result(self, result: VisitResult) -> None:
-        """Count what a visit came to, besides what its fetch has cost; never waits."""
+        """Count the results of a visit, besides the cost of its fetch; never waits."""
         request = result.outcome.lease.entry.request
         self.release_page(request)
         spent = Spending(
@@ -182,9 +182,9 @@ class SpendingMeter:
         ``StorageError``.
         """
         places = [place for place in self._patterns_of(request.url) if self._limit_of(place) is not None]
-        if not places or request.saves is not None:  # a file is no page
+        if not places or request.saves is not None:  # a file is not a page
             return True
-        async with self._saving:  # what is being saved just now says how many are under way
+        async with self._saving:  # a save in progress sets the pages in flight
             for place in places:
                 if self._spare_in(place) <= 0:
                     await self._save_place(place, claims_more=True)
@@ -208,9 +208,9 @@ class SpendingMeter:
     # ------------------------------------------------------------------ saving
 
     async def begin(self, *, is_alone: bool) -> None:
-        """Tell whoever asks what the budgets are. Raises ``StorageError``.
+        """Publish the budgets. Raises ``StorageError``.
 
-        With ``is_alone`` no other worker is at work: what others had claimed is free.
+        With ``is_alone`` no other worker is active, so claims of others are freed.
         """
         rules = msgspec.json.encode(self.rules)
         await self._shared.put(SPACE, _key(self._job, RULES), rules, KEPT_S)
@@ -227,7 +227,7 @@ class SpendingMeter:
                     await self._save_and_read()
 
     async def save(self) -> None:
-        """Save what is not saved yet. Raises ``StorageError``: then it is still to be saved."""
+        """Save unsaved spending. After a ``StorageError`` it is still unsaved."""
         async with self._saving:
             if self._unsaved or any(map(self._holds_in, self._patterns)):
                 await self._save_and_read()
@@ -276,11 +276,11 @@ class SpendingMeter:
         key = _key(self._job, place)
         changed = await self._shared.update(SPACE, key, partial(_change_spending, change), KEPT_S)
         self._saved[place] = _decode(changed)
-        left = self._unsaved.pop(place, NOTHING) - spent  # what was spent while it was being saved
+        left = self._unsaved.pop(place, NOTHING) - spent  # spent during the save
         if left != NOTHING:
             self._unsaved[place] = left
 
-    # ------------------------------------------------------------------ what is known
+    # ------------------------------------------------------------------ known spending
 
     def _known(self, place: str) -> Spending:
         return self._saved.get(place, NOTHING) + self._unsaved.get(place, NOTHING)
@@ -354,7 +354,7 @@ async def read_statuses(shared: SharedState, job: str) -> tuple[BudgetStatus, ..
 
 
 async def read_ending(shared: SharedState, job: str, rules: BudgetRules) -> frozenset[BudgetKind]:
-    """The spent budgets for which a job (its tag) is over; empty: it goes on. Raises ``StorageError``."""
+    """Return the spent budgets that end a job (its tag); empty if it continues. Raises ``StorageError``."""
     return find_ending(rules, await read_spending(shared, job))
 
 
@@ -367,7 +367,7 @@ def _change_spending(change: Callable[[Spending], Spending], value: bytes | None
 
 
 def _decode(value: bytes | None) -> Spending:
-    """What was saved; what another version wrote, and cannot be read, counts as nothing."""
+    """Decode a saved record; an unreadable one of another version counts as nothing."""
     try:
         return msgspec.json.decode(value, type=Spending) if value else NOTHING
     except msgspec.DecodeError:

@@ -25,7 +25,7 @@ from gossamer.fetch.sessions.set_cookie import (
 from gossamer.policy.urls import hostname_of, origin_of, registrable_domain
 
 MAX_COOKIES = 180
-"""Of one jar, and of one response: as many as Chromium keeps for a registrable domain."""
+"""Cookies per jar, and per response: the limit of Chromium for a registrable domain."""
 
 MAX_JAR_BYTES = 65_536
 """Names and values of one jar; common servers refuse requests whose header is longer than half of this."""
@@ -40,7 +40,7 @@ MAX_LINE_LENGTH = 8192
 """Characters of a ``Set-Cookie`` line; one with more is not looked at."""
 
 MAX_TAKEN_LENGTH = 65_536
-"""Characters of all ``Set-Cookie`` lines of one response; what comes after them is not looked at."""
+"""Characters of all ``Set-Cookie`` lines of one response; later lines are ignored."""
 
 WORTH_SAVING = 0.1
 """The part of a cookie's remaining life by which its end must move for the jar to be saved for that alone."""
@@ -77,7 +77,7 @@ class CookieJar:
         return "; ".join(map(sent_as, sent))
 
     def store_cookies(self, session: str, url: str, lines: Iterable[str], now: float) -> list[Cookie]:
-        """Keep what a response sets, as far as it may set it; the cookies that it set or deleted."""
+        """Store a response's cookies, if it may set them; return those set or deleted."""
         here = cookie_origin_of(url)
         if not here.host:
             return []
@@ -102,7 +102,7 @@ class CookieJar:
         return [one for one in jar.values() if one.is_entry and one.path.endswith(place)]
 
     def keep_cookies(self, session: str, url: str, cookies: Iterable[Cookie], now: float) -> list[Cookie]:
-        """Keep what a browser has of that domain; the cookies that were kept or deleted."""
+        """Store a browser's cookies of that domain; return those stored or deleted."""
         site = cookie_origin_of(url).site
         taken = [cookie for cookie in islice(cookies, MAX_KEPT) if is_below(cookie.domain, site)]
         if site and taken:
@@ -125,7 +125,7 @@ class CookieJar:
         return None if jar is None else msgspec.msgpack.encode(list(jar.values()))
 
     def load_jar(self, session: str, site: str, record: bytes) -> None:
-        """Put a dumped jar in place of the one there is. What cannot be read is an empty jar."""
+        """Replace a jar by a dumped one; an unreadable dump gives an empty jar."""
         self._keep_jar((session, site), _read_jar(record, site))
 
     def _keep_jar(self, key: tuple[str, str], jar: _Jar) -> None:
@@ -142,9 +142,10 @@ class CookieJar:
 def record_with(
     record: bytes, site: str, changes: Iterable[Cookie], now: float
 ) -> tuple[bytes, float] | None:
-    """A dumped jar with changes that somebody else made to it, and for how many seconds it is of use.
+    """Return a dumped jar with another's changes, and its useful life in seconds.
 
-    Of two namesakes the newer one counts. ``None``: nothing would change but the end of a cookie, by little.
+    Of two cookies with the same name the newer one counts. ``None``: nothing changes except a slightly
+    later end.
     """
     before = _read_jar(record, site)
     after = {name: cookie for name, cookie in before.items() if cookie.expires_at > now}
@@ -245,7 +246,7 @@ def _is_shadowing(cookie: Cookie, other: Cookie) -> bool:
 
 
 def _trim_jar(jar: _Jar) -> None:
-    """Drop what is over the limits: insecure cookies first (RFC 6265bis, 5.7), then the oldest."""
+    """Drop cookies over the limits: insecure ones first (RFC 6265bis, 5.7), then the oldest."""
     size = sum([len(cookie.name) + len(cookie.value) for cookie in jar.values()])
     if len(jar) <= MAX_COOKIES and size <= MAX_JAR_BYTES:
         return
@@ -256,7 +257,7 @@ def _trim_jar(jar: _Jar) -> None:
 
 
 def _drop(jar: _Jar, ordered: list[Cookie], most: int, most_bytes: int) -> None:
-    """Drop from the front of ``ordered`` what is over these limits."""
+    """Drop cookies over these limits from the front of ``ordered``."""
     count, size = len(ordered), sum(map(_length_of, ordered))
     for cookie in ordered:
         if count <= most and size <= most_bytes:

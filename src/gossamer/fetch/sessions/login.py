@@ -1,9 +1,9 @@
-"""The gate of log-ins: done once for each session by one of all workers, answered from memory.
+"""The gate of log-ins: each session is logged in once by one of all workers, answered from memory.
 
-Within a process the requests of a session wait for its log-in; other workers are told to come back. That a
-session is logged in, or how often that failed, is in shared state, so the crawl that is resumed knows it; the
-cookies are saved before that is. The turn of who logs in is kept up by its holder and lapses after a few
-seconds without one, so a worker that is killed while it logs in holds nobody up for long.
+Within a process, the requests of a session wait for its log-in; other workers come back later. The state of
+a log-in, or its failures, is in shared state, so that a resumed crawl knows it; cookies are saved before
+it. The worker that logs in renews its turn, which lapses after some seconds otherwise, so a killed worker
+blocks the others only briefly.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ KEPT_S = 400 * 86400.0
 LOG_OUTS_KEPT_S = 7 * 86400.0
 """For how long it is known how often a page came for visitors."""
 TURN_S = 15.0
-"""For how long nobody else logs a session in when its worker is gone."""
+"""Seconds until another worker may log a session in after its worker is gone."""
 COME_BACK_S = 1.0
 LONGEST_HOLD_S = 5.0
-"""For how long a crawl on one machine holds a host at once for the pause of a log-in: what it holds is kept
-when it is stopped, and whoever starts it again is not to wait for the rest of a pause."""
+"""Longest time in seconds for which a crawl on one machine holds a host at once for the pause of a
+log-in: the hold outlasts a stop, and a restarted crawl must not wait for the rest of a pause."""
 
 Key = tuple[str, str]
 """Session and site."""
@@ -62,9 +62,9 @@ class LoginOptions:
 class SharedLoginGate:
     """Port ``LoginGate`` for one job. ``is_alone``: no other process works on it.
 
-    ``waits_at_first``: a log-in that failed before this gate was made has its pause all the same; else it is
-    tried at once, since whoever has started the crawl again may have mended the cause.
-    ``save_cookies`` makes durable what the log-in has set, where that is to last.
+    With ``waits_at_first``, a log-in that failed before this gate was made keeps its pause; otherwise it is
+    retried at once, since a restart may follow a fix. ``save_cookies`` makes the cookies of the log-in
+    durable.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class SharedLoginGate:
         self._flights[key] = flight = asyncio.get_running_loop().create_future()
         try:
             return await self._open_session(key, request, route, login_url)
-        finally:  # cancelled or failed as well: whoever waits looks for itself
+        finally:  # cancelled or failed as well: waiting tasks look for themselves
             del self._flights[key]
             flight.set_result(None)
 
@@ -201,7 +201,8 @@ class SharedLoginGate:
 
     @contextlib.asynccontextmanager
     async def _take_turn(self, key: Key) -> AsyncIterator[bool]:
-        """Whether this worker may log the session in; until the end of the context nobody else does."""
+        """Give this worker the turn to log the session in until the context ends; ``False``: another has
+        it."""
         if self._is_alone:
             yield True
             return
@@ -223,7 +224,7 @@ class SharedLoginGate:
                 await self._shared.compare_and_swap(TURN_SPACE, place, mine, mine, TURN_S)
 
     async def _count_log_out(self, page: int) -> int:
-        """How often a page has come for visitors, whoever has asked for it, this time included."""
+        """Count and return how often a page has come for visitors, across all workers, including now."""
 
         def changed(stored: bytes | None) -> bytes:
             return b"%d" % (int(stored or 0) + 1)
@@ -247,7 +248,7 @@ class SharedLoginGate:
         return route.session_for(request), urls.registrable_domain(urls.hostname_of(request.url))
 
     def _storage_key(self, key: Key) -> str:
-        """What a session is called may be a secret."""
+        """Return the key in shared state. It hides the session's name, which may be a secret."""
         name = blake2b(key[0].encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
         return f"{self._job} {key[1]} {name}"
 

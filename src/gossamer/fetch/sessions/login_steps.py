@@ -21,7 +21,7 @@ COME_BACK_S = 1.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepParts:
-    """What the steps of log-ins are made with."""
+    """Dependencies of the steps of log-ins."""
 
     fetcher: Fetcher
     robots: RobotsGate
@@ -90,7 +90,7 @@ class LoginSteps:
         return fetched
 
     def _delay_s(self, crawl_delay_s: float | None) -> float:
-        """The time between two steps: what the operator asks for, or as long as the host took."""
+        """Return the time between two steps: the operator's delay, or the host's own response time."""
         rules = self._parts.rules
         own_s = rules.delay_s
         if own_s is None:

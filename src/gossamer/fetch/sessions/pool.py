@@ -1,11 +1,10 @@
-"""The identities of a job in shared state: for all who work on it, and for the crawl that is resumed.
+"""The identities of a job in shared state, for all workers and a resumed crawl.
 
-Guarantee: an identity that one worker has retired, or whose proxy one has chosen, is known to every choice
-that begins later. While nothing of that kind happens, an identity is answered from memory: a worker that is
-alone asks shared state once for each, one of several looks once for all requests that are leased together
-whether anything has changed; nothing is written of an identity to which nothing has happened. Uses are
-counted in memory and saved in lots, so several workers may use one identity a little longer than
-``max_uses`` says, and what a killed worker had not saved is not counted.
+Guarantee: a choice sees every retired identity, and every proxy chosen for one, that another worker
+recorded before the choice began. Without such changes an identity is answered from memory: a single worker
+reads shared state once per identity; one of several reads once per batch of leases whether anything has
+changed; an unchanged identity is not written. Uses are counted in memory and saved in batches, so several
+workers may exceed ``max_uses`` a little, and a killed worker's unsaved uses are not counted.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ _decode_state = msgspec.msgpack.Decoder(SessionState).decode
 
 
 class SessionPool:
-    """Who asks which site. ``job`` tells jobs apart; ``is_alone``: no other process works on this one."""
+    """Identities by site. ``job`` identifies the job; ``is_alone``: no other process works on it."""
 
     def __init__(
         self, shared: SharedState, clock: Clock, job: str, rules: SessionRules, *, is_alone: bool = False
@@ -64,7 +63,8 @@ class SessionPool:
     # ------------------------------------------------------------------ before a request
 
     async def open_session(self, request: Request, host: str, rung: str) -> Identity:
-        """Who is to fetch a request of ``host`` (its politeness key) by ``rung``. Raises ``StorageError``."""
+        """Return the identity for a request of ``host`` (its politeness key) on ``rung``. Raises
+        ``StorageError``."""
         key = self._key_for(request, host, rung)
         await self._stamp.look()
         known = self._known.get(key)
@@ -93,10 +93,9 @@ class SessionPool:
     # ------------------------------------------------------------------ after it
 
     async def record_report(self, identity: Identity, report: RouteReport) -> bool:
-        """Take in what came of a route that an identity took. Raises ``StorageError``.
+        """Record a route's result; return whether an identity that had been welcome was refused.
 
-        Whether it was refused though it had been welcome before: then it was the identity and not the page,
-        and whoever comes next is somebody else.
+        In that case the identity is to blame and not the page, and it is retired. Raises ``StorageError``.
         """
         verdict = sessions.judge_report(report, keeps_proxy=bool(identity.proxy))
         if verdict is None:
@@ -120,13 +119,13 @@ class SessionPool:
         return was_welcome and verdict is SessionVerdict.REFUSED
 
     async def retire_session(self, identity: Identity) -> None:
-        """Whoever comes next has other cookies, proxy and browser. Raises ``StorageError``."""
+        """Retire an identity; the next one has other cookies, proxy and browser. Raises ``StorageError``."""
         generation = identity.generation
         await self._change(identity.key, lambda one: sessions.retire_state(one, generation, self._rules))
         await self._stamp.announce(identity.key.site)
 
     async def close(self) -> None:
-        """Save what is not saved yet. Idempotent."""
+        """Save unsaved uses. Idempotent."""
         keys = list(self._uses)
         for start in range(0, len(keys), SAVED_AT_ONCE):
             await asyncio.gather(*map(self._let_go_of_uses, keys[start : start + SAVED_AT_ONCE]))
@@ -147,9 +146,9 @@ class SessionPool:
         return slot
 
     def _note_redirect(self, key: SessionKey, report: RouteReport) -> None:
-        """Who was redirected follows the redirect, which may have set the cookies that its target wants.
+        """Let the redirected identity follow the redirect, which may have set cookies for its target.
 
-        Known to this process: where another one gets the target, it is the turn of whoever is next there.
+        This is known to this process alone; another process that gets the target uses its next identity.
         """
         for entry in report.result.outcome.outlinks:
             self._redirected[entry.request.url] = key.slot
@@ -186,7 +185,7 @@ class SessionPool:
         return state
 
     async def _let_go_of_uses(self, key: SessionKey) -> None:
-        """Save them where they are counted against a bound; else nobody would read them."""
+        """Save uses if a limit on them applies; otherwise they are never read."""
         if self._rules.max_uses is None:
             self._uses.pop(key, None)
         elif key in self._uses:
@@ -239,7 +238,7 @@ class SessionPool:
             self._known.popitem(last=False)
 
     def _storage_key(self, key: SessionKey) -> str:
-        """What a session is called may be a secret."""
+        """Return the key in shared state. It hides the session's name, which may be a secret."""
         name = blake2b(key.name.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
         return f"{self._job} {key.site} {name if key.name else ''} {key.kind} {key.slot}"
 

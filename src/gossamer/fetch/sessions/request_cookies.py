@@ -1,7 +1,7 @@
-"""The cookies that a request brings along: they go into the jar of its session, as if its host had set them.
+"""Put the cookies of a request into the jar of its session, as if its host had set them.
 
-So they are sent with it and with what comes after it, whichever way it is fetched, and never to another
-host: the jar's own rules say to whom. What the host sets later replaces them.
+So they are sent with it and with later requests, by every way to fetch, and never to another host: the
+jar's rules decide. Later values of the host replace them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ log = logging.getLogger("gossamer.crawl")
 
 
 def put_cookies(cookies: CookieStore, session: str, request: Request, now: float) -> None:
-    """Do so, if it has any. What its host could not set is left out, and told of once for each host."""
+    """Store a request's cookies. Cookies that its host could not set are skipped, and reported once per
+    host."""
     if request.cookies:
         lines = _lines_of(request.cookies)
         cookies.store_cookies(session, request.url, lines, now)
@@ -41,7 +42,7 @@ def _tell_left_out(name: str, host: str) -> None:
 
 
 def _lines_of(cookies: Cookies) -> list[str]:
-    """What a host would say in Set-Cookie."""
+    """Return the cookies as a host would write them in Set-Cookie."""
     if isinstance(cookies, dict):
         return [f"{name}={value}; Path=/" for name, value in cookies.items()]
     return list(map(_line_of, cookies))

@@ -1,9 +1,9 @@
-"""What one ``Set-Cookie`` line says, read as browsers read it.
+"""Parse one ``Set-Cookie`` line as browsers do.
 
-RFC 6265 (5.1, 5.2 and the first half of 5.3), with what RFC 6265bis adds: name prefixes, no ``Secure``
-cookies in the clear, lengths, no control characters, and cookies without a name. ``SameSite`` means nothing
-here; ``HttpOnly`` only what name prefixes make of it, and that browsers keep such a cookie from scripts.
-Nothing raises, whatever the line.
+RFC 6265 (5.1, 5.2 and the first half of 5.3), with additions of RFC 6265bis: name prefixes, no ``Secure``
+cookies in plain text, lengths, no control characters, and cookies without a name. ``SameSite`` is ignored;
+``HttpOnly`` matters only for name prefixes and for keeping the cookie from scripts. Nothing raises, for any
+line.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _SECONDS = lazy_pattern(r"-?[0-9]+")
 
 
 def sent_as(cookie: Cookie) -> str:
-    """What the Cookie header says of it (RFC 6265bis, 5.8.3): one without a name is its value alone."""
+    """Return a cookie as sent in the header (RFC 6265bis, 5.8.3): one without a name is its value alone."""
     return f"{cookie.name}={cookie.value}" if cookie.name else cookie.value
 
 
@@ -45,7 +45,7 @@ class CookieOrigin(NamedTuple):
 
 
 def cookie_origin_of(url: str) -> CookieOrigin:
-    """Where a canonical URL is; ``host`` and ``site`` are empty for what has none."""
+    """Return the origin of a canonical URL; ``host`` and ``site`` are empty if it has none."""
     here = parse_origin(url)
     start = url.find("/", 8)
     path = url[start:].partition("#")[0].partition("?")[0] if start >= 0 else "/"
@@ -100,7 +100,7 @@ def _read_attributes(text: str, now: float) -> _CookieAttributes:
             continue
         if name == "path":
             path = value if value.startswith("/") else ""
-        elif name == "domain" and value:  # an empty one takes nothing back that was said before
+        elif name == "domain" and value:  # an empty one does not cancel an earlier one
             domain = value.removeprefix(".").lower()
         elif name == "secure":
             is_secure = True

@@ -1,14 +1,14 @@
-"""The cookies of one job in shared state: for all who work on it, and for the crawl that is resumed.
+"""The cookies of one job in shared state, for all workers and a resumed crawl.
 
-Guarantee: a request is sent with every cookie that was saved before its lease was granted. ``save`` goes
-before a result is committed, so whoever leases what a page has led to knows the cookies that the page had
-set; a kill between the two costs that page once more, with its cookies already there. Workers that change one
-jar at the same time lose none of each other's cookies; of two namesakes the newer one counts. Cookies without
-an end are kept like the others, as in a browser that restores its tabs.
+Guarantee: a request is sent with every cookie that was saved before its lease was granted. ``save``
+precedes the commit of a result, so a worker that leases a page's links has the page's cookies; a kill
+between the two costs that page once more, with its cookies already set. Workers that change one jar at the
+same time lose none of each other's cookies; of two with the same name the newer one counts. Session cookies
+are kept as well, as in a browser that restores its tabs.
 
-While nobody has saved a cookie, a process that is alone asks shared state once in all, and one of several
-once for all requests that are leased together. After that a jar is read when it is not in memory, or when
-somebody has saved cookies since.
+Until a first cookie is saved, a single process reads shared state once in total, and one of several reads
+once per batch of leases. After that, a jar is read when it is not in memory, or after another worker has
+saved cookies.
 """
 
 from __future__ import annotations
@@ -54,12 +54,12 @@ class SharedCookieStore:
         self._job = job
         self._max_jars = max_jars
         self._is_alone = is_alone
-        self._book = CookieJar(sys.maxsize)  # what is let go of is decided here
+        self._book = CookieJar(sys.maxsize)  # this class decides on evictions
         self._known: OrderedDict[Key, _LoadedJar] = OrderedDict()
         self._changes: dict[Key, list[Cookie]] = {}  # not saved yet
         self._saving: dict[Key, list[Cookie]] = {}
         self._loading: dict[tuple[Key, int], asyncio.Task[None]] = {}
-        self._stamp: bytes | None = None  # changes whenever somebody saves; None: nobody has
+        self._stamp: bytes | None = None  # changes with every save; None: no save yet
         self._is_announced = True
         self._generation = 0  # how often the stamp was found changed
         self._coming: asyncio.Task[None] | None = None  # a look that has not begun
@@ -71,7 +71,7 @@ class SharedCookieStore:
     def __repr__(self) -> str:
         return f"<SharedCookieStore of {self._job}: {len(self)} jars, {len(self._changes)} to be saved>"
 
-    # ------------------------------------------------------------------ what a fetcher does
+    # ------------------------------------------------------------------ for fetchers
 
     def cookie_header(self, session: str, url: str, now: float) -> str:
         """See :class:`~gossamer.ports.cookie_store.CookieStore`."""
@@ -100,7 +100,7 @@ class SharedCookieStore:
     # ------------------------------------------------------------------ before a request
 
     async def prepare_cookies(self, session: str, url: str) -> None:
-        """Have in memory what a request that was leased before this call is to be sent with.
+        """Load the cookies for a request that was leased before this call.
 
         Raises ``StorageError``.
         """
@@ -119,7 +119,7 @@ class SharedCookieStore:
             self._known.move_to_end(key)
 
     async def _check_stamp(self) -> None:
-        """Whether somebody has saved since the last look. One look serves all who asked before it began."""
+        """Return whether cookies were saved since the last look. One look serves all earlier calls."""
         if self._coming is None:
             self._coming = asyncio.create_task(self._look_now())
         await asyncio.shield(self._coming)
@@ -138,7 +138,7 @@ class SharedCookieStore:
                 known = self._known.get(key)
                 record = await self._shared.get(COOKIES, self._storage_key(*key))
                 if self._known.get(key) is known:
-                    break  # else it was saved here meanwhile, and what was read may be older than that
+                    break  # otherwise saved here meanwhile; the record read may be older
         finally:
             del self._loading[key, generation]
         if known is None or known.record != record:
@@ -148,7 +148,7 @@ class SharedCookieStore:
         self._let_go()
 
     def _apply_record(self, key: Key, record: bytes | None) -> None:
-        """Go by a record, and by what is not in it yet."""
+        """Adopt a record, and apply the changes that it lacks."""
         self._book.load_jar(*key, record or b"")
         for unsaved in (self._saving, self._changes):
             if key in unsaved:
@@ -207,7 +207,8 @@ class SharedCookieStore:
         self._apply_record(key, made[0])
 
     async def _announce_save(self) -> None:
-        """Let the others look. A stamp that somebody else has set meanwhile was not seen here yet."""
+        """Make other workers look. If another has set the stamp meanwhile, its change is not seen here
+        yet."""
         stamp = os.urandom(8)
         if await self._shared.compare_and_swap(COOKIES, self._storage_key(), self._stamp, stamp, MAX_AGE_S):
             self._stamp = stamp
@@ -216,7 +217,8 @@ class SharedCookieStore:
         self._is_announced = True
 
     def _storage_key(self, session: str = "", site: str = "") -> str:
-        """Where a jar is; the stamp's place without a site. What a session is called may be a secret."""
+        """Return the key of a jar, or without a site that of the stamp. It hides the session's name,
+        maybe a secret."""
         name = blake2b(session.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest() if session else ""
         return f"{self._job} {site} {name}"
 

@@ -1,4 +1,4 @@
-"""Whether somebody has changed what workers share, at the price of one look for many."""
+"""Detect whether other workers have changed shared values, by one look for many."""
 
 from __future__ import annotations
 
@@ -15,11 +15,10 @@ _NOTHING = bytes(BUCKETS * _MARK)
 
 
 class SharedStamp:
-    """A mark in shared state for each of 256 buckets of names, new whenever somebody has changed one of them.
+    """A mark in shared state for each of 256 buckets of names, renewed with every change in its bucket.
 
-    Guarantee: when ``look`` returns, ``mark_of`` a name is new if anybody has announced a change of it before
-    ``look`` was called. One look serves all who asked before it began; a process that is alone looks at
-    nothing.
+    Guarantee: when ``look`` returns, ``mark_of`` a name is new if a change of it was announced before
+    ``look`` was called. One look serves all earlier calls; a single process does not look.
     """
 
     def __init__(
@@ -36,7 +35,7 @@ class SharedStamp:
         return f"<SharedStamp of {' '.join(self._place)}>"
 
     async def look(self) -> None:
-        """Have ``mark_of`` say whether somebody has changed anything. Raises ``StorageError``."""
+        """Bring ``mark_of`` up to date. Raises ``StorageError``."""
         if self._is_alone:
             return
         if self._coming is None:
@@ -49,7 +48,7 @@ class SharedStamp:
         return self._marks[start : start + _MARK]
 
     async def announce(self, name: str) -> None:
-        """Let the others look at what has this name. Raises ``StorageError``."""
+        """Announce a change of this name to other workers. Raises ``StorageError``."""
         if self._is_alone:
             return
         start, mark = _start_of(name), os.urandom(_MARK)
