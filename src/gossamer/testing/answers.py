@@ -1,8 +1,7 @@
-"""What a test site is made of: answers, an access log, a limit of requests per second.
+"""The parts of a test site: answers, an access log, a limit of requests per second.
 
-A site is a function from path and headers to an answer. The same function is served on loopback by
-:func:`gossamer.testing.site.serve` and, without a socket and in virtual time, by
-:class:`gossamer.testing.site.SiteFetcher`.
+A site is a function from path and headers to an answer. :func:`gossamer.testing.site.serve` serves it on
+loopback; :class:`gossamer.testing.site.SiteFetcher` serves it without a socket, in virtual time.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ App = Callable[[str, Mapping[str, str]], SiteResponse]
 
 
 def compress_answers(app: App) -> App:
-    """The same site, whose answers come compressed to whoever takes them so, as most sites' do."""
+    """Return the same site with compressed answers for clients that accept them, as on most sites."""
 
     def answer(path: str, headers: Mapping[str, str]) -> SiteResponse:
         plain = app(path, headers)

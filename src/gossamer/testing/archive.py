@@ -17,13 +17,13 @@ from gossamer.policy.request_variants import variant_of
 
 SECRET_HEADERS = frozenset({"set-cookie", "authorization", "proxy-authorization", "cookie"})
 HIDDEN = "-"
-"""What stands in the place of a credential."""
+"""The replacement for a credential."""
 
 _Key = tuple[str, str, bytes]
 
 
 class MemoryArchive:
-    """Port ``ArchiveReader`` over what the writers of this archive have flushed."""
+    """Port ``ArchiveReader`` over the flushed records of this archive's writers."""
 
     def __init__(self) -> None:
         self._pages: dict[str, ArchivedPage] = {}  # by place
@@ -47,7 +47,7 @@ class MemoryArchive:
     async def read_page(self, place: str) -> ArchivedPage:
         """See :class:`~gossamer.ports.archive_reader.ArchiveReader`."""
         if place not in self._pages:
-            raise BlobMissingError(f"there is no answer at {place}")
+            raise BlobMissingError(f"no answer at{place}")
         return self._pages[place]
 
     async def find_page(
@@ -70,7 +70,7 @@ class MemoryArchive:
 
 
 class MemoryArchiveWriter:
-    """Port ``ArchiveWriter``: what was not flushed is lost with it."""
+    """Port ``ArchiveWriter``: records that were not flushed are lost with it."""
 
     def __init__(self, archive: MemoryArchive, job: str, worker: str) -> None:
         self._archive = archive
@@ -124,7 +124,9 @@ def _key_of(url: str, method: str, body: bytes) -> _Key:
 
 
 def _as_archived(fetched: FetchResult, entry: ArchiveEntry) -> FetchResult:
-    """What is read of an answer: without credentials, and without what only its fetch knew."""
+    """Return an answer as it is read from an archive: without credentials and without data of its fetch
+    alone.
+    """
     headers = tuple((name, HIDDEN if name in SECRET_HEADERS else value) for name, value in fetched.headers)
     plain = FetchResult(
         url=fetched.url,

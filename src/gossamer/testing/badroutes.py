@@ -21,7 +21,7 @@ from gossamer.testing.misbehaviour import PAGE, ROUTES, Route
 __all__ = ["PAGE", "SUBJECTS", "all_routes"]
 
 SUBJECTS = (fine, slow, large, broken, headers, redirects, connections, odd, pages, places)
-"""Importing them registers what they have."""
+"""The modules that register routes when imported."""
 
 
 def all_routes() -> Mapping[str, Route]:

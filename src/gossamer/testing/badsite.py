@@ -1,14 +1,14 @@
 """A website with named misbehaviours, on one raw asyncio server.
 
-Each route does one thing that the web does to crawlers, byte for byte, and says what a fetcher must make of
-it. Use it to test a fetcher or a spider::
+Each route imitates one misbehaviour of the web, byte for byte, and states the expected result of a fetcher.
+Use it to test a fetcher or a spider::
 
     async with BadSite() as site:
         fetched = await fetcher.fetch(Request(site.url("retry_after")))
         assert site.hits("retry_after") == 1
 
-``/`` lists all routes as links. A route that never ends by itself ends when the client goes away or
-the site is closed. ``pace_s`` is the time between the pieces of slow routes.
+``/`` lists all routes as links. An endless route ends when the client disconnects or the site is closed.
+``pace_s`` is the time between the pieces of slow routes.
 """
 
 from __future__ import annotations

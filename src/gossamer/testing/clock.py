@@ -39,7 +39,7 @@ OUTSIDE_PATIENCE_S = 60.0
 
 
 class DeadlockError(AssertionError):
-    """Nothing is ready, no timer is set, no other thread is at work: what is awaited can never come."""
+    """All tasks wait forever: nothing is ready, no timer is set and no other thread is at work."""
 
 
 class ManualClock:
@@ -78,12 +78,12 @@ class ManualClock:
 
 
 class _JumpingSelector(selectors.DefaultSelector):
-    """Asks the system what is ready now; waits in real time only for work outside the loop."""
+    """Asks the system which files are ready; waits in real time only for work outside the loop."""
 
     loop: VirtualLoop
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        """What is ready. Where the loop would wait ``timeout`` seconds, its time jumps instead."""
+        """Return the ready files. Instead of waiting for ``timeout`` seconds, the loop's time jumps."""
         outside = (
             self.loop.outside_calls
         )  # counted before looking: what returns in between is then seen as ready
@@ -142,7 +142,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         return self._held + sum(counter() for counter in self._counters)
 
     def add_counter(self, counter: Callable[[], int]) -> None:
-        """Count these calls, too; the count must not fall before their results were handed to the loop."""
+        """Count these calls as well; the count must not fall before their results have reached the loop."""
         self._counters.append(counter)
 
     def time(self) -> float:
@@ -227,7 +227,7 @@ def works_outside(component: Any, *methods: str) -> None:
 def run_virtual(main: Callable[[LoopClock], Coroutine[Any, Any, T]], *, start: float = EPOCH) -> T:
     """Run ``main(clock)`` to its end on a loop of its own in virtual time, and return its result.
 
-    Call it from an ordinary (not ``async``) test. Raises :class:`DeadlockError` when nothing can go on.
+    Call it from an ordinary (not ``async``) test. Raises :class:`DeadlockError` when all tasks wait forever.
     """
     with asyncio.Runner(loop_factory=VirtualLoop) as runner:
         return runner.run(main(LoopClock(runner.get_loop(), start)))

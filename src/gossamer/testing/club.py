@@ -33,7 +33,7 @@ _NOT_FOUND = SiteResponse(404, b"<!doctype html><title>Not found</title><h1>No s
 
 
 def answer_request(path: str, headers: Mapping[str, str]) -> SiteResponse:
-    """The club's answer; it remembers nothing, since its cookies say who somebody is."""
+    """Return the club's answer; the club keeps no state, because its cookies identify the member."""
     path = path.partition("?")[0]
     folder, _, name = path.strip("/").partition("/")
     pages: dict[str, Callable[[], SiteResponse]] = {

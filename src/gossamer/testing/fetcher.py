@@ -69,7 +69,7 @@ class SiteFetcher:
         finally:
             self.log.end_hit(url.netloc)
         if answer.fail:
-            detail = f"{url.netloc} was told to {answer.fail}"
+            detail = f"{url.netloc} is set to {answer.fail}"
             raise FetchError(FAULTS[answer.fail], detail, rung=self.rung)
         return self._make_result(request, answer, started_at)
 

@@ -1,8 +1,8 @@
 """Items with every kind of value that spiders put into them, as strategies for hypothesis.
 
-Hypothesis has to be installed. For tests of whatever takes items: pipelines, stores, formats.
-``given_items()`` are items as a callback yields them: dicts, and items of generated classes.
-``item_records()`` are what a store is given, and ``stored_items()`` what it gives back. ::
+They need hypothesis, and serve tests of pipelines, stores and formats. ``given_items()`` are items as a
+callback yields them: dicts, and items of generated classes. ``item_records()`` are the input of a store, and
+``stored_items()`` its output. ::
 
     @given(item_records())
     async def test_my_store_keeps_any_item(record): ...
@@ -123,7 +123,7 @@ _SCALARS = (str, float, Decimal, datetime, date, time, timedelta, UUID, SizeChoi
 
 
 def plain_values() -> st.SearchStrategy[Any]:
-    """What a dict as an item may hold, as deep as it goes."""
+    """Return a strategy for the values of a dict as an item, at any depth."""
     scalars = st.one_of(st.none(), st.booleans(), _numbers, texts(), *(KINDS[kind] for kind in _SCALARS))
     return st.recursive(
         scalars,

@@ -1,4 +1,4 @@
-"""What a named misbehaviour is: a route, what a fetcher must make of it, and the raw way back."""
+"""The definition of a misbehaviour: a route, the expected result of a fetcher, and the raw answer."""
 
 from __future__ import annotations
 
@@ -28,12 +28,14 @@ class Route:
     expected: frozenset[Fault | int]  # a fault, or the status of a response; any of them will do
     handler: Handler
     row: int = 0  # in the list of hostile inputs that the documentation keeps; 0: none, nothing is wrong
-    ends: tuple[str, ...] = ()  # what a crawl makes of a response that the fetcher rightly returns
+    ends: tuple[str, ...] = ()  # the ends of a crawl's request if the fetcher rightly returns a response
     variants: tuple[str, ...] = ()  # the names below it
 
     @property
     def ends_in(self) -> frozenset[str]:
-        """What a crawl may end its requests with: values of :class:`Fault`, ``success`` or ``redirect``."""
+        """Return the possible ends of a crawl's requests: values of :class:`Fault`, ``success`` or
+        ``redirect``.
+        """
         return frozenset(self.ends or map(_ending_of, self.expected))
 
     @property
@@ -55,7 +57,7 @@ class ReceivedRequest:
 
 
 class SiteServer(Protocol):
-    """What a misbehaviour knows of its site."""
+    """The view that a misbehaviour has of its site."""
 
     pace_s: float  # seconds between the pieces of a slow answer
     log: list[ReceivedRequest]
@@ -112,7 +114,7 @@ class RouteVisit:
 
     @property
     def path_below(self) -> str:
-        """What the path has below the route, without the query: ``b/c`` of ``/a/b/c?d``."""
+        """Return the path below the route, without the query: ``b/c`` of ``/a/b/c?d``."""
         return self.hit.path.partition("?")[0].lstrip("/").partition("/")[2]
 
     def reset_connection(self) -> None:

@@ -193,7 +193,7 @@ REFUSALS: dict[str, Refusal] = {
 }
 """By name: a page for each mark."""
 
-_ARTICLE = "<p>" + "Words that are there for whoever reads them, and no more than that. " * 30 + "</p>"
+_ARTICLE = "<p>" + "Words that are there for each reader alike, and no more than that. " * 30 + "</p>"
 _LINKS = "".join(f"<li><a href='/{n}'>{n}</a></li>" for n in range(30))
 
 ORDINARY: dict[str, SiteResponse] = {
@@ -268,7 +268,7 @@ ORDINARY: dict[str, SiteResponse] = {
     "empty": _answer(200, b""),
     "no_content": _answer(204, b""),
 }
-"""By name: pages that refuse nobody."""
+"""Pages by name that refuse no visitor."""
 
 
 def refusal(name: str) -> SiteResponse:

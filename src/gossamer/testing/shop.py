@@ -111,7 +111,7 @@ class Shop:
         return {"sku": self.sku(number), "name": name, "price": f"{cents / 100:.2f}"}
 
     def change_products(self, share: float, seed: int = 1) -> list[int]:
-        """Change the prices of so many of the products; their numbers, ascending."""
+        """Change the prices of a number of products; return their numbers, ascending."""
         changed = sorted(Random(seed).sample(range(self.products), round(self.products * share)))  # noqa: S311
         for number in changed:
             self._revisions[number] = self._revisions.get(number, 0) + 1

@@ -196,7 +196,7 @@ class _SiteConnection(asyncio.Protocol):
         self._answer_next()
 
     def _answer_next(self) -> None:
-        """Answer what has arrived completely, until an answer takes time."""
+        """Answer the requests that have arrived completely, until an answer takes time."""
         while self._current is None and not self._transport.is_closing():
             head, end, rest = self._buffer.partition(b"\r\n\r\n")
             if not end:

@@ -1,7 +1,6 @@
-"""Sites that never end, one of each kind, and a good one that does: for tests of what a crawl does there.
+"""Endless sites, one of each kind, and a good one that ends, to test a crawl's behaviour in traps.
 
-Each is an app for :func:`gossamer.testing.site.serve`: deterministic, without state, and made when asked
-for. ::
+Each is an app for :func:`gossamer.testing.site.serve`: deterministic, without state, and made on demand. ::
 
     async with serve(TRAPS["calendar"]) as trap, serve(GoodSite(200), "127.0.0.2") as good:
         ...crawl both: len(good.hits) == 201, and trap.hits are few...
@@ -144,7 +143,7 @@ def _page(title: str, text: str, links: Iterable[str]) -> SiteResponse:
 
 
 def _token(path: str, turn: int) -> str:
-    """What looks random: twelve hexadecimal digits."""
+    """Return a random-looking token: twelve hexadecimal digits."""
     return blake2b(f"{path} {turn}".encode(), digest_size=6).hexdigest()
 
 

@@ -60,7 +60,7 @@ async def an_action_is_kept_as_it_was(s: ActionLog) -> None:
 
 @ACTION_LOG_CHECKS.register
 async def a_key_counts_once(s: ActionLog) -> None:
-    """Of many who use it at the same time one does something."""
+    """If many use it at the same time, one performs its action."""
     added = await asyncio.gather(*(s.add_action(replace(PAUSE, at=float(n))) for n in range(4)))
     done = [action for action in added if action is not None]
     assert_equal(len(done), 1, "one of them is added")
@@ -87,7 +87,7 @@ async def the_latest_come_first(s: ActionLog) -> None:
 
 @ACTION_LOG_CHECKS.register
 async def what_came_of_it_is_noted_later(s: ActionLog) -> None:
-    """In the place of what was noted before."""
+    """The outcome replaces an earlier one."""
     one, two = await _add(s, PAUSE), await _add(s, replace(PAUSE, key="k2"))
     await s.note_after(one.id, {"done": 7})
     assert_equal(await s.find_action(one.id), replace(one, after={"done": 7}), "the new one is there")
@@ -105,13 +105,13 @@ async def an_action_is_undone_once(s: ActionLog) -> None:
     assert_equal(found and found.undone_at, 600.0 + done.index(True), "at its time")
     assert_holds(not await s.mark_undone(two.id, 700.0), "not when its time is over")
     assert_holds(not await s.mark_undone(never.id, 1.0), "not when there is no way back")
-    assert_holds(not await s.mark_undone(999, 1.0), "not what is not there")
+    assert_holds(not await s.mark_undone(999, 1.0), "an action that does not exist")
     assert_equal(await s.find_action(two.id), two, "then nothing is changed")
 
 
 @ACTION_LOG_CHECKS.register
 async def what_could_not_be_undone_may_be_undone_again(s: ActionLog) -> None:
-    """By whoever took it back; what somebody else has undone since stays undone."""
+    """Only the caller that undid it can clear the mark; a later undo by another caller stays."""
     one, two = await _add(s, PAUSE), await _add(s, replace(PAUSE, key="k2"))
     for number in (one.id, two.id):
         assert_holds(await s.mark_undone(number, 600.25), "it is undone")

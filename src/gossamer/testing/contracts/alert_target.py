@@ -30,12 +30,12 @@ class ServiceState(StrEnum):
     WELL = "well"
     REFUSING = "refusing"  # it answers, and takes nothing
     STUCK = "stuck"  # it never answers
-    AWAY = "away"  # nobody is there
+    AWAY = "away"  # the service is unreachable
 
 
 @dataclass
 class AlertTargetSubject:
-    """What is checked, and its other end."""
+    """The target under test and the service that receives its alerts."""
 
     target: AlertTarget
     received: Callable[[], list[str]]  # the texts that have arrived
@@ -89,7 +89,7 @@ async def news_that_are_not_taken_raise_and_show_no_secret(subject: AlertTargetS
             assert_holds(subject.secret not in shown, "no secret is shown")
         else:
             raise AssertionError(f"{state}: nothing was taken, and nothing was raised")
-    assert_equal(subject.received(), [], "what was refused has not arrived")
+    assert_equal(subject.received(), [], "a refused alert has not arrived")
 
 
 @ALERT_TARGET_CHECKS.register
@@ -101,7 +101,9 @@ async def a_service_that_never_answers_holds_nobody_up(subject: AlertTargetSubje
         await asyncio.wait({delivering}, timeout=0.02)
         turns += 1
         assert_holds(time.monotonic() - began < LONGEST_S, "a delivery ends in time")
-    assert_holds(isinstance(delivering.exception(), MissingServiceError), "what was not taken raises")
+    assert_holds(
+        isinstance(delivering.exception(), MissingServiceError), "an alert that was not accepted raises"
+    )
     assert_holds(turns > 3, "the event loop is not blocked")
 
 

@@ -1,4 +1,4 @@
-"""What the contracts of archives are checked with: both ends of one, and answers to put into it."""
+"""The subject of the archive contracts: the two ends of an archive, and answers to store."""
 
 from __future__ import annotations
 
@@ -29,14 +29,16 @@ class ArchiveSubject:
     make_writer: Callable[[str], ArchiveWriter]
     """Another worker's writer for a job."""
     is_shared_at_once: bool = True
-    """Whether others read what is flushed; else only what is closed, as where files are uploaded whole."""
+    """Whether others can read records after a flush; otherwise only after close, as with uploads of whole
+    files.
+    """
 
     async def write(self, url: str = PAGE, **said: Any) -> str:
         """Archive an answer; its place."""
         return await self.writer.write_exchange(Request(url), make_answer(url, **said))
 
     async def settle(self) -> None:
-        """Make what was written readable."""
+        """Make the written records readable."""
         await (self.writer.flush() if self.is_shared_at_once else self.writer.close())
 
 
@@ -90,6 +92,6 @@ def sent_by_http(url: str = PAGE, body: bytes = b"<h1>Packed</h1>" * 100) -> Fet
 
 
 def plain(fetched: FetchResult) -> tuple[Any, ...]:
-    """What an archive gives back: URL, status, headers without the values of cookies, body, flags."""
+    """Return the parts that an archive restores: URL, status, headers without cookie values, body, flags."""
     headers = tuple((name, "-" if name == "set-cookie" else value) for name, value in fetched.headers)
     return fetched.url, fetched.status, headers, fetched.body, fetched.flags

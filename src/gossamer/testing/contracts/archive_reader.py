@@ -80,13 +80,15 @@ async def requests_with_bodies_are_told_apart(s: ArchiveSubject) -> None:
         page = await s.reader.read_page(entry.location.text)
         assert_equal((page.fetched.body, entry.method), (b"answer %d" % number, method), "its own answer")
         digest = digest_of(body) if body else ""
-        assert_equal((entry.request_digest, page.entry.request_digest), (digest, digest), "of what was asked")
+        assert_equal(
+            (entry.request_digest, page.entry.request_digest), (digest, digest), "of the requested URLs"
+        )
     assert_equal(await s.reader.find_page(JOB, PAGE, "POST", b"q=3"), None, "nobody asked that")
 
 
 @ARCHIVE_READER_CHECKS.register
 async def requests_of_sessions_and_with_headers_are_told_apart(s: ArchiveSubject) -> None:
-    """By what servers answer by; a request that nobody made gets the latest answer to its URL."""
+    """The variant separates them; a request without an archived variant gets the latest answer to its URL."""
     asked = [
         Request(PAGE, headers={"Accept-Language": "de"}),
         Request(PAGE, headers={"Accept-Language": "fr"}),

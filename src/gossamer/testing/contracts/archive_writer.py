@@ -49,7 +49,7 @@ async def what_was_flushed_is_read_where_it_was_said_to_be(s: ArchiveSubject) ->
 
 @ARCHIVE_WRITER_CHECKS.register
 async def what_is_queued_is_written_by_the_next_flush(s: ArchiveSubject) -> None:
-    """In its order, beside what is written at once; a second flush writes nothing twice."""
+    """Order is kept, also beside direct writes; a second flush writes nothing twice."""
     for number in range(5):
         url = f"{SITE}/{number}"
         s.writer.queue_exchange(Request(url), make_answer(url, b"%d" % number, at=EPOCH + number))
@@ -67,7 +67,7 @@ async def what_is_queued_is_written_by_the_next_flush(s: ArchiveSubject) -> None
 
 @ARCHIVE_WRITER_CHECKS.register
 async def what_came_over_http_is_kept_as_it_came(s: ArchiveSubject) -> None:
-    """Compressed bodies, and fields in their order; read again it is what was fetched."""
+    """Compressed bodies and the order of fields are kept; reading returns the fetched response."""
     fetched = sent_by_http()
     place = await s.writer.write_exchange(Request(PAGE), fetched)
     await s.settle()
@@ -80,7 +80,7 @@ async def what_came_over_http_is_kept_as_it_came(s: ArchiveSubject) -> None:
 
 @ARCHIVE_WRITER_CHECKS.register
 async def a_body_that_was_there_before_is_given_back_all_the_same(s: ArchiveSubject) -> None:
-    """Of the same page or of another one; and one that is like no other is no revisit."""
+    """Whether the page is the same or another one; a body without an equal is not a revisit."""
     body = b"the same on every page" * 100
     urls = [PAGE, PAGE, f"{SITE}/other", f"{SITE}/third"]
     bodies = [body, body, body, b"another"]
@@ -105,7 +105,7 @@ async def a_worker_never_writes_into_the_files_of_another(s: ArchiveSubject) -> 
     assert_equal(len({*files}), 3, "files of their own")
     assert_equal([file.partition("/")[0] for file in files], [JOB, JOB, "blog-1-0123456789ab"], "by job")
     bodies = [(await s.reader.read_page(place)).fetched.body for place in places]
-    assert_equal(bodies, [b"0", b"1", b"2"], "each what it wrote")
+    assert_equal(bodies, [b"0", b"1", b"2"], "each its own records")
 
 
 @ARCHIVE_WRITER_CHECKS.register

@@ -39,13 +39,13 @@ async def _stream(store: BlobStore, name: str) -> list[bytes]:
 
 @BLOB_STORE_CHECKS.register
 async def what_is_put_is_read(store: BlobStore) -> None:
-    """Whole, as a stream, and an empty one, too; put again, it is replaced."""
+    """As a whole and as a stream, also an empty one; a second put replaces it."""
     await store.put_bytes("a/one.txt", b"first")
     await store.put_bytes("a/one.txt", b"second, which is longer")
     await store.put_bytes("a/empty", b"")
     assert_equal(await store.read_range("a/one.txt"), b"second, which is longer", "as put last")
     assert_equal(await store.read_range("a/empty"), b"", "an empty blob is a blob")
-    assert_equal(b"".join(await _stream(store, "a/empty")), b"", "as a stream, too")
+    assert_equal(b"".join(await _stream(store, "a/empty")), b"", "as a stream")
 
 
 @BLOB_STORE_CHECKS.register
@@ -64,7 +64,7 @@ async def a_file_is_put_whole(store: BlobStore) -> None:
 
 @BLOB_STORE_CHECKS.register
 async def a_blob_is_looked_at(store: BlobStore) -> None:
-    """Its size and its time are those of the listing; what is no blob is ``None``."""
+    """Size and time match the listing; a missing blob is ``None``."""
     await store.put_bytes("a/one.txt", b"four")
     await store.put_bytes("a/one.txt.more", b"")
     listed = {info.name: info async for info in store.list_blobs("")}
@@ -86,7 +86,7 @@ async def a_part_is_read(store: BlobStore) -> None:
 
 @BLOB_STORE_CHECKS.register
 async def what_is_not_there_is_said_to_be_missing(store: BlobStore) -> None:
-    """By an error that names it; also what is only the beginning of a name."""
+    """The error names the blob; a mere prefix of a name is also missing."""
     await store.put_bytes("folder/blob", b"1")
     for name in ("none", "folder", "folder/blob/more"):
         for read in (store.read_range(name), store.read_range(name, 3, 2), _stream(store, name)):
@@ -127,7 +127,7 @@ async def a_deleted_blob_is_gone(store: BlobStore) -> None:
 
 @BLOB_STORE_CHECKS.register
 async def a_name_that_leads_elsewhere_is_refused(store: BlobStore) -> None:
-    """Whoever makes names from what a site says finds out."""
+    """Names derived from a site's data fail early."""
     for name in (
         "",
         "/x",
@@ -180,7 +180,7 @@ async def a_store_is_closed_twice(store: BlobStore) -> None:
 
 @BLOB_STORE_CHECKS.register
 async def what_is_whole_is_not_unfinished(store: BlobStore) -> None:
-    """Whatever its age; deleting what is unfinished leaves it alone."""
+    """At any age; deleting unfinished puts leaves complete blobs alone."""
     await store.put_bytes("a/one", b"1")
     assert_equal(await store.delete_unfinished(inf), 0, "nobody was killed")
     assert_equal(await _names(store), ["a/one"], "it is there")

@@ -22,7 +22,7 @@ __all__ = ["CHANGE_FEED_CHECKS", "FeedSubject", "check_change_feed"]
 
 @dataclass
 class FeedSubject:
-    """What is checked, and the store whose changes it tells."""
+    """The feed under test and the store whose changes it lists."""
 
     feed: ChangeFeed
     store: Store
@@ -60,7 +60,7 @@ def _pairs(items: list[ChangedItem]) -> list[tuple[str, int]]:
 
 @CHANGE_FEED_CHECKS.register
 async def what_is_new_or_changes_is_told_once(s: FeedSubject) -> None:
-    """What is found as it was is not told; what another job changes is."""
+    """An item found unchanged is not listed; a change by another job is."""
     jobs = [await s.book.create("shop", "shop.py") for _ in range(2)]
     assert_equal(await s.read_all(), ([], ""), "there is nothing yet")
     await s.see(jobs[0], 1.0, a=1, b=1)
@@ -74,7 +74,7 @@ async def what_is_new_or_changes_is_told_once(s: FeedSubject) -> None:
     found, place = await s.read_all(place)
     assert_equal(_pairs(found), [("a", 2)], "one of them changed")
     await s.see(jobs[0], 5.0, a=3)
-    assert_equal(await s.read_all(place), ([], place), "what is older changes nothing")
+    assert_equal(await s.read_all(place), ([], place), "older values change nothing")
 
 
 @CHANGE_FEED_CHECKS.register
@@ -89,7 +89,7 @@ async def an_item_that_changed_again_is_told_there(s: FeedSubject) -> None:
     first = await s.feed.read_changes("", 2)
     again = await s.feed.read_changes("", 100, first.last)
     assert_equal((again.items, again.last), (first.items, first.last), "the same part")
-    assert_holds(await s.feed.count_changes("", 100) in (2, 4), "what waits: the changes, or the items")
+    assert_holds(await s.feed.count_changes("", 100) in (2, 4), "the waiting changes or items")
     assert_equal(await s.feed.count_changes("", 1), 1, "no more are counted than asked for")
     assert_equal(await s.feed.count_changes(end, 100), 0, "behind the last there is none")
 
@@ -111,7 +111,7 @@ async def of_many_writers_nothing_is_missed_and_nothing_told_twice(s: FeedSubjec
         more, place = await s.read_all(place)
         found += more
     await writing
-    for _ in range(50):  # a server of many may have a transaction of somebody else under way
+    for _ in range(50):  # on a shared server another process may have an open transaction
         more, place = await s.read_all(place)
         found += more
         if len(found) >= 360:
@@ -122,7 +122,7 @@ async def of_many_writers_nothing_is_missed_and_nothing_told_twice(s: FeedSubjec
 
 @CHANGE_FEED_CHECKS.register
 async def a_position_moves_only_from_where_it_was(s: FeedSubject) -> None:
-    """Of two that write one output, one is told."""
+    """If two writers share one output, one of them gets ``False``."""
     first = OutputPosition()
     planned = OutputPosition(planned="3", state=b"\x00\xff")
     assert_holds(await s.feed.save_position("a", first, None), "a new one")
@@ -139,7 +139,7 @@ async def a_position_moves_only_from_where_it_was(s: FeedSubject) -> None:
 
 @CHANGE_FEED_CHECKS.register
 async def changes_are_dropped_when_every_output_has_them(s: FeedSubject) -> None:
-    """Not before, and nothing of what comes later."""
+    """Neither earlier, nor any later change."""
     job = await s.book.create("shop", "shop.py")
     await s.see(job, 1.0, a=1, b=1)
     _, place = await s.read_all()

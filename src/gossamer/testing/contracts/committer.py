@@ -39,7 +39,7 @@ TTL_S = 60.0
 
 @dataclass
 class CommitterSubject:
-    """What is checked: a committer of a job, and what it writes to."""
+    """The committer of a job under test, and its store and frontier."""
 
     committer: Committer
     frontier: AdminFrontier
@@ -87,7 +87,7 @@ async def check_committer(make: Make[CommitterSubject]) -> None:
 
 
 def result_of(lease: Lease, *, data: bytes = b'{"name":"x"}', links: tuple[Entry, ...] = ()) -> VisitResult:
-    """What a visit brings back: an item of the page's own, the page, a row of the ledger, links."""
+    """Return the result of a visit: the page's own item, the page, a row of the ledger, links."""
     number = lease.entry.fingerprint
     found = make_visit_result(make_item(str(number), data), number=number, at=lease.granted_at)
     outcome = Outcome(lease=lease, verdict=Verdict.SUCCESS, is_page=True, outlinks=links)
@@ -126,7 +126,7 @@ async def results_without_items_are_recorded(s: CommitterSubject) -> None:
     assert_equal(
         [await s.state_of(1), await s.state_of(2)], [RequestState.DELAYED, RequestState.DEAD], "as was said"
     )
-    assert_equal(await s.read_items(), [], "there is no item")
+    assert_equal(await s.read_items(), [], "no item is stored")
 
 
 @COMMITTER_CHECKS.register
@@ -143,7 +143,7 @@ async def each_result_is_answered_in_its_place(s: CommitterSubject) -> None:
 
 @COMMITTER_CHECKS.register
 async def a_lost_lease_decides_nothing(s: CommitterSubject) -> None:
-    """Neither what becomes of the request nor which links are followed: whoever has the lease now does."""
+    """The outcome and the links are ignored: the present holder of the lease decides."""
     (lost,) = await s.lease_entries(make_entry(1))
     await s.lose_leases()
     (held,) = await s.lease_all()
@@ -156,7 +156,7 @@ async def a_lost_lease_decides_nothing(s: CommitterSubject) -> None:
 
 @COMMITTER_CHECKS.register
 async def items_of_a_lost_lease_are_kept(s: CommitterSubject) -> None:
-    """They were on the page. The row of the ledger says ``stale``, and is no success."""
+    """They were on the page. The row of the ledger has the reason ``stale`` and is not a success."""
     (lost,) = await s.lease_entries(make_entry(1))
     await s.lose_leases()
     assert_equal(await s.committer.commit([result_of(lost)]), [False], "the lease is lost")

@@ -21,7 +21,7 @@ SHOP = "https://www.shop.example/"
 
 @dataclass
 class CookieSubject:
-    """What is checked, and the clock whose time it is told."""
+    """The store under test and its clock."""
 
     cookies: CookieStore
     clock: ManualClock
@@ -65,7 +65,7 @@ async def sessions_are_apart(s: CookieSubject) -> None:
 
 @COOKIE_STORE_CHECKS.register
 async def sites_are_apart(s: CookieSubject) -> None:
-    """A host may set cookies for its domain, and for nobody else's."""
+    """A host may set cookies for its own domain only."""
     s.answer("own=1; Path=/", "all=2; Domain=shop.example; Path=/")
     assert_equal(s.sent("https://img.shop.example/"), "all=2", "another host of the domain")
     assert_equal(s.sent("https://shop.test/"), "", "another domain")
@@ -167,4 +167,4 @@ async def entries_of_web_storage_are_kept_beside_cookies(s: CookieSubject) -> No
     assert_equal(entries("https://www.shop.example:8443/"), [], "another origin has its own")
     assert_equal(entries(session="other"), [], "another session, too")
     s.cookies.keep_cookies("", SHOP, [Cookie("b", "", *place[:-1], -inf, now)], now)
-    assert_equal(entries(), [("token", "5")], "what a page has removed is gone")
+    assert_equal(entries(), [("token", "5")], "cookies that a page has removed are gone")

@@ -88,14 +88,14 @@ class _CheckSpider(Spider):
 
 @dataclass
 class ExtractorSubject:
-    """What is checked: a way to make an extractor for a spider."""
+    """A function that makes an extractor for a spider."""
 
     build: Callable[[Spider], Extractor]
 
     async def extract(
         self, callback: str = "", fetched: FetchResult | None = None, **fields: Any
     ) -> ExtractResult:
-        """What a callback of the spider makes of a page."""
+        """Return the result of a callback of the spider for a page."""
         request = Request(URL, callback=callback, **fields)
         return await self.build(_CheckSpider()).extract(request, fetched or fetch_result())
 
@@ -152,7 +152,7 @@ async def callbacks_may_be_of_any_kind(s: ExtractorSubject) -> None:
 
 @EXTRACTOR_CHECKS.register
 async def what_a_callback_raises_is_a_fault_of_its_page(s: ExtractorSubject) -> None:
-    """What it had given before is kept, and the error says where it happened."""
+    """Its earlier results are kept, and the error names the place."""
     for callback in ("raises", "exits", "times_out"):
         found = await s.extract(callback)
         assert_equal((found.fault, found.items), ("callback", ({"before": 1},)), callback)
@@ -187,7 +187,7 @@ async def no_page_makes_it_raise(s: ExtractorSubject) -> None:
 
 @EXTRACTOR_CHECKS.register
 async def the_end_of_the_task_is_not_a_fault(s: ExtractorSubject) -> None:
-    """A worker that is told to stop does not wait for a callback."""
+    """A worker that must stop does not wait for a callback."""
     spider = _CheckSpider()
     task = asyncio.create_task(s.build(spider).extract(Request(URL, callback="waits"), fetch_result()))
     await spider.waiting.wait()
@@ -203,7 +203,7 @@ async def errbacks_are_run_when_there_is_one(s: ExtractorSubject) -> None:
     assert_equal(await extractor.give_up(Request(URL), "connect", "refused"), None, "no errback")
     found = await extractor.give_up(Request(URL, errback="on_error"), "connect", "refused")
     assert found is not None, "an errback gives a result"
-    assert_equal(found.items, ({"failed": URL, "fault": "connect"},), "what the errback gave")
+    assert_equal(found.items, ({"failed": URL, "fault": "connect"},), "the results of the errback")
     failed = await extractor.give_up(Request(URL, errback="fails_again"), "connect", "refused")
     assert failed is not None, "an errback that fails gives a result"
     assert_equal(failed.fault, "callback", "with a fault")
@@ -244,7 +244,7 @@ async def a_spider_may_judge_what_refuses_it(s: ExtractorSubject) -> None:
     try:
         await extractor.find_block(Request(URL), fetch_result(status=418))
     except FetchError as error:
-        assert_equal(error.fault, "callback", "what it raises is its fault")
+        assert_equal(error.fault, "callback", "its exception is its fault")
         assert_holds("is_blocked" in error.detail, f"the detail says where: {error.detail}")
     else:
         raise AssertionError("what is_blocked raises must not be lost")

@@ -1,7 +1,7 @@
-"""What every :class:`~gossamer.ports.fetcher.Fetcher` of the network must do, checked on the bad site.
+"""The contract of every :class:`~gossamer.ports.fetcher.Fetcher` of the network, checked on the bad site.
 
-A fetcher under test is made with small limits (:data:`LIMITS`), trusts ``127.0.0.1`` and ``localhost`` and
-needs nothing else. In a test suite, run :data:`FETCHER_CHECKS` one by one; :func:`check_fetcher` runs all.
+A fetcher under test has small limits (:data:`LIMITS`), trusts ``127.0.0.1`` and ``localhost`` and needs
+nothing else. In a test suite, run :data:`FETCHER_CHECKS` one by one; :func:`check_fetcher` runs all.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Check = Callable[[Fetcher, BadSite], Coroutine[Any, Any, None]]
 
 
 async def try_fetch(fetcher: Fetcher, request: Request) -> FetchResult | Fault:
-    """What a fetch comes to; other exceptions, ``TimeoutError`` too, are passed on."""
+    """Return the result or the error of a fetch; other exceptions, including ``TimeoutError``, propagate."""
     try:
         async with asyncio.timeout(PATIENCE_S):
             return await fetcher.fetch(request)
@@ -121,7 +121,7 @@ async def _own_cookies(fetcher: Fetcher, site: BadSite) -> None:
     await fetcher.fetch(
         Request(site.url("echo"), session="q", cookies=[*listed, {"name": "c", "value": "4", "path": "/no"}])
     )
-    assert site.log[-1].headers["cookie"] == "a=2", "nobody sets cookies for others"
+    assert site.log[-1].headers["cookie"] == "a=2", "a site sets no cookies for others"
 
 
 async def _own_authorization(fetcher: Fetcher, site: BadSite) -> None:
@@ -150,7 +150,7 @@ async def _own_bounds(fetcher: Fetcher, site: BadSite) -> None:
     small = await try_fetch(fetcher, Request(site.url("good"), max_size=len(PAGE) - 1))
     assert small is Fault.TOO_LARGE
     packed = await try_fetch(fetcher, Request(site.url("gzipped"), max_size=len(PAGE) - 1))
-    assert packed is Fault.TOO_LARGE, "what it becomes when it is unpacked counts"
+    assert packed is Fault.TOO_LARGE, "the unpacked size counts"
     fetched = await fetcher.fetch(Request(site.url("good"), max_size=2 * len(PAGE)))
     assert fetched.body == PAGE
     loop = asyncio.get_running_loop()
@@ -224,7 +224,7 @@ async def _unsent_is_not_reused(fetcher: Fetcher, site: BadSite) -> None:
     upload = Request(site.url("early_answer"), method="POST", body=bytes(16_000_000))
     assert (await fetcher.fetch(upload)).status == 200
     good = await try_fetch(fetcher, Request(site.url("good")))
-    assert isinstance(good, FetchResult), f"what was left of an upload reached the next request: {good}"
+    assert isinstance(good, FetchResult), f"the rest of an upload reached the next request:{good}"
 
 
 async def _redirects_do_not_wait(fetcher: Fetcher, site: BadSite) -> None:

@@ -94,14 +94,14 @@ async def what_is_seen_is_not_forgotten(s: FileStore) -> None:
     same, other = replace(ONE, job="shop-2"), replace(ONE, job="shop-3", sha256="33" * 32)
     for file in (ONE, same, other):
         await s.save_file(file)
-    assert_equal(await s.see_body("44" * 32, 9.0), None, "nobody has these bytes")
+    assert_equal(await s.see_body("44" * 32, 9.0), None, "unknown bytes")
     seen = await s.see_body(ONE.sha256, 9.0)
     kept = ONE if seen and seen.job == ONE.job else same
     assert_equal(seen, replace(kept, last_seen=9.0), "as it is from now on")
     assert_equal(await s.forget_files(1.0), 0, "time has not come for any")
     both = {ONE.sha256, other.sha256}
     assert_equal(await s.select_named([*both, "44" * 32]), both, "what rows name")
-    assert_equal(await s.forget_files(9.0), 2, "files that nobody has seen since")
+    assert_equal(await s.forget_files(9.0), 2, "files that were not seen since")
     assert_equal(await s.read_files(), [replace(kept, last_seen=9.0)], "the one that was seen stays")
     assert_equal(await s.see_body(ONE.sha256, 4.0), replace(kept, last_seen=9.0), "time does not go back")
     assert_equal(await s.select_named(both), {ONE.sha256}, "what is left")

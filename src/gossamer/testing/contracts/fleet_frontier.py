@@ -31,7 +31,7 @@ FLEET_RULES = FrontierRules(delay_s=0.0, per_host=100)
 
 @dataclass
 class FleetFrontierSubject:
-    """What is checked, and how another process opens the same frontier."""
+    """The frontier under test, and a way for another process to open it."""
 
     frontier: FleetFrontier
     reopen: Callable[[], Awaitable[FleetFrontier]]
@@ -49,12 +49,12 @@ async def check_fleet_frontier(make: Make[FleetFrontierSubject]) -> None:
 
 @FLEET_FRONTIER_CHECKS.register
 async def a_job_is_seeded_when_its_seeder_says_so(s: FleetFrontierSubject) -> None:
-    """Not because there are requests; and everybody sees it, once it is said."""
+    """Requests alone are not enough; all processes see the record once it is made."""
     await s.frontier.add([make_entry(1)])
     assert_equal((await s.frontier.read_stats()).seeded, False, "more seeds may come")
     for _ in range(2):
         await s.frontier.finish_seeding()
-        assert_equal((await s.frontier.read_stats()).seeded, True, "it may be said twice")
+        assert_equal((await s.frontier.read_stats()).seeded, True, "it may be repeated")
     assert_equal((await (await s.reopen()).read_stats()).seeded, True, "others see it")
 
 
@@ -68,7 +68,7 @@ async def a_job_without_seeds_is_seeded_too(s: FleetFrontierSubject) -> None:
 
 @FLEET_FRONTIER_CHECKS.register
 async def nothing_is_redone_when_nothing_was_lost(s: FleetFrontierSubject) -> None:
-    """Pages with links and without, settled by whomever, stay done."""
+    """Settled pages stay done, with or without links, by any owner."""
     await s.frontier.add([make_entry(1), make_entry(2)])
     await s.frontier.finish_seeding()
     first, second = (await s.frontier.lease("http", 10, 60.0)).leases

@@ -1,11 +1,11 @@
 """The contract of a frontier, as named checks that any implementation can be put through.
 
-Guarantee: each check states one promise of :class:`~gossamer.ports.frontier.Frontier` and fails when it is
-broken. Time stands still but for the clock's ``advance``. Use, for a frontier of your own::
+Each check states one guarantee of :class:`~gossamer.ports.frontier.Frontier`. Time passes only by the clock's
+``advance``. To check a frontier of your own::
 
     @asynccontextmanager
     async def make(rules, clock):
-        async def reopen():  # what a new process would see; None if nothing survives
+        async def reopen():  # the view of a new process; None if nothing survives
             return MyFrontier(url, rules, clock)
         yield FrontierSubject(MyFrontier(url, rules, clock), reopen)
 

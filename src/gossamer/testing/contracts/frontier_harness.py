@@ -1,4 +1,4 @@
-"""What the checks of the frontier contract are written with: a world with a frontier and a clock."""
+"""The tools of the frontier contract: a world with a frontier and a clock."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from gossamer.testing.clock import ManualClock
 
 @dataclass
 class FrontierSubject:
-    """What is checked: a frontier, and how a new process would open the same one.
+    """The frontier under test, and a way to open it as a new process would.
 
-    ``beside`` opens the frontier of another job in the same place, under rules of its own; ``None``: there is
-    none, or each job keeps a pace of its own there. ``withdraw_claims`` lets other jobs have the slots that
-    this one held at a time, as if nobody worked on it any more; ``None``: only deadlines tell that.
+    ``beside`` opens the frontier of another job in the same back end, under its own rules; ``None``: the back
+    end has no other jobs, or each job has its own pace there. ``withdraw_claims`` releases the slots that
+    this job held at a time, as if it had no worker any more; ``None``: only deadlines can prove that.
     """
 
     frontier: AdminFrontier
@@ -77,7 +77,7 @@ class FrontierHarness:
         return await self.frontier.lease(lane, limit, ttl_s)
 
     async def lease_fingerprints(self, limit: int = 100, lane: str = "http") -> list[int]:
-        """The fingerprints of what is granted, in order."""
+        """Return the fingerprints of the granted requests, in order."""
         return fingerprints_of((await self.lease_requests(limit, lane)).leases)
 
     async def lease_one(self) -> Lease:

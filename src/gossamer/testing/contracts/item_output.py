@@ -21,7 +21,7 @@ __all__ = ["ITEM_OUTPUT_CHECKS", "OutputSubject", "check_item_output"]
 
 @dataclass
 class OutputSubject:
-    """What is checked: the same place may be opened several times, as after a kill."""
+    """The output under test: the same destination may be opened several times, as after a kill."""
 
     open: Callable[[], ItemOutput]
     read: Callable[[], Awaitable[list[tuple[str, dict[str, Any]]]]]
@@ -36,7 +36,7 @@ class OutputSubject:
             await output.close()
 
     async def read_state(self, items: list[ChangedItem], former: bytes = b"") -> bytes:
-        """What has to be known before a batch."""
+        """Return the state needed before a batch."""
         output = self.open()
         try:
             return await output.read_state(former, items)
@@ -81,7 +81,7 @@ async def batches_are_there_one_after_the_other(s: OutputSubject) -> None:
 
 @ITEM_OUTPUT_CHECKS.register
 async def a_batch_that_is_written_again_is_there_once(s: OutputSubject) -> None:
-    """By whoever takes over; also one that lacks what has changed again since."""
+    """By another process; also without the items that have changed since."""
     first = await s.read_state([ONE, TWO])
     for _ in range(2):
         state = await s.write(NAMES[0], [ONE, TWO], first)

@@ -20,7 +20,7 @@ __all__ = ["ITEM_READER_CHECKS", "ItemSubject", "check_item_reader"]
 
 @dataclass
 class ItemSubject:
-    """What is checked, and the store that writes what it reads."""
+    """The reader under test, and the store that writes its items."""
 
     reader: ItemReader
     store: Store
@@ -79,7 +79,7 @@ async def a_sample_is_of_all_that_a_job_saw(s: ItemSubject) -> None:
     sample = await s.reader.sample_items(first, 1000, 10**9)
     assert_equal(sorted(sample, key=lambda item: item.id), all_items, "all, as the job saw them")
     (newer,) = await s.reader.sample_items(second, 1000, 10**9)
-    assert_equal((newer.key, newer.data.get("price")), ("7", 9), "of the other job what it saw")
+    assert_equal((newer.key, newer.data.get("price")), ("7", 9), "the other job's values")
     assert_holds(len(await s.reader.sample_items(first, 1000, 1)) <= 100, "bytes are bounded")
     assert_equal(await s.reader.sample_items(await s.book.create("b", "b"), 10, 10**9), [], "no items")
 
@@ -98,7 +98,7 @@ async def items_of_a_page_are_found(s: ItemSubject) -> None:
     whole = {item.key: item async for item in s.store.read_items(first)}
     seen = tuple(whole[key] for key in "123")
     found = await s.reader.find_items(first, "http://a/1", 9)
-    assert_equal(found, FoundItemRows(items=seen, total=3), "what the first job saw, whole")
+    assert_equal(found, FoundItemRows(items=seen, total=3), "the first job's items, completely")
     found = await s.reader.find_items(first, "http://a/1", 2)
     assert_equal(
         found, FoundItemRows(items=seen[:2], total=3), "no more than asked for, and how many there are"
@@ -106,7 +106,7 @@ async def items_of_a_page_are_found(s: ItemSubject) -> None:
     assert_equal(await s.reader.find_items(first, "http://a/2", 9), none, "not what became of it")
     assert_equal(await s.reader.find_items(other, "http://a/1", 9), none, "another job has not seen them")
     found = await s.reader.find_items(second, "http://a/1", 9)
-    assert_equal(([one.key for one in found.items], found.total), (["1"], 1), "what had not changed")
+    assert_equal(([one.key for one in found.items], found.total), (["1"], 1), "unchanged items")
     found = await s.reader.find_items(second, "http://a/2", 9)
     (moved_item,) = found.items
     assert_equal(

@@ -35,7 +35,7 @@ POSITION_RULES = FrontierRules(delay_s=1.0, max_pages_per_host=7)
 
 @dataclass
 class JobFrontierSubject:
-    """What is checked, and the frontier of another job beside it, under default rules."""
+    """The frontier under test, and that of another job beside it, under default rules."""
 
     frontier: JobFrontier
     other: JobFrontier
@@ -73,7 +73,7 @@ async def a_request_waits_behind_others_of_its_host(s: JobFrontierSubject) -> No
         [make_entry(1), make_entry(2), make_entry(3, priority=1), make_entry(4, "b.example")]
     )
     ahead = [(await s.find_place(number)).ahead for number in (1, 2, 3)]
-    assert_equal(ahead, [1, 2, 0], "so many go first")
+    assert_equal(ahead, [1, 2, 0], "this number goes first")
     other = await s.frontier.find_request(4, "b.example")
     assert_equal(other and other.place.ahead, 0, "of another host none")
     (lease, *_) = (await s.frontier.lease("http", 1, TTL_S)).leases
@@ -109,7 +109,7 @@ async def a_dead_letter_has_its_number(s: JobFrontierSubject) -> None:
 
 @JOB_FRONTIER_CHECKS.register
 async def what_does_not_wait_has_no_place(s: JobFrontierSubject) -> None:
-    """What is unknown, done, or of another job."""
+    """Neither do unknown, finished or another job's requests."""
     await s.frontier.add([make_entry(1)])
     assert_equal(await s.other.find_request(1, "a.example"), None, "another job does not know it")
     assert_equal(await s.find_place(2), QueuePosition(), "it was never accepted")

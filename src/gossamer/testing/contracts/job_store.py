@@ -65,13 +65,13 @@ async def jobs_made_at_once_are_told_apart(jobs: JobStore) -> None:
 
 @JOB_STORE_CHECKS.register
 async def a_job_is_made_once_with_a_key(jobs: JobStore) -> None:
-    """Whoever asks, and however often; it is found by it."""
+    """For every caller, however often; the key finds it."""
     key = bytes(range(16))
     assert_equal(await jobs.find_by_key(key), None, "there is none at first")
     made = await asyncio.gather(*[jobs.create("shop", "x", plan=b"%d" % n, key=key) for n in range(6)])
     assert_equal(len({job.id for job in made}), 1, "all have the same job")
     assert_equal({job.plan for job in made}, {made[0].plan}, "with the plan that it was made with")
-    assert_equal([job.id for job in await jobs.list_jobs()], [made[0].id], "and there is no other")
+    assert_equal([job.id for job in await jobs.list_jobs()], [made[0].id], "and no other job exists")
     await jobs.update(replace(made[0], state=JobState.FINISHED, finished_at=5.0))
     again = await jobs.create("shop", "x", key=key)
     assert_equal((again.id, again.state), (made[0].id, JobState.FINISHED), "as it is then")
@@ -86,14 +86,14 @@ async def of_jobs_that_must_be_alone_one_is_made(jobs: JobStore) -> None:
         many = [jobs.create("shop", "x", plan=b"%d" % n, alone=True) for n in range(8)]
         made = await asyncio.gather(*many)
         assert_equal(len({job.id for job in made}), 1, "all are given the same job")
-        assert_equal(len(await jobs.list_jobs()), number, "and there is no other")
+        assert_equal(len(await jobs.list_jobs()), number, "and no other job exists")
         await jobs.update(replace(made[0], state=JobState.PAUSED))
         assert_equal(
             (await jobs.create("shop", "x", plan=b"p", alone=True)).id, made[0].id, "a paused one counts"
         )
         await jobs.update(replace(made[0], state=JobState.FINISHED, finished_at=5.0))
     keyed = [jobs.create("shop", "x", plan=b"p", key=bytes([n // 4] * 16), alone=True) for n in range(8)]
-    assert_equal(len({job.id for job in await asyncio.gather(*keyed)}), 1, "with keys of their own, too")
+    assert_equal(len({job.id for job in await asyncio.gather(*keyed)}), 1, "also with keys of their own")
 
 
 @JOB_STORE_CHECKS.register
@@ -121,7 +121,7 @@ async def plans_are_kept(jobs: JobStore) -> None:
     assert_equal(job.plan, plan, "a job is made with its plan")
     await jobs.update(replace(job, state=JobState.PAUSED, plan=b"other"))
     assert_equal(await jobs.get(job.id), replace(job, state=JobState.PAUSED), "and keeps it")
-    assert_equal([found.plan for found in await jobs.list_jobs()], [plan], "in a listing, too")
+    assert_equal([found.plan for found in await jobs.list_jobs()], [plan], "also in a listing")
     assert_equal((await jobs.create("shop", "shop.py")).plan, b"", "it may have none")
 
 
@@ -136,7 +136,7 @@ async def jobs_can_be_updated(jobs: JobStore) -> None:
 
 @JOB_STORE_CHECKS.register
 async def every_end_is_kept(jobs: JobStore) -> None:
-    """Every state, reason and error; what is listed as unfinished is what a job says of itself."""
+    """Every state, reason and error; the list of unfinished jobs agrees with their states."""
     job = await jobs.create("shop", "shop.py")
     for state in JobState:
         for at in (None, 9.0):
@@ -152,14 +152,14 @@ async def every_end_is_kept(jobs: JobStore) -> None:
 
 @JOB_STORE_CHECKS.register
 async def stale_updates_are_refused(jobs: JobStore) -> None:
-    """An update for what a job no longer is changes nothing, and says so."""
+    """An update of an outdated state changes nothing, and returns ``False``."""
     job = await jobs.create("shop", "shop.py")
     done = replace(job, state=JobState.FINISHED, finished_at=9.25, end_reason=FinishReason.FINISHED)
     paused = replace(job, state=JobState.PAUSED, end_reason=FinishReason.PAUSED)
     assert_equal(await jobs.update(paused, expected=job), True, "as expected")
     assert_equal(await jobs.update(done, expected=job), False, "another state")
     assert_equal(await jobs.get(job.id), paused, "nothing was stored")
-    assert_equal(await jobs.update(done, expected=paused), True, "what it is now")
+    assert_equal(await jobs.update(done, expected=paused), True, "its present state")
     assert_equal(
         await jobs.update(job, expected=replace(done, finished_at=None)), False, "it has ended since"
     )
@@ -171,9 +171,9 @@ async def stale_updates_are_refused(jobs: JobStore) -> None:
 
 @JOB_STORE_CHECKS.register
 async def changed_settings_are_kept(jobs: JobStore) -> None:
-    """Each with who changed it, when, and what it was; the latest change of one counts."""
+    """With author, time and former value; the latest change of a setting counts."""
     job, other = await jobs.create("shop", "shop.py"), await jobs.create("shop", "shop.py")
-    assert_equal(await jobs.read_changes(job), (), "nobody has changed anything")
+    assert_equal(await jobs.read_changes(job), (), "no setting was changed")
     delay = SettingChange(key="delay", value=2.5, before=None, at=7.25, by="anna")
     pages = SettingChange(key="max_pages", value=None, before=100, at=8.0, by="bo\u00df")
     cost = SettingChange(key="budgets.cost", value=0.1, before=3, at=8.0, by="anna")
@@ -190,7 +190,7 @@ async def changed_settings_are_kept(jobs: JobStore) -> None:
 async def launches_are_kept(jobs: JobStore) -> None:
     """Byte for byte; the latest counts."""
     job, other = await jobs.create("shop", "shop.py"), await jobs.create("shop", "shop.py")
-    assert_equal(await jobs.read_launch(job), b"", "nobody has said so")
+    assert_equal(await jobs.read_launch(job), b"", "not yet recorded")
     await jobs.save_launch(job, b"former")
     await jobs.save_launch(job, bytes(range(256)))
     assert_equal(await jobs.read_launch(job), bytes(range(256)), "how it was begun the last time")
@@ -199,7 +199,7 @@ async def launches_are_kept(jobs: JobStore) -> None:
 
 @JOB_STORE_CHECKS.register
 async def a_plan_may_become_another_one(jobs: JobStore) -> None:
-    """And nothing else of the job, whatever it was when whoever does that has read it."""
+    """The rest of the job stays, whatever it was when the caller read it."""
     read = await jobs.create("shop", "shop.py", b"plan")
     await jobs.update(replace(read, state=JobState.PAUSED))
     await jobs.update_plan(replace(read, plan=b"other"))

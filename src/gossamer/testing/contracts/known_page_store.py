@@ -43,7 +43,7 @@ WAITING = KnownPage(
 
 @dataclass
 class KnownPageSubject:
-    """What is checked, and how something gets into it: with results of visits."""
+    """The store under test, and a way to fill it: with results of visits."""
 
     known: KnownPageStore
     store: Store
@@ -77,7 +77,7 @@ async def a_page_comes_back_as_it_was_stored(s: KnownPageSubject) -> None:
 
 @KNOWN_PAGE_STORE_CHECKS.register
 async def the_later_check_stays(s: KnownPageSubject) -> None:
-    """Whatever is stored first, within a batch, too; an earlier one, or none at all, changes nothing."""
+    """In any order, also within a batch; an earlier check, or a record without one, changes nothing."""
     later = replace(PAGE, checked_at=30.0, etag="later", checks=4)
     await s.save_pages("shop", WAITING, PAGE, later, PAGE)
     assert_equal(
@@ -94,7 +94,7 @@ async def the_later_check_stays(s: KnownPageSubject) -> None:
 
 @KNOWN_PAGE_STORE_CHECKS.register
 async def of_one_check_the_later_record_stays(s: KnownPageSubject) -> None:
-    """In one batch, and in two; what a page is told of links to it is no check."""
+    """In one batch, and in two; a report of links to a page is not a check."""
     fetched, read = replace(PAGE, etag=""), replace(PAGE, etag='"read"')
     await s.save_pages("shop", fetched, read)
     assert_equal(await s.known.find_pages("shop", [PAGE.fingerprint]), {PAGE.fingerprint: read}, "in a batch")
@@ -103,7 +103,7 @@ async def of_one_check_the_later_record_stays(s: KnownPageSubject) -> None:
     assert_equal(await s.known.find_pages("shop", [PAGE.fingerprint]), {PAGE.fingerprint: again}, "of two")
     await s.save_pages("shop", WAITING)
     await s.save_pages("shop", replace(WAITING, due_at=99.0))
-    assert_equal(await s.known.find_pages("shop", [8]), {8: WAITING}, "one that nobody has checked")
+    assert_equal(await s.known.find_pages("shop", [8]), {8: WAITING}, "a page without a check")
 
 
 @KNOWN_PAGE_STORE_CHECKS.register
@@ -154,7 +154,7 @@ async def pages_are_counted(s: KnownPageSubject) -> None:
 
 @KNOWN_PAGE_STORE_CHECKS.register
 async def rates_are_counted_by_their_classes(s: KnownPageSubject) -> None:
-    """Of pages that were seen and are there; four classes are a doubling."""
+    """Only existing pages with a check count; four classes are a factor of two."""
     rates = {1: 1.0, 2: 1.0, 3: 2.0, 4: 1 / 1024}
     seen = [
         replace(PAGE, fingerprint=number, rate=RateEstimate(shape=rate, span_s=1.0))

@@ -23,7 +23,7 @@ __all__ = ["LEDGER_READER_CHECKS", "LedgerSubject", "check_ledger_reader"]
 
 @dataclass
 class LedgerSubject:
-    """What is checked, and the store that writes what it reads."""
+    """The reader under test, and the store that writes its rows."""
 
     ledger: LedgerReader
     store: Store
@@ -130,12 +130,12 @@ async def a_url_is_found_wherever_it_stands(s: LedgerSubject) -> None:
     one = AttemptFilter(urls=("http://a/7",), fingerprint=407)
     assert_equal(await s.ledger.find_attempts(jobs[1], 9, one), [rows[407]], "that of one request")
     none = AttemptFilter(urls=("http://a/400",))
-    assert_equal(await s.ledger.find_attempts(jobs[0], 9, none), [], "a URL that nobody asked for")
+    assert_equal(await s.ledger.find_attempts(jobs[0], 9, none), [], "a URL that was not requested")
 
 
 @LEDGER_READER_CHECKS.register
 async def a_part_goes_on_where_the_former_ended(s: LedgerSubject) -> None:
-    """With any filter, until there is no more."""
+    """With any filter, to the end."""
     job, other = await s.book.create("a", "a"), await s.book.create("b", "b")
     await s.store.record_attempts(job, ROWS)
     await s.store.record_attempts(other, ROWS[:1])
@@ -216,7 +216,7 @@ def _sample(at: float, reason: str = "Product.price: not a number") -> DropSampl
 
 @LEDGER_READER_CHECKS.register
 async def the_earliest_of_what_was_dropped_stays_as_an_example(s: LedgerSubject) -> None:
-    """Of each reason, with at most four later ones, whatever the order in which they were written."""
+    """For each reason, with at most four later ones, in any order of writing."""
     job, other = await s.book.create("a", "a"), await s.book.create("b", "b")
     assert_equal(await s.ledger.read_samples(job), [], "nothing was dropped")
     one = _sample(50.0)

@@ -1,11 +1,11 @@
-"""The contract of a frontier that several processes share: what one of them had in hand is taken back.
+"""The contract of a frontier that several processes share: the leases of a dead process are taken back.
 
-It adds to the contract of every frontier (:mod:`gossamer.testing.contracts.frontier`); one that lives and
-dies with its process has no owners, and nothing to prove here. Use::
+It adds to the contract of every frontier (:mod:`gossamer.testing.contracts.frontier`) and does not apply to a
+frontier that ends with its process. Use::
 
     @asynccontextmanager
     async def make(rules, clock):
-        async def open_for(owner):  # the same frontier each time, as a process of its own would open it
+        async def open_for(owner):  # the same frontier each time, as another process would open it
             return MyFrontier(url, rules, clock, owner=owner)
         yield open_for
 
@@ -63,7 +63,7 @@ class OwnerHarness(FrontierHarness):
         self._owned = frontier
 
     async def recover_leases(self, owner: str) -> tuple[Lease, ...]:
-        """What was taken back from an owner, in the order of fingerprints."""
+        """Return the leases taken back from an owner, in the order of fingerprints."""
         taken = await self._owned.recover_leases(owner)
         return tuple(sorted(taken, key=lambda lease: lease.entry.fingerprint))
 
@@ -145,13 +145,13 @@ async def recovered_requests_count_as_expired(one: OwnerHarness, two: OwnerHarne
 
 @register_check()
 async def a_request_belongs_to_who_leased_it_last(one: OwnerHarness, two: OwnerHarness) -> None:
-    """Whoever had it before: given back, or lost."""
+    """Also after an earlier owner gave it back or lost it."""
     await one.add_entries(make_entry(1), make_entry(2))
     released, _ = (await one.lease_requests()).leases
     await one.frontier.release([released], [HostSignal()])
-    assert_equal(await two.lease_fingerprints(), [1], "what is given back is another's")
+    assert_equal(await two.lease_fingerprints(), [1], "a request given back is another owner's")
     assert_equal(fingerprints_of(await two.recover_leases("one")), [2], "and not of who gave it back")
-    assert_equal((await two.one_later()).entry.fingerprint, 2, "what was lost is another's")
+    assert_equal((await two.one_later()).entry.fingerprint, 2, "a lost request is another owner's")
     assert_equal(await two.recover_leases("one"), (), "and not of who lost it")
 
 
@@ -162,6 +162,4 @@ async def an_extended_lease_keeps_its_owner(one: OwnerHarness, two: OwnerHarness
     lease = await one.lease_one()
     one.clock.advance(TTL_S / 2)
     await one.frontier.extend([lease], TTL_S)
-    assert_equal(
-        fingerprints_of(await two.recover_leases("one")), [1], "recover takes back what was extended"
-    )
+    assert_equal(fingerprints_of(await two.recover_leases("one")), [1], "recover takes back extended leases")

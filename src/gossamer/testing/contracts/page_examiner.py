@@ -35,13 +35,13 @@ async def a_harmless_page_is_left_as_it_is(examiner: PageExaminer) -> None:
 
 @PAGE_EXAMINER_CHECKS.register
 async def a_page_that_is_too_much_is_cut_and_says_so(examiner: PageExaminer) -> None:
-    """What is left is UTF-8, harmless, and flagged."""
+    """The rest is UTF-8, harmless, and flagged."""
     cut = await examiner.examine(DEEP, HTML)
     assert cut is not None, "the page is cut"
     assert_holds(PARSE_TRUNCATED in cut.flags and cut.cuts, f"it is flagged: {cut.flags}")
-    assert_holds("Two" in cut.body.decode(), "what comes first is kept")
+    assert_holds("Two" in cut.body.decode(), "the beginning is kept")
     assert_holds(len(cut.body) < len(DEEP), "less is left")
-    assert_equal(await examiner.examine(cut.body, HTML), None, "what is left may be parsed as it is")
+    assert_equal(await examiner.examine(cut.body, HTML), None, "the rest may be parsed as it is")
 
 
 @PAGE_EXAMINER_CHECKS.register

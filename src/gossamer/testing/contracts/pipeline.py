@@ -36,7 +36,7 @@ Step = Callable[[Any], Any]
 
 @dataclass
 class PipelineSubject:
-    """What is checked: a way to make a pipeline with steps of the user's."""
+    """A function that makes a pipeline with the user's steps."""
 
     build: Callable[..., Awaitable[Pipeline]]
 
@@ -45,7 +45,7 @@ class PipelineSubject:
         return await (await self.build(*steps)).process(item, URL)
 
     async def refuse(self, item: Any, *steps: Any) -> Exception:
-        """What a pipeline with these steps raises for an item; one that is taken breaks the promise."""
+        """Return the error of a pipeline with these steps for an item; it must not accept the item."""
         try:
             record = await self.process(item, *steps)
         except (DropItem, UnstorableItemError, PipelineError) as error:
@@ -124,7 +124,7 @@ async def what_breaks_its_type_is_dropped_with_a_reason(s: PipelineSubject) -> N
 
 @PIPELINE_CHECKS.register
 async def what_is_not_an_item_is_the_spiders_slip(s: PipelineSubject) -> None:
-    """It fails its page and says what it was; it is neither stored nor dropped in silence."""
+    """It fails its page with a description; it is neither stored nor silently dropped."""
     for thing in (7, "text", None, object(), {"a": object()}):
         error = await s.refuse(thing)
         assert_holds(isinstance(error, UnstorableItemError), f"{thing!r} cannot be stored, found {error!r}")
@@ -133,7 +133,7 @@ async def what_is_not_an_item_is_the_spiders_slip(s: PipelineSubject) -> None:
 
 @PIPELINE_CHECKS.register
 async def steps_run_in_order(s: PipelineSubject) -> None:
-    """Plain ones and coroutines; each gets what the one before returned."""
+    """Functions and coroutines; each gets the result of the one before."""
 
     def first(item: dict[str, str]) -> dict[str, str]:
         return {**item, "steps": item["steps"] + "1"}
@@ -169,7 +169,7 @@ async def steps_run_by_their_order(s: PipelineSubject) -> None:
         def run(item: Any) -> Any:
             ran.append(name)
             if order in (StageOrder.CLEAN, StageOrder.VALIDATE):
-                assert_equal(item.price, "1.555", "an early stage sees what the spider has yielded")
+                assert_equal(item.price, "1.555", "an early stage sees the spider's own item")
             elif order is not StageOrder.STORE:
                 assert_equal(item.price, Decimal("1.555"), "a late one sees the value")
             return item
@@ -185,12 +185,12 @@ async def steps_run_by_their_order(s: PipelineSubject) -> None:
     assert_equal(
         ran, [f"{order}-{number}" for order in early for number in (1, 2)], "by order, then as listed"
     )
-    assert_equal(msgspec.json.decode(record.data)["price"], "2", "and what a late stage changed is stored")
+    assert_equal(msgspec.json.decode(record.data)["price"], "2", "and the changes of a late stage are stored")
 
 
 @PIPELINE_CHECKS.register
 async def what_a_late_step_spoils_is_dropped(s: PipelineSubject) -> None:
-    """Its work is checked like the spider's own, and an item that is no good never gets to it."""
+    """Its result is checked like the spider's own, and it never gets an invalid item."""
 
     def spoil(item: Any) -> Any:
         ran.append(item)
@@ -208,7 +208,7 @@ async def what_a_late_step_spoils_is_dropped(s: PipelineSubject) -> None:
 
 @PIPELINE_CHECKS.register
 async def a_step_gets_the_page_at_hand(s: PipelineSubject) -> None:
-    """As its parameter ``page``, if it has one; ``None`` where there is no page."""
+    """As its parameter ``page``, if it has one; ``None`` without a page."""
 
     def look(item: Any, page: Any) -> Any:
         return {**item, "page": str(page)}
@@ -226,7 +226,7 @@ async def a_step_gets_the_page_at_hand(s: PipelineSubject) -> None:
 
 @PIPELINE_CHECKS.register
 async def a_step_that_looks_sees_the_record(s: PipelineSubject) -> None:
-    """As it is stored, after everything else; what it returns does not matter, what it raises does."""
+    """It gets the stored form, after all other steps; its result is ignored, its errors count."""
     seen: list[Any] = []
 
     class RecordStep:
@@ -256,7 +256,7 @@ async def a_step_is_found_by_its_name(s: PipelineSubject) -> None:
         except UsageError as error:
             assert_holds(name in str(error), f"the error names the stage: {error}")
         else:
-            raise AssertionError(f"{name} is no stage, and was taken")
+            raise AssertionError(f"{name}is not a stage, but was accepted")
 
 
 @PIPELINE_CHECKS.register
@@ -306,7 +306,7 @@ async def a_step_that_fails_fails_the_page(s: PipelineSubject) -> None:
 
 @PIPELINE_CHECKS.register
 async def the_end_of_the_task_is_not_a_failure(s: PipelineSubject) -> None:
-    """A worker that is told to stop does not wait for a step."""
+    """A worker that must stop does not wait for a step."""
     waiting = asyncio.Event()
 
     async def wait(item: Any) -> Any:
@@ -322,7 +322,7 @@ async def the_end_of_the_task_is_not_a_failure(s: PipelineSubject) -> None:
 
 @PIPELINE_CHECKS.register
 async def the_users_item_is_not_changed(s: PipelineSubject) -> None:
-    """The callback may go on using it."""
+    """The callback may continue to use it."""
     given = {"name": " a ", "list": ["x\x00"]}
     before = msgspec.json.encode(given)
     await s.process(given)

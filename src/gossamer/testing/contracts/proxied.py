@@ -1,7 +1,7 @@
-"""What every :class:`~gossamer.ports.fetcher.Fetcher` must do that takes the proxy of a route.
+"""The contract of every :class:`~gossamer.ports.fetcher.Fetcher` that uses the proxy of a route.
 
 The fetcher under test trusts ``127.0.0.1``, and has the limits of the suite ``fetcher`` or longer ones. The
-proxy is a real one, and lets nobody in but its user. In a test suite, run :data:`PROXIED_CHECKS` one by one;
+proxy is a real one that accepts only its user. In a test suite, run :data:`PROXIED_CHECKS` one by one;
 :func:`check_proxied` runs all.
 """
 

@@ -1,4 +1,4 @@
-"""What the checks of the read model are written with: back ends, and short words for what fills them."""
+"""The tools of the read model's checks: back ends, and short functions that fill them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class QueryHarness:
         return job
 
     async def lease_requests(self, job: Job, limit: int = 1000) -> dict[int, Lease]:
-        """What may be leased now, by fingerprint."""
+        """Lease all requests that may start now; return them by fingerprint."""
         grant = await self.open_frontier(job).lease("http", limit, TTL_S)
         return {lease.entry.fingerprint: lease for lease in grant.leases}
 
@@ -61,7 +61,7 @@ class QueryHarness:
     ) -> None:
         """Visit requests, each with this verdict and reason, one after the other; the rest is given back.
 
-        The first success finds the items; each announces what is ``expected``.
+        The first success finds the items; each announces the ``expected`` number.
         """
         leases = await self.lease_requests(job)
         frontier, found = self.open_frontier(job), tuple(items)

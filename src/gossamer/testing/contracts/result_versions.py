@@ -36,7 +36,7 @@ async def results_are_listed_by_their_crawl(s: ResultVersions) -> None:
 
 @RESULT_VERSIONS_CHECKS.register
 async def what_became_of_a_result_is_noted(s: ResultVersions) -> None:
-    """Of that one alone; it can be noted again."""
+    """Only for that result; the state can change again."""
     for version in (ONE, TWO):
         await s.save_version(version)
     for state in (VersionState.PROMOTED, VersionState.PROMOTED, VersionState.DISCARDED):

@@ -1,15 +1,15 @@
 """The contract of a robots gate, as named checks.
 
-Use, for a gate of your own::
+To check a gate of your own::
 
     @asynccontextmanager
     async def make(clock):
-        site = RobotsSite(clock)  # the fetcher that the gates ask
+        site = RobotsSite(clock)  # the fetcher of the gates
         yield RobotsSubject(MyGate(site, shared, clock), MyGate(site, shared, clock), site, clock)
 
     await check_robots_gate(make)                    # all of them, or one by one from ROBOTS_GATE_CHECKS
 
-The gates are those of two workers that share what they know; their user agent is ``gossamer/1.0``.
+The gates are those of two workers with shared state; their user agent is ``gossamer/1.0``.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ HOUR_S, WEEK_S = 3600.0, 604_800.0
 
 @dataclass
 class RobotsSite:
-    """A fetcher whose robots.txt files are what a check says: a status and a body, or a fault."""
+    """A fetcher with prepared robots.txt files: a status and a body, or a fault."""
 
     clock: Clock
     files: dict[str, tuple[int, bytes] | Fault] = field(default_factory=dict)
@@ -75,7 +75,7 @@ class RobotsSite:
 
 @dataclass
 class RobotsSubject:
-    """What is checked: the gates of two workers that share what they know, and the site they ask."""
+    """The gates of two workers with shared state, and their site."""
 
     gate: RobotsGate
     other: RobotsGate
@@ -106,7 +106,7 @@ async def the_file_decides(s: RobotsSubject) -> None:
     s.serve((200, RULES))
     assert_holds((await s.check("/x")).allowed, "what no rule forbids is allowed")
     refused = await s.check("/private/x")
-    assert_equal((refused.allowed, refused.reason), (False, "robots"), "what a rule forbids is refused")
+    assert_equal((refused.allowed, refused.reason), (False, "robots"), "a forbidden request is refused")
     assert_holds((await s.check("/y")).allowed, "and nothing else is")
 
 
@@ -130,17 +130,17 @@ async def the_file_is_fetched_once(s: RobotsSubject) -> None:
     assert_equal(
         (signals[0].kind, signals[0].crawl_delay_s, signals[0].robots_read),
         (HostSignalKind.OK, 3.0, True),
-        "which says what the file asks for",
+        "with the delay of the file",
     )
     assert_equal((await s.check("/later")).signal, None, "later requests cost no turn")
 
 
 @ROBOTS_GATE_CHECKS.register
 async def the_crawl_delay_is_told(s: RobotsSubject) -> None:
-    """Of an origin whose file was read; others have none."""
+    """For an origin whose file was read; others have none."""
     s.serve((200, RULES))
     await s.check("/x")
-    assert_equal(s.gate.crawl_delay_for(f"{SITE}/y"), 3.0, "what the file asks for")
+    assert_equal(s.gate.crawl_delay_for(f"{SITE}/y"), 3.0, "the delay of the file")
     await s.gate.check_request(Request("https://free.example/"))
     assert_equal(s.gate.crawl_delay_for("https://free.example/"), None, "where it asks for none")
 
@@ -192,7 +192,7 @@ async def an_unreachable_file_closes_its_origin(s: RobotsSubject) -> None:
         asked = len(s.site.asked)
         again = await s.check("/y")
         assert_equal((again.allowed, again.retry_at), (False, closed.retry_at), f"{answer}: all wait")
-        assert_equal(len(s.site.asked), asked, f"{answer}: nobody asks before")
+        assert_equal(len(s.site.asked), asked, f"{answer}: no fetch before")
         s.clock.advance(closed.retry_at - s.clock.now())
     s.serve((200, RULES))
     assert_holds((await s.check()).allowed, "an answer opens the origin")
@@ -235,7 +235,7 @@ async def the_file_is_read_again_in_time(s: RobotsSubject) -> None:
 
 @ROBOTS_GATE_CHECKS.register
 async def a_cancelled_fetch_leaves_no_origin_behind(s: RobotsSubject) -> None:
-    """Whoever comes next fetches the file."""
+    """The next request fetches the file."""
     s.serve((200, RULES))
     s.site.is_open.clear()
     fetching = asyncio.create_task(s.check())

@@ -1,4 +1,4 @@
-"""What the checks of the roster contract are written with: a world with a roster and a clock."""
+"""The tools of the roster contract: a world with a roster and a clock."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ EXPIRES_S = 5.0
 
 @dataclass
 class RosterSubject:
-    """What is checked: a roster, how its storage is emptied, and the clock it goes by."""
+    """The roster under test, a way to empty its storage, and its clock."""
 
     roster: FleetRoster
     lose_everything: Callable[[], Awaitable[None]]
@@ -59,7 +59,7 @@ class RosterHarness:
         await self.request_shifts(name)
         begun = await self.roster.begin_shift(name, worker)
         if begun is None:
-            raise AssertionError("what was asked for can be begun")
+            raise AssertionError("a requested shift can be begun")
         return begun
 
     async def read_shifts(self) -> dict[str, Shift]:

@@ -40,7 +40,7 @@ SOON_S = 1.0
 
 @dataclass
 class RouterSubject:
-    """What is checked: routers of workers that share what they know."""
+    """Routers of workers with shared observations."""
 
     open_router: Callable[[], Router]
     clock: ManualClock
@@ -155,7 +155,7 @@ async def what_one_worker_learns_all_know(s: RouterSubject) -> None:
     assert_equal(await s.choose_rung(other), "impersonate", "the other worker knows")
     await s.report(other, "impersonate", status=403, block=CERTAIN)
     s.clock.advance(SOON_S)
-    assert_equal(await s.choose_rung(one), "browser", "and what it learns, the first one knows")
+    assert_equal(await s.choose_rung(one), "browser", "and the first one knows its observations")
     await one.close()
     await other.close()
     assert_equal(await s.choose_rung(s.open_router()), "browser", "a worker that begins later knows")
@@ -189,7 +189,7 @@ async def the_highest_rung_is_the_end(s: RouterSubject) -> None:
         assert_equal(await s.choose_rung(router), rung, "one rung after the other")
         advice = await s.report(router, rung, status=403, block=CERTAIN)
         s.clock.advance(SOON_S)
-    assert_equal(advice, None, "from the highest rung there is no other")
+    assert_equal(advice, None, "the highest rung is the last")
     assert_equal(await s.choose_rung(router), RUNGS[-1], "the host stays there")
 
 
@@ -241,4 +241,4 @@ async def closing_twice_is_closing_once(s: RouterSubject) -> None:
     await s.report(router, "http", status=403, block=CERTAIN)
     await router.close()
     await router.close()
-    assert_equal(await s.choose_rung(s.open_router()), "impersonate", "what was learnt is kept")
+    assert_equal(await s.choose_rung(s.open_router()), "impersonate", "observations are kept")

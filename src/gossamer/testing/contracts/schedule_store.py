@@ -60,11 +60,11 @@ async def a_schedule_is_kept_as_it_is(s: ScheduleStore) -> None:
 
 @SCHEDULE_STORE_CHECKS.register
 async def a_name_is_there_once(s: ScheduleStore) -> None:
-    """Of many who add it at the same time one does; the others change nothing."""
+    """If many add it at the same time, one succeeds; the others change nothing."""
     made = [replace(SHOP, created_at=1000.0 + number) for number in range(4)]
     added = await asyncio.gather(*map(s.add_schedule, made))
     assert_equal(sum(added), 1, "one of them is added")
-    assert_equal(await s.list_schedules(), [made[added.index(True)]], "the one that was told so")
+    assert_equal(await s.list_schedules(), [made[added.index(True)]], "the caller that succeeded")
 
 
 @SCHEDULE_STORE_CHECKS.register
@@ -73,7 +73,7 @@ async def a_due_time_is_claimed_once(s: ScheduleStore) -> None:
     await s.add_schedule(SHOP)
     claimed = await asyncio.gather(*(s.claim_run(SHOP, _run(2000.0, number)) for number in range(5)))
     assert_equal(sum(claimed), 1, "one of them claims it")
-    assert_equal(await s.open_runs(), [_run(2000.0, claimed.index(True))], "the one that was told so")
+    assert_equal(await s.open_runs(), [_run(2000.0, claimed.index(True))], "the caller that succeeded")
     assert_holds(not await s.claim_run(SHOP, _run(2000.0, 9)), "it is not claimed again")
     assert_holds(not await s.claim_run(SHOP, _run(1500.0, 9)), "nor is an earlier one")
     assert_equal((await s.list_schedules())[0].since, 2000.0, "due times up to it are settled")
@@ -107,7 +107,7 @@ async def a_person_may_run_one_at_any_time(s: ScheduleStore) -> None:
 
 @SCHEDULE_STORE_CHECKS.register
 async def what_passed_while_it_was_off_is_settled(s: ScheduleStore) -> None:
-    """When it is turned on; turning on what is on changes nothing."""
+    """When it is turned on; turning it on twice changes nothing."""
     await s.add_schedule(SHOP)
     assert_holds(await s.switch_schedule("shop", is_on=True, now=4000.0), "it is there")
     assert_equal((await s.list_schedules())[0].since, 1000.25, "it was on already")
@@ -121,7 +121,7 @@ async def what_passed_while_it_was_off_is_settled(s: ScheduleStore) -> None:
 
 @SCHEDULE_STORE_CHECKS.register
 async def a_run_keeps_its_outcome(s: ScheduleStore) -> None:
-    """It is saved while it is open; what it ended as stays."""
+    """It can be saved while it is open; its outcome stays."""
     await s.add_schedule(SHOP)
     run = _run(2000.0)
     await s.claim_run(SHOP, run)
@@ -146,7 +146,7 @@ async def of_many_who_end_a_run_one_does(s: ScheduleStore) -> None:
     ends = [replace(_run(2000.0), outcome=outcome, ended_at=1.0) for outcome in RunOutcome]
     saved = await asyncio.gather(*map(s.save_run, ends))
     assert_equal(sum(saved), 1, "one of them is saved")
-    assert_equal(await s.list_runs(1), [ends[saved.index(True)]], "the one that was told so")
+    assert_equal(await s.list_runs(1), [ends[saved.index(True)]], "the caller that succeeded")
 
 
 @SCHEDULE_STORE_CHECKS.register
@@ -161,7 +161,7 @@ async def a_run_that_is_left_out_is_never_open(s: ScheduleStore) -> None:
 
 @SCHEDULE_STORE_CHECKS.register
 async def runs_are_listed_newest_first_for_each_schedule(s: ScheduleStore) -> None:
-    """So many of each; open ones of all come in the order of their due times."""
+    """Up to the limit for each; open runs of all schedules come in the order of their due times."""
     news = replace(SHOP, name="news")
     await s.add_schedule(SHOP)
     await s.add_schedule(news)
@@ -193,7 +193,7 @@ async def what_is_removed_is_gone(s: ScheduleStore) -> None:
 
 @SCHEDULE_STORE_CHECKS.register
 async def old_runs_are_forgotten_but_not_open_ones(s: ScheduleStore) -> None:
-    """Of one schedule the latest stay."""
+    """The latest runs of each schedule stay."""
     await s.add_schedule(SHOP)
     await s.claim_run(SHOP, _run(2000.0))
     for number in range(1, KEPT + 4):

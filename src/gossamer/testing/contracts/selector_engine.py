@@ -86,7 +86,7 @@ async def a_query_that_is_wrong_is_an_error_that_names_it(engine: SelectorEngine
 
 @SELECTOR_ENGINE_CHECKS.register
 async def elements_have_markup_and_attributes_and_can_be_removed(engine: SelectorEngine) -> None:
-    """What follows a removed element stays; a value has neither markup nor attributes."""
+    """The text after a removed element stays; a value has neither markup nor attributes."""
     page = _page(engine)
     (item, _) = page.css("li")
     assert_equal(item.attrib, {"class": "a first"}, "attributes")
@@ -118,12 +118,14 @@ async def nothing_of_a_page_is_lost(engine: SelectorEngine) -> None:
         if "select" not in shape:  # a list of options holds text alone
             assert_equal(len(page.css("a[href='/end']")), 1, f"the link in 5,000 {shape}")
     odd = _page(engine, "<p>a\x00b\ud800c &#0; \ufffd</p><b>d</b>")
-    assert_equal(odd.css("b::text").get(), "d", "what stands behind odd characters")
+    assert_equal(odd.css("b::text").get(), "d", "the text after odd characters")
 
 
 @SELECTOR_ENGINE_CHECKS.register
 async def what_is_cut_is_said(engine: SelectorEngine) -> None:
-    """An element with ever so many attributes may lose some, and then the page says so; it costs no hours."""
+    """An element with a huge number of attributes may lose some, and the page then says so; it takes little
+    time.
+    """
     attributes = " ".join(f"a{number}=1" for number in range(60_000))
     root, cuts = engine.parse_document(f"<p {attributes}>start</p><a href='/end'>the end</a>")
     page = Selector(root, engine=engine)

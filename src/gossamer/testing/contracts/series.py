@@ -30,14 +30,14 @@ START = 100 * HOUR_S
 
 @dataclass
 class SeriesSubject:
-    """What is checked, the store whose writing it counts, and the jobs."""
+    """The series under test, the store whose writes it counts, and the jobs."""
 
     series: Series
     store: Store
     book: JobStore
 
     async def sum_up(self, job: Job, since: int = 0, until: int = 10 * START) -> dict[str, int]:
-        """The sums of all steps, of what is not 0."""
+        """Return the sums of all steps, without zeros."""
         steps = await self.series.read_steps(job, since, until, HOUR_S)
         total: Counter[str] = Counter()
         for step in steps:
@@ -45,12 +45,12 @@ class SeriesSubject:
         return {name: value for name, value in total.items() if value}
 
     async def read_counts(self, job: Job, kind: HourlyKind, *who: str) -> dict[tuple[str, str], int]:
-        """Counts of the first hour by who and label, of what is not 0."""
+        """Return the counts of the first hour by name and label, without zeros."""
         rows = await self.series.read_hours(job, kind, START, START + HOUR_S, who)
         return _counts_of(rows)
 
     async def read_reasons(self, job: Job) -> dict[tuple[str, str], int]:
-        """Counts by reason and verdict, of what is not 0."""
+        """Return the counts by reason and verdict, without zeros."""
         return _counts_of(await self.series.list_reasons(job, 0))
 
 
@@ -101,7 +101,7 @@ MIXED = (
 
 @SERIES_CHECKS.register
 async def the_sum_of_all_buckets_is_the_total(s: SeriesSubject) -> None:
-    """Of pages, items and whatever was tried, however it was written."""
+    """For pages, items and attempts, in any way of writing."""
     job = await s.book.create("a", "a")
     for number in range(3):
         at = START + 15.0 * number
@@ -135,7 +135,7 @@ async def the_sum_of_all_buckets_is_the_total(s: SeriesSubject) -> None:
 
 @SERIES_CHECKS.register
 async def attempts_are_counted_by_outcome_and_rung(s: SeriesSubject) -> None:
-    """Nobody was asked where robots.txt said no; one whose lease was lost has an outcome of its own."""
+    """A request refused by robots.txt was not sent; an attempt with a lost lease has its own outcome."""
     job = await s.book.create("a", "a")
     more = make_attempt(10, Verdict.SUCCESS, rung="browser")
     await s.store.record_attempts(job, [*MIXED, more])
@@ -157,7 +157,7 @@ async def attempts_are_counted_by_outcome_and_rung(s: SeriesSubject) -> None:
 
 @SERIES_CHECKS.register
 async def an_attempt_is_counted_where_its_answer_arrived(s: SeriesSubject) -> None:
-    """In a bucket of 20 seconds; steps in which nothing was noted are left out, and say what they cover."""
+    """In a bucket of 20 seconds; empty steps are left out, and the others name their range."""
     job, other = await s.book.create("a", "a"), await s.book.create("b", "b")
     slow = make_attempt(15, Verdict.SUCCESS, elapsed_ms=5000.0)
     await s.store.record_attempts(
@@ -196,7 +196,7 @@ async def gauges_are_set(s: SeriesSubject) -> None:
 
 @SERIES_CHECKS.register
 async def hours_tell_failures_from_what_was_left_out(s: SeriesSubject) -> None:
-    """By host, by proxy, and by reason; free text is no label."""
+    """By host, by proxy, and by reason; free text is not a label."""
     job = await s.book.create("a", "a")
     await s.store.record_attempts(job, MIXED)
     named = {"a": {"": 7, "server": 1, "client": 1, "expired": 1, OTHER: 1}, "b:81": {"": 1, "connect": 1}}
@@ -257,7 +257,7 @@ async def the_worst_are_ranked(s: SeriesSubject) -> None:
     ranked = await s.series.rank_failures(job, HourlyKind.HOST, START, until, 10)
     assert_equal(ranked, ["x", "y", "z"], "the worst first, then by name")
     best = await s.series.rank_failures(job, HourlyKind.HOST, START, until, 1)
-    assert_equal(best, ["x"], "at most so many")
+    assert_equal(best, ["x"], "at most this number")
     later = await s.series.rank_failures(job, HourlyKind.HOST, until, until + HOUR_S, 10)
     assert_equal(later, [], "in these hours")
     assert_equal(await s.series.rank_failures(job, HourlyKind.PROXY, START, until, 10), [], "of this kind")
@@ -268,7 +268,7 @@ async def the_worst_are_ranked(s: SeriesSubject) -> None:
 
 @SERIES_CHECKS.register
 async def what_is_old_is_folded_into_hours(s: SeriesSubject) -> None:
-    """Nothing is lost by it, also of what comes late; single hosts are forgotten later."""
+    """Nothing is lost, including late rows; single hosts are dropped later."""
     job = await s.book.create("a", "a")
     await s.store.record_attempts(job, MIXED)
     await s.store.record_attempts(job, [make_attempt(HOUR_S + 5, Verdict.SUCCESS)])
@@ -286,7 +286,7 @@ async def what_is_old_is_folded_into_hours(s: SeriesSubject) -> None:
     await s.store.mark_stale(job, [MIXED[1]])
     await s.series.fold_buckets(START + HOUR_S + FINE_S + 200.0)
     (late, _) = await s.series.read_steps(job, START, START + 2 * HOUR_S, HOUR_S)
-    assert_equal((late.values["attempts"], late.values["failed"]), (8, 4), "what comes late is added")
+    assert_equal((late.values["attempts"], late.values["failed"]), (8, 4), "late rows are added")
     assert_equal(late.values["now:pending"], 7, "and gauges stay")
     assert_equal(len(await s.read_counts(job, HourlyKind.HOST, "b:81")), 2, "single hosts are there")
     await s.series.fold_buckets(START + HOUR_S + NAMED_S + 100.0)
@@ -298,7 +298,7 @@ async def what_is_old_is_folded_into_hours(s: SeriesSubject) -> None:
 
 @SERIES_CHECKS.register
 async def many_writers_count_together(s: SeriesSubject) -> None:
-    """Of the same hosts and reasons, in any order, beside rows that become stale."""
+    """For the same hosts and reasons, in any order, beside rows that become stale."""
     job = await s.book.create("a", "a")
 
     async def write(number: int) -> None:

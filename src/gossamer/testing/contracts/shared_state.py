@@ -18,7 +18,7 @@ __all__ = ["SHARED_STATE_CHECKS", "SharedStateSubject", "check_shared_state"]
 
 @dataclass
 class SharedStateSubject:
-    """What is checked: the same state as two workers have it open, and the clock both keep time by."""
+    """The same state as two workers open it, and their common clock."""
 
     shared: SharedState
     other: SharedState
@@ -50,8 +50,8 @@ async def shared_values_expire(s: SharedStateSubject) -> None:
 
 @SHARED_STATE_CHECKS.register
 async def many_values_are_those_of_single_calls(s: SharedStateSubject) -> None:
-    """In the order of their keys; what has expired, or is of another space, is not there."""
-    assert_equal(await s.shared.get_many("watch", []), [], "of no key there is no value")
+    """In the order of their keys; expired values and those of another space are missing."""
+    assert_equal(await s.shared.get_many("watch", []), [], "no key, no value")
     for space, key, ttl_s in (("watch", "a", 10.0), ("watch", "b", 5.0), ("ladder", "c", 10.0)):
         await s.shared.put(space, key, key.encode(), ttl_s)
     assert_equal(await s.other.get_many("watch", ["b", "c", "a"]), [b"b", None, b"a"], "in this order")
@@ -74,7 +74,7 @@ async def one_claim_wins(s: SharedStateSubject) -> None:
 
 @SHARED_STATE_CHECKS.register
 async def a_value_is_swapped_only_for_the_expected_one(s: SharedStateSubject) -> None:
-    """So that of all who change a value at the same time nobody undoes what another has done."""
+    """So concurrent changes do not overwrite each other."""
     assert_holds(
         not await s.shared.compare_and_swap("cookies", "k", b"other", b"v", 9),
         "a value was expected, there is none",
@@ -85,7 +85,7 @@ async def a_value_is_swapped_only_for_the_expected_one(s: SharedStateSubject) ->
     )
     assert_equal(sum(won), 1, "one of several at the same time sets it")
     first = b"%d" % won.index(True)
-    assert_equal(await s.shared.get("cookies", "k"), first, "and what it set is there")
+    assert_equal(await s.shared.get("cookies", "k"), first, "and its value is stored")
     assert_holds(
         await s.shared.compare_and_swap("cookies", "k", first, b"", 9), "who knows the value may replace it"
     )
@@ -97,9 +97,7 @@ async def a_value_is_swapped_only_for_the_expected_one(s: SharedStateSubject) ->
         "a former value is not the present one",
     )
     s.clock.advance(9)
-    assert_holds(
-        await s.shared.compare_and_swap("cookies", "k", None, b"new", 9), "what has expired is not there"
-    )
+    assert_holds(await s.shared.compare_and_swap("cookies", "k", None, b"new", 9), "an expired value is gone")
     assert_equal(await s.shared.get("cookies", "k"), b"new", "a new one is")
 
 
@@ -111,7 +109,7 @@ async def workers_see_what_others_set(s: SharedStateSubject) -> None:
     assert_holds(await s.shared.claim("robots", "new", 10), "one worker claims")
     assert_holds(not await s.other.claim("robots", "new", 10), "then the other may not")
     await s.other.put("robots", "new", b"made", 10)
-    assert_equal(await s.shared.get("robots", "new"), b"made", "whoever makes the value")
+    assert_equal(await s.shared.get("robots", "new"), b"made", "the caller that makes the value")
 
 
 def _add_one(value: bytes | None) -> bytes:
@@ -120,7 +118,7 @@ def _add_one(value: bytes | None) -> bytes:
 
 @SHARED_STATE_CHECKS.register
 async def no_update_is_lost(s: SharedStateSubject) -> None:
-    """Of all who change a value at the same time, from several workers, each change is in it."""
+    """Each of many concurrent changes by several workers is in the value."""
     workers = (s.shared, s.other)
     made = await asyncio.gather(
         *(workers[n % 2].update("proxies", "k", _add_one, 10) for n in range(40)),
@@ -129,7 +127,7 @@ async def no_update_is_lost(s: SharedStateSubject) -> None:
     assert_equal(await s.shared.get("proxies", "k"), b"40", "every change is in the value")
     assert_equal(await s.other.get("proxies", "other"), b"4", "and in no other one")
     steps = sorted(int(value) for value in made[:40])
-    assert_equal(steps, list(range(1, 41)), "each is told the value that its change made")
+    assert_equal(steps, list(range(1, 41)), "each gets the value of its change")
 
 
 @SHARED_STATE_CHECKS.register
@@ -141,7 +139,7 @@ async def an_update_begins_anew_when_the_value_has_expired(s: SharedStateSubject
     s.clock.advance(9)
     assert_equal(await s.shared.get("proxies", "k"), b"2", "an update sets the time anew")
     s.clock.advance(1)
-    assert_equal(await s.shared.update("proxies", "k", _add_one, 10), b"1", "what has expired is not there")
+    assert_equal(await s.shared.update("proxies", "k", _add_one, 10), b"1", "an expired value is gone")
 
 
 @SHARED_STATE_CHECKS.register
@@ -157,6 +155,6 @@ async def an_update_that_fails_changes_nothing(s: SharedStateSubject) -> None:
         s.shared.update("proxies", "other", _add_one, 10),
         return_exceptions=True,
     )
-    assert_holds(isinstance(ended[0], LookupError), "what the change raises is raised")
+    assert_holds(isinstance(ended[0], LookupError), "the exception of the change propagates")
     assert_equal(ended[1], b"1", "others are not disturbed")
     assert_equal(await s.other.get("proxies", "k"), b"v", "the value is as it was")

@@ -32,7 +32,7 @@ __all__ = ["EVENTS", "SINK_CHECKS", "SinkSubject", "check_sink"]
 
 @dataclass
 class SinkSubject:
-    """What is checked, and for a sink that passes events on, what has arrived at the other end."""
+    """The sink under test and, for a sink that forwards events, the events that have arrived."""
 
     sink: Sink
     arrived: Callable[[], list[Event]] | None = None
@@ -117,7 +117,7 @@ async def unknown_kinds_are_ignored(s: SinkSubject) -> None:
     s.emit_all([_UnknownEvent(at=1.0, text="x"), *EVENTS], "unknown kinds are ignored")
     if s.arrived is not None:
         known = [event for event in s.arrived() if not isinstance(event, _UnknownEvent)]
-        assert_equal(known, [*EVENTS], "what comes after them arrives")
+        assert_equal(known, [*EVENTS], "later events arrive")
 
 
 @SINK_CHECKS.register

@@ -54,7 +54,7 @@ async def items_are_upserts(s: StoreSubject) -> None:
 
 @STORE_CHECKS.register
 async def older_news_changes_nothing(s: StoreSubject) -> None:
-    """A late result neither overwrites what was seen after it, nor is it lost from the job's items."""
+    """A late result does not overwrite a later value, and stays in the job's items."""
     job, other = await s.book.create("shop", ""), await s.book.create("shop", "")
     new, old = make_item("1", b'{"name":"new"}'), make_item("1", b'{"name":"old"}', url="http://a/9")
     await s.store.write(job, [make_visit_result(new, at=10)])
@@ -64,7 +64,7 @@ async def older_news_changes_nothing(s: StoreSubject) -> None:
     assert_equal((stored.data, stored.url), ({"name": "new"}, new.url), "the newer one stays")
     assert_equal((stored.last_seen, stored.changed_at), (30, 10), "and its times")
     await s.store.write(job, [make_visit_result(new, at=40)])
-    assert_equal((await s.read_items())[0].changed_at, 10, "what was refused is not what was there")
+    assert_equal((await s.read_items())[0].changed_at, 10, "a refused item was not stored before")
     await s.store.write(job, [make_visit_result(old, at=40)])
     assert_equal(
         (await s.read_items())[0].data, {"name": "old"}, "at the same time, the one that comes later"
@@ -139,11 +139,11 @@ async def a_job_sees_its_own_items(s: StoreSubject) -> None:
     first, second = await s.book.create("shop", ""), await s.book.create("shop", "")
     await s.store.write(first, [make_visit_result(make_item("1"), make_item("2"))])
     await s.store.write(second, [make_visit_result(make_item("2"), make_item("3"))])
-    assert_equal([found.key for found in await s.read_items(first)], ["1", "2"], "what the first job saw")
-    assert_equal([found.key for found in await s.read_items(second)], ["2", "3"], "what the second job saw")
+    assert_equal([found.key for found in await s.read_items(first)], ["1", "2"], "the first job's values")
+    assert_equal([found.key for found in await s.read_items(second)], ["2", "3"], "the second job's values")
     assert_equal(len(await s.read_items()), 3, "all together, each once")
     tally = await s.store.read_totals(second)
-    assert_equal((tally.items, tally.duplicates), (2, 0), "an item another job saw is no duplicate")
+    assert_equal((tally.items, tally.duplicates), (2, 0), "an item that another job saw is not a duplicate")
 
 
 @STORE_CHECKS.register
@@ -173,7 +173,7 @@ async def a_job_keeps_the_values_it_saw(s: StoreSubject) -> None:
     assert_equal(await seen(), [[one, same], [two, same], [one], [three]], "also one that several saw")
     await s.store.write(jobs[0], [make_visit_result(values[3], at=8)])
     assert_equal(
-        await seen(), [[three, same], [two, same], [one], [three]], "a job that goes on sees the news"
+        await seen(), [[three, same], [two, same], [one], [three]], "a job that continues sees the new values"
     )
     assert_equal((await s.read_items())[0].data, {"z": 1, "n": 3}, "all together, the latest")
     tallies = [await s.store.read_totals(job) for job in jobs]
@@ -218,7 +218,7 @@ async def items_that_fit_are_read(s: StoreSubject) -> None:
 
 @STORE_CHECKS.register
 async def totals_are_counted(s: StoreSubject) -> None:
-    """By status, reason and what was dropped; duplicates within a page and over pages."""
+    """By status, reason and dropped items; duplicates within a page and over pages."""
     job = await s.book.create("shop", "")
     retry = Attempt(at=1, url="u", fingerprint=2, verdict=Verdict.RETRY, reason="server", status=503)
     await s.store.write(
@@ -318,7 +318,7 @@ async def the_ledger_keeps_every_attempt(s: StoreSubject) -> None:
 
 @STORE_CHECKS.register
 async def rows_of_lost_leases_are_marked(s: StoreSubject) -> None:
-    """They count as attempts and not as successes, each once; what they brought stays."""
+    """Each counts once as an attempt and not as a success; its results stay."""
     job = await s.book.create("shop", "")
     made = [make_visit_result(make_item(str(number)), number=number) for number in (1, 2, 3)]
     retry = replace(made[2].attempts[0], verdict=Verdict.RETRY, reason="server", status=503)
@@ -342,7 +342,7 @@ async def rows_of_lost_leases_are_marked(s: StoreSubject) -> None:
 
 @STORE_CHECKS.register
 async def strange_text_is_stored(s: StoreSubject) -> None:
-    """NUL, lone surrogates, non-characters, SQL; and it loses nobody else's item."""
+    """NUL, lone surrogates, non-characters, SQL; other items are unaffected."""
     job = await s.book.create("shop", "")
     strange = ["\x00", "\ud800", "\ufffe", "'); DROP TABLE item; --", "\U0001f577"]
     attempt = Attempt(
@@ -365,4 +365,4 @@ async def strange_text_is_stored(s: StoreSubject) -> None:
     assert_holds(stored.data["nul"] in ("a\x00b", "a\ufffdb"), "NUL is kept or replaced")
     assert_equal((stored.data["not"], stored.data["pair"]), ("\\u0000", "\U0001f600"), "and nothing else is")
     (kept,) = await s.store.latest_attempts(job, "http://a/nul")
-    assert_holds(kept.detail in ("a\x00b", "a\ufffdb"), "in the ledger, too")
+    assert_holds(kept.detail in ("a\x00b", "a\ufffdb"), "also in the ledger")

@@ -1,4 +1,4 @@
-"""What a store's counters keep to that are no sums: of announced numbers, and of a spider's own."""
+"""The counters of a store that are not sums: announced numbers, and a spider's own."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gossamer.testing.contracts.suite import assert_equal
 
 @STORE_CHECKS.register
 async def of_what_pages_announce_the_largest_number_counts(s: StoreSubject) -> None:
-    """Within a batch and over batches, in any order; while all else goes on being added up."""
+    """Within a batch and over batches, in any order; all other counters are added up."""
     job = await s.book.create("shop", "")
     said = [{"a//": 4213, "b//x": 7}, {"a//": 4212}, {"a//": 4215, "b//c.$x": 3}, {"a//": 4000}]
     results = [replace(make_visit_result(number=n), expected=one) for n, one in enumerate(said, 1)]
@@ -23,7 +23,9 @@ async def of_what_pages_announce_the_largest_number_counts(s: StoreSubject) -> N
 
 @STORE_CHECKS.register
 async def a_spiders_own_counters_follow_their_rules(s: StoreSubject) -> None:
-    """Sums, the largest, the smallest and the latest, with and without results; zero and less count, too."""
+    """Sums, the largest, the smallest and the latest, with and without results; also zero and negative
+    values.
+    """
     job = await s.book.create("shop", "")
     counted = [
         {"stat:inc:a.$b": 2000, "stat:max:m": -5000, "stat:min:n": 7000, "stat:set:s": 9000},

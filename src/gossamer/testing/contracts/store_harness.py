@@ -1,4 +1,4 @@
-"""What the checks of stores are written with: their subject, items and results of visits."""
+"""The tools of the store checks: their subject, items and results of visits."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gossamer.testing.contracts.suite import ContractSuite
 
 @dataclass
 class StoreSubject:
-    """What is checked, and the jobs whose results it stores."""
+    """The store under test, and its jobs."""
 
     store: Store
     book: JobStore

@@ -1,4 +1,4 @@
-"""What contract suites are written with: a table of named checks that say which promise is broken."""
+"""Contract suites: tables of named checks that report the broken guarantee."""
 
 from __future__ import annotations
 

@@ -39,12 +39,12 @@ async def a_token_is_found_by_its_digest(s: TokenStore) -> None:
 
 @TOKEN_STORE_CHECKS.register
 async def a_name_is_there_once(s: TokenStore) -> None:
-    """Of many who add it at the same time one does."""
+    """If many add it at the same time, one succeeds."""
     added = await asyncio.gather(*(s.add_token(GOOD, b"%d" % n) for n in range(4)))
     assert_equal(sum(added), 1, "one of them is added")
     assert_equal(await s.list_tokens(), [GOOD], "and is there")
     digest = b"%d" % added.index(True)
-    assert_equal(await s.find_token(digest, 0.0), GOOD, "the one that was told so")
+    assert_equal(await s.find_token(digest, 0.0), GOOD, "the caller that succeeded")
 
 
 @TOKEN_STORE_CHECKS.register
@@ -79,7 +79,7 @@ async def a_session_expires(s: TokenStore) -> None:
     assert_equal(await s.find_token(b"2", 109.9), _session(100.0), "until it expires")
     assert_equal(await s.find_token(b"2", 110.0), None, "and not longer")
     assert_holds(await s.add_token(_session(200.0), b"3"), "another one is added")
-    assert_equal(await s.find_token(b"2", 0.0), None, "then what had expired is forgotten")
+    assert_equal(await s.find_token(b"2", 0.0), None, "then expired entries are deleted")
     assert_holds(await s.find_token(b"1", 200.0), "its token stays")
 
 

@@ -1,1 +1,1 @@
-"""The misbehaviours of the bad site, by subject; importing a file registers what it has."""
+"""The misbehaviours of the bad site, by subject; importing a module registers its routes."""

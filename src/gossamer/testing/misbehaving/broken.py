@@ -19,14 +19,14 @@ async def _long_body(visit: RouteVisit) -> None:
     await visit.send_bytes(f"{OPEN}Content-Length: {len(PAGE)}\r\n\r\n".encode() + PAGE + b"and more of it")
 
 
-@route("two_answers", "A second response that nobody asked for, at once.", 200, row=4)
+@route("two_answers", "A second response without a request, at once.", 200, row=4)
 async def _two_answers(visit: RouteVisit) -> None:
     visit.keep_alive = True
     head = f"{OPEN}Content-Length: {len(PAGE)}\r\n\r\n".encode()
     await visit.send_bytes(head + PAGE + b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison")
 
 
-@route("late_answer", "A second response that nobody asked for, when the connection is idle.", 200, row=4)
+@route("late_answer", "A second response without a request, when the connection is idle.", 200, row=4)
 async def _late_answer(visit: RouteVisit) -> None:
     await visit.send_response(PAGE)
     await visit.pause()

@@ -1,4 +1,4 @@
-"""What is not HTTP, and connections that end early."""
+"""Answers that are not HTTP, and connections that end early."""
 
 from __future__ import annotations
 
@@ -96,7 +96,12 @@ async def _head_with_body(visit: RouteVisit) -> None:
     await visit.send_bytes(f"{OPEN}Content-Length: {len(PAGE)}\r\n\r\n".encode() + PAGE)
 
 
-@route("early_answer", "The answer to an upload comes before the upload, which nobody reads.", 200, row=18)
+@route(
+    "early_answer",
+    "The answer to an upload comes before the upload, which the server does not read.",
+    200,
+    row=18,
+)
 async def _early_answer(visit: RouteVisit) -> None:
     await visit.send_response(PAGE)
     if visit.hit.method == "POST":

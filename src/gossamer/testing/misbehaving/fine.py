@@ -1,4 +1,4 @@
-"""What a fetcher must get right: nothing misbehaves here."""
+"""Correct behaviour that a fetcher must handle."""
 
 from __future__ import annotations
 

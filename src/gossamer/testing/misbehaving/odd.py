@@ -1,6 +1,6 @@
-"""Answers that are not by the book: such as browsers show all the same, and such as nobody can trust.
+"""Answers outside of the standard: some that browsers still show, and some with no certain meaning.
 
-They are made by combination: a beginning (status line and fields) with a way to say where the body ends.
+They are combinations of a beginning (status line and fields) and a way to mark the end of the body.
 """
 
 from __future__ import annotations
@@ -188,7 +188,7 @@ HOPELESS_ANSWERS = {
     "gzip_unpacked_length_and_cut": _OK + b"Content-Encoding: gzip\r\n" + _LENGTH + b"\r\n" + _GZIP[:40],
     "gzip_of_another_length": _OK + b"Content-Encoding: gzip\r\nContent-Length: 9999\r\n\r\n" + _GZIP,
 }
-"""Answers by name of which nobody knows what they mean, or where they end."""
+"""Answers by name whose meaning or end is uncertain."""
 
 
 @route(

@@ -1,6 +1,6 @@
-"""Pages whose markup leads astray: base elements, refreshes, schemes that are not pages.
+"""Pages with misleading markup: base elements, refreshes, schemes that are not pages.
 
-What a crawler must find lies below ``/good``, what it must not look for below ``/wrong``.
+The pages to find lie below ``/good``, those to ignore below ``/wrong``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ BASES = {
     "bracket": ('<base href="http://[">', "../good/base-bracket"),
     "late": ("", 'base-late">before</a><base href="/good/"><a href="base-late-too'),
 }
-"""By the name below ``/base``: what stands in the head, and a link."""
+"""The head and a link of each page, by its name below ``/base``."""
 
 
 @route(

@@ -1,6 +1,6 @@
-"""Pages with references that only a browser can read, or that nobody should follow.
+"""Pages with references that only a browser can read, or that a crawler must not follow.
 
-What a crawler must find lies below ``/good``, what it must not look for below ``/wrong``.
+The pages to find lie below ``/good``, those to ignore below ``/wrong``.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ NO_HOSTS = (
     *("http://ex<ample/", "http://a%2fb/", "http://%00/", "http://a..b../", "http://./", "http:////"),
     *("http://127.0.0.1:99999/", "http://127.0.0.1:port/", "https://", "http://\u00ad/", "http://a\uffffb/"),
 )
-"""What stands where a host should and is none."""
+"""Invalid hosts in URLs."""
 
 
 @route("hosts", "The site's own address in every spelling, and hosts that are not hosts.", 200, row=32)

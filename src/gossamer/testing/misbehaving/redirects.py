@@ -1,4 +1,4 @@
-"""Redirects that lead nowhere, round and round, or where nobody should go."""
+"""Redirects that lead nowhere, in circles, or to forbidden places."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What rules say of single domains, and delays that are drawn."""
+"""Rules for single domains, and random delays."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ DRAWN = FrontierRules(delay_s=10.0, random_delay=True)
 
 @register_check(SLOW_DOMAIN)
 async def a_domain_has_a_pace_of_its_own(w: FrontierHarness) -> None:
-    """It holds for the domain and what is below it; the longest one counts, and others keep the rules."""
+    """The rule applies to the domain and its subdomains; the longest match wins; other domains keep the
+    general rules.
+    """
     hosts = ("shop.example", "www.shop.example:8080", "big.shop.example", "myshop.example")
     for place, host in enumerate(hosts):
         await w.add_entries(*[make_entry(10 * place + number, host) for number in range(9)])
@@ -36,13 +38,13 @@ async def a_domain_has_a_pace_of_its_own(w: FrontierHarness) -> None:
 
 @register_check(SLOW_DOMAIN)
 async def a_domain_may_get_another_pace(w: FrontierHarness) -> None:
-    """It is in force at once; what a person orders for a host goes before it."""
+    """The change takes effect at once; an operator's order for a host has priority."""
     await w.add_entries(*[make_entry(number, "www.shop.example") for number in range(5)])
     await w.settle_lease(await w.lease_one())
     before = await w.frontier.read_rules()
     after = replace(before, domains={"shop.example": DomainRules(delay_s=5.0)})
     assert_holds(await w.frontier.change_rules(after, expected=before), "the rules are changed")
-    assert_equal((await w.frontier.read_rules()).domains, after.domains, "the rules in force are told")
+    assert_equal((await w.frontier.read_rules()).domains, after.domains, "the rules in force are returned")
     w.clock.advance(5.0)
     await w.settle_lease(await w.lease_one())
     order = HostOrder(command=HostCommand.PACE, delay_s=60.0)
@@ -78,7 +80,7 @@ async def a_drawn_delay_is_half_to_one_and_a_half_of_it(w: FrontierHarness) -> N
         await w.settle_lease(lease)
         grant = await w.lease_requests()
         assert_equal(grant.leases, (), "no two at once")
-        assert_holds(grant.next_at is not None, "it is said when the next turn comes")
+        assert_holds(grant.next_at is not None, "the grant says when the next turn comes")
         waits.append(round((grant.next_at or 0.0) - w.clock.now(), 3))
         w.clock.advance(waits[-1] + 0.001)
     assert_holds(all(5.0 <= wait <= 15.0 for wait in waits), f"within bounds: {waits}")

@@ -1,4 +1,4 @@
-"""What may start now, as it is told: so much is handed out to whoever asks for all of it."""
+"""The count of requests that may start now equals the number that a lease without a limit grants."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ async def what_is_due_is_what_a_lease_hands_out(w: FrontierHarness) -> None:
     await w.add_entries(make_entry(10, "b.example"), make_entry(11, "b.example", lane="browser"))
     assert_equal(await _count_due(w), {"http": 4, "browser": 1}, "three slots of one host, one of the other")
     lease, *_ = (await w.lease_requests(2)).leases
-    assert_equal((await _count_due(w))["http"], 2, "what is leased is due no longer")
-    assert_equal(len((await w.lease_requests()).leases), 2, "so many are handed out")
+    assert_equal((await _count_due(w))["http"], 2, "leased requests are not due")
+    assert_equal(len((await w.lease_requests()).leases), 2, "the same number is granted")
     assert_equal(await _count_due(w), {"browser": 1}, "no slot is free")
     await w.settle_lease(lease)
     assert_equal(await _count_due(w), {"http": 1, "browser": 1}, "a slot is free again")
@@ -58,7 +58,7 @@ async def a_host_with_a_delay_counts_once_in_its_turn(w: FrontierHarness) -> Non
 
 @register_check(SLOTS)
 async def delayed_requests_are_due_from_their_time_on(w: FrontierHarness) -> None:
-    """Whether somebody has asked for them since or not; the slots of their host bound them."""
+    """Also without a lease in between; the slots of their host limit them."""
     now = w.clock.now()
     await w.add_entries(*[make_entry(number, due_at=now + 5.0) for number in range(4)])
     assert_equal(await _count_due(w), {}, "not yet")
@@ -106,7 +106,7 @@ async def budgets_bound_what_is_due(w: FrontierHarness) -> None:
 
 @register_check()
 async def nothing_is_due_while_nothing_is_handed_out(w: FrontierHarness) -> None:
-    """Of a paused job, and of a host that a person does not want."""
+    """Neither for a paused job nor for a host that an operator has skipped."""
     await w.add_entries(make_entry(1), make_entry(2, "b.example"))
     await w.frontier.apply_change(JobCommand.PAUSE)
     assert_equal(await _count_due(w), {}, "the job is paused")
@@ -117,7 +117,7 @@ async def nothing_is_due_while_nothing_is_handed_out(w: FrontierHarness) -> None
 
 @register_check(FrontierRules(delay_s=30.0, per_host=1, max_pages=2, max_pages_per_host=1))
 async def where_nobody_is_asked_nothing_holds_requests_up(w: FrontierHarness) -> None:
-    """No delay, slot or page budget; what waits there comes from pages that were counted before."""
+    """Delay, slots and page budget do not apply; these requests come from pages that were counted before."""
     place, lane = "extract/a.example", EXTRACT_LANE
     await w.add_entries(*[make_entry(number, place, lane=lane) for number in range(100)])
     await w.add_entries(make_entry(200, "b.example"), make_entry(201, "c.example"))
@@ -127,7 +127,7 @@ async def where_nobody_is_asked_nothing_holds_requests_up(w: FrontierHarness) ->
     for lease in (await w.lease_requests()).leases:
         await w.settle_lease(lease, is_page=True)
     stats = await w.frontier.read_stats()
-    assert_holds(not stats.budget_spent, "what was counted is still to be worked on")
+    assert_holds(not stats.budget_spent, "counted pages remain to be processed")
     assert_holds(stats.next_at is not None, "it may be leased")
     assert_equal(await _count_due(w), {lane: 100}, "also when the budget is spent")
     first = (await w.lease_requests(60, lane)).leases
@@ -141,12 +141,12 @@ async def where_nobody_is_asked_nothing_holds_requests_up(w: FrontierHarness) ->
     await w.frontier.release(first[8:], [HostSignal(retry_after_s=900.0)] * len(first[8:]))
     assert_equal(len((await w.lease_requests(100, lane)).leases), 52, "what becomes of them says nothing")
     found = await w.frontier.find_request(second[0].entry.fingerprint, place)
-    assert_holds(found is not None and found.host is not None and found.host.is_free, "and it is told so")
+    assert_holds(found is not None and found.host is not None and found.host.is_free, "and the count says so")
 
 
 @register_check(FrontierRules(max_pages=1))
 async def a_job_whose_pages_are_counted_is_over_when_they_are_worked_on(w: FrontierHarness) -> None:
-    """Not before: what was fetched within the budget would be lost."""
+    """Not earlier: pages fetched within the budget would be lost."""
     await w.add_entries(make_entry(1), make_entry(2))
     lease = await w.lease_one()
     again = w.clock.now() + 40.0
@@ -172,4 +172,4 @@ async def of_many_hosts_no_more_is_told_than_there_is(w: FrontierHarness) -> Non
         await w.add_entries(*[make_entry(number, f"{number // 2}.example") for number in numbers])
     (due,) = await w.frontier.count_due()
     assert_holds(MANY <= due.requests <= 2 * MANY, "each host counts")
-    assert_holds(due.has_more or due.requests == 2 * MANY, "less is told only where it is said")
+    assert_holds(due.has_more or due.requests == 2 * MANY, "the count is lower only where the port says so")

@@ -1,4 +1,4 @@
-"""Budgets and states of a job, and what a person sees and does."""
+"""Budgets and states of a job, and an operator's queries and actions."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ UNUSED = HostSignal()
 
 @register_check(FrontierRules(delay_s=0.0, per_host=100, max_pages=3))
 async def max_pages_is_exact(w: FrontierHarness) -> None:
-    """No more leases than pages left; one that is no page gives its place back."""
+    """A frontier grants no more leases than pages left; a request without a page returns its place."""
     await w.add_entries(*[make_entry(number) for number in range(6)])
     leases = (await w.lease_requests()).leases
     assert_equal(len(leases), 3, "no more leases than pages left")
@@ -90,14 +90,14 @@ async def _assert_moves(w: FrontierHarness, state: JobState, commands: Iterable[
             after = (await w.frontier.read_stats()).state
         assert_equal(after, JOB_TABLE.get((state, command)), f"{command} on a job that is {state}")
         if after is None:
-            assert_equal((await w.frontier.read_stats()).state, state, "what is refused changes nothing")
+            assert_equal((await w.frontier.read_stats()).state, state, "a refused command changes nothing")
         if state is not JobState.CANCELLED is not after:
             await w.frontier.apply_change(JobCommand.RESUME, EASY)
 
 
 @register_check()
 async def a_job_moves_as_the_table_says(w: FrontierHarness) -> None:
-    """From every state with every command; what the table does not have is refused."""
+    """From every state with every command; commands that are not in the table are refused."""
     for state in (JobState.RUNNING, JobState.PAUSED, JobState.FINISHED):
         await _assert_moves(w, state, [command for command in JobCommand if command is not JobCommand.CANCEL])
     await _assert_moves(w, JobState.RUNNING, [JobCommand.CANCEL])
@@ -178,7 +178,7 @@ async def dead_letters_can_be_chosen(w: FrontierHarness) -> None:
     assert_equal(await chosen(DeadLetterFilter(older_than=start + 1)), [1], "by age")
     assert_equal(await chosen(DeadLetterFilter(ids=(letters[1].id,))), [2], "by id")
     assert_equal(await chosen(DeadLetterFilter(text="B.Example/2")), [2], "by a part of its URL")
-    assert_equal(await chosen(DeadLetterFilter(text="http://a.example")), [1, 3], "with the scheme, too")
+    assert_equal(await chosen(DeadLetterFilter(text="http://a.example")), [1, 3], "including the scheme")
     assert_equal(len(await w.frontier.dead_letters(DeadLetterFilter(), limit=2)), 2, "as many as asked for")
 
 
@@ -211,7 +211,7 @@ async def dead_letters_come_in_parts(w: FrontierHarness) -> None:
                 break
         assert_equal(parts, whole[::-1], f"all that fit {which}, newest first, each once")
         counts = await w.frontier.count_letters(which)
-        assert_equal(counts.is_all, True, "so few are all counted")
+        assert_equal(counts.is_all, True, "a small number is counted completely")
         expected = Counter(letter.reason for letter in whole)
         assert_equal(counts.by_reason, dict(expected), f"those that fit {which}, by reason")
 
@@ -248,7 +248,9 @@ async def dropped_letters_stay_known(w: FrontierHarness) -> None:
 @register_check()
 async def find_tells_where_a_request_is(w: FrontierHarness) -> None:
     """In every state."""
-    assert_equal(await w.frontier.find_request(1, "a.example"), None, "what was never accepted is not known")
+    assert_equal(
+        await w.frontier.find_request(1, "a.example"), None, "a request that was never accepted is unknown"
+    )
     await w.add_entries(make_entry(1))
     assert_equal(await w.state_of(1), RequestState.PENDING, "pending")
     lease = await w.lease_one()

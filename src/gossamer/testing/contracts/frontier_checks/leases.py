@@ -206,8 +206,8 @@ async def a_request_can_be_put_behind_all_others(w: FrontierHarness) -> None:
         (lease,) = (await w.lease_requests(1)).leases
         order.append(lease.entry.fingerprint)
         await w.settle_lease(lease)
-    assert_equal(order, [2, 3, 1], "what was put last comes last")
-    assert_equal((lease.entry.request.priority, lease.attempt), (LAST, 2), "as it was told to wait")
+    assert_equal(order, [2, 3, 1], "the last request comes last")
+    assert_equal((lease.entry.request.priority, lease.attempt), (LAST, 2), "after its delay")
 
 
 @register_check()
@@ -228,7 +228,7 @@ async def a_lane_goes_with_its_verdict_and_no_other(w: FrontierHarness) -> None:
 
 @register_check()
 async def a_move_to_another_lane_leaves_the_hosts_pace_alone(w: FrontierHarness) -> None:
-    """What the outcome's signal says counts, as with any other end; the move itself says nothing."""
+    """The outcome's signal counts, as with any other end; the move itself carries no signal."""
     await w.add_entries(make_entry(1), make_entry(2, host="b.example"))
     leases = {lease.entry.fingerprint: lease for lease in (await w.lease_requests()).leases}
     signal = HostSignal(kind=HostSignalKind.OK, started_at=w.clock.now(), latency_s=1.0)
@@ -241,7 +241,7 @@ async def a_move_to_another_lane_leaves_the_hosts_pace_alone(w: FrontierHarness)
 
 @register_check()
 async def a_retry_waits_and_is_counted(w: FrontierHarness) -> None:
-    """Failures and throttlings are told apart; it comes back in its old place."""
+    """Failures and throttlings are counted apart; the request returns to its old place."""
     await w.add_entries(make_entry(1), make_entry(2))
     lease = (await w.lease_requests(1)).leases[0]
     now = w.clock.now()

@@ -49,7 +49,7 @@ async def what_came_back_has_its_old_place(w: FrontierHarness) -> None:
 
 @register_check()
 async def a_request_is_found_among_many_or_not_called_done(w: FrontierHarness) -> None:
-    """What was not looked at may be anything; what was never accepted, or is done, is known for certain."""
+    """An unexamined request may be in any state; a request that is done or was never accepted is certain."""
     await w.add_entries(*(make_entry(number) for number in range(MANY)))
     for number in (0, MANY // 2, MANY - 1):
         found = await w.frontier.find_request(number, HOST)

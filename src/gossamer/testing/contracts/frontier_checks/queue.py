@@ -1,4 +1,4 @@
-"""What gets into a frontier, in which order it comes out, and how hosts are spared."""
+"""Admission to a frontier, the order of leases, and the politeness to hosts."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ async def fingerprint_is_accepted_once(w: FrontierHarness) -> None:
 
 @register_check()
 async def what_was_accepted_is_known(w: FrontierHarness) -> None:
-    """In whatever state, at whatever host; what was refused is not."""
+    """In any state and at any host; refused requests are unknown."""
     entries = [make_entry(number, f"{number % 3}.example") for number in range(-4, 5)]
     assert_equal(await w.frontier.are_known(entries), [False] * 9, "nothing is known of an empty frontier")
     await w.add_entries(*entries[::2])
     assert_equal(
-        await w.frontier.are_known(entries), [True, False] * 4 + [True], "what was accepted is known"
+        await w.frontier.are_known(entries), [True, False] * 4 + [True], "accepted requests are known"
     )
     for lease in (await w.lease_requests()).leases:
         await w.settle_lease(lease)
@@ -57,9 +57,7 @@ async def what_was_accepted_is_known(w: FrontierHarness) -> None:
 async def extreme_fingerprints_are_told_apart(w: FrontierHarness) -> None:
     """Signed 64 bits, both ends; neighbours in floating point differ."""
     numbers = [-(2**63), -(2**63) + 1, -1, 0, 2**53, 2**53 + 1, 2**63 - 2, 2**63 - 1]
-    assert_equal(
-        await w.add_entries(*[make_entry(number) for number in numbers]), 8, "64 bits are told apart"
-    )
+    assert_equal(await w.add_entries(*[make_entry(number) for number in numbers]), 8, "all 64 bits count")
     assert_equal(
         await w.add_entries(*[make_entry(number) for number in numbers]), 0, "64 bits are recognised"
     )
@@ -80,7 +78,7 @@ async def dont_filter_is_always_accepted(w: FrontierHarness) -> None:
 
 @register_check()
 async def dont_filter_makes_no_page_known(w: FrontierHarness) -> None:
-    """Whoever asks for the page without it gets it, once; and each request is found while it waits."""
+    """An ordinary request for the same page is still accepted, once; each request is found while it waits."""
     again = make_entry(1, dont_filter=True)
     assert_equal(await w.add_entries(again, again), 2, "dont_filter")
     assert_equal(await w.frontier.are_known([again]), [False], "it is not recorded as seen")
@@ -94,7 +92,9 @@ async def dont_filter_makes_no_page_known(w: FrontierHarness) -> None:
     assert_equal(await w.add_entries(make_entry(1), make_entry(1)), 1, "the page is accepted, once")
     assert_equal(await w.frontier.are_known([again]), [True], "now it is known")
     found = await w.frontier.find_request(1, again.host)
-    assert_equal(found and found.state, RequestState.PENDING, "what waits is found, not what is done")
+    assert_equal(
+        found and found.state, RequestState.PENDING, "waiting requests are found, finished ones are not"
+    )
 
 
 @register_check(FrontierRules(delay_s=0.0, max_depth=1))
@@ -102,7 +102,7 @@ async def too_deep_is_refused_and_counted(w: FrontierHarness) -> None:
     """And not remembered: a shorter way to the page may be found later."""
     added = await w.frontier.add([make_entry(1, depth=1), make_entry(2, depth=2)])
     assert_equal((added.accepted, added.too_deep, added.duplicates), (1, 1, 0), "max_depth is inclusive")
-    assert_equal((await w.frontier.read_stats()).too_deep, 1, "what is too deep is counted")
+    assert_equal((await w.frontier.read_stats()).too_deep, 1, "requests that are too deep are counted")
     assert_equal(
         await w.add_entries(make_entry(2, depth=1)), 1, "a page that was too deep can be reached otherwise"
     )
@@ -194,7 +194,7 @@ async def lanes_are_apart(w: FrontierHarness) -> None:
     assert_equal(await w.lease_fingerprints(lane="http"), [2], "a lane gets its own")
     stats = await w.frontier.read_stats()
     assert_equal([*stats.next_by_lane], ["browser"], "nothing more waits on this one")
-    assert_equal(stats.next_on("new"), stats.deadline, "whoever asks ends leases that are over")
+    assert_equal(stats.next_on("new"), stats.deadline, "every lease call ends expired leases")
     assert_equal(await w.lease_fingerprints(lane="http"), [], "and nothing else")
     assert_equal(await w.lease_fingerprints(lane="browser"), [1], "the other lane's waits for it")
 
@@ -253,11 +253,11 @@ async def the_delay_follows_the_host(w: FrontierHarness) -> None:
 
 @register_check(PACED)
 async def retry_after_holds_the_host(w: FrontierHarness) -> None:
-    """All of the host, over a restart too; others go on."""
+    """The hold applies to the whole host, also after a restart; other hosts continue."""
     await w.add_entries(make_entry(1), make_entry(2), make_entry(3, "b.example"))
     leases = {lease.entry.fingerprint: lease for lease in (await w.lease_requests()).leases}
     now = w.clock.now()
-    assert_holds(await w.settle_lease(leases[3]), "the other host goes on")
+    assert_holds(await w.settle_lease(leases[3]), "the other host continues")
     signal = HostSignal(kind=HostSignalKind.THROTTLED, started_at=now, retry_after_s=100.0)
     await w.settle_lease(leases[1], Verdict.RETRY, due_at=now + 100, charged=False, signal=signal)
     w.frontier = await w.subject.reopen() or w.frontier
@@ -334,8 +334,8 @@ async def a_host_in_trouble_is_probed(w: FrontierHarness) -> None:
         (True, 2.0, True, False),
         "the probe knows it",
     )
-    assert_holds(probe.host_silent and not first.host_silent, "and that there was no answer")
-    assert_equal((probe.failures, probe.throttled), (0, 0), "what is excused counts against nothing")
+    assert_holds(probe.host_silent and not first.host_silent, "and the lack of an answer")
+    assert_equal((probe.failures, probe.throttled), (0, 0), "excused failures do not count")
     await w.frontier.release([probe], [UNUSED])
     for _ in range(12):
         w.clock.advance(60)

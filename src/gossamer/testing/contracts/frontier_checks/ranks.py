@@ -1,4 +1,4 @@
-"""Priorities beyond the nine bands: within a host, any two are told apart."""
+"""Priorities beyond the nine bands: within a host, any two differ."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ async def what_comes_back_keeps_its_rank(w: FrontierHarness) -> None:
     assert_equal(await w.frontier.revive_letters(DeadLetterFilter()), 3, "and wait again")
     await w.frontier.apply_change(JobCommand.RECOVER)
     w.clock.advance(10 * TTL_S)
-    assert_equal(await w.lease_fingerprints(lane="other"), ORDER[2:12:4], "in the other lane, too")
+    assert_equal(await w.lease_fingerprints(lane="other"), ORDER[2:12:4], "also in the other lane")
     rest = [number for at, number in enumerate(ORDER) if at >= 12 or at % 4 != 2]
     assert_equal(await w.lease_fingerprints(), rest, "as if they had never gone")
 
@@ -123,7 +123,7 @@ def _wanted(number: int, priority: int, host: str = HOST) -> Entry:
 
 @register_check()
 async def what_waits_is_raised_to_a_higher_priority(w: FrontierHarness) -> None:
-    """With what comes along; within the bands and beyond, more than once, over restarts."""
+    """Also its new callback and data; within the bands and beyond, more than once, over restarts."""
     await w.add_entries(*(make_entry(number) for number in range(8)), make_entry(8, priority=700))
     (first,) = (await w.lease_requests(1)).leases
     await w.frontier.release([first], [HostSignal()])  # it came back
@@ -131,7 +131,7 @@ async def what_waits_is_raised_to_a_higher_priority(w: FrontierHarness) -> None:
     assert_equal(await w.frontier.raise_requests(wanted), 3, "those that wait with a lower one")
     assert_equal(await w.frontier.raise_requests(wanted), 0, "once")
     assert_equal(await w.frontier.raise_requests([_wanted(7, 1), _wanted(2, 4)]), 2, "and higher still")
-    assert_equal(await w.frontier.raise_requests([make_entry(5, priority=11)]), 1, "keeping what it has")
+    assert_equal(await w.frontier.raise_requests([make_entry(5, priority=11)]), 1, "keeping its own data")
     assert_equal(await w.count_states(), {RequestState.PENDING: 9}, "none is added")
     w.frontier = await w.subject.reopen() or w.frontier
     found = await w.frontier.find_request(2, HOST)
@@ -166,7 +166,7 @@ async def what_waits_for_a_time_is_raised_and_waits_on(w: FrontierHarness) -> No
 
 @register_check()
 async def only_what_waits_is_raised(w: FrontierHarness) -> None:
-    """Not what is leased, done or dead, nor what was asked for on purpose."""
+    """Neither leased, done or dead requests, nor those that were requested on purpose."""
     await w.add_entries(*(make_entry(number) for number in range(3)), make_entry(9, dont_filter=True))
     leases = (await w.lease_requests()).leases
     await w.settle_lease(leases[1])

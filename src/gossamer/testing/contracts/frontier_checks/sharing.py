@@ -1,4 +1,4 @@
-"""Two jobs of one place that ask the same host: together they keep to what one of them may."""
+"""Two jobs of one back end that crawl the same host: together they keep the limits of one job."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ STEP_S = 0.05
 async def _two_jobs(
     w: FrontierHarness, sizes: Sequence[int] = (9, 3), rules: FrontierRules | None = None
 ) -> tuple[AdminFrontier, AdminFrontier] | None:
-    """The frontier and that of another job, with requests to one host; ``None``: there are no others."""
+    """Return the frontier and that of another job, with requests to one host, or ``None`` without a second
+    job.
+    """
     if w.subject.beside is None:
         return None
     jobs = (w.frontier, await w.subject.beside(rules or await w.frontier.read_rules()))
@@ -92,12 +94,12 @@ async def two_jobs_share_one_slot_and_take_turns(w: FrontierHarness) -> None:
 
 @register_check(SLOTS)
 async def two_jobs_have_a_share_of_the_slots_each(w: FrontierHarness) -> None:
-    """Who was there alone has all; when another job asks, the slots that become free are left to it."""
+    """The first job has all slots; when another job starts, freed slots go to it."""
     if (jobs := await _two_jobs(w, (20, 20))) is None:
         return
     big, small = jobs
     first = await _lease(big)
-    assert_equal(len(first), 4, "nobody else has asked")
+    assert_equal(len(first), 4, "the other job has not started")
     assert_equal(len(await _lease(small)), 0, "all slots are taken")
     for lease in first[:2]:
         await _settle(w, big, lease)
@@ -111,7 +113,7 @@ async def two_jobs_have_a_share_of_the_slots_each(w: FrontierHarness) -> None:
 
 @register_check(SPACED)
 async def one_job_meets_a_hold_and_the_other_keeps_it(w: FrontierHarness) -> None:
-    """Retry-After is said to whoever comes from here."""
+    """A Retry-After applies to all jobs of this back end."""
     if (jobs := await _two_jobs(w)) is None:
         return
     one, other = jobs
@@ -157,7 +159,7 @@ async def _next_job(w: FrontierHarness, signal: HostSignal) -> AdminFrontier | N
 
 @register_check(SPACED)
 async def a_hold_that_one_job_met_alone_the_next_one_keeps(w: FrontierHarness) -> None:
-    """The first one does not ask the host again meanwhile, so it tells nobody."""
+    """The first job does not contact the host again meanwhile, so it passes the hold to no other job."""
     now = w.clock.now()
     signal = HostSignal(kind=HostSignalKind.THROTTLED, started_at=now, latency_s=0.1, retry_after_s=30.0)
     if (other := await _next_job(w, signal)) is None:
@@ -207,7 +209,7 @@ async def a_job_that_does_not_ask_holds_up_nobody(w: FrontierHarness) -> None:
 
 @register_check(ONE_SLOT)
 async def requests_of_a_job_that_is_gone_count_until_their_deadlines(w: FrontierHarness) -> None:
-    """Nobody takes back the leases of a job that is not worked on any more; its slots are free again."""
+    """Without a worker, no call takes back the leases of a job; its slots are free after the deadlines."""
     if (jobs := await _two_jobs(w)) is None:
         return
     (lease,) = await _lease(jobs[0])
@@ -222,14 +224,14 @@ async def requests_of_a_job_that_is_gone_count_until_their_deadlines(w: Frontier
 
 @register_check(ONE_SLOT)
 async def what_a_killed_job_had_in_flight_can_be_withdrawn(w: FrontierHarness) -> None:
-    """Then its slot is free at once. What was leased stays so, and belongs to the job when it is resumed."""
+    """Its slot is then free at once. Its requests stay leased, and belong to the job when it resumes."""
     if w.subject.withdraw_claims is None or (jobs := await _two_jobs(w)) is None:
         return
     (lease,) = await _lease(jobs[0])
     assert_equal(len(await _lease(jobs[1])), 0, "it may be on its way")
     await w.subject.withdraw_claims(w.clock.now())
     w.clock.advance(STEP_S)
-    assert_equal(len(await _lease(jobs[1])), 1, "nobody works on it")
+    assert_equal(len(await _lease(jobs[1])), 1, "it has no worker")
     assert_equal((await jobs[0].read_stats()).leased, 1, "it is leased as before")
     taken = await jobs[0].apply_change(JobCommand.RECOVER)
     assert_equal([held.token for held in taken], [lease.token], "and taken back when the job is resumed")
@@ -253,7 +255,7 @@ async def what_is_withdrawn_leaves_the_delay_after_it(w: FrontierHarness) -> Non
 
 @register_check(ONE_SLOT)
 async def what_a_job_asks_after_it_was_looked_at_is_not_withdrawn(w: FrontierHarness) -> None:
-    """It was resumed in the meantime: somebody works on it."""
+    """The job was resumed in the meantime and has a worker."""
     if w.subject.withdraw_claims is None or (jobs := await _two_jobs(w)) is None:
         return
     looked_at = w.clock.now()
@@ -281,7 +283,7 @@ async def the_share_of_a_job_that_is_gone_is_free_again(w: FrontierHarness) -> N
         len(await _lease(left, ttl_s=9 * TTL_S)), 2, "its half, while the other's may be on their way"
     )
     w.clock.advance(TTL_S + 1.0)
-    assert_equal(len(await _lease(left, ttl_s=9 * TTL_S)), 2, "nobody came back: all slots")
+    assert_equal(len(await _lease(left, ttl_s=9 * TTL_S)), 2, "the job did not return: all slots")
     (again,) = (await gone.lease("http", 1, TTL_S)).leases or (None,)
     assert_equal(again, None, "and no more than those")
 
@@ -305,10 +307,10 @@ async def what_a_person_orders_is_for_one_job(w: FrontierHarness) -> None:
 
 @register_check(SPACED)
 async def a_budget_of_pages_is_that_of_one_job(w: FrontierHarness) -> None:
-    """What the other job has fetched does not count."""
+    """Pages of the other job do not count."""
     rules = FrontierRules(delay_s=1.0, per_host=1, max_pages_per_host=1)
     if (jobs := await _two_jobs(w, rules=rules)) is None:
         return
     starts = await _run(w, jobs, 100)
     assert_holds(sum(who for _, who in starts) == 1, f"one page of the second job: {starts}")
-    assert_holds(len(starts) >= 4, "and the first one goes on alone")
+    assert_holds(len(starts) >= 4, "and the first one continues alone")

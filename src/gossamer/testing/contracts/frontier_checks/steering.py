@@ -19,15 +19,15 @@ from gossamer.testing.contracts.suite import assert_equal, assert_holds
 
 HOST = "a.example"
 SLOW = FrontierRules(delay_s=60.0, per_host=4)
-"""Rules under which nobody waits for a second turn."""
+"""Rules that allow no second turn during a check."""
 
 
 async def _change(w: FrontierHarness, **fields: object) -> FrontierRules:
-    """Put changed rules in force; what they are then."""
+    """Change the rules; return the rules then in force."""
     before = await w.frontier.read_rules()
     after = replace(before, **fields)
-    assert_holds(await w.frontier.change_rules(after, expected=before), "what is expected is changed")
-    assert_equal(await w.frontier.read_rules(), after, "the rules in force are told")
+    assert_holds(await w.frontier.change_rules(after, expected=before), "the expected rules are replaced")
+    assert_equal(await w.frontier.read_rules(), after, "the rules in force are returned")
     return after
 
 
@@ -93,7 +93,7 @@ async def slots_and_budgets_change_at_once(w: FrontierHarness) -> None:
 
 @register_check(FrontierRules(delay_s=0.0, per_host=100, max_pages=2))
 async def a_budget_of_pages_changes_at_once(w: FrontierHarness) -> None:
-    """A larger one lets a job that had spent it go on; a smaller one ends it."""
+    """A larger budget lets a job that had spent it continue; a smaller one ends it."""
     await w.add_entries(*[make_entry(number) for number in range(9)])
     for lease in (await w.lease_requests()).leases:
         await w.settle_lease(lease)
@@ -106,16 +106,16 @@ async def a_budget_of_pages_changes_at_once(w: FrontierHarness) -> None:
 
 @register_check()
 async def a_depth_may_be_bounded_later(w: FrontierHarness) -> None:
-    """What is known already stays."""
+    """Known requests stay."""
     await w.add_entries(make_entry(1, depth=5))
     await _change(w, max_depth=2)
     assert_equal(await w.add_entries(make_entry(2, depth=3), make_entry(3, depth=2)), 1, "two is the bound")
-    assert_equal(sorted(await w.lease_fingerprints()), [1, 3], "what waited goes on")
+    assert_equal(sorted(await w.lease_fingerprints()), [1, 3], "waiting requests continue")
 
 
 @register_check()
 async def rules_are_changed_as_they_were_seen(w: FrontierHarness) -> None:
-    """Of two who change them at the same time one is told that they are others by now."""
+    """If two change them at the same time, one gets ``False``."""
     seen = await w.frontier.read_rules()
     await _change(w, per_host=7)
     other = replace(seen, delay_s=5.0)
@@ -170,7 +170,7 @@ async def a_pace_follows_nothing(w: FrontierHarness) -> None:
 
 @register_check()
 async def a_host_may_be_held(w: FrontierHarness) -> None:
-    """Until a time, which may be changed, or until somebody asks it again."""
+    """Until a time, which may change, or until an operator releases it."""
     await w.add_entries(*[make_entry(number) for number in range(5)])
     start = w.clock.now()
     await _steer(w, HostCommand.HOLD, until=start + 100.0)
@@ -215,7 +215,7 @@ async def a_host_in_trouble_may_be_asked_again(w: FrontierHarness) -> None:
 
 @register_check(EASY)
 async def a_skipped_host_keeps_its_requests(w: FrontierHarness) -> None:
-    """Nothing of it is granted, nobody waits for it, and it may be taken again."""
+    """The host gets no leases, the job does not wait for it, and it may be allowed again."""
     await w.add_entries(make_entry(1), make_entry(2), make_entry(3, "b.example"))
     await _steer(w, HostCommand.SKIP)
     await w.add_entries(make_entry(4))
@@ -239,7 +239,7 @@ async def an_order_for_nobody_changes_nothing(w: FrontierHarness) -> None:
     await w.add_entries(make_entry(1))
     before = await w.frontier.find_host(HOST)
     assert_equal(
-        await w.frontier.steer_host(HOST, order), before and before.state, "what it was before is told"
+        await w.frontier.steer_host(HOST, order), before and before.state, "the former state is returned"
     )
 
 
@@ -268,7 +268,7 @@ async def _bury_three(w: FrontierHarness) -> list[DeadLetter]:
 
 @register_check()
 async def a_retry_may_be_taken_back(w: FrontierHarness) -> None:
-    """What has not begun is a dead letter again, as it was; what was begun goes on."""
+    """Requests that have not begun become the same dead letters again; those that have begun continue."""
     letters = await _bury_three(w)
     await w.frontier.revive_letters(DeadLetterFilter())
     (begun,) = (await w.lease_requests(1)).leases
@@ -277,7 +277,7 @@ async def a_retry_may_be_taken_back(w: FrontierHarness) -> None:
     assert_equal(await w.frontier.dead_letters(DeadLetterFilter()), waiting, "as they were")
     assert_equal(await w.count_states(), {RequestState.LEASED: 1, RequestState.DEAD: 2}, "each in its state")
     assert_equal(await w.lease_fingerprints(), [], "they are granted no more")
-    assert_holds(await w.settle_lease(begun), "what was begun is settled")
+    assert_holds(await w.settle_lease(begun), "requests that have begun are settled")
     assert_equal(await w.frontier.bury_letters(letters, were_dropped=False), 0, "nothing of it waits")
     await w.frontier.revive_letters(DeadLetterFilter())
     assert_equal(len(await w.lease_fingerprints()), 2, "and they can be retried again")

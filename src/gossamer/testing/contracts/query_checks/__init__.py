@@ -1,1 +1,1 @@
-"""The checks of the read model's contract, by what is asked about."""
+"""The checks of the read model's contract, by subject."""

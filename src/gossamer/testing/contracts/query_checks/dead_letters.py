@@ -29,7 +29,9 @@ async def dead_letters_are_bounded_and_oldest_first(s: QueryHarness) -> None:
     which = DeadLetterFilter(reason=Fault.CLIENT.value, host="a.example")
     (letter,) = (await list_letters(s.backends, job, which, 9)).letters
     shown = (letter.url, letter.host, letter.reason, letter.attempts)
-    assert_equal(shown, ("http://a.example/1", "a.example", "client", 1), "what was given up, and why")
+    assert_equal(
+        shown, ("http://a.example/1", "a.example", "client", 1), "the dead letters and their reasons"
+    )
     assert_holds(job.created_at <= letter.died_at <= s.now(), "when it was given up")
     again = await list_letters(s.backends, job, DeadLetterFilter(ids=(letter.id,)), 9)
     assert_equal([found.id for found in again.letters], [letter.id], "found by its id")

@@ -62,7 +62,7 @@ async def a_url_is_explained_by_what_became_of_it(s: QueryHarness) -> None:
     for report in answers.values():
         assert_equal(report.job, job.id, "in the job that knows it")
         assert_holds(all(line.endswith(".") for line in report.lines), "whole sentences")
-    assert_equal((answers["done"].items, answers["done"].status), (1, 200), "what was found on the page")
+    assert_equal((answers["done"].items, answers["done"].status), (1, 200), "the items of the page")
     assert_equal(len(answers["dead"].tries), 1, "every try at it")
     assert_holds(answers["dead"].dead_letter, "the number of its letter")
     assert_holds(answers["late"].due_at, "when it is tried again")
@@ -83,11 +83,11 @@ async def a_lease_is_explained_with_its_deadline(s: QueryHarness) -> None:
 
 @register_check
 async def a_held_up_job_explains_what_waits_in_it(s: QueryHarness) -> None:
-    """Nobody is at work on it, or it is paused."""
+    """The job has no worker, or is paused."""
     job, _ = await _make_job(s, "shop", Request(f"{URL}1"))
     report = await _explain(s, f"{URL}1")
-    assert_equal(report.answer, UrlState.STOPPED, "nobody is at work on it")
-    assert_holds("no process crawls the job" in report.lines[0], "and that is said")
+    assert_equal(report.answer, UrlState.STOPPED, "the job has no worker")
+    assert_holds("and the explanation says so" in report.lines[0], "and that is said")
     await s.open_frontier(job).apply_change(JobCommand.PAUSE)
     await s.backends.book.update(replace(job, state=JobState.PAUSED))
     report = await _explain(s, f"{URL}1")
@@ -96,7 +96,7 @@ async def a_held_up_job_explains_what_waits_in_it(s: QueryHarness) -> None:
 
 @register_check
 async def the_way_to_a_page_and_its_items_are_told(s: QueryHarness) -> None:
-    """From the seed on, link by link, also of a page that waits; and what was found on it."""
+    """Link by link from the seed, also for a waiting page; with the items found on it."""
     names = ("seed", "list", "page", "next")
     befores = ("", *(f"{URL}{name}" for name in names[:3]))
     ways = zip(names, befores, strict=True)
@@ -140,4 +140,4 @@ async def the_newest_job_that_knows_a_url_is_meant(s: QueryHarness) -> None:
         await _explain(s, "nonsense")
     except UsageError:
         return
-    raise AssertionError("what is neither a URL nor a host is refused")
+    raise AssertionError("a text that is neither a URL nor a host is refused")

@@ -1,4 +1,4 @@
-"""Who works on what, and how a job comes on by it."""
+"""The workers of a fleet and the progress of its jobs."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ async def a_fleet_is_told_where_there_can_be_one(s: QueryHarness) -> None:
 
 @register_check
 async def the_pace_of_a_job_is_as_its_watch_noted(s: QueryHarness) -> None:
-    """Where nobody watches it, nothing is known of it."""
+    """Without a watch the pace is unknown."""
     job = await s.make_job("shop", make_entry(1))
     async with s.backends.requests.lock_target(job.target):
         unknown = await observe_closely(s.backends, job)
@@ -59,7 +59,7 @@ async def the_pace_of_a_job_is_as_its_watch_noted(s: QueryHarness) -> None:
         await save_job_memory(s.backends.requests.shared, job, memory)
         known = await observe_closely(s.backends, job)
     assert_equal(known.pages_per_s, 2.0, "by the samples")
-    assert_holds(1100 < (known.left.seconds or 0) <= 1200, "as noted, less what has gone by")
+    assert_holds(1100 < (known.left.seconds or 0) <= 1200, "as recorded, less the time passed")
     fleet = s.backends.requests.fleet
     if fleet is not None:
         await begin_shifts(s, fleet.roster, job.id)
@@ -95,7 +95,7 @@ async def begin_shifts(s: QueryHarness, roster: FleetRoster, job: str) -> None:
     assert_holds(await roster.request_shifts(shifts, {}, token), "the leader may ask")
     failed = await roster.begin_shift("a", "w2")
     if failed is None or await roster.begin_shift("b", "w1") is None:
-        raise AssertionError("what was asked for can be begun")
+        raise AssertionError("a requested shift can be begun")
     await roster.end_shifts([make_end(failed, EndReason.FAILED, detail="no such spider")])
 
 
@@ -104,7 +104,7 @@ async def _expect_refusal(s: QueryHarness) -> None:
         await read_fleet(s.backends)
     except SettingError:
         return
-    raise AssertionError("there is no fleet in such a place")
+    raise AssertionError("this back end has no fleets")
 
 
 @register_check

@@ -1,4 +1,4 @@
-"""The items of a job, part by part, and those that nobody had before."""
+"""The items of a job in parts, and its new items."""
 
 from __future__ import annotations
 
@@ -39,6 +39,6 @@ async def new_items_are_those_that_are_not_known(s: QueryHarness) -> None:
     assert_equal([item.key async for item in first.new_items()], ["a", "b"], "all are new")
     await s.end_visits(job, {2: (Verdict.SUCCESS, "")}, items=[make_item("b"), make_item("c")])
     second = NewItemReader(s.backends.store.read_items(job), first.seen)
-    assert_equal([item.key async for item in second.new_items()], ["c"], "what is known is not new")
+    assert_equal([item.key async for item in second.new_items()], ["c"], "known items are not new")
     third = NewItemReader(s.backends.store.read_items(job), second.seen)
     assert_equal([item.key async for item in third.new_items()], [], "everything was seen")

@@ -25,7 +25,7 @@ async def jobs_are_listed_in_parts(s: QueryHarness) -> None:
     assert_equal(first.next_cursor, made[1], "there is more")
     rest = await list_jobs(s.backends, 2, after=first.next_cursor or "")
     assert_equal([job.job for job in rest.jobs], made[:1], "the rest follows")
-    assert_equal(rest.next_cursor, None, "and then there is no more")
+    assert_equal(rest.next_cursor, None, "and this was the last part")
     whole = await list_jobs(s.backends, 3)
     assert_equal((len(whole.jobs), whole.next_cursor), (3, None), "a full part may be all")
 
@@ -40,7 +40,7 @@ async def jobs_are_chosen_by_name_and_state(s: QueryHarness) -> None:
     await s.backends.book.update(replace(over, state=JobState.FINISHED, finished_at=s.now()))
     found = await list_jobs(s.backends, 1, name="shop", states=(JobState.FINISHED,))
     assert_equal([job.job for job in found.jobs], ["shop-1"], "by name and state")
-    assert_equal(found.next_cursor, None, "what is not chosen is not more")
+    assert_equal(found.next_cursor, None, "jobs outside of the filter do not count as more")
     named = await list_jobs(s.backends, 9, name="shop")
     assert_equal([job.job for job in named.jobs], ["shop-2", "shop-1"], "by name")
 
@@ -65,7 +65,7 @@ async def a_job_is_found_by_id_and_by_name(s: QueryHarness) -> None:
 
 @register_check
 async def a_summary_counts_what_is_stored_and_what_waits(s: QueryHarness) -> None:
-    """Pages and items are the store's, what waits and what is dead the frontier's."""
+    """Pages and items come from the store, waiting and dead requests from the frontier."""
     job = await s.make_job("shop", *(make_entry(number) for number in (1, 2, 3)))
     ends = {1: (Verdict.SUCCESS, ""), 2: (Verdict.DEAD, Fault.CLIENT.value)}
     await s.end_visits(job, ends, items=[make_item("a"), make_item("b")])
@@ -78,16 +78,16 @@ async def a_summary_counts_what_is_stored_and_what_waits(s: QueryHarness) -> Non
 
 @register_check
 async def a_job_that_nobody_is_at_work_on_is_interrupted(s: QueryHarness) -> None:
-    """Whoever was killed could not say so; what is under way, or over, is as recorded."""
+    """A killed process could not record its end; running and finished jobs are as recorded."""
     job = await s.make_job()
     (found,) = (await list_jobs(s.backends, 1)).jobs
-    assert_equal((found.state, found.finish_reason), ("unfinished", "interrupted"), "nobody is at work")
+    assert_equal((found.state, found.finish_reason), ("unfinished", "interrupted"), "the job has no worker")
     status = await read_status(s.backends, job)
-    assert_equal((status.state, status.finish_reason), ("unfinished", "interrupted"), "in its status, too")
+    assert_equal((status.state, status.finish_reason), ("unfinished", "interrupted"), "also in its status")
     async with s.backends.requests.lock_target(job.target):
         (found,) = (await list_jobs(s.backends, 1)).jobs
-        assert_equal((found.state, found.finish_reason), ("running", ""), "somebody is at work: it runs")
-        assert_equal((await refresh_job(s.backends, job)).end_reason, None, "somebody is at work")
+        assert_equal((found.state, found.finish_reason), ("running", ""), "the job has a worker and runs")
+        assert_equal((await refresh_job(s.backends, job)).end_reason, None, "the job has a worker")
     await s.open_frontier(job).apply_change(JobCommand.CANCEL)
     ended = replace(job, state=JobState.CANCELLED, finished_at=s.now(), end_reason=FinishReason.CANCELLED)
     await s.backends.book.update(ended)

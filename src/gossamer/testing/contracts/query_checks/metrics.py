@@ -40,7 +40,7 @@ def _jobs_of(samples: Sequence[MetricSample]) -> set[str]:
 
 @register_check
 async def metrics_are_the_counts_of_store_and_frontier(w: QueryHarness) -> None:
-    """Of each job: what was counted, what waits, and what may start now."""
+    """For each job: its counters, and the requests that wait or may start now."""
     entries = [make_entry(number, f"{number % 3}.example") for number in range(9)]
     job = await w.make_job("shop", *entries, make_entry(20, due_at=w.now() + 500.0))
     ends = dict.fromkeys(range(3), (Verdict.SUCCESS, ""))
@@ -55,19 +55,19 @@ async def metrics_are_the_counts_of_store_and_frontier(w: QueryHarness) -> None:
     attempts = {key: value for key, value in found.items() if key[:2] == ("attempts_total", job.id)}
     assert_equal(sum(attempts.values()), totals.attempts, "each attempt is counted once")
     codes = {key[2]: value for key, value in found.items() if key[:2] == ("responses_total", job.id)}
-    assert_equal(codes, {"2xx": 4, "none": 1}, "answers are told by class")
-    assert_equal(found["failures_total", job.id, "server"], 1, "failures are told by reason")
+    assert_equal(codes, {"2xx": 4, "none": 1}, "answers are reported by class")
+    assert_equal(found["failures_total", job.id, "server"], 1, "failures are reported by reason")
     for state in ("pending", "delayed", "leased", "done", "dead"):
         shown = found["frontier_requests", job.id, state]
         assert_equal(shown, getattr(stats, state), f"{state} is that of the frontier")
-    assert_equal(found["dead_letters", job.id], 1, "dead letters are told")
-    assert_equal(found["frontier_due_requests", job.id, "http"], due.requests, "what is due is told")
+    assert_equal(found["dead_letters", job.id], 1, "dead letters are reported")
+    assert_equal(found["frontier_due_requests", job.id, "http"], due.requests, "due requests are reported")
     assert_holds(0 <= found["frontier_oldest_waiting_seconds", job.id] < 300, "and since when")
 
 
 @register_check
 async def metrics_are_of_jobs_that_run_and_of_those_that_ended_lately(w: QueryHarness) -> None:
-    """A job that is over long since is told of no more."""
+    """A job that ended long ago is left out."""
     for name, ended_s in (("late", 60.0), ("old", ENDED_S + 60.0)):
         job = await w.make_job(name, make_entry(1))
         ended = replace(
@@ -81,7 +81,9 @@ async def metrics_are_of_jobs_that_run_and_of_those_that_ended_lately(w: QueryHa
     await w.backends.book.update(replace(job, state=JobState.FINISHED, finished_at=w.now()))
     await w.make_job("new", make_entry(1))
     again = MetricsReader(Settings(), w.backends)
-    assert_equal(_jobs_of(await again.read_samples()), {*told, "new-1"}, "one that has just ended is told of")
+    assert_equal(
+        _jobs_of(await again.read_samples()), {*told, "new-1"}, "a job that has just ended is reported"
+    )
 
 
 @register_check
@@ -106,7 +108,7 @@ def make_place_memory(now: float, lag_s: float) -> PlaceMemory:
 
 @register_check
 async def metrics_of_a_crawl_of_one_machine_have_the_alerts_of_its_place(w: QueryHarness) -> None:
-    """What its own process says of its store, as long as it runs."""
+    """As its own process reports them of its store, while it runs."""
     job = await w.make_job("shop", make_entry(1))
     if job.is_fleet:
         return
@@ -114,7 +116,7 @@ async def metrics_of_a_crawl_of_one_machine_have_the_alerts_of_its_place(w: Quer
     await save_place_memory(w.backends.requests.shared, place_of_crawl(job), memory)
     found = await _read_values(w)
     assert_equal(found["store_lag_seconds",], 7.5, "as the crawl has measured it")
-    assert_equal(found["alert_active", "store_lag", "", "store"], 1, "its alerts are told")
+    assert_equal(found["alert_active", "store_lag", "", "store"], 1, "its alerts are reported")
 
 
 @register_check
@@ -138,7 +140,7 @@ async def metrics_of_a_fleet_say_who_works(w: QueryHarness) -> None:
     """Its workers, their slots by lane; nothing of a place that no fleet shares."""
     fleet = w.backends.requests.fleet
     if fleet is None:
-        assert_holds(("workers", "working") not in await _read_values(w), "there is no fleet here")
+        assert_holds(("workers", "working") not in await _read_values(w), "this back end has no fleet")
         return
     for number, lanes in enumerate((("http", "seed"), ("http", "browser"))):
         worker = WorkerInfo(id=f"h:{number}:x", slots=2, lanes=lanes)
@@ -146,13 +148,13 @@ async def metrics_of_a_fleet_say_who_works(w: QueryHarness) -> None:
     memory = make_place_memory(w.now(), 2.5)
     await save_place_memory(w.backends.requests.shared, place_of_fleet("default"), memory)
     found = await _read_values(w)
-    assert_equal(found["store_lag_seconds",], 2.5, "as whoever watches the fleet has measured it")
-    assert_equal(found["alert_active", "store_lag", "", "store"], 1, "its alerts are told")
+    assert_equal(found["store_lag_seconds",], 2.5, "as the fleet's watch has measured it")
+    assert_equal(found["alert_active", "store_lag", "", "store"], 1, "its alerts are reported")
     assert_holds(("alert_active", "no_supervisor", "", "fleet") not in found, "no job runs")
     await w.backends.book.create("shop", "shop.py", plan=b"plan")
     found = await _read_values(w)
-    assert_equal(found["alert_active", "no_supervisor", "", "fleet"], 1, "and that nobody leads")
+    assert_equal(found["alert_active", "no_supervisor", "", "fleet"], 1, "and that it has no leader")
     assert_equal(found["workers", "working"], 2, "workers are told")
-    assert_equal(found["workers", "silent"], 0, "states without any, too")
+    assert_equal(found["workers", "silent"], 0, "also states without jobs")
     slots = {key[1]: value for key, value in found.items() if key[0] == "worker_slots"}
-    assert_equal(slots, {"http": 4, "browser": 2, "seed": 2}, "slots are told by lane")
+    assert_equal(slots, {"http": 4, "browser": 2, "seed": 2}, "slots are reported by lane")

@@ -1,4 +1,4 @@
-"""Checks of the reports: what fails where, and how good items are."""
+"""Checks of the reports: failures by place, and the quality of items."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ async def _record_failures(s: QueryHarness, job: Job, now: float) -> None:
 
 
 async def _count(s: QueryHarness, job: Job, *by: FailureKind) -> dict[tuple[object, ...], object]:
-    """Failures and attempts by what is asked for; without the attempts where they are not known."""
+    """Return failures and attempts by group; without the attempts where they are unknown."""
     report = await report_failures(s.backends, job, by, 50)
     assert_equal(report.is_whole, True, "all attempts are counted")
     return {

@@ -1,4 +1,4 @@
-"""What is told of a job's past: rates, response times, failures."""
+"""A job's history: rates, response times, failures."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ async def begin_earlier(s: QueryHarness, job: Job, age_s: float) -> Job:
 
 @register_check
 async def a_past_has_lines_and_gaps(s: QueryHarness) -> None:
-    """Of what was counted, for each step; where nothing was noted there is no value, and no zero."""
+    """A step without records has no value, rather than zero."""
     job = await begin_earlier(s, await s.make_job("shop"), 600.0)
     now = s.now()
     tries = make_tries(now - 60.0, 1, Verdict.SUCCESS) + make_tries(
@@ -60,8 +60,8 @@ async def a_past_has_lines_and_gaps(s: QueryHarness) -> None:
     assert_holds(len(view.series["attempts"]) in (30, 31), "from the beginning of the job to now")
     per_step = [round(value * 20) for value in view.series["attempts"] if value is not None]
     assert_equal(sum(per_step), 5, "rates are those of the steps")
-    assert_holds(None in view.series["attempts"], "a gap is no zero")
-    assert_holds(0.0 in view.series["attempts"], "but where somebody was at work nothing is a zero")
+    assert_holds(None in view.series["attempts"], "a gap is not a zero")
+    assert_holds(0.0 in view.series["attempts"], "but in the presence of a worker nothing is a zero")
     assert_equal(sum(round((value or 0.0) * 20) for value in view.series["5xx"]), 4, "by status")
     assert_holds(
         {0.025 < value < 0.05 for value in view.series["p50"] if value} == {True}, "times in seconds"

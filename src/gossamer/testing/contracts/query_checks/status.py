@@ -1,4 +1,4 @@
-"""How one job stands: its queue, its totals, its hosts, and what it came to."""
+"""The status of one job: its queue, its totals, its hosts, and its result."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from gossamer.testing.contracts.suite import assert_equal, assert_holds
 
 @register_check
 async def a_status_counts_every_request(s: QueryHarness) -> None:
-    """Each state of a request, and what was refused because it was known."""
+    """Each state of a request, and requests refused as known."""
     entries = [make_entry(number) for number in range(1, 6)]
     job = await s.make_job("shop", *entries, make_entry(6, due_at=s.now() + 1000))
     await s.open_frontier(job).add(entries[:2])
@@ -42,19 +42,19 @@ async def a_status_counts_every_request(s: QueryHarness) -> None:
 
 @register_check
 async def a_status_says_what_holds_the_whole_job_up(s: QueryHarness) -> None:
-    """Only where something waits, and nobody can work on it."""
+    """Only if requests wait and no worker can process them."""
     job = await s.make_job("shop", make_entry(1))
     async with s.backends.requests.lock_target(job.target):
-        assert_equal(await read_hold(s.backends, job), "", "somebody is at work")
+        assert_equal(await read_hold(s.backends, job), "", "the job has a worker")
     held = await read_hold(s.backends, job)
-    assert_holds("no process crawls the job shop-1" in held, "nobody is at work")
+    assert_holds("the job has no worker" in held, "nobody is at work")
     await s.end_visits(job, {1: (Verdict.SUCCESS, "")})
     assert_equal(await read_hold(s.backends, job), "", "nothing waits")
 
 
 @register_check
 async def hosts_are_listed_busiest_first(s: QueryHarness) -> None:
-    """With what waits for each; no more than asked for, and whether there are more."""
+    """With the waiting requests of each; at most the requested number, and whether more exist."""
     wanted = {"b.example": 3, "a.example": 2, "c.example": 1}
     names = [name for name, count in wanted.items() for _ in range(count)]
     job = await s.make_job("shop", *(make_entry(number, host) for number, host in enumerate(names)))
@@ -70,7 +70,7 @@ async def hosts_are_listed_busiest_first(s: QueryHarness) -> None:
 
 @register_check
 async def a_host_has_the_delay_in_force(s: QueryHarness) -> None:
-    """That of robots.txt counts, too."""
+    """The delay of robots.txt counts as well."""
     job = await s.make_job("shop", make_entry(1), make_entry(2))
     lease = (await s.lease_requests(job, 1))[1]
     signal = HostSignal(kind=HostSignalKind.OK, started_at=s.now(), robots_read=True, crawl_delay_s=7.0)
@@ -123,12 +123,12 @@ async def a_result_is_that_of_the_whole_job(s: QueryHarness) -> None:
     assert_equal((result.finish_reason, result.is_early), ("finished", False), "it is over")
     assert_equal((result.seconds, result.pages_per_second), (10.0, 0.1), "from its beginning to its end")
     assert_equal((result.pages, result.items, result.attempts, result.dead), (1, 1, 3, 1), "counts")
-    assert_equal((result.redirects_to_known, result.lost), (1, 1), "what a person is told of")
+    assert_equal((result.redirects_to_known, result.lost), (1, 1), "the problems shown")
 
 
 @register_check
 async def progress_is_counted_from_the_requests(s: QueryHarness) -> None:
-    """Where no fleet works on a job nothing is said of its pace."""
+    """The pace is unknown without a fleet."""
     job = await s.make_job("shop", make_entry(1), make_entry(2))
     await s.end_visits(job, {1: (Verdict.SUCCESS, "")})
     known = await observe_closely(s.backends, job)

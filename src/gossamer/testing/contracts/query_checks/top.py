@@ -54,7 +54,7 @@ async def a_glance_has_every_open_job_and_one_closely(s: QueryHarness) -> None:
         )
         await s.backends.book.update(over)
         found = await read_top(s.backends, SETTINGS)
-        assert_equal([row.job for row in found.jobs], [jobs[1].id], "what is over is not among them")
+        assert_equal([row.job for row in found.jobs], [jobs[1].id], "finished jobs are not included")
         found = await read_top(s.backends, SETTINGS, jobs[0].id)
         assert_equal([row.job for row in found.jobs], [jobs[0].id, jobs[1].id], "unless it is asked for")
     try:
@@ -66,7 +66,7 @@ async def a_glance_has_every_open_job_and_one_closely(s: QueryHarness) -> None:
 
 @register_check
 async def a_glance_counts_all_jobs_and_shows_those_that_need_a_person(s: QueryHarness) -> None:
-    """However many there are, and however old those are; what is not shown costs no look at its hosts."""
+    """For any number of jobs of any age; jobs that are not shown cost no query of their hosts."""
     jobs = [await s.make_job(f"job{number}", make_entry(1)) for number in range(JOBS + 4)]
     failed = replace(jobs[0], end_reason=FinishReason.ERROR, end_error="boom", finished_at=s.now())
     await s.backends.book.update(failed)
@@ -122,10 +122,10 @@ def count_opened(backends: Backends, opened: Counter[str]) -> Iterator[None]:
 
 @register_check
 async def a_glance_has_the_workers_of_a_fleet(s: QueryHarness) -> None:
-    """With their shifts; where there can be no fleet, nothing is said of one."""
+    """With their shifts; a back end without fleets reports none."""
     fleet = s.backends.requests.fleet
     if fleet is None:
-        assert_equal((await read_top(s.backends, SETTINGS)).fleet, None, "there is no fleet")
+        assert_equal((await read_top(s.backends, SETTINGS)).fleet, None, "no fleet exists")
         return
     await begin_shifts(s, fleet.roster, "shop-1")
     found = await read_top(s.backends, SETTINGS)

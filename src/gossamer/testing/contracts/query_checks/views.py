@@ -56,7 +56,7 @@ async def a_place_without_jobs_says_so(s: QueryHarness) -> None:
 
 @register_check
 async def the_overview_lists_jobs_by_what_they_need(s: QueryHarness) -> None:
-    """Those that need a person first; what is over is apart; parts follow each other."""
+    """Jobs that need attention come first; finished jobs are separate; the parts are consecutive."""
     jobs = [await s.make_job(name, make_entry(1)) for name in ("a", "b", "c")]
     failed = replace(jobs[0], end_reason=FinishReason.ERROR, end_error="boom", finished_at=s.now())
     await s.backends.book.update(failed)
@@ -73,7 +73,7 @@ async def the_overview_lists_jobs_by_what_they_need(s: QueryHarness) -> None:
             (rows[jobs[0].id].state, rows[jobs[0].id].trouble_kind), ("unfinished", "dead"), "it failed"
         )
         assert_equal((rows[jobs[2].id].state, rows[jobs[2].id].pending), ("running", 1), "it runs")
-        assert_holds("boom" in found.troubles[0].text, "its error is told")
+        assert_holds("boom" in found.troubles[0].text, "its error is shown")
         assert_equal(found.say[0], "One job needs you. The other one takes care of itself.", "the answer")
         assert_equal(found.rail.needs, 1, "and in the rail")
     ended = await _read_overview(s, show="ended")
@@ -90,7 +90,7 @@ def _ids(found: Overview) -> list[str]:
 
 @register_check
 async def what_is_remembered_of_a_job_is_told(s: QueryHarness) -> None:
-    """Pace, what decides it, alerts: what the watch has noted, while it is fresh."""
+    """Pace, its limit and alerts, as the watch recorded them, while they are fresh."""
     job = await s.make_job("shop", *(make_entry(n) for n in range(30)))
     now = s.now()
     alert = AlertState(
@@ -123,7 +123,7 @@ async def what_is_remembered_of_a_job_is_told(s: QueryHarness) -> None:
         await save_job_memory(s.backends.requests.shared, job, replace(memory, due_at=now))
         stale = await read_job_view(s.backends, SETTINGS, job)
         assert_holds(
-            TroubleKind.NO_ITEMS not in [one.kind for one in stale.troubles], "what is stale is not told"
+            TroubleKind.NO_ITEMS not in [one.kind for one in stale.troubles], "stale records are not shown"
         )
         assert_equal(
             (stale.left_s, stale.left_text, stale.pages_per_s), (None, "", None), "nor is a time left"
@@ -186,7 +186,7 @@ async def a_job_is_shown_with_what_is_counted(s: QueryHarness) -> None:
 
 @register_check
 async def an_ended_job_is_shown_too(s: QueryHarness) -> None:
-    """With what is left of it."""
+    """With its remaining requests."""
     job = await s.make_job("shop", make_entry(1))
     await s.end_visits(job, {1: (Verdict.SUCCESS, "")})
     await s.open_frontier(job).apply_change(JobCommand.FINISH)
@@ -227,13 +227,13 @@ async def hosts_are_told_with_what_they_allow(s: QueryHarness) -> None:
     assert_equal(held.hosts, (), "none is held")
     one = await read_host(s.backends, job, "h1.example")
     assert_equal((one.pending, one.dead), (10, 0), "one alone")
-    assert_equal(one.say[0], "h1.example is asked every 10 s, as set.", "what is said of it")
+    assert_equal(one.say[0], "h1.example is asked every 10 s, as set.", "its description")
     await _refuses_unknown_hosts(s, job)
 
 
 @register_check
 async def a_host_for_which_nothing_waits_is_found_by_its_name(s: QueryHarness) -> None:
-    """Beside those for which something does; whatever else is asked for has to fit, too."""
+    """Among the hosts with waiting requests; the other filters apply as well."""
     job = await s.make_job("shop", make_entry(1, host="done.example"))
     await s.end_visits(job, {1: (Verdict.SUCCESS, "")})
     await s.open_frontier(job).add([make_entry(2, host="done.example.net")])
@@ -261,18 +261,18 @@ async def _refuses_unknown_hosts(s: QueryHarness, job: Job) -> None:
         await read_hosts(s.backends, job, HostFilter(sort="colour"))
     except UsageError:
         return
-    raise AssertionError("hosts are sorted by what is known of them")
+    raise AssertionError("hosts are sorted by their known figures")
 
 
 @register_check
 async def the_success_of_a_host_is_that_of_its_attempts(s: QueryHarness) -> None:
-    """Of the last two hours, as the store counts them."""
+    """In the last two hours, as the store counts them."""
     job = await s.make_job("shop", *(make_entry(n, host="h.example") for n in range(10)))
     ends = dict.fromkeys(range(3), (Verdict.SUCCESS, "")) | {3: (Verdict.DEAD, str(Fault.SERVER))}
     await s.end_visits(job, ends)
     (row,) = (await read_hosts(s.backends, job, HostFilter())).hosts
     assert_equal((row.success, row.dead), (0.75, 1), "three of four")
-    assert_equal((row.p50_s, row.p95_s), (None, None), "four answers say nothing of what is usual")
+    assert_equal((row.p50_s, row.p95_s), (None, None), "four answers are too few for a usual rate")
 
 
 @register_check
@@ -294,14 +294,14 @@ async def the_response_times_of_a_host_are_those_of_its_latest_answers(s: QueryH
 
 @register_check
 async def the_fleet_is_told_with_its_workers(s: QueryHarness) -> None:
-    """Who works on what; where there is no fleet that is refused."""
+    """With the shifts of each; without a fleet the query is refused."""
     fleet = s.backends.requests.fleet
     if fleet is None:
         try:
             await read_fleet_view(s.backends, SETTINGS)
         except SettingError:
             return
-        raise AssertionError("there is no fleet in such a place")
+        raise AssertionError("this back end has no fleets")
     await begin_shifts(s, fleet.roster, "shop-1")
     view = await read_fleet_view(s.backends, SETTINGS)
     assert_equal((view.leader, len(view.workers), len(view.ends)), ("s1", 2, 1), "as the roster has it")

@@ -1,1 +1,1 @@
-"""The checks of the roster contract, by what they are about."""
+"""The checks of the roster contract, by subject."""

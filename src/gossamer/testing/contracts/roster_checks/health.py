@@ -34,7 +34,7 @@ async def failures_add_up_until_one_does_well(w: RosterHarness) -> None:
 
 @register_check
 async def a_page_is_enough_to_do_well(w: RosterHarness) -> None:
-    """While the shift goes on."""
+    """While the shift runs."""
     await w.end_shift("a", EndReason.FAILED, detail="x")
     begun = await w.begin_shift("b")
     await w.roster.record_heartbeat(make_card(), [begun])
@@ -94,7 +94,7 @@ async def what_a_person_has_changed_begins_well(w: RosterHarness) -> None:
 
 @register_check
 async def empty_shifts_are_counted(w: RosterHarness) -> None:
-    """In a row; they are no failures."""
+    """Consecutive ones; they are not failures."""
     await w.end_shift("a", EndReason.IDLE)
     await w.end_shift("b", EndReason.IDLE)
     assert_equal(

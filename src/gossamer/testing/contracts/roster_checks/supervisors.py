@@ -1,4 +1,4 @@
-"""What supervisors and commands may rely on."""
+"""The contract for supervisors and commands."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from gossamer.testing.contracts.suite import assert_equal, assert_holds
 
 @register_check
 async def a_fleet_has_one_store(w: RosterHarness) -> None:
-    """The first that is named, by whoever asks; another one is in its place when it is adopted."""
+    """The first store named by any process; after an adoption, the adopted one."""
     first, other = FleetStore(id="a" * 16, place="db/1"), FleetStore(id="b" * 16, place="db/2")
     assert_equal((await w.roster.read_roster()).store, None, "none at first")
     assert_equal(await w.roster.join_store(first), first, "the first one is the fleet's")
-    assert_equal(await w.roster.join_store(other), first, "and another one is told so")
+    assert_equal(await w.roster.join_store(other), first, "and another process gets the first one")
     moved = replace(first, place="db/3")
     assert_equal(await w.roster.join_store(moved), moved, "the same one may be at another place")
     assert_equal((await w.roster.read_roster()).store, moved, "everybody sees it")
@@ -57,7 +57,7 @@ async def one_leads(w: RosterHarness) -> None:
 
 @register_check
 async def a_deposed_leader_asks_for_nothing(w: RosterHarness) -> None:
-    """Neither when another leads, nor when nobody does."""
+    """Neither under another leader nor without one."""
     old = await w.claim_leadership("s1")
     begun = await w.begin_shift()
     w.clock.advance(TTL_S)
@@ -70,7 +70,7 @@ async def a_deposed_leader_asks_for_nothing(w: RosterHarness) -> None:
     )
     assert_equal(await w.read_shifts(), {"a": begun}, "and nothing was changed")
     assert_holds(await w.roster.request_shifts(asked, {}, new), "the leader may ask")
-    assert_equal(set(await w.read_shifts()), {"a", "b"}, "what it asks for is entered")
+    assert_equal(set(await w.read_shifts()), {"a", "b"}, "the leader's requests are entered")
 
 
 @register_check
@@ -79,7 +79,7 @@ async def what_expired_is_struck_off(w: RosterHarness) -> None:
     await w.request_shifts("a")
     w.clock.advance(EXPIRES_S)
     await w.request_shifts("b")
-    assert_equal(set(await w.read_shifts()), {"b"}, "nobody will begin it")
+    assert_equal(set(await w.read_shifts()), {"b"}, "it will never begin")
 
 
 @register_check
@@ -125,7 +125,7 @@ async def history_is_kept_in_bounds(w: RosterHarness) -> None:
 
 @register_check
 async def records_come_back_whole(w: RosterHarness) -> None:
-    """Strange names, parts of seconds, and what is empty."""
+    """Also strange names, fractions of seconds and empty values."""
     strange = make_card("h\u00f6st:1:\U0001f577", lanes=(), slots=0, started_at=1.000001)
     await w.roster.record_heartbeat(strange, [])
     (found,) = (await w.roster.read_roster()).workers

@@ -1,4 +1,4 @@
-"""What workers and their shifts may rely on."""
+"""The contract for workers and their shifts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ async def a_shift_is_begun_once(w: RosterHarness) -> None:
     """By the first message that names it, and by none that comes too late or out of nowhere."""
     await w.request_shifts("a", "b")
     begun = await w.roster.begin_shift("a", "w1")
-    assert_holds(begun is not None, "what was asked for can be begun")
+    assert_holds(begun is not None, "a requested shift can be begun")
     now = w.clock.now()
     expected = replace(
         make_shift(now, "a"), state=ShiftState.WORKING, asked_at=now, worker="w1", began_at=now, beat_at=now
@@ -31,9 +31,11 @@ async def a_shift_is_begun_once(w: RosterHarness) -> None:
     assert_equal(begun, expected, "it says what to work on")
     assert_equal((await w.read_shifts())["a"], expected, "and everybody sees who began it")
     assert_equal(await w.roster.begin_shift("a", "w2"), None, "another message begins nothing")
-    assert_equal(await w.roster.begin_shift("unheard", "w1"), None, "what nobody asks for is not begun")
+    assert_equal(
+        await w.roster.begin_shift("unheard", "w1"), None, "a shift that was not requested is not begun"
+    )
     w.clock.advance(EXPIRES_S)
-    assert_equal(await w.roster.begin_shift("b", "w1"), None, "what has expired is not begun")
+    assert_equal(await w.roster.begin_shift("b", "w1"), None, "an expired shift is not begun")
 
 
 @register_check
@@ -46,7 +48,7 @@ async def one_of_many_begins(w: RosterHarness) -> None:
 
 @register_check
 async def beats_are_seen(w: RosterHarness) -> None:
-    """Worker and shifts as they were said, at the roster's time."""
+    """Worker and shifts as reported, at the roster's time."""
     begun = await w.begin_shift()
     w.clock.advance(1)
     said = make_card(host="h", pid=7, version="1", started_at=3.5)
@@ -64,7 +66,7 @@ async def beats_are_seen(w: RosterHarness) -> None:
 
 @register_check
 async def a_recall_reaches_its_shift(w: RosterHarness) -> None:
-    """With the next beat, and until it ends; what was not begun is void."""
+    """With each heartbeat until it ends; a shift that has not begun is void."""
     begun = await w.begin_shift("a")
     await w.request_shifts("b")
     token = await w.claim_leadership()
@@ -72,12 +74,12 @@ async def a_recall_reaches_its_shift(w: RosterHarness) -> None:
         await w.roster.request_shifts([], {"a": EndReason.YIELD, "b": EndReason.YIELD}, token),
         "the leader may recall",
     )
-    assert_equal(await w.roster.begin_shift("b", "w1"), None, "what was recalled is not begun")
+    assert_equal(await w.roster.begin_shift("b", "w1"), None, "a recalled shift is not begun")
     for _ in range(2):
         assert_equal(
             await w.roster.record_heartbeat(make_card(), [begun]),
             {"a": EndReason.YIELD},
-            "it is told to stop",
+            "it is stopped",
         )
     await w.roster.end_shifts([make_end(begun, EndReason.YIELD)])
     assert_equal(await w.read_shifts(), {}, "and is gone at its end")
@@ -85,7 +87,7 @@ async def a_recall_reaches_its_shift(w: RosterHarness) -> None:
 
 @register_check
 async def a_worker_that_drains_stops_its_shifts(w: RosterHarness) -> None:
-    """A paused one, too; when it works again, they may go on."""
+    """Also a paused one; when the worker works again, they may continue."""
     begun = await w.begin_shift()
     for state in (WorkerState.DRAINING, WorkerState.PAUSED):
         assert_equal(
@@ -99,14 +101,16 @@ async def a_worker_that_drains_stops_its_shifts(w: RosterHarness) -> None:
 
 @register_check
 async def the_buried_stay_buried(w: RosterHarness) -> None:
-    """One that was declared dead and wakes up is told to stop, however often it asks."""
+    """A worker that was declared dead and returns must stop, however often it reports."""
     begun = await w.begin_shift()
     await w.roster.reap_shifts(["a"])
     assert_equal(await w.read_shifts(), {}, "it is off the roster")
     for _ in range(2):
         w.clock.advance(1)
         assert_equal(
-            await w.roster.record_heartbeat(make_card(), [begun]), {"a": EndReason.LOST}, "it is told so"
+            await w.roster.record_heartbeat(make_card(), [begun]),
+            {"a": EndReason.LOST},
+            "the worker learns it",
         )
     await w.roster.end_shifts([make_end(begun, EndReason.LOST)])
     assert_equal(await w.read_shifts(), {}, "a clean end changes nothing more")
@@ -133,10 +137,10 @@ async def an_unclean_end_leaves_leases_to_take_back(w: RosterHarness) -> None:
     assert_equal((await w.read_health()).failures, 1, "it failed once")
     await w.roster.reap_shifts(["a"])
     assert_equal(await w.read_shifts(), {}, "until it is buried")
-    assert_equal((await w.read_health()).failures, 1, "which is no other failure")
+    assert_equal((await w.read_health()).failures, 1, "which is not another failure")
     await w.roster.end_shifts([make_end(begun, EndReason.FAILED, clean=False)])
     assert_equal(
-        (await w.read_shifts())["a"].state, ShiftState.LOST, "one that was thought dead may hold leases, too"
+        (await w.read_shifts())["a"].state, ShiftState.LOST, "a shift believed dead may hold leases as well"
     )
 
 
@@ -179,10 +183,10 @@ async def losing_everything_costs_nothing(w: RosterHarness) -> None:
     assert_equal(
         await w.roster.request_shifts([make_shift(w.clock.now(), "b")], {}, token),
         False,
-        "nobody leads any more",
+        "the fleet has no leader",
     )
     assert_equal(
-        await w.roster.record_heartbeat(make_card(), [replace(begun, pages=4)]), {}, "the shift goes on"
+        await w.roster.record_heartbeat(make_card(), [replace(begun, pages=4)]), {}, "the shift continues"
     )
     found = (await w.read_shifts())["a"]
     assert_equal((found.state, found.worker, found.pages), (ShiftState.WORKING, "w1", 4), "and is seen again")
