@@ -262,7 +262,7 @@ def test_a_crawl_that_asks_what_has_changed_is_not_cached(tmp_path: Path) -> Non
         ODD_SPIDER.replace("{url}", "http://127.0.0.1:9").replace("log_in", "no")
     )
     done = gossamer("crawl odd.py --cache --recrawl", cwd=tmp_path, code=2)
-    assert "a re-crawl asks sites what has changed, and the cache would answer in their place" in done.stderr
+    assert "a re-crawl asks sites for changes, and the cache would answer in their place" in done.stderr
 
 
 def test_an_archive_in_a_bucket_is_replayed(s3_url: str, tmp_path: Path) -> None:

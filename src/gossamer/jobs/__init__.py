@@ -1,1 +1,1 @@
-"""What is done with jobs from outside: submitted, paused, cancelled, forgotten."""
+"""Operations on jobs: submit, pause, cancel, steer and merge them, and run schedules."""

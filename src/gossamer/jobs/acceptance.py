@@ -1,4 +1,4 @@
-"""Accepting a job whose items are worse than usual: from then on they are what is usual."""
+"""Accepts a job whose items are worse than usual: later jobs are compared with it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class AcceptedJob(Record, frozen=True, kw_only=True):
 
     job: str  # its id
     name: str  # whose later jobs are compared with it
-    findings: tuple[DriftFinding, ...]  # what was worse than usual, and is an alert no more
+    findings: tuple[DriftFinding, ...]  # losses that are no longer reported
 
 
 async def accept_job(backends: Backends, job: Job) -> AcceptedJob:
@@ -27,7 +27,7 @@ async def accept_job(backends: Backends, job: Job) -> AcceptedJob:
     if job.end_reason is None:
         raise UsageError(
             f"the items of {job.id} cannot be accepted yet, since it has not ended; `gossamer report quality "
-            f"{job.id}` shows what they are like"
+            f"{job.id}` shows their quality"
         )
     parts = quality_parts_of(backends.settings, backends)
     lost = (await ensure_profile(parts, job)).losses

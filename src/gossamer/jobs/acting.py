@@ -1,4 +1,4 @@
-"""Doing what somebody asks for: once, if things are as they saw them, noted, and with a way back."""
+"""Carries out actions on crawls: once, if the state is as the caller saw it, logged, and undoable."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ ACTIONS: Mapping[str, ActionKind] = {
     **SCHEDULE_ACTIONS,
     **ALERT_ACTIONS,
 }
-"""What can be done, by its name."""
+"""Actions by name."""
 LATEST = 200
 """Actions on a job among which its undos are looked for."""
 
@@ -48,11 +48,10 @@ log = logging.getLogger("gossamer.actions")
 
 
 async def perform_action(parts: ActionParts, order: ActionOrder) -> LoggedAction:
-    """Do what is asked for, and note it; an order whose key was used before is not carried out again.
+    """Carry out an action and log it; an order whose key was used before is not carried out again.
 
-    Raises ``ConflictError`` where things are not as whoever asks saw them, or the key was used for another
-    order, ``UsageError`` for an order that cannot be understood, and what the action itself raises: then it
-    is noted as failed.
+    Raises ``ConflictError`` if the state is not as the caller saw it, or the key was used for another order,
+    ``UsageError`` for an invalid order, and the errors of the action itself, which is then logged as failed.
     """
     kind = _kind_of(order)
     if order.key and (done := await parts.backends.actions.find_key(order.by, order.key)):
@@ -90,7 +89,7 @@ async def perform_action(parts: ActionParts, order: ActionOrder) -> LoggedAction
 
 
 async def _done_meanwhile(parts: ActionParts, order: ActionOrder) -> LoggedAction:
-    """What came of an order that came twice at the same time. Raises ``ConflictError``."""
+    """Return the result of an order that was sent twice at the same time. Raises ``ConflictError``."""
     done = await parts.backends.actions.find_key(order.by, order.key)
     if done is None:
         raise ConflictError("the action is being done", now={})
@@ -126,7 +125,7 @@ async def finish_action(backends: Backends, order: ActionOrder) -> None:
 
 
 async def _note_failure(backends: Backends, order: ActionOrder, error: Exception) -> None:
-    """Note that an action has failed, beside what was done of it."""
+    """Log that an action has failed, beside the part that was done."""
     is_known = isinstance(error, GossamerError)
     said = hide_secrets(str(error) if is_known else describe_error(error))
     log.warning(
@@ -141,12 +140,12 @@ async def find_action(parts: ActionParts, number: int) -> LoggedAction:
     """An action by its number. Raises ``UnknownActionError``."""
     action = await parts.backends.actions.find_action(number)
     if action is None:
-        raise UnknownActionError(f"there is no action {number}")
+        raise UnknownActionError(f"action {number} does not exist")
     return action
 
 
 async def read_own_action(parts: ActionParts, number: int, caller: Caller) -> LoggedAction:
-    """An action that somebody may look at. Raises ``UnknownActionError``, and ``AccessError`` for others'."""
+    """Return an action that ``caller`` may read. Raises ``UnknownActionError``, and ``AccessError``."""
     action = await find_action(parts, number)
     if action.token != caller.name and not caller.role.covers(Role.ADMIN):
         raise AccessError(
@@ -158,10 +157,10 @@ async def read_own_action(parts: ActionParts, number: int, caller: Caller) -> Lo
 
 
 async def undo_action(parts: ActionParts, number: int, by: str) -> LoggedAction:
-    """Undo an action; what it was. What was done since by somebody else stays.
+    """Undo an action and return it. Later changes by others stay.
 
-    Raises ``UnknownActionError``, and ``ConflictError`` where there is no way back any more. Where it fails
-    half-way, the error says what is undone and what is not, and it can be undone again.
+    Raises ``UnknownActionError``, and ``ConflictError`` if it can no longer be undone. If it fails half-way,
+    the error names the undone part and the rest, and the action can be undone again.
     """
     log, now = parts.backends.actions, parts.backends.clock.now()
     action = await find_action(parts, number)
@@ -174,8 +173,8 @@ async def undo_action(parts: ActionParts, number: int, by: str) -> LoggedAction:
     orders = [order for order in orders_back(action, by, now) if await _is_left(parts, order)]
     undo = await _note_undo(parts, action, LoggedAction(at=now, token=by, kind=UNDO))
     if not await log.mark_undone(number, now):
-        await log.note_after(undo, {"failed": "somebody else has undone it"})
-        raise ConflictError("somebody else has undone it", now={})
+        await log.note_after(undo, {"failed": "another caller has undone it"})
+        raise ConflictError("another caller has undone it", now={})
     try:
         await _carry_back(parts, action, orders, undo)
     except BaseException:
@@ -204,9 +203,9 @@ async def _take_mark_back(parts: ActionParts, action: LoggedAction, now: float) 
 
 
 async def _is_left(parts: ActionParts, order: ActionOrder) -> bool:
-    """Whether something is left to be done. Raises ``ConflictError`` where somebody else has changed it.
+    """Whether a part of the undo is left to do. Raises ``ConflictError`` if another caller has changed it.
 
-    What is done to a host is done at once, or not at all; anything else is done again to its end.
+    An action on a host is done at once or not at all; other actions are repeated to their end.
     """
     seen = (await _kind_of(order).look(parts, order)).seen
     _check_expected(seen, order)
@@ -227,7 +226,7 @@ async def _carry_back(
             if undone:
                 said = f"{error} (done is: {', '.join(undone)}; not yet: {', '.join(left)}; undo it again)"
                 error.args = (said, *error.args[1:])
-            with contextlib.suppress(StorageError):  # what failed is told, not that it cannot be noted
+            with contextlib.suppress(StorageError):  # report the failure itself, not that it cannot be logged
                 await log.note_after(number, {**after, "failed": str(error), "undone": undone, "left": left})
             raise
         after |= done
@@ -237,7 +236,7 @@ async def _carry_back(
 
 
 async def _carry_out_entered(parts: ActionParts, order: ActionOrder, now: float) -> dict[str, Any]:
-    """Do it; where a rest of it is done later, enter that first, so that it is done whoever is killed."""
+    """Carry out an action; one with a delayed rest is entered first, so that no kill loses it."""
     kind = _kind_of(order)
     if kind.finish is None:
         return await _carry_out(parts, order, order.number)
@@ -263,12 +262,12 @@ async def _carry_out(parts: ActionParts, order: ActionOrder, number: int) -> dic
 
 def _kind_of(order: ActionOrder) -> ActionKind:
     if order.kind not in ACTIONS:
-        raise UsageError(f"{order.kind!r} is nothing that can be done; what can is: {', '.join(ACTIONS)}")
+        raise UsageError(f"{order.kind!r} is not an action; the actions are: {', '.join(ACTIONS)}")
     return ACTIONS[order.kind]
 
 
 def _check_given(kind: ActionKind, order: ActionOrder) -> None:
-    """Raise ``UsageError`` for a name that would be passed over: what is left out has a meaning, too."""
+    """Raise ``UsageError`` for an unknown name, since ignoring it could change the meaning of the order."""
     unknown = [] if kind.takes is None else sorted(set(order.given) - set(kind.takes))
     if unknown:
         said = " and ".join(kind.takes or ()) or "nothing"
@@ -276,15 +275,14 @@ def _check_given(kind: ActionKind, order: ActionOrder) -> None:
 
 
 def _done_before(done: LoggedAction, order: ActionOrder) -> LoggedAction:
-    """What came of an order whose key was used before. Raises ``ConflictError`` for one that is another."""
+    """Return the result of an order whose key was used before. Raises ``ConflictError`` for another order."""
     check_same_order(done, order)
     if done.is_refused:
         raise UsageError(str(done.after["failed"]))
     if not done.after:
         raise ConflictError(
-            f"the order with the key {order.key!r} has begun (action {done.id}), and it is not known that it "
-            "came to its end: ask again in a moment; if this stays so, look what it has changed, and take a "
-            "new key",
+            f"the order with the key {order.key!r} has begun (action {done.id}), and its end is not "
+            "known yet: repeat it in a moment; if this lasts, check its effects, and use a new key",
             now={"action": done.id},
         )
     return done

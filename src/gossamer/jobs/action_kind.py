@@ -1,4 +1,4 @@
-"""What an action consists of."""
+"""The parts of an action."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from gossamer.wiring.backends import Backends
 
 
 class ActionParts(NamedTuple):
-    """What actions work with."""
+    """The environment of actions."""
 
     backends: Backends
-    loaded: LoadedSettings  # of the process that does them: its project, and what it allows
-    later: Callable[[Coroutine[Any, Any, None]], None]  # lets something go on after the answer
+    loaded: LoadedSettings  # of the process that carries them out: its project and its permissions
+    later: Callable[[Coroutine[Any, Any, None]], None]  # runs work after the response
 
     async def find_job(self, order: ActionOrder) -> Job:
         """The job that an order is about. Raises ``UnknownJobError``."""
@@ -31,17 +31,17 @@ class ActionParts(NamedTuple):
 class ActionFacts(NamedTuple):
     """How things are before an action."""
 
-    what: str  # what it is done to, for people
-    before: dict[str, Any]  # what it will change, for the log and for the way back
-    seen: dict[str, Any]  # what whoever asks may have seen, by the names that they see
+    what: str  # the target, for people
+    before: dict[str, Any]  # the values before the change, for the log and the undo
+    seen: dict[str, Any]  # the current values that the caller may have seen, by their public names
     has_way_back: bool = True
 
 
 class ActionKind(NamedTuple):
-    """One kind of action. ``act`` may be done twice; ``follow`` goes on after the answer, in this process.
+    """One kind of action. ``act`` may run twice; ``follow`` continues after the response, in this process.
 
-    ``finish`` does the rest of it, ``delay_s`` after the answer: where this process ends before, another one
-    of its place does. It may be done twice, too, and be given what was done before.
+    ``finish`` does the rest, ``delay_s`` after the response; if this process ends before, another process of
+    the place does it. It may run twice, and receives the earlier result.
     """
 
     look: Callable[[ActionParts, ActionOrder], Awaitable[ActionFacts]]
@@ -49,7 +49,7 @@ class ActionKind(NamedTuple):
     follow: Callable[[ActionParts, ActionOrder, LoggedAction], Coroutine[Any, Any, None]] | None = None
     finish: Callable[[Backends, ActionOrder, LoggedAction], Awaitable[None]] | None = None
     delay_s: float = 0.0
-    takes: tuple[str, ...] | None = ()  # the names of what may go with it; None: ``act`` looks at them
+    takes: tuple[str, ...] | None = ()  # names of its arguments; None: ``act`` checks them
 
 
 def check_same_order(done: LoggedAction, order: ActionOrder) -> None:

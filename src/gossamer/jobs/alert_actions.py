@@ -1,4 +1,4 @@
-"""Acknowledging alerts: they last, and somebody knows."""
+"""Acknowledges and closes alerts."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ async def _find_alerts(parts: ActionParts, order: ActionOrder) -> list[_FoundAle
         raise UsageError(f"no alert {about} is on; `gossamer alerts` lists those that are")
     if any(one.kind is TroubleKind.NO_SUPERVISOR for group in found for one in group.troubles):
         raise UsageError(
-            "that no supervisor leads cannot be acknowledged: nobody would report anything else; "
+            "a missing supervisor cannot be acknowledged: without one, no other problem is reported; "
             "`gossamer supervisor` starts one"
         )
     return found
@@ -121,4 +121,4 @@ ALERT_ACTIONS = {
     "acknowledge": ActionKind(_look_at_alerts, _acknowledge, _send),
     "accept": ActionKind(_look_at_items, _accept, _send),
 }
-"""What can be done with alerts, and with the losses that they report."""
+"""Actions on alerts, and on the losses that they report."""

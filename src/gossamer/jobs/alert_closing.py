@@ -50,9 +50,9 @@ async def close_alerts(backends: Backends, job: Job, ids: Collection[str], how: 
 
 
 async def send_closed(backends: Backends, job: Job) -> None:
-    """Send what waits at the place of a crawl of this machine that is over. Raises nothing.
+    """Send the waiting notices of a finished crawl of this machine. Raises nothing.
 
-    Targets whose URLs this process does not have get it from the next crawl.
+    If this process does not have the URL of a target, the next crawl sends them.
     """
     if job.is_fleet or job.is_running:
         return

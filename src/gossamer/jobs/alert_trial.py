@@ -1,4 +1,4 @@
-"""Trying out whether those who are told of alerts are reached."""
+"""Tests whether the targets of alerts are reached."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ async def try_targets(settings: Settings, names: Collection[str] = ()) -> Sequen
     known = settings.alerts.targets
     if missing := [name for name in names if name not in known]:
         listed = ", ".join(known) or "none"
-        raise UsageError(f"there is no alert target {missing[0]!r}; the settings name: {listed}")
+        raise UsageError(f"the alert target {missing[0]!r} does not exist; the settings name: {listed}")
     chosen = {name: one for name, one in known.items() if not names or name in names}
-    alerts = settings.alerts.model_copy(update={"targets": chosen})  # what another one lacks is no matter
+    alerts = settings.alerts.model_copy(update={"targets": chosen})  # mistakes in other targets do not matter
     targets = alert_targets_of(settings.model_copy(update={"alerts": alerts}))
     return await asyncio.gather(*map(_try_target, targets))
 
@@ -44,7 +44,7 @@ async def _try_target(target: AlertTarget) -> TargetReport:
         change=AlertChange.TESTED,
         alert="trial",
         severity="know",
-        text="nothing is wrong; somebody tries out whether alerts arrive.",
+        text="nothing is wrong; this is a trial of the alert targets.",
         place="gossamer alerts test",
         since=now,
         at=now,

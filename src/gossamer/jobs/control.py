@@ -1,4 +1,4 @@
-"""Jobs of a fleet: submitting one, and what a person may do to it. Nothing here needs the broker."""
+"""Submits jobs of a fleet, and changes their state. Nothing here needs the broker."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from gossamer.wiring.rules import check_deferral, rules_of
 def prepare_submission(
     target: str, arguments: Mapping[str, str], overrides: Sequence[SettingOption] | Mapping[str, Any]
 ) -> tuple[Settings, bytes, str, str]:
-    """The settings, the plan, the name and the text of what is to be crawled. Raises ``UsageError``."""
+    """Return the settings, the plan, the name and the text of a target. Raises ``UsageError``."""
     loaded = load_target(target, arguments, overrides)
     found = loaded.target
     if found.authorizations and type(found.spider) is GenericSpider:
@@ -126,10 +126,10 @@ async def revive_letters(backends: Backends, job: Job, which: DeadLetterFilter) 
 
 
 async def wait_for_rest(backends: Backends, job: Job) -> None:
-    """Come back when no worker of a fleet has a request of a job in hand that has ended.
+    """Wait until no worker of a fleet holds a request of a job that has ended.
 
-    What was in hand when a budget was spent, or somebody stopped the job, is finished, and its items count.
-    Workers have ``cluster.drain`` seconds for that, and what a dead one had in hand is not waited for longer.
+    Requests in flight when a budget was spent, or when the job was stopped, are finished, and their items
+    count. Workers have ``cluster.drain`` seconds for that; requests of a dead worker are not awaited longer.
     """
     if not job.is_fleet:
         return
@@ -141,11 +141,11 @@ async def wait_for_rest(backends: Backends, job: Job) -> None:
 
 
 async def adopt_version(backends: Backends, job: Job, project: Path | None, by: str) -> Job:
-    """A job of the fleet with the version that its spider has on this machine; a switch is noted.
+    """Return a fleet's job with the version of its spider on this machine; a switch is logged.
 
-    A fleet works on a job with the version that was submitted; after its spider was mended, only whoever
-    lets the job go on can say that it is to be the new one. Requests that wait for a callback which the new
-    version lacks become dead letters that name it. Raises ``UsageError`` where the spider is not here.
+    A fleet works on a job with the submitted version; after the spider was fixed, only the person who resumes
+    the job can choose the new one. Requests for a callback that the new version lacks become dead letters
+    that name it. Raises ``UsageError`` if the spider is not installed here.
     """
     if not job.is_fleet:
         return job

@@ -1,7 +1,7 @@
-"""Actions that are carried out to their end later, by whatever process is there then.
+"""Actions that any process of the place may carry out to their end later.
 
-Guarantee: an action is entered before anything of it is done, and stays entered until its end is noted. Of
-several processes that find it due at the same time one carries it out; if it is killed, another does.
+Guarantee: an action is entered before any part of it is done, and stays entered until its end is logged. If
+several processes find it due at the same time, one carries it out; if that one is killed, another does.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from gossamer.wiring.backends import Backends
 
 SPACE = "delayed-actions"
 CLAIM_S = 60.0
-"""For so long after its latest sign of life an action is left to the process that carries it out."""
+"""Seconds since its latest sign of life for which an action is left to the process that carries it out."""
 LOOK_S = 5.0
-"""How often a process that is there for long looks whether an action is due."""
+"""Seconds between two checks for due actions."""
 KEPT_S = 366 * 86_400.0
-"""For so long an action stays entered that no process has carried out."""
+"""Seconds after which an action that no process has carried out is deleted."""
 _TIMES = ""
 """The key of when each action is due; other keys are the numbers of actions."""
 
@@ -34,7 +34,7 @@ _read_order = msgspec.json.Decoder(ActionOrder).decode
 
 
 class ActionTimer:
-    """The actions of a store that are not at their end, in what the processes of its place share."""
+    """The unfinished actions of a store, in the shared state of its place."""
 
     def __init__(self, shared: SharedState, space: str) -> None:
         self._shared = shared
@@ -100,9 +100,9 @@ def _find_due(times: dict[int, float], now: float) -> list[int]:
 
 
 async def finish_due(backends: Backends) -> None:
-    """Carry out what is due, each whatever becomes of the others.
+    """Carry out all due actions; the failure of one does not stop the others.
 
-    Raises ``StorageError``, at the end; then a later look does the rest.
+    Raises ``StorageError`` at the end; then a later check does the rest.
     """
     orders = await (await open_timer(backends)).claim_due(backends.clock.now())
     failed: StorageError | None = None
@@ -116,7 +116,7 @@ async def finish_due(backends: Backends) -> None:
 
 
 async def keep_finishing(backends: Backends) -> None:
-    """Carry out what is due, at once and from then on, until cancelled."""
+    """Carry out due actions, at once and from then on, until cancelled."""
     trouble = ""
     while True:
         try:

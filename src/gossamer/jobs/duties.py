@@ -1,4 +1,4 @@
-"""What the supervisor that leads a fleet sees to: what is old, and the items of jobs that have ended."""
+"""Duties of the supervisor that leads a fleet: old data, and the items of jobs that have ended."""
 
 from __future__ import annotations
 

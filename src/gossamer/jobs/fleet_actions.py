@@ -1,4 +1,4 @@
-"""What is done to workers of a fleet, and to proxies."""
+"""Actions on proxies and on workers of a fleet."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gossamer.wiring.backends import Backends
 from gossamer.wiring.proxies import change_proxy_health, read_listed, read_proxy_health
 
 REST_S = 3600.0
-"""For how long a proxy rests that somebody has put aside, unless they say otherwise."""
+"""Seconds for which a proxy rests by default."""
 
 
 # --------------------------------------------------------------------------- workers
@@ -123,4 +123,4 @@ FLEET_ACTIONS = {
     "rest": ActionKind(_look_at_proxy, partial(_change_rest, REST_S), takes=("seconds",)),
     "try": ActionKind(_look_at_proxy, partial(_change_rest, None)),
 }
-"""What can be done to workers and proxies."""
+"""Actions on workers and proxies."""

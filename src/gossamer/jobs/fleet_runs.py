@@ -25,7 +25,7 @@ from gossamer.targets.launch import LaunchPlan
 TAKES_S = 90.0
 """So long a submission may take, in seconds: other schedules wait for it, and must not be missed by it."""
 WORDS = 600
-"""Characters of what a submission that failed said, at most."""
+"""Characters of the error of a failed submission, at most."""
 
 
 class FleetStarter:
@@ -67,7 +67,7 @@ class FleetStarter:
 
 
 async def _run_command(command: list[str], variables: Mapping[str, str]) -> tuple[int, str, str]:
-    """A command of ours: its exit code, what it printed, and its complaints. Raises ``StorageError``."""
+    """Run a Gossamer command; return its exit code, stdout and stderr. Raises ``StorageError``."""
     try:
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "gossamer", *command),

@@ -1,4 +1,4 @@
-"""What is done to one host of a job: another pace, a hold, its end, leaving it out."""
+"""Actions on one host of a job: set its pace, hold, release or skip it."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _pace(given: dict[str, Any], _now: float) -> HostOrder:
 
 
 def _hold(given: dict[str, Any], now: float) -> HostOrder:
-    """Until a time, for so many seconds, or (without either) until somebody ends it."""
+    """Return a hold until a time, for some seconds, or (without either) until it is released."""
     until, seconds = _number(given.get("until"), "until"), _number(given.get("seconds"), "seconds")
     if until is None:
         until = now + (LONGEST_HOLD_S if seconds is None else seconds)
@@ -78,4 +78,4 @@ HOST_ACTIONS = {
     "skip": _steering(_plain(HostCommand.SKIP)),
     "take": _steering(_plain(HostCommand.TAKE)),
 }
-"""What can be done to a host."""
+"""Actions on a host."""

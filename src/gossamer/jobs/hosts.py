@@ -29,7 +29,7 @@ class SteeredHost(Record, frozen=True, kw_only=True):
     hold_until: Time
     is_paced: bool
     is_skipped: bool
-    text: Annotated[str, FieldMeaning.ASIDE] = ""  # what it means, in a sentence
+    text: Annotated[str, FieldMeaning.ASIDE] = ""  # the meaning, in a sentence
 
 
 async def steer_host(backends: Backends, job: Job, host: str, order: HostOrder) -> None:

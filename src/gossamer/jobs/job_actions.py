@@ -1,4 +1,4 @@
-"""What is done to a job: pause, resume, cancel, other limits, one page more."""
+"""Actions on a job: pause, resume, cancel, change limits, fetch one more page."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ async def _go_on(parts: ActionParts, order: ActionOrder, _done: LoggedAction) ->
     try:
         await start_again(parts, job)
     except OperatorError as error:
-        log.warning("%s does not go on: %s", job.id, error)
+        log.warning("%s is not resumed: %s", job.id, error)
 
 
 # --------------------------------------------------------------------------- cancel
@@ -81,14 +81,14 @@ async def _pause_first(parts: ActionParts, order: ActionOrder) -> dict[str, Any]
 
 
 async def _cancel(backends: Backends, order: ActionOrder, done: LoggedAction) -> None:
-    """Cancel it, unless somebody has let it go on, which says more than the cancel does."""
+    """Cancel the job, unless it was resumed since: the later command wins."""
     job = await backends.book.get(order.job)
     state = JobState.CANCELLED.value if job is None else await _read_state(backends, job)
-    if job is None or state == JobState.CANCELLED:  # whoever cancelled it was killed before it was noted
+    if job is None or state == JobState.CANCELLED:  # the cancelling process was killed before it logged this
         await backends.actions.note_after(done.id, {"state": JobState.CANCELLED.value})
         return
     if state != JobState.PAUSED:
-        why = "it was resumed meanwhile" if done.after else "what was to pause it ended before"
+        why = "it was resumed meanwhile" if done.after else "its run ended before the pause"
         await backends.actions.note_after(done.id, {"state": state, "failed": why})
         return
     try:
@@ -134,7 +134,7 @@ async def _look_at_page(parts: ActionParts, order: ActionOrder) -> ActionFacts:
 
 
 async def _fetch(parts: ActionParts, order: ActionOrder) -> dict[str, Any]:
-    """A page before all others of its host: as what waits for it, or else on purpose once more."""
+    """Fetch a page before all others of its host: move its waiting request, or else request it again."""
     job = await parts.find_job(order)
     if job.state is JobState.CANCELLED:
         raise UsageError(f"{job.id} is cancelled: nothing of it is fetched any more")
@@ -150,7 +150,7 @@ async def _fetch(parts: ActionParts, order: ActionOrder) -> dict[str, Any]:
 
 
 async def _entry_of(parts: ActionParts, job: Job, order: ActionOrder) -> Entry:
-    """The request for a page. Raises ``UsageError`` for what is no URL of a page.
+    """Return the request for a page. Raises ``UsageError`` if the URL is not that of a page.
 
     The fragment stays if it is a route, which a person meant, or if the job knows the page with it.
     """
@@ -181,4 +181,4 @@ JOB_ACTIONS = {
     "back": ActionKind(_look_at_limits, _put_back, takes=None),
     "fetch": ActionKind(_look_at_page, _fetch, takes=("url",)),
 }
-"""What can be done to a job."""
+"""Actions on a job."""

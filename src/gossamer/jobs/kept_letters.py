@@ -1,4 +1,4 @@
-"""Dead letters that somebody has just retried or dropped: kept for as long as that can be undone."""
+"""Dead letters that were just retried or dropped: kept as long as that can be undone."""
 
 from __future__ import annotations
 

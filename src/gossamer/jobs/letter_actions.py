@@ -1,4 +1,4 @@
-"""What is done to dead letters: tried again, as they are or changed; forgotten. Many of them in slices."""
+"""Actions on dead letters: retry them, as they are or changed, or drop them. Many letters go in slices."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ CALLBACK = re.compile(r"[A-Za-z]\w{0,99}")
 CHOICES = ("reason", "host", "older_than", "ids", "q")
 """By what dead letters are chosen, as in their list; and by their ids."""
 CHANGES = ("url", "rung", "callback", "priority", "meta")
-"""What may be changed of a request that is tried again."""
+"""Parts of a request that a retry may change."""
 
 
 async def _look_at_letters(parts: ActionParts, order: ActionOrder) -> ActionFacts:
@@ -61,7 +61,7 @@ def filter_of(order: ActionOrder, now: float) -> DeadLetterFilter:
         raise UsageError("reason, host and q are texts")
     if words["reason"] is not None and words["reason"] not in set(Fault):
         raise UsageError(
-            f"{words['reason'][:60]!r} is no reason of a dead letter: {', '.join(sorted(Fault))}"
+            f"{words['reason'][:60]!r} is not a reason of a dead letter: {', '.join(sorted(Fault))}"
         )
     if age is not None and (type(age) not in (int, float) or not 0 <= age < MOST):
         raise UsageError("older_than is a number of seconds: only those given up longer ago")
@@ -75,7 +75,7 @@ def filter_of(order: ActionOrder, now: float) -> DeadLetterFilter:
 
 
 def _read_ids(ids: Any) -> tuple[int, ...]:
-    """The numbers of letters; an empty list is a mistake of whoever sends it, and never means all."""
+    """Return the ids of letters; an empty list is a mistake of the caller, and never means all."""
     if not isinstance(ids, list | tuple) or not all(type(n) is int and 0 <= n < MOST for n in ids):
         raise UsageError("ids are a list of numbers of dead letters")
     if not ids:
@@ -90,7 +90,7 @@ async def _begin(parts: ActionParts, order: ActionOrder) -> dict[str, Any]:
         raise UsageError("letters are retried at once; where a host does not answer, hold it until it does")
     change = order.given.get("change") or {}
     if change and order.kind == "drop":
-        raise UsageError("letters are changed to be retried: what is dropped is as it was")
+        raise UsageError("letters are changed to be retried: a drop cannot change them")
     _check_change(change)
     if "url" in change:
         await check_page(parts, job, _canonical_url(parts.backends, Request(change["url"])))
@@ -98,7 +98,7 @@ async def _begin(parts: ActionParts, order: ActionOrder) -> dict[str, Any]:
 
 
 async def _do_rest(backends: Backends, order: ActionOrder, done: LoggedAction) -> None:
-    """Slice after slice, unless it is undone meanwhile; whoever does it may have been killed before."""
+    """Work through the slices until the end or an undo; an earlier process may have done some of them."""
     job, count = await backends.book.get(order.job), int(done.after.get("done", 0))
     delayed = await open_timer(backends)
     while job is not None and (more := await _do_slice(backends, job, order, done.at, count)):
@@ -190,7 +190,7 @@ async def _look_at_kept(_parts: ActionParts, order: ActionOrder) -> ActionFacts:
 
 
 async def _bury(parts: ActionParts, order: ActionOrder) -> dict[str, Any]:
-    """Take back what an action did to letters."""
+    """Undo an action on letters."""
     job, number = await parts.find_job(order), int(order.given["of"])
     count = int(order.given["count"]) + SLICE  # a slice may have ended since that was noted
     letters = await kept_letters(parts.backends, number, count)
@@ -204,4 +204,4 @@ LETTER_ACTIONS = {
     "drop": ActionKind(_look_at_letters, _begin, finish=_do_rest, takes=None),
     "bury": ActionKind(_look_at_kept, _bury, takes=None),
 }
-"""What can be done to dead letters."""
+"""Actions on dead letters."""

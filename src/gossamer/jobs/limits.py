@@ -22,7 +22,7 @@ from gossamer.wiring.rules import change_rules, settings_in
 MOST = 2**53
 """Larger numbers are not the same in every place."""
 TRIES = 20
-"""How often rules are read again that somebody else has changed meanwhile."""
+"""Attempts to change rules that other callers change at the same time."""
 
 
 class SettingReport(Record, frozen=True, kw_only=True):
@@ -42,11 +42,11 @@ async def change_settings(
     *,
     expected: Mapping[str, Any] | None = None,
 ) -> tuple[SettingReport, ...]:
-    """Change settings of a job that is not over; running workers follow.
+    """Change settings of an unfinished job; running workers follow.
 
-    ``by`` is who does it, ``expected`` what they saw. Raises ``SettingError`` for what cannot be changed
-    or is no value, ``ConflictError`` where a setting is not as it was seen, ``UsageError`` for a job that is
-    over.
+    ``by`` is the caller, ``expected`` the values that the caller saw. Raises ``SettingError`` for a fixed
+    setting or an invalid value, ``ConflictError`` if a setting is not as expected, ``UsageError`` if the job
+    is over.
     """
     options = [option._replace(key=live_name(option.key)) for option in options]
     _check_open(job)
@@ -75,7 +75,7 @@ async def change_settings(
 
 
 async def read_limits(backends: Backends, job: Job, keys: Collection[str]) -> dict[str, Any]:
-    """What settings of a job are, by the names that were given. Raises ``SettingError`` for fixed ones."""
+    """Return the values of settings of a job, by the given names. Raises ``SettingError`` for fixed ones."""
     names = {key: live_name(key) for key in keys}
     now = {
         **await _known_values(backends, job),
@@ -89,7 +89,7 @@ async def put_back(backends: Backends, job: Job, keys: Collection[str], by: str)
     former = {change.key: change for change in await backends.book.read_changes(job)}
     names = [live_name(key) for key in keys]
     if missing := [name for name in names if name not in former]:
-        raise UsageError(f"nobody has changed {', '.join(missing)} of {job.id}")
+        raise UsageError(f"{job.id} has no changes of {', '.join(missing)}")
     options = [SettingOption(name, former[name].before, name) for name in names]
     changed = await change_settings(backends, job, options, by)
     await backends.book.save_changes(job, (), names)
@@ -105,7 +105,7 @@ def check_numbers(options: Sequence[SettingOption]) -> None:
 def _is_huge(value: Any) -> bool:
     try:
         return abs(float(value)) > MOST
-    except (TypeError, ValueError):  # it is none: whoever checks settings says so
+    except (TypeError, ValueError):  # not a number: the check of the settings reports it
         return False
     except OverflowError:
         return True
@@ -140,7 +140,7 @@ def _check_expected(now: Mapping[str, Any], expected: Mapping[str, Any]) -> None
     }
     if other:
         said = ", ".join(f"{key} is {value} now" for key, value in other.items())
-        raise ConflictError(f"somebody else has changed it: {said}", now=other)
+        raise ConflictError(f"another caller has changed it: {said}", now=other)
 
 
 async def _known_values(backends: Backends, job: Job) -> dict[str, Any]:
@@ -150,7 +150,7 @@ async def _known_values(backends: Backends, job: Job) -> dict[str, Any]:
 
 
 async def _begun_with(backends: Backends, job: Job) -> dict[str, Any]:
-    """What was set when a job was begun; ``None`` for a crawl that a program of one's own began."""
+    """Return the settings at the start of a job; ``None`` if a program started it through the library."""
     if job.is_fleet:
         begun = settings_under(plan_from(job.plan), backends.settings)
     else:

@@ -41,7 +41,7 @@ BATCH = 500
 
 
 class MergeResult(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """What was merged."""
+    """Totals of a merge."""
 
     job: str  # the job that has the merged items
     sources: int = 0  # items that were read
@@ -85,7 +85,7 @@ async def merge_jobs(
         found = await _sort_sources(store, jobs, rules, sorter, check)
         target = f"{MERGE_MARK}{'+'.join(job.id for job in jobs)}"
         made = await book.create(into, target)
-        # Nobody continues a merge that is killed: until it is done, that is what its job says.
+        # A killed merge is not resumed: until the merge is done, the job's end reason says so.
         broken_off = replace(
             made, state=JobState.CANCELLED, finished_at=now, end_reason=FinishReason.INTERRUPTED
         )
@@ -126,7 +126,7 @@ class _ItemMaker(Record, frozen=True):
             check_shape("--rule", made)
             check_plain("--rule", made)
         except (DropItem, UnstorableItemError) as error:
-            raise UsageError(f"what the function of --rule gave cannot be stored: {error}") from None
+            raise UsageError(f"the result of the function of --rule cannot be stored: {error}") from None
         return trace_fields(ranked, made)
 
 

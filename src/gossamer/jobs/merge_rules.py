@@ -1,4 +1,4 @@
-"""How items are merged, read from what somebody typed."""
+"""Reads the rules of a merge from command-line options."""
 
 from __future__ import annotations
 

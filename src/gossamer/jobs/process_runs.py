@@ -79,7 +79,7 @@ class ProcessStarter:
         if process is None or process.poll() in (None, -signal.SIGKILL):
             return ""
         if process.returncode == ExitCode.MISSING and run.starts < MOST_STARTS:
-            return ""  # somebody else was quicker, or a server is away: that may pass
+            return ""  # another process was quicker, or a server is away: that may pass
         said = last_words(self._log_of(run)).rpartition("gossamer: ")[2]  # of this run: it came last
         return said or f"its process ended with {process.returncode}"
 
@@ -97,7 +97,7 @@ class ProcessStarter:
         return [process.pid for process in living]
 
     def _forget_ended(self) -> None:
-        """Of processes that have ended keep the latest."""
+        """Forget all but the latest processes that have ended."""
         ended = [key for key, process in self._processes.items() if process.poll() is not None]
         for key in ended[:-MOST_ENDED]:
             del self._processes[key], self._targets[key]
@@ -111,12 +111,12 @@ def _target_of(schedule: Schedule) -> tuple[str, str]:
 
 
 def _any_job(schedule: Schedule) -> Job:
-    """A job of a schedule, as far as it takes to see whether somebody crawls the same."""
+    """Return a job of a schedule with the fields that tell whether the same crawl is running."""
     return Job(id="", name=schedule.job_name, target=schedule.job_target, created_at=0.0)
 
 
 def variables_of(settings: Settings) -> dict[str, str]:
-    """The place of crawls, for processes of one's own: as environment variables, which nobody else reads."""
+    """Return the place of crawls as environment variables, which other users cannot read."""
     named = {
         "FRONTIER__URL": settings.frontier.url,
         "STORE__URL": settings.store.url,

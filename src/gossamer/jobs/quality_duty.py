@@ -1,4 +1,4 @@
-"""The look at the items of a fleet's jobs that have ended, also where nobody watched when they did."""
+"""Checks the items of a fleet's jobs that have ended, including those that ended unwatched."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class QualityDuty:
 
     def __init__(self, settings: Settings, backends: Backends) -> None:
         self._parts = quality_parts_of(settings, backends)
-        self._done: set[tuple[str, float]] = set()  # by when they ended: a job may go on, and end again
+        self._done: set[tuple[str, float]] = set()  # with the end's time: a job may end again
 
     async def run(self, now: float) -> None:
         """See :class:`~gossamer.ports.duty.Duty`."""

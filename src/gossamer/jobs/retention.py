@@ -17,7 +17,7 @@ log = logging.getLogger("gossamer.fleet")
 
 
 class RetentionDuty:
-    """What is left in Redis of the fleet's jobs that ended longer ago than ``frontier.keep`` is deleted."""
+    """Deletes the data in Redis of the fleet's jobs that ended longer than ``frontier.keep`` ago."""
 
     name = "retention"
     every_s = 3600.0
@@ -39,7 +39,7 @@ class RetentionDuty:
 
 
 def _is_old(job: Job, ended_before: float) -> bool:
-    """A paused job waits for somebody."""
+    """Whether the job ended before ``ended_before``; a paused job waits for a person and is never old."""
     return job.state is not JobState.PAUSED and job.finished_at is not None and job.finished_at < ended_before
 
 
@@ -69,4 +69,4 @@ class FleetJobStore:
         try:
             return plan_from(job.plan).fleet == self._fleet
         except StorageError:
-            return True  # whoever looks at it complains
+            return True  # the reader of the job reports the damage

@@ -1,7 +1,7 @@
-"""Rows that are read in a thread of their own, a little ahead: a pipe that stands still holds up nobody.
+"""Rows that are read ahead in a thread of their own, so that a pipe that stalls blocks nothing else.
 
-What was read is handed on when it makes a chunk, or after a moment. The thread is a daemon, and what it reads
-is its own: a command that is told to end does not wait for a line that may never come.
+Rows are handed on when they fill a chunk, or after a moment. The thread is a daemon and owns its input: a
+command that is stopped does not wait for a line that may never come.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class RowReader(Generic[T]):
         loop, ready = asyncio.get_running_loop(), asyncio.Event()
 
         def tell() -> None:
-            with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            with suppress(RuntimeError):  # the loop is closed: the reader has stopped
                 loop.call_soon_threadsafe(ready.set)
 
         threading.Thread(target=self._read, args=(tell,), name="gossamer-rows", daemon=True).start()
@@ -59,27 +59,27 @@ class RowReader(Generic[T]):
                 self._room.notify()
 
     def _take(self) -> tuple[list[T], bool]:
-        """What waits, and whether nothing more will."""
+        """Return the waiting rows, and whether they are the last."""
         with self._room:
             chunk, self._waiting = self._waiting, []
             self._room.notify()
             return chunk, self._is_over
 
     def _read(self, tell: Callable[[], None]) -> None:
-        """What the thread does."""
+        """Read the rows, in the thread."""
         error: Exception | None = None
         try:
             for row in self._read_rows():
                 if not self._hand_on(row, tell):
                     break
-        except Exception as raised:  # noqa: BLE001 - whoever waits for the rows raises it
+        except Exception as raised:  # noqa: BLE001 - the consumer of the rows raises it
             error = raised
         with self._room:
             self._is_over, self._error = True, error
         tell()
 
     def _hand_on(self, row: T, tell: Callable[[], None]) -> bool:
-        """Let a row wait for whoever takes it; ``False``: nobody will."""
+        """Add a row for the consumer; return ``False`` once there is none."""
         with self._room:
             self._waiting.append(row)
             if len(self._waiting) >= self._size:

@@ -1,4 +1,4 @@
-"""What is done to schedules by somebody who is not at the command line."""
+"""Actions on schedules, for callers other than the command line."""
 
 from __future__ import annotations
 
@@ -47,4 +47,4 @@ SCHEDULE_ACTIONS = {
     "enable": ActionKind(_look_at, partial(_switch, True)),
     "disable": ActionKind(_look_at, partial(_switch, False)),
 }
-"""What can be done to schedules; ``unrun`` undoes ``run``."""
+"""Actions on schedules; ``unrun`` undoes ``run``."""

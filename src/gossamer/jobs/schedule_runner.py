@@ -1,8 +1,8 @@
-"""Runs what is due: enters runs, starts their crawls, and notes how they end.
+"""Runs due schedules: enters runs, starts their crawls, and records their ends.
 
-Guarantee: a due time is crawled once, whoever is killed when. It is claimed in the store; the crawl's job is
-made with the key of the run, so that whoever finds the run open may start it again; and how it ended is
-noted once. So any number of these may look at the same schedules at the same time.
+Guarantee: a due time is crawled once, even if processes are killed. It is claimed in the store; the crawl's
+job is made with the key of the run, so that any process that finds the run open may start it again; and its
+end is recorded once. So several runners may work on the same schedules at the same time.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ AT_ONCE = 4
 WORDS = 1000
 """Characters of what kept a run from beginning or ended it, at most."""
 LOOK_S = 0.1
-"""How often whoever asked for a run looks whether its job is there, in seconds."""
+"""Seconds between two checks of whether the job of a requested run exists."""
 
 
 class ScheduleRunner:
@@ -135,7 +135,7 @@ class ScheduleRunner:
         return run
 
     async def _note_end(self, run: ScheduledRun, now: float) -> ScheduledRun:
-        """A run as it is now; where nobody was there to note that its crawl is over, that is done here."""
+        """Return the current state of a run; record the end of its crawl if no process was there to do it."""
         job = await self._book.find_by_key(run.key_bytes) if run.started_at is not None else None
         if job is None:
             return run
@@ -169,7 +169,7 @@ class ScheduleRunner:
         try:
             async with self._slots:
                 job = await self._starter.start_run(schedule, run)
-        except StorageError as error:  # a server is away for a while: that is no try
+        except StorageError as error:  # a server is away for a while: this attempt does not count
             await self._keep(replace(run, starts=run.starts - 1, detail=str(error)[:WORDS]))
             raise
         except OperatorError as error:

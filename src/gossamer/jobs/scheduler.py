@@ -1,7 +1,7 @@
-"""The scheduler of one data directory: runs its schedules until it is told to stop.
+"""The scheduler of one data directory: runs its schedules until it is stopped.
 
-Guarantee: of one data directory one scheduler is at work; where it was stopped or killed, the next one
-continues with what was under way.
+Guarantee: each data directory has one scheduler at work; after it was stopped or killed, the next one
+continues the crawls that it had started.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from gossamer.wiring.backends import Backends
 
 LOOK_S = 1.0
 DRAIN_S = 30.0
-"""So long crawls may take to end when the scheduler does; those that take longer go on alone."""
+"""Seconds that crawls may take to end with the scheduler; slower ones continue without it."""
 log = logging.getLogger("gossamer.schedules")
 
 
@@ -44,14 +44,14 @@ def lock_scheduler(settings: Settings) -> Iterator[None]:
 
 
 def find_scheduler(settings: Settings) -> str:
-    """The number of the process that runs the schedules of a data directory; empty: nobody does."""
+    """Return the id of the process that runs the schedules of a data directory; empty: none does."""
     return lock_holder(Path(settings.data), SCHEDULER_LOCK)
 
 
 async def run_scheduler(backends: Backends, told: asyncio.Event) -> None:
-    """Run what is due until ``told``; then let the crawls end that are under way: they go on the next time.
+    """Run due schedules until ``told``; then stop the running crawls, which resume the next time.
 
-    Raises ``SettingError`` for a fleet, whose supervisor does it.
+    Raises ``SettingError`` for a fleet, whose supervisor runs its schedules.
     """
     if backends.requests.fleet is not None:
         raise SettingError(
@@ -76,4 +76,4 @@ async def run_scheduler(backends: Backends, told: asyncio.Event) -> None:
     finally:
         await end_tasks(waiting)
         if left := await starter.stop_runs(DRAIN_S):
-            log.warning("these crawls go on alone: processes %s", ", ".join(map(str, left)))
+            log.warning("these crawls continue on their own: processes %s", ", ".join(map(str, left)))

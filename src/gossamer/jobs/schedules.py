@@ -24,14 +24,14 @@ from gossamer.wiring.backends import Backends
 
 MOST_JITTER_S = 86_400.0
 MOST_SCHEDULES = 1000
-"""So many a store takes; every look reads all of them."""
+"""Schedules that a store takes, at most; every check reads all of them."""
 PLACE_SETTINGS = ("data", "frontier.url", "store.url", "broker.url", "cluster.fleet")
-"""Settings that say where crawls are kept: a schedule has those of whoever runs it."""
+"""Settings of the place of crawls: a schedule has those of the process that runs it."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
 class ScheduleOrder(Record, frozen=True, kw_only=True):
-    """A schedule that somebody asks for."""
+    """The parameters of a new schedule."""
 
     name: str
     cron: str
@@ -45,9 +45,9 @@ class ScheduleOrder(Record, frozen=True, kw_only=True):
 
 
 async def add_schedule(backends: Backends, order: ScheduleOrder, now: float) -> Schedule:
-    """Check all that can be checked now, and keep the schedule.
+    """Check everything that can be checked now, and store the schedule.
 
-    Raises ``UsageError`` that says what is wrong with it.
+    Raises ``UsageError`` that names the mistake.
     """
     check_name(order.name)
     cron, zone = check_cron(order.cron), check_zone(order.zone)
@@ -83,7 +83,7 @@ async def add_schedule(backends: Backends, order: ScheduleOrder, now: float) -> 
 
 
 def check_name(name: str) -> None:
-    """Raise ``UsageError`` for what is no name of a schedule."""
+    """Raise ``UsageError`` for an invalid name of a schedule."""
     if not _NAME.fullmatch(name):
         raise UsageError(
             f"{name!r} cannot name a schedule: letters, digits, . _ and - can, 64 at most, and it begins "
@@ -98,7 +98,7 @@ def _check_target(order: ScheduleOrder, *, is_fleet: bool) -> tuple[LaunchPlan, 
     if launch is None or launch.secrets:
         raise UsageError(
             f"{', '.join(launch.secrets if launch else ())}: secrets are not kept with a schedule. Give them "
-            "to whoever runs it: settings as GOSSAMER_... in its environment, or in its gossamer.toml"
+            "to the process that runs it, as GOSSAMER_... in its environment, or in its gossamer.toml"
         )
     if is_fleet:
         prepare_submission(order.target, order.arguments, order.options)
@@ -121,13 +121,13 @@ async def find_schedule(schedules: ScheduleStore, name: str) -> Schedule:
 
 
 def starter_of(backends: Backends) -> RunStarter:
-    """What starts crawls here."""
+    """Return the starter of crawls for this place."""
     if backends.requests.fleet is not None:
         return FleetStarter(backends.settings, backends.book)
     return ProcessStarter(backends.settings, backends.requests)
 
 
 async def open_runner(backends: Backends, starter: RunStarter | None = None) -> ScheduleRunner:
-    """What runs the schedules of this place."""
+    """Return the runner of this place's schedules."""
     place = await backends.read_place()
     return ScheduleRunner(backends.schedules, backends.book, starter or starter_of(backends), place)

@@ -1,7 +1,7 @@
 """Lists of URLs, read in bounded memory: lines, CSV or JSON, plain or compressed.
 
-Guarantee: whatever a file holds, each of its lines becomes one row, either with a URL or with what is wrong
-with it, and nothing of it is kept longer than its chunk.
+Guarantee: each line of a file becomes one row, either with a URL or with its problem, and no line is kept
+longer than its chunk.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ LONGEST = 1 << 20
 """Bytes of a line, at most: with ``meta`` it may be more than a URL."""
 FORMATS = ("lines", "csv", "tsv", "jsonl")
 FIELDS = ("url", "callback", "priority", "meta", "cb_kwargs")
-"""What a row may say of its request."""
+"""Fields of a row."""
 STDIN = "-"
 _BY_SUFFIX = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl"}
 _PACKED = (".gz", ".zst")
@@ -62,17 +62,17 @@ class SeedRow(NamedTuple):
 
 
 class SeedFile:
-    """A list of URLs; ``text_format`` is one of ``FORMATS``, by default what the name says.
+    """A list of URLs; ``text_format`` is one of ``FORMATS``, by default that of the name.
 
-    ``column`` is the name of the column or field with the URL. Raises ``UsageError`` for a file that is not
-    there, or a format that nobody knows.
+    ``column`` is the name of the column or field with the URL. Raises ``UsageError`` for a missing file, or
+    an unknown format.
     """
 
     def __init__(self, place: str, text_format: str | None = None, column: str = "url") -> None:
         if place != STDIN:
             _check_place(place)
         self.place = place
-        self.size_bytes = _size_of(place)  # None: nobody knows
+        self.size_bytes = _size_of(place)  # None: unknown
         self.read_bytes = 0  # of the file as it is on disk
         self._format = text_format or _format_of(place)
         self._column = column
@@ -106,7 +106,7 @@ def _check_place(place: str) -> None:
     try:
         Path(place).stat()
     except FileNotFoundError:
-        raise UsageError(f"{place} cannot be read: there is no such file") from None
+        raise UsageError(f"{place} cannot be read: the file does not exist") from None
     except OSError as error:
         raise UsageError(f"{place} cannot be read: {error.strerror}") from None
 
@@ -135,7 +135,7 @@ def _format_of(place: str) -> str:
 
 @contextmanager
 def _open_plain(place: str) -> Iterator[tuple[BinaryIO, BinaryIO]]:
-    """The file as it is, and its content: packed files are told by how they begin."""
+    """Yield the file as it is, and its content: its first bytes tell whether it is compressed."""
     try:
         raw = _open_stdin() if place == STDIN else cast("BinaryIO", open(place, "rb"))  # noqa: SIM115, PTH123
     except OSError as error:
@@ -151,14 +151,14 @@ def _open_plain(place: str) -> Iterator[tuple[BinaryIO, BinaryIO]]:
 
 
 def _open_stdin() -> BinaryIO:
-    """Standard input, opened once more: whoever ends the process may close its own while this is read."""
+    """Open standard input again, since the caller may close its own while this one is read."""
     if sys.stdin is None:
-        raise UsageError("stdin is closed: there is no list to read")
+        raise UsageError("stdin is closed: the list cannot be read")
     return os.fdopen(os.dup(sys.stdin.fileno()), "rb")
 
 
 def _lines_of(plain: BinaryIO) -> Iterator[Line]:
-    """The lines of a file; one that is no text is empty, and says so."""
+    """Yield the lines of a file; a line that is not text is empty, with its problem."""
     for number, line in enumerate(_split_lines(plain), 1):
         if line is None:
             yield number, "", f"longer than {LONGEST:,} bytes"
@@ -264,7 +264,7 @@ def _read_table(lines: Iterator[Line], column: str, delimiter: str = ",") -> Ite
 def _check_header(header: list[str], column: str) -> list[str]:
     if column not in header:
         raise UsageError(
-            f"there is no column {column!r}; the first line has: {', '.join(header)[:300]}. Name the one "
+            f"the column {column!r} is missing; the first line has: {', '.join(header)[:300]}. Name the one "
             "with the URLs with --column"
         )
     return header

@@ -1,8 +1,8 @@
-"""Lists of URLs of any length, added to a job; safe to repeat, since a known request is not added again.
+"""Adds lists of URLs of any length to a job; safe to repeat, since a known request is not added again.
 
-Guarantee: memory is bounded by a chunk of rows, whatever the list is. What was added is in the frontier, and
-a command that was cut off adds the rest when it is given again. Seeds are named by a person, so the rules
-against traps, which are for links, do not hold for them; scope, canonical form and deduplication do.
+Guarantee: memory is bounded by a chunk of rows. Added rows are in the frontier, and an interrupted command
+adds the rest when it is run again. A person named the seeds, so the rules against traps, which are for links,
+do not apply to them; scope, canonical form and deduplication do.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class SeedRefusal(Record, frozen=True, kw_only=True):
 
 
 class SeedReport(Record, frozen=True, kw_only=True):
-    """What became of a list."""
+    """Totals of a list."""
 
     job: str
     rows: int = 0  # that were read
@@ -111,7 +111,10 @@ class SeededTarget(Record, frozen=True):
 
 
 async def open_writer(backends: Backends, job: Job) -> SeedWriter:
-    """What adds seeds to a job. Raises ``UsageError`` if that is cancelled, or its spider is not here."""
+    """Open the writer of a job's seeds.
+
+    Raises ``UsageError`` if the job is cancelled, or its spider is not installed here.
+    """
     if job.state is JobState.CANCELLED:
         raise UsageError(f"{job.id} is cancelled, and takes no more requests")
     return SeedWriter(backends, job, *await open_admission(backends, job))
@@ -136,7 +139,7 @@ class SeedWriter:
 
     @property
     def report(self) -> SeedReport:
-        """What became of the rows until now."""
+        """Totals of the rows until now."""
         return SeedReport(
             job=self._job.id,
             rows=self._rows,
@@ -185,7 +188,7 @@ class SeedWriter:
         return self.report
 
     async def _add_entries(self, entries: list[Entry], urgent: list[Entry]) -> None:
-        """Add entries; those that name a priority raise what waits for their pages already."""
+        """Add entries; those with a priority also raise the waiting requests for their pages."""
         if entries:
             known = await self._frontier.are_known(urgent) if urgent else []
             added = await self._frontier.add(entries)
@@ -249,10 +252,10 @@ class SeedWriter:
 
 
 def request_of(fields: Mapping[str, Any]) -> Request:
-    """The request that a row asks for. Raises ``UsageError`` that says what is wrong with it."""
+    """Return the request of a row. Raises ``UsageError`` that names the mistake."""
     url = fields.get("url")
     if not isinstance(url, str) or not url.strip():
-        raise UsageError("there is no URL")
+        raise UsageError("the URL is missing")
     url = url.strip()
     if not is_url(url) or not _BEGINNING.match(url):
         raise UsageError("not a URL")

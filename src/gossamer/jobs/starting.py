@@ -1,7 +1,8 @@
-"""Starting a crawl for somebody who is not at the command line, and letting one of this machine go on.
+"""Starts crawls for remote callers, and resumes crawls of this machine.
 
-Guarantee: what runs is in the project, what is set is on a list, and no private address is reached unless the
-operator allowed it (``dashboard.allow_private``): who may start crawls need not be who owns this machine.
+Guarantee: the spider is in the project, the settings are on an allow-list, and private addresses are reached
+only if the operator allowed them (``dashboard.allow_private``): callers that may start crawls need not own
+this machine.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ from gossamer.wiring.checks import is_private_url
 BEGIN_S = 30.0
 """So long a process may take until its crawl has begun."""
 DRAIN_S = 20.0
-"""So long a process may take to end that was told to."""
+"""Seconds that a stopped process may take to end."""
 LOOK_S = 0.1
 TO_ALLOW = (
     "start the dashboard anew with -s dashboard.allow_private=true, or with `allow_private = true` below "
@@ -51,7 +52,7 @@ NO_PRIVATE = SettingOption("http.private_hosts", "none", "the dashboard")
 
 
 class CrawlOrder(Record, frozen=True, kw_only=True):
-    """A crawl that somebody asks for."""
+    """A crawl to start."""
 
     target: str  # a URL, the name of a spider, or ``FILE.py:Class`` in the project
     arguments: dict[str, str] = {}
@@ -65,10 +66,10 @@ class CrawlOrder(Record, frozen=True, kw_only=True):
 
 
 async def start_crawl(parts: ActionParts, start: CrawlOrder, by: str) -> Job:
-    """Start a crawl for ``by``: on the fleet, or in a process of its own on this machine; it is noted.
+    """Start a crawl for ``by``: on the fleet, or in a process of its own on this machine; it is logged.
 
-    Raises ``UsageError`` for what may not be asked for, ``JobBusyError`` while the same is under way, and
-    ``ConflictError`` where the key was used for something else.
+    Raises ``UsageError`` for a forbidden or invalid order, ``JobBusyError`` while the same crawl is running,
+    and ``ConflictError`` if the key was used for another order.
     """
     order, log = start.as_order(by), parts.backends.actions
     if start.key and (done := await log.find_key(by, start.key)):
@@ -106,19 +107,19 @@ def _check_text(start: CrawlOrder) -> None:
     said = str((start.target, start.arguments, start.settings))
     texts = [start.target, *start.arguments, *start.arguments.values(), *map(str, start.settings.values())]
     if "\\x00" in said or any("\0" in text for text in texts):
-        raise UsageError("what is to be crawled, and how, is text without NUL")
+        raise UsageError("the target and its arguments must not contain NUL")
     try:
         "".join(texts).encode()
     except UnicodeEncodeError:
-        raise UsageError("what is to be crawled, and how, is not text") from None
+        raise UsageError("the target and its arguments are not valid text") from None
 
 
 def _allowed_target(parts: ActionParts, target: str) -> str:
-    """The target as it is started. Raises ``UsageError`` for what is no URL and not in the project."""
+    """Return the target to start. Raises ``UsageError`` for anything but a URL or a spider of the project."""
     if file := file_of(target):
         return _file_of_project(parts, target, *file)
     if _is_spider_name(target):
-        return target  # the name of a spider: whoever looks for it says so if there is none
+        return target  # the name of a spider: loading reports an unknown one
     url = absolute_url(target)
     if authorizations_for([url]):
         raise UsageError(
@@ -131,7 +132,7 @@ def _allowed_target(parts: ActionParts, target: str) -> str:
             f"{target} is not a public address, and crawls that are started here may not reach private ones: "
             f"start this crawl at a terminal (`gossamer crawl {target}`), or {TO_ALLOW}"
         )
-    return url if "/" in target else target  # without a path it may be the name of a spider, too
+    return url if "/" in target else target  # without a path it may also be the name of a spider
 
 
 def _file_of_project(parts: ActionParts, target: str, path: Path, name: str | None) -> str:
@@ -149,7 +150,7 @@ def _file_of_project(parts: ActionParts, target: str, path: Path, name: str | No
 
 
 def _is_spider_name(target: str) -> bool:
-    """Whether it is no URL: a host without a dot is told by its port, or is this machine."""
+    """Whether a target is not a URL: a host without a dot is known by its port, or is this machine."""
     host, _, rest = target.partition("/")
     name, _, port = host.partition(":")
     is_host = "." in name or name.startswith("[") or name == "localhost" or port.isdigit() or rest != ""
@@ -159,7 +160,7 @@ def _is_spider_name(target: str) -> bool:
 async def check_page(parts: ActionParts, job: Job, url: str) -> None:
     """Raise ``UsageError`` for a page of a private host that the job does not have.
 
-    Whoever began the job at a terminal may have named a private host: that opens all of its ports to the job.
+    A person at a terminal may have named a private host: that opens all of its ports to the job.
     """
     if parts.loaded.settings.dashboard.allow_private or not is_private_url(url):
         return
@@ -223,11 +224,11 @@ def _data_of(parts: ActionParts) -> Path:
 
 
 async def check_startable(parts: ActionParts, job: Job) -> LaunchPlan:
-    """How a crawl of this machine goes on. Raises ``UsageError`` where only a person can let it."""
+    """Return the plan for resuming a crawl of this machine. Raises ``UsageError`` if only a person can."""
     plan = launch_from(await parts.backends.book.read_launch(job))
     if plan is None:
         raise UsageError(
-            f"nobody has kept how {job.id} was begun: the command or the program that began it continues it"
+            f"the start of {job.id} is not recorded: the command or the program that began it continues it"
         )
     plan.to_command()
     if not _is_within(plan.folder, parts.loaded.project or parts.loaded.start):
@@ -243,13 +244,13 @@ def _is_within(folder: str, project: Path) -> bool:
 
 
 async def start_again(parts: ActionParts, job: Job) -> None:
-    """Let a crawl of this machine go on, when the process that was told to pause has ended."""
+    """Resume a crawl of this machine when its paused process has ended."""
     plan, backends = await check_startable(parts, job), parts.backends
     for _ in range(round(DRAIN_S / LOOK_S)):
         if await backends.at_work(job) is None:
             break
         await backends.clock.sleep(LOOK_S)
     else:
-        return  # it goes on already: it has not heard of the pause
+        return  # it is still running: it did not receive the pause
     if (await backends.open_frontier(job).read_stats()).state is JobState.RUNNING:
         _run_crawl(parts, plan.to_command(), Path(plan.folder), job.id)

@@ -19,7 +19,7 @@ from gossamer.ports.alert_target import AlertTarget
 from gossamer.runtime.known_secrets import remember_secrets
 
 LONG_PART = re.compile(r"[^/?&=]{16,}")
-"""What is so long behind the host of a webhook may be what lets one in: Slack's have it in their paths."""
+"""A part of a webhook's URL behind the host that may be a secret: Slack has its secrets in the path."""
 TargetMaker = Callable[[str, str, AlertTargetSettings, Settings], AlertTarget]
 
 
@@ -33,7 +33,7 @@ def alert_targets_of(settings: Settings, env: Mapping[str, str] = os.environ) ->
 
 
 def wanted_severities(settings: AlertSettings) -> dict[str, frozenset[Severity]]:
-    """What each target wants to be told of."""
+    """Return the severities that each target accepts."""
     return {name: frozenset(map(Severity, one.severities)) for name, one in settings.targets.items()}
 
 
@@ -44,7 +44,7 @@ def name_watched(settings: Settings, job: Job | None = None) -> str:
 
 
 def alert_rules_of(settings: AlertSettings) -> AlertRules:
-    """From when on something is told."""
+    """Return the rules for the start and end of alerts."""
     return AlertRules(
         holds_s=settings.holds,
         clears_s=settings.clears,
@@ -109,7 +109,7 @@ _MAKERS: Mapping[str, TargetMaker] = {
     "email": _make_mail,
     "apprise": _make_apprise,
 }
-"""What makes a target of each kind. What it needs is imported when there is such a target: most have none."""
+"""Constructors of alert targets by kind. Each imports its packages on the first call."""
 
 
 def _check_scheme(name: str, url: str, ours: AlertTargetSettings, schemes: tuple[str, ...]) -> None:

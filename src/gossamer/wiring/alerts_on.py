@@ -1,4 +1,4 @@
-"""Reads which alerts are on from what a watch remembers, and keeps which of them were acknowledged."""
+"""Reads the current alerts from the memory of a watch, and stores which of them are acknowledged."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def list_places(backends: Backends, jobs: Iterable[Job], *, is_fleet: bool) -> l
 
 
 async def acknowledge_alerts(backends: Backends, job: Job | None, alerts: Iterable[Trouble]) -> None:
-    """Keep that somebody knows of these alerts: of a job, or of what all jobs need."""
+    """Store that these alerts, of one job or of the shared services, are acknowledged."""
     about, now = _place_here(backends) if job is None else tag_of(job), backends.clock.now()
     await save_acknowledged(backends.requests.shared, about, {one.id: now for one in alerts})
 

@@ -43,7 +43,7 @@ class JobArchive:
         )
 
     def wrap_committer(self, committer: Committer) -> Committer:
-        """The same, which commits what the archive has."""
+        """Return a committer that also commits the archive."""
         return ArchivingCommitter(committer, self._writer)
 
     async def close(self) -> None:
@@ -52,7 +52,7 @@ class JobArchive:
 
 
 async def open_archive(settings: Settings, job: Job) -> JobArchive:
-    """What keeps the answers to one worker of a job. Raises what ``open_writer`` raises."""
+    """Open the archive of one worker of a job. Raises the errors of ``open_writer``."""
     writer = await open_writer(settings, job)
     return JobArchive(
         writer,

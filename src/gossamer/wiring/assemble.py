@@ -76,7 +76,7 @@ CREW_IDLE_S = 0.1
 
 
 class CrawlParts(Record, frozen=True):
-    """The parts of one crawl, and what has to be closed after it."""
+    """The parts of one crawl, and the resources to close after it."""
 
     parts: EngineParts
     shift: ShiftOptions
@@ -85,22 +85,21 @@ class CrawlParts(Record, frozen=True):
     resumed: bool
     closing: AsyncExitStack
     guard: AddressGuard
-    settings: Settings  # with what a person changed of the job
+    settings: Settings  # with the changes that a person made to the job
     stop: JobStop  # what ends the job's run
     archive: JobArchive | None = None  # of this process
-    hooks: SpiderHooks | None = None  # what requests and answers pass
+    hooks: SpiderHooks | None = None  # hooks of requests and responses
     changes: tuple[SettingChange, ...] = ()
-    watchers: tuple[WorkWatcher, ...] = ()  # sinks that want to know how the worker does, too
+    watchers: tuple[WorkWatcher, ...] = ()  # sinks that also watch the worker
 
     def __repr__(self) -> str:  # without the authorizations
         return f"<CrawlParts of {self.parts.job.id}>"
 
     async def seeds_of(self, spider: Spider, method: str = "start") -> AsyncIterator[Request]:
-        """The spider's first requests, or what another method of it gives; their hosts were named by the
-        operator and may be private.
+        """Yield the requests of a spider's method, and trust their hosts: the operator named them.
 
-        Items of other frameworks among them are stored. Raises ``UsageError`` for what the method raises or
-        gives.
+        Items of other frameworks are stored. Raises ``UsageError`` if the method raises, or yields anything
+        else.
         """
         try:
             given: AsyncIterator[Any] = results_of(getattr(spider, method)())
@@ -130,7 +129,7 @@ class CrawlParts(Record, frozen=True):
             ) from error
 
     def due_requests(self) -> AsyncIterator[Request]:
-        """The requests of known pages that are due, where the crawl comes back; nobody named their hosts."""
+        """Yield the requests of known pages that are due in a re-crawl. Their hosts are not trusted."""
         return due_requests(self.settings, self.backends, self.parts)
 
     async def close_steps(self) -> list[str]:
@@ -156,11 +155,11 @@ async def wire_crawl(
     key: bytes = b"",
     before: Callable[[Backends], Awaitable[None]] | None = None,
 ) -> CrawlParts:
-    """Put a crawl together: its job (an unfinished one of this target, unless ``fresh``; or that of a
-    ``key``), and its parts.
+    """Assemble a crawl: its job and its parts.
 
-    Events go to ``sinks`` and to those that the settings name. ``launch`` is how it is begun, for whoever
-    lets it go on. ``before`` is done before the job is chosen.
+    The job is that of ``key``, or an unfinished one of this target unless ``fresh``, or a new one. Events are
+    sent to ``sinks`` and to the sinks of the settings. ``launch`` describes the start, so that another
+    process can resume the job. ``before`` runs before the job is chosen.
     """
     check_deferral(settings, is_fleet=False)
     async with AsyncExitStack() as opening:
@@ -266,12 +265,12 @@ def _page_deferral(
 
 
 def _deferral() -> ModuleType:
-    """What plain crawls have no use for."""
+    """Import deferred extraction, which few crawls use."""
     return import_module("gossamer.wiring.deferred")
 
 
 async def _open_archive(settings: Settings, job: Job, opening: AsyncExitStack) -> JobArchive | None:
-    """What keeps every answer of the job's sites, where that is asked for."""
+    """Open the archive of the job's responses, if the settings ask for it."""
     if not settings.archive.is_on:
         return None
     archive: JobArchive = await import_module("gossamer.wiring.archives").open_archive(settings, job)
@@ -280,7 +279,7 @@ async def _open_archive(settings: Settings, job: Job, opening: AsyncExitStack) -
 
 
 def _make_guard(settings: Settings, target: CrawlTarget, trusted: Iterable[str]) -> AddressGuard:
-    """What keeps the crawl out of private networks, but for hosts that the operator named."""
+    """Return the guard that blocks private networks, except for the hosts that the operator named."""
     is_strict = settings.http.private_hosts == "none"
     return AddressGuard((*trusted_places(target.spider), *trusted), is_strict=is_strict)
 
@@ -332,7 +331,7 @@ def _open_cookies(backends: Backends, job: Job, *, is_alone: bool) -> SharedCook
 
 
 def _open_login(ways: RouteParts, parts: EngineParts) -> LoginGate | None:
-    """What logs sessions in, with the cookies of the job; ``None`` where no spider logs in."""
+    """Return the gate that logs sessions in; ``None`` if no spider logs in."""
     return login_gate_of(
         ways.settings,
         ways.target,
@@ -390,6 +389,6 @@ def _shift_options(ways: RouteParts) -> ShiftOptions:
 
 
 def _closed_with(wired: CrawlParts, outer: AsyncExitStack) -> CrawlParts:
-    """The same, which lets go of what is in ``outer`` after its own."""
+    """Return the parts, which then also close the resources of ``outer``."""
     outer.push_async_exit(wired.closing)
     return replace(wired, closing=outer.pop_all())

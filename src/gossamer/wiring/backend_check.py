@@ -51,13 +51,13 @@ class BackendCheck:
             self._details[name] = f"no answer within {PATIENCE_S:g} s"
         except GossamerError as error:
             self._details[name] = hide_secrets(str(error))
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is no answer
+        except Exception as error:  # noqa: BLE001 - any error means that the server does not answer
             self._details[name] = hide_secrets(describe_error(error))
         else:
             self._answered_at[name], self._details[name] = time.monotonic(), ""
 
     def read_parts(self) -> list[PartHealth]:
-        """How the servers are. Where none of them could be asked, that is said."""
+        """Return the health of the servers; it says so if none of them answered."""
         is_asked = time.monotonic() - self._asked_at < ASK_EVERY_S + 2 * PATIENCE_S
         return [
             PartHealth(

@@ -49,13 +49,13 @@ PLACES = {
     "redis": "Redis",
     "rediss": "Redis",
 }
-"""What people call the places of crawls, by the scheme of their URLs; any other is a file."""
+"""Names of the places of crawls by URL scheme; any other URL is a file."""
 FILE = "the file"
 _PLACE, _KEPT_S = "place", 100 * 366 * 86_400.0
 
 
 def name_place(url: str | None) -> str:
-    """What people call a place of crawls."""
+    """Return the name of a place of crawls for people."""
     return PLACES.get((url or "").partition(":")[0].partition("+")[0], FILE)
 
 
@@ -104,7 +104,7 @@ class Backends:
 
     @property
     def known_pages(self) -> KnownPageStore:
-        """What is known of the pages of spiders, and how often they change."""
+        """Known pages of spiders, and how often they change."""
         return self.keeping.known_pages
 
     @property
@@ -119,13 +119,13 @@ class Backends:
 
     @property
     def store_name(self) -> str:
-        """What people call the store."""
+        """Name of the store for people."""
         return name_place(self._settings.store.url)
 
     async def read_place(self) -> str:
-        """What tells the jobs that are run from here from others in the store: a fleet's by its name.
+        """Return the name that tells the jobs of this place from others in the store: of a fleet, its name.
 
-        A data directory has a name that was made up once.
+        A data directory has a generated name, which is permanent.
         """
         if self.requests.fleet is not None:
             return f"fleet {self._settings.cluster.fleet}"
@@ -135,11 +135,11 @@ class Backends:
         return known.decode()
 
     def require_fleet(self) -> FleetBackend:
-        """What a fleet needs of the requests' place. Raises ``SettingError`` for one that serves no fleet."""
+        """Return the parts for a fleet. Raises ``SettingError`` for a frontier that serves no fleet."""
         return fleet_of(self.requests)
 
     async def read_store(self) -> FleetStore:
-        """What tells the store from others, and where it is."""
+        """Return the identity and the address of the store."""
         url = self._settings.store.url
         if url is None or url.startswith("sqlite:"):
             place = f"{database_path(self._settings, url).absolute()} on {socket.gethostname()}"
@@ -216,15 +216,15 @@ class Backends:
         return await self.open_frontier(job).read_rules()
 
     async def find_ladder(self, host: str) -> LadderState:
-        """What is known of the rung of a host, by its politeness key."""
+        """Return the ladder's state for a host, by its politeness key."""
         ladder = import_module("gossamer.fetch.routing.ladder")  # what plain crawls have no use for
         state: LadderState = ladder.decode_state(await self.requests.shared.get(ladder.SPACE, host))
         return state
 
     async def at_work(self, job: Job) -> str | None:
-        """Who crawls this job now: the number of a process, or words; ``None``: nobody.
+        """Return the process that crawls this job, as a number or in words; ``None``: none does.
 
-        A process that was killed leaves its job running in name only.
+        A process that was killed leaves the job in the state "running".
         """
         return await self.requests.at_work(job)
 
@@ -238,7 +238,7 @@ class Backends:
         for job in await self.book.list_jobs(unfinished=True) if hosts else []:
             if job.id == ours.id or job.state is not JobState.RUNNING:
                 continue
-            with contextlib.suppress(StorageError):  # whoever looks after it says so
+            with contextlib.suppress(StorageError):  # the process that watches the place reports the error
                 if not job.is_fleet and (_is_same_crawl(job, ours) or await self.at_work(job) is None):
                     continue
                 if host := await self._find_shared(job, hosts):
@@ -260,11 +260,11 @@ class Backends:
         return ""
 
     async def withdraw_claims(self, ours: Job) -> None:
-        """Let nobody wait for what other crawls had in flight when they were killed.
+        """Release the claims of killed crawls on hosts, so that no other crawl waits for them.
 
         ``ours`` is about to begin, and its target is locked.
         """
-        now = self.clock.now()  # whoever takes one of them up after this has claims of its own
+        now = self.clock.now()  # a process that resumes one of these jobs makes new claims
         for job in await self.book.list_jobs(unfinished=True):
             if job.id == ours.id or job.is_fleet:
                 continue
@@ -300,8 +300,8 @@ def _is_same_crawl(job: Job, ours: Job) -> bool:
 async def open_backends(
     settings: Settings, *, create: bool = False, limit_s: float | None = None
 ) -> Backends:
-    """Open the places that the settings name; ``limit_s`` is the longest that one question takes, in seconds.
+    """Open the places that the settings name; ``limit_s`` is the limit of one query in seconds.
 
-    Raises :class:`StorageError` when there is no data directory (and not ``create``).
+    Raises :class:`StorageError` if the data directory does not exist (and not ``create``).
     """
     return Backends(settings, *await open_places(settings, create=create, limit_s=limit_s))

@@ -54,7 +54,7 @@ def _place_of(text: str) -> tuple[float, float] | None:
 
 
 def open_browser(parts: FetchParts) -> Fetcher:
-    """The fetcher. Raises ``MissingServiceError`` for what is not installed."""
+    """Open the fetcher. Raises ``MissingServiceError`` for a missing package or browser."""
     options = replace(browser_options_of(parts.settings), authorizations=dict(parts.authorizations))
     return BrowserFetcher(
         options,

@@ -22,7 +22,7 @@ from gossamer.targets.plan import plan_from, sections_under
 
 
 def budget_rules_of(settings: Settings) -> BudgetRules | None:
-    """The budgets that the settings set; ``None``: there is none. Whoever reads an archive spends nothing."""
+    """Return the budgets of the settings; ``None`` without any. A replay spends nothing."""
     if settings.replay.job is not None:
         return None
     said = settings.budgets
@@ -74,7 +74,7 @@ async def read_budgets(own: Settings, shared: SharedState, job: Job) -> Sequence
 def open_meter(
     settings: Settings, shared: SharedState, clock: Clock, job: Job, worker: str
 ) -> SpendingMeter | None:
-    """What counts what a job spends, at one of its workers; ``None``: nobody asks."""
+    """Open the meter of one worker's spending; ``None`` if the job has no budgets."""
     rules = budget_rules_of(settings)
     return None if rules is None else SpendingMeter(shared, clock, tag_of(job), rules, worker)
 
@@ -88,7 +88,7 @@ async def read_budget_statuses(shared: SharedState, job: Job) -> tuple[BudgetSta
 
 
 def end_finder_of(settings: Settings, shared: SharedState, store: Store, job: Job) -> EndFinder:
-    """What a supervisor asks at each look: whether a budget or a callback ends the job."""
+    """Return the check of a supervisor's look: whether a budget or a callback ends the job."""
     rules, tag = budget_rules_of(settings), tag_of(job)
     limits = rules is not None and rules.job != UNLIMITED
 

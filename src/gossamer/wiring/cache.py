@@ -18,7 +18,7 @@ from gossamer.targets.discovery import CrawlTarget
 from gossamer.wiring.rules import block_rules_of
 
 FOLDER = "cache"
-"""Of the data directory."""
+"""Folder in the data directory."""
 
 
 async def open_cache(
@@ -31,7 +31,7 @@ async def open_cache(
         )
     if settings.freshness.recrawl != "off":
         raise UsageError(
-            "a re-crawl asks sites what has changed, and the cache would answer in their place: crawl "
+            "a re-crawl asks sites for changes, and the cache would answer in their place: crawl "
             "without --cache"
         )
     folder = (Path(settings.data) / FOLDER).absolute()

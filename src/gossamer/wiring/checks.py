@@ -85,7 +85,7 @@ async def look_at_requests(settings: Settings) -> ServerReport | None:
 
 
 async def look_at_items(settings: Settings) -> ServerReport | None:
-    """The same for ``store.url``, which is to serve the processes of the fleet that are at work, too."""
+    """Return the report on the server of ``store.url``, including the running processes of the fleet."""
     url = settings.store.url
     if url is not None:
         processes = max(settings.processes, await _count_processes(settings))
@@ -246,9 +246,9 @@ def chromium_version(executable: str) -> int:
 
 
 def look_at_gateway(settings: Settings, name: str) -> str:
-    """What is known of a gateway, without calling it.
+    """Return a sentence on a gateway, without calling it.
 
-    Raises ``SettingError`` for one that is described wrongly, ``MissingServiceError`` without its key.
+    Raises ``SettingError`` if its settings are wrong, ``MissingServiceError`` without its key.
     """
     account = account_of(settings.gateways, name)
     account.check_key()
@@ -262,9 +262,9 @@ def names_gateway(settings: Settings, name: str) -> bool:
 
 
 async def look_at_proxies(settings: Settings) -> int:
-    """How many proxies the settings list; none of them is asked.
+    """Return the number of listed proxies, without connecting to them.
 
-    Raises ``SettingError`` for a list that is wrong, ``MissingServiceError`` for one that cannot be had.
+    Raises ``SettingError`` if a list is wrong, ``MissingServiceError`` if one cannot be read.
     """
     return len(await read_listed(settings, SystemClock()))
 
@@ -276,5 +276,5 @@ def look_at_open_files() -> tuple[int, int, int]:
 
 
 def is_private_url(url: str) -> bool:
-    """Whether the host of a URL is private by what it is called. What its name leads to is checked later."""
+    """Whether the name of a URL's host is private. The addresses of the name are checked later."""
     return is_private_name(urls.hostname_of(url))

@@ -1,4 +1,4 @@
-"""What a job has lost to errors of its spider's code."""
+"""Warnings about pages that a job has lost to errors of its spider's code."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MOST_ROWS = 1000
 async def read_code_warnings(
     backends: Backends, job: Job, totals: JobTotals, dead: int, *, is_kept: bool = True
 ) -> tuple[str, ...]:
-    """What a person should know of the pages that are dead letters for it. Raises ``StorageError``."""
+    """Return warnings about pages that are dead letters because of the code. Raises ``StorageError``."""
     if not dead:
         return ()
     rows = [

@@ -1,4 +1,4 @@
-"""What is kept with, before and after the results of a worker."""
+"""Committers that store more than results: counts, stops, cookies and the archive."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gossamer.wiring.sessions import SessionCommitter
 
 
 def wrap_committer(committer: Committer, ways: RouteParts, meter: TrapMeter | None) -> Committer:
-    """The same, with what has to be kept besides: counts, stops, cookies, and the archive."""
+    """Return a committer that also stores counts, stops, cookies and the archive."""
     counting: Committer = committer if meter is None else TrapCommitter(committer, meter)
     if ways.spending is not None:
         counting = BudgetCommitter(counting, ways.spending)

@@ -64,6 +64,6 @@ class DatabasePool:
         return {writer for path in self._open if (writer := writer_of(path)) is not None}
 
     def close(self) -> None:
-        """Close all; what was acknowledged is on disk."""
+        """Close all databases; acknowledged writes are on disk."""
         for database in self._open.values():
             database.close()

@@ -20,10 +20,10 @@ from gossamer.wiring.routing import RouteParts, open_router, plan_of
 
 
 def page_deferral_of(target: CrawlTarget) -> Callable[[Request, FetchResult], bool]:
-    """Which pages give the same when they are read from the archive.
+    """Return a test of whether a page can be parsed later from the archive.
 
-    Not those whose callback decides whether the page is to be fetched again, in another way or as somebody
-    else; and not those of which the archive has only a part.
+    It fails for pages whose callback may have them fetched again in another way or with another identity, and
+    for pages that the archive has only in part.
     """
 
     def defers_page(request: Request, fetched: FetchResult) -> bool:
@@ -34,9 +34,9 @@ def page_deferral_of(target: CrawlTarget) -> Callable[[Request, FetchResult], bo
 
 
 async def open_archived_ways(parts: RouteParts, opening: AsyncExitStack) -> tuple[Fetcher, Router]:
-    """What gives the answers of a job again, and what chooses the lanes of new requests.
+    """Open the fetcher of a job's archived responses, and the router of new requests.
 
-    Raises what opening the archive raises, and what reading the lists of proxies raises.
+    Raises the errors of opening the archive and of reading the lists of proxies.
     """
     archived = ArchivedFetcher(open_reader(parts.settings), tag_of(parts.job))
     fetcher = with_response_hooks(archived, parts.hooks)

@@ -1,4 +1,4 @@
-"""What the settings say of single domains; imported where they say anything."""
+"""Settings of single domains; imported only if there are any."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from gossamer.runtime.known_secrets import remember_secrets
 
 
 def with_domains(fetcher: Fetcher, settings: Settings, cookies: CookieStore, clock: Clock) -> Fetcher:
-    """What sends with each request what its domain's settings say.
+    """Return a fetcher that applies the settings of each request's domain.
 
-    Raises ``MissingServiceError`` for a secret that should be in the environment, and is not.
+    Raises ``MissingServiceError`` if the environment lacks a secret.
     """
     options = {domain.lower(): _options_of(domain, own) for domain, own in settings.domain.items()}
     says_any = any(own != DomainOptions() for own in options.values())

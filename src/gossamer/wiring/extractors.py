@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def extractor_of(
     settings: Settings, target: CrawlTarget, closing: ExitStack, hooks: SpiderHooks | None = None
 ) -> Extractor:
-    """What runs the spiders, with a process for suspicious pages and a watch on the event loop."""
+    """Return the extractor, with a process for suspicious pages and a watch on the event loop."""
     parse = settings.parse
     isolation = IsolatedExaminer(
         ParseLimits(

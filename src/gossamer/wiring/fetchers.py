@@ -1,7 +1,7 @@
-"""The ways to get pages, by the settings: for a crawl, and for single pages.
+"""The ways to fetch pages, by the settings: for a crawl, and for single pages.
 
-A way is a row of :data:`WAYS`. What needs an extra has a file of its own in this room, which is imported when
-the way is opened.
+Each way is a row of :data:`WAYS`. A way that needs an extra has a module of its own in this package, which is
+imported when the way is opened.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ SPOOL = "files-spool"
 
 
 class FetchParts(Record, frozen=True):
-    """What the ways to fetch are opened with; they share the guard and the cookies."""
+    """Parameters for opening ways to fetch. All ways share the guard and the cookies."""
 
     settings: Settings
     guard: AddressGuard
     clock: Clock
     cookies: CookieStore
     authorizations: Mapping[str, str] = {}  # by origin
-    guide: PageGuide | None = None  # what spiders want done on their pages in a browser
+    guide: PageGuide | None = None  # the spiders' wishes for their pages in a browser
 
     def __repr__(self) -> str:  # without the authorizations
         return "<FetchParts>"
@@ -50,7 +50,7 @@ class FetchWay(Record, frozen=True):
     """One way to fetch."""
 
     open: Callable[[FetchParts], Fetcher]
-    """Makes its fetcher. Raises ``MissingServiceError`` for what is not installed, ``SettingError``."""
+    """Opens the fetcher. Raises ``MissingServiceError`` for a missing package, and ``SettingError``."""
 
     extra: str = ""
     """The extra of Gossamer that it needs, for `gossamer doctor`."""
@@ -102,7 +102,7 @@ def _open_replay(parts: FetchParts) -> Fetcher:
 
 
 def _open_late(module: str, function: str, extra: str = "") -> Callable[[FetchParts], Fetcher]:
-    """What opens a way whose module, with the packages of an extra, is imported when it is called."""
+    """Return an opener that imports the module of a way, and the packages of its extra, when it is called."""
 
     def open_way(parts: FetchParts) -> Fetcher:
         try:
@@ -150,11 +150,12 @@ def fetcher_of(
     ways: Iterable[str] = ("http",),
     guide: PageGuide | None = None,
 ) -> Fetcher:
-    """What fetches every request by the way of its route; without ``cookies`` they are kept in memory only.
+    """Return the fetcher that fetches each request by the way of its route.
 
-    ``authorizations`` are values of Authorization by origin. ``ways`` are opened at once, so that what they
-    lack is said before the first page; others are opened when a route asks for them. Saved pages replace
-    every way. ``guide`` knows what spiders want done in a browser. Raises what opening a way raises.
+    Without ``cookies`` they are kept in memory. ``authorizations`` are values of Authorization by origin.
+    ``ways`` are opened at once, so that a missing package is reported before the first page; other ways are
+    opened when a route needs them. Saved pages replace every way. ``guide`` returns the spiders' wishes for a
+    browser. Raises the errors of opening a way.
     """
     if cookies is None:
         cookies = CookieJar(HttpOptions().max_cookie_jars)

@@ -1,4 +1,4 @@
-"""Files by the settings: what keeps them, and what deletes those that nobody needs."""
+"""Opens the keeper of a job's files, and deletes files that no row names."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ log = logging.getLogger("gossamer.crawl")
 
 
 def open_keeper(settings: Settings, backends: Backends, job: Job, fetcher: Fetcher) -> FileKeeper:
-    """What keeps the files of a job. Raises ``SettingError`` and ``MissingServiceError``."""
+    """Open the keeper of a job's files. Raises ``SettingError`` and ``MissingServiceError``."""
     said = settings.files
     return FileKeeper(
         job.id,
@@ -60,7 +60,7 @@ def open_files(settings: Settings) -> BlobStore:
 
 
 async def sweep(settings: Settings, files: FileStore, before: float, *, is_dry: bool = False) -> SweepResult:
-    """Delete what no row names and what is older. Raises ``OperatorError``."""
+    """Delete files that no row names and that are older than ``before``. Raises ``OperatorError``."""
     return await sweep_files(files, open_files(settings), before, store=_store_of(settings), is_dry=is_dry)
 
 
@@ -83,7 +83,7 @@ async def prune_files(
 
 
 def _store_of(settings: Settings) -> str:
-    """What people call the store whose rows name the files; one that moves with them stays the same."""
+    """Return the name of the store whose rows name the files; it stays the same when both are moved."""
     url = settings.store.url
     if url is not None and not url.startswith("sqlite:"):
         return shown_server(url)

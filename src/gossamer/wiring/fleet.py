@@ -1,4 +1,4 @@
-"""What the workers of a fleet are given to begin with."""
+"""The first requests of a fleet's job."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from gossamer.wiring.backends import Backends
 async def named_seeds(
     backends: Backends, wired: CrawlParts, target: CrawlTarget, job: Job
 ) -> AsyncIterator[Request]:
-    """The spider's first requests; every worker knows of their places before one can be leased.
+    """Yield the spider's first requests, then those of known pages that are due.
 
-    Then those of known pages that are due, whose hosts nobody has named.
+    All workers trust the place of a spider's request before it can be leased. The hosts of known pages are
+    not trusted.
     """
     trust = TrustedHosts(backends.requests.shared, job)
     known: set[str] = set()

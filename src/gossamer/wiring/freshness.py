@@ -24,9 +24,9 @@ from gossamer.targets.discovery import CrawlTarget
 from gossamer.wiring.backends import Backends
 
 SPACE = "freshness"
-"""Of shared state: how the pages of a spider change together."""
+"""Space of the shared state: how the pages of a spider change."""
 RULES_S = 3600.0
-"""How long the workers of a spider go by what they found of its pages together, in seconds."""
+"""Seconds for which the workers of a spider use the same rates of change."""
 PART = 1000
 """Due pages that are read at a time."""
 
@@ -36,7 +36,7 @@ log = logging.getLogger("gossamer.crawl")
 async def add_memory(
     settings: Settings, target: CrawlTarget, backends: Backends, parts: EngineParts
 ) -> EngineParts:
-    """Parts whose worker notes what is known of pages, and asks by it if the crawl comes back."""
+    """Return parts whose worker records known pages and, in a re-crawl, sends conditional requests."""
     recrawl = settings.freshness.recrawl
     memory = PageMemory(
         backends.known_pages,
@@ -76,7 +76,7 @@ async def read_rules(settings: Settings, backends: Backends, spider: str) -> Fre
         try:
             return msgspec.msgpack.decode(stored, type=FreshnessRules)
         except msgspec.MsgspecError:  # of another version: counted anew
-            log.debug("what is known of the pages of %s together is counted anew", spider)
+            log.debug("the rates of change of %s are counted anew", spider)
     classes = await backends.known_pages.count_rates(spider)
     rules = replace(rules, prior=prior_of(classes, first))
     if said.checks_per_day is not None:
@@ -97,7 +97,7 @@ async def read_due(settings: Settings, backends: Backends, parts: EngineParts) -
     while True:
         pages = await backends.known_pages.read_due(job.name, before, place, PART)
         for page in pages:
-            if page.job == job.id:  # this job has been there: it goes on after a break
+            if page.job == job.id:  # this job has visited the page before a break
                 continue
             try:
                 request = unpack_request(page.request, page.host)

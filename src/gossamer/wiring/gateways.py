@@ -24,9 +24,9 @@ from gossamer.runtime.known_secrets import remember_secrets
 from gossamer.wiring.fetchers import FetchParts, http_options_of
 
 _SAID = ("url", "method", "status", "content", "page_headers", "cost")
-"""Settings that replace what the template says."""
+"""Settings that replace values of the template."""
 _ENVELOPE_BYTES = 1_000_000
-"""What an answer of a gateway may hold besides the page."""
+"""Bytes of a gateway's response besides the page, at most."""
 
 
 def open_gateways(parts: FetchParts) -> Fetcher:
@@ -41,7 +41,7 @@ def open_gateways(parts: FetchParts) -> Fetcher:
         account = account_of(parts.settings.gateways, name or next(iter(parts.settings.gateways)))
         return Gateway(account, _open_client(parts, account), parts.clock)
 
-    # The operator may name private hosts, but to us alone: what is told to a gateway is told to others.
+    # Only our own requests may reach private hosts that the operator named: a gateway would disclose them.
     return GatewayFetcher(
         find_gateway,
         clock=parts.clock,
@@ -82,7 +82,7 @@ def account_of(gateways: Mapping[str, GatewaySettings], name: str) -> GatewayAcc
 
 
 def _template_of(said: GatewaySettings) -> GatewayTemplate:
-    """The template, with what the settings say instead."""
+    """Return the template, with the values that the settings replace."""
     if said.template == "own":
         sends_body = said.body is None
         methods = ANY_METHOD if "{method}" in f"{said.url}{said.method}{said.body}" else frozenset({"GET"})
@@ -105,7 +105,7 @@ def _needs_key(template: GatewayTemplate) -> bool:
 
 
 def _open_client(parts: FetchParts, account: GatewayAccount) -> Fetcher:
-    """What calls a gateway: no cookies, no header of the settings, and no other host that may be private."""
+    """Return the client of a gateway: no cookies, no headers of the settings, and one trusted host."""
     manners = http_options_of(parts)
     options = HttpOptions(
         user_agent=manners.user_agent,

@@ -34,7 +34,7 @@ async def open_hooks(
 
 
 def with_request_hooks(fetcher: Fetcher, hooks: SpiderHooks | None) -> Fetcher:
-    """What sends requests as hooks make them; where nobody is asked, hooks of requests are not, either."""
+    """Return a fetcher that applies the hooks of requests; without a network they do not apply."""
     if hooks is None or not fetcher.touches_network:
         return fetcher
     made: Fetcher = import_module("gossamer.fetch.hooked").RequestHookFetcher(fetcher, hooks)
@@ -42,7 +42,7 @@ def with_request_hooks(fetcher: Fetcher, hooks: SpiderHooks | None) -> Fetcher:
 
 
 def with_response_hooks(fetcher: Fetcher, hooks: SpiderHooks | None) -> Fetcher:
-    """What lets hooks see answers before anybody else does, those of archives, too."""
+    """Return a fetcher that passes all responses, also of archives, to the hooks first."""
     if hooks is None:
         return fetcher
     made: Fetcher = import_module("gossamer.fetch.hooked").ResponseHookFetcher(fetcher, hooks)

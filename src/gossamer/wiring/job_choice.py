@@ -46,7 +46,7 @@ async def choose_job(
         return own[0], True
     if key and (made := await backends.book.find_by_key(key)):
         if made.state in OVER:
-            raise UsageError(f"{made.id} is {made.state}: what was to be crawled once was crawled")
+            raise UsageError(f"{made.id} is {made.state}: a key starts only one job")
         return made, True
     return await backends.book.create(target.name, target.text, key=key), False
 
@@ -68,7 +68,7 @@ async def recorded_failure(
 
 
 async def take_up_changes(backends: Backends, job: Job, launch: bytes) -> tuple[SettingChange, ...]:
-    """What a person changed of a job, but for settings that whoever runs it now says in another way."""
+    """Return the changes that a person made to a job, except for settings that this launch sets anew."""
     changes = await backends.book.read_changes(job)
     new = launch_from(launch)
     if new is None:

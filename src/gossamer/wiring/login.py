@@ -1,4 +1,4 @@
-"""What logs the sessions of a job in, put together; imported where a spider logs in."""
+"""Assembles the log-in of a job's sessions; imported only if a spider logs in."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ class AloneFrontier(MemoryFrontier):
     """A frontier whose only worker is of its own process."""
 
     async def recover_leases(self, owner: str) -> tuple[Lease, ...]:
-        """Nothing: whoever held leases here is this process."""
+        """Return nothing: this process is the only holder of leases."""
         return ()
 
 
@@ -69,18 +69,18 @@ class MemoryFrontierBackend:
 
     @asynccontextmanager
     async def lock_target(self, target: str) -> AsyncIterator[None]:
-        """Nothing to lock: nobody else has this place."""
+        """Lock nothing: no other process has this place."""
         yield
 
     async def at_work(self, job: Job) -> str | None:
-        """Nobody but this process."""
+        """Return ``None``: only this process has the job."""
         return None
 
     async def withdraw_claims(self, job: Job, at: float) -> None:
-        """Nothing: there is no other job."""
+        """No-op: this place has only one job."""
 
     def blocking_writers(self) -> set[int]:
-        """Nobody."""
+        """Return nothing: no other process writes."""
         return set()
 
     async def close(self) -> None:
@@ -110,17 +110,18 @@ class MemoryStoreBackend:
         """Nothing: it ends with the crawl."""
 
     def blocking_writers(self) -> set[int]:
-        """Nobody."""
+        """Return nothing: no other process writes."""
         return set()
 
     async def close(self) -> None:
-        """Nothing: whoever has the result may still read the items."""
+        """No-op: results stay readable after close."""
 
 
 def open_memory(settings: Settings, *, create: bool) -> tuple[MemoryFrontierBackend, MemoryStoreBackend]:
-    """A new place of a crawl. Raises ``SettingError`` for what needs one on disk, or on a server.
+    """Open a new place in memory.
 
-    ``StorageError``, unless it is to be made: nobody can look into that of another process.
+    Raises ``SettingError`` for settings that need a disk or a server, and ``StorageError`` unless ``create``:
+    the memory of another process cannot be read.
     """
     if not create:
         raise StorageError(
@@ -133,7 +134,7 @@ def open_memory(settings: Settings, *, create: bool) -> tuple[MemoryFrontierBack
 
 
 def check_memory(settings: Settings) -> None:
-    """Raise ``SettingError`` for what a crawl in memory cannot do."""
+    """Raise ``SettingError`` for settings that a crawl in memory cannot follow."""
     unfit = {
         "processes": settings.processes > 1,
         "outputs": bool(settings.outputs),

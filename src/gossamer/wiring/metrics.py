@@ -24,10 +24,10 @@ log = logging.getLogger("gossamer.crawl")
 def serve_metrics(
     settings: MetricsSettings, health: ProcessHealth | None = None
 ) -> Iterator[tuple[Sink, ...]]:
-    """The sink whose counts are served as long as the block lasts; none without a port.
+    """Yield the sink whose counts are served within the block; none without a port.
 
-    ``health``: of this process; without one that of its event loop. Within a running event loop. Raises
-    ``MissingServiceError`` without the package, ``SettingError`` where nobody can listen.
+    ``health`` is that of this process, by default that of its event loop. Requires a running event loop.
+    Raises ``MissingServiceError`` without the package, ``SettingError`` if the port cannot be opened.
     """
     if settings.port is None:
         yield ()
@@ -56,7 +56,7 @@ def serve_metrics(
 
 
 def load_server() -> ModuleType:
-    """What serves metrics. Raises ``MissingServiceError`` without the package."""
+    """Import the server of metrics. Raises ``MissingServiceError`` without the package."""
     try:
         return import_module("gossamer.observe.metrics_server")
     except ImportError as error:

@@ -22,7 +22,7 @@ from gossamer.store.mongodb.tokens import MongoTokenStore
 from gossamer.wiring.schemes import BackendParts
 
 TIMEOUT_S = 30.0
-"""The longest that one command takes, unless whoever opens the store says otherwise."""
+"""Limit of one command in seconds, unless the caller sets another."""
 
 
 class MongoStoreBackend:
@@ -68,7 +68,7 @@ class MongoStoreBackend:
 async def open_store(url: str | None, parts: BackendParts, clock: Clock) -> MongoStoreBackend:
     """Connect and make the indexes. Raises ``MissingServiceError``, ``StorageError`` and ``UsageError``."""
     timeout_s, patience_s = TIMEOUT_S, parts.settings.store.patience
-    if parts.limit_s is not None:  # somebody waits: one that is away is not waited for as long as it may take
+    if parts.limit_s is not None:  # a person waits: do not wait longer for a server that is away
         timeout_s, patience_s = parts.limit_s, min(patience_s, parts.limit_s / 5)
     server = make_server(url or "", patience_s=patience_s, timeout_s=timeout_s)
     try:

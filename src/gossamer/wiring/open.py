@@ -1,4 +1,4 @@
-"""Where a crawl keeps things: its requests in one place, what it brings back in another (or the same)."""
+"""Opens the places of a crawl: one for its requests, another (or the same) for its results."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ async def open_store(settings: Settings, *, create: bool = False) -> StoreBacken
 
 
 def _memory() -> ModuleType:
-    """What most crawls have no use for."""
+    """Import crawls in memory, which most crawls do not use."""
     return import_module("gossamer.wiring.memory")
 
 
@@ -76,7 +76,7 @@ def check_serves_fleet(settings: Settings) -> None:
 
 
 def fleet_of(requests: FrontierBackend) -> FleetBackend:
-    """What a fleet needs of a frontier's place. Raises ``SettingError`` for one that serves no fleet."""
+    """Return the parts for a fleet. Raises ``SettingError`` for a frontier that serves no fleet."""
     if requests.fleet is None:
         raise _unfit_for_fleets()
     return requests.fleet

@@ -22,9 +22,9 @@ LINES = (".jsonl", ".jl", ".ndjson")
 
 
 def open_outputs(settings: Settings, keeping: StoreBackend) -> OutputRunner:
-    """What writes the outputs; nothing is opened before it begins.
+    """Return the runner of the outputs; it opens nothing before it begins.
 
-    Raises ``SettingError`` for a URL that names no output, and for a store whose changes nobody can follow.
+    Raises ``SettingError`` for a URL without an output, and for a store whose changes cannot be followed.
     """
     plans = plan_outputs(settings)
     return OutputRunner(_feed_of(keeping), plans)

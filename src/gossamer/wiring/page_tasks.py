@@ -1,6 +1,6 @@
-"""What is done with pages besides reading them: in a browser, as pictures and files, for later crawls.
+"""Tasks beside parsing: actions in a browser, screenshots, files, and notes for later crawls.
 
-Imports nothing that few crawls need.
+Imports only modules that most crawls need.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def guide_of(settings: Settings, target: CrawlTarget) -> SpiderGuide:
-    """What knows what the target's spiders want done on their pages."""
+    """Return the guide to the spiders' wishes for a browser."""
     return SpiderGuide(target.choose, timeout_s=settings.parse.callback_timeout)
 
 
@@ -49,7 +49,7 @@ def screenshots_of(settings: Settings, job: Job) -> ScreenshotFolder | None:
 
 
 def files_of(settings: Settings, backends: Backends, job: Job, parts: VisitParts) -> Callable[[], FileKeeper]:
-    """What opens, with the first file, what keeps the files of the job."""
+    """Return an opener that creates the keeper of the job's files with the first file."""
 
     @cache
     def open_files() -> FileKeeper:
@@ -82,10 +82,7 @@ def give_fetcher(settings: Settings, target: CrawlTarget, parts: VisitParts) -> 
 async def add_keepers(
     settings: Settings, target: CrawlTarget, backends: Backends, parts: EngineParts
 ) -> EngineParts:
-    """The same parts, which keep files, what the spider counts, and what is known of pages for later crawls.
-
-    The last one only if it is asked for.
-    """
+    """Return parts that also keep files, the spider's counters and, if wanted, known pages."""
     give_fetcher(settings, target, parts)
     files = files_of(settings, backends, parts.job, parts)
     parts = replace(parts, open_files=files, changes=changes_of(target.spider))

@@ -9,7 +9,7 @@ from gossamer.wiring.scope import url_options_of
 
 
 def pipeline_of(settings: Settings, target: CrawlTarget) -> SpiderPipeline:
-    """What takes the items of the target's spiders; nothing of it is open yet."""
+    """Return the pipeline of the target's spiders; none of its steps is open yet."""
     return SpiderPipeline(
         target.choose,
         timeout_s=settings.parse.callback_timeout,

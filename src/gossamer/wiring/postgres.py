@@ -25,7 +25,7 @@ from gossamer.store.postgres.tokens import PostgresTokenStore
 from gossamer.wiring.schemes import BackendParts, ServerReport
 
 TIMEOUT_S = 30.0
-"""The longest that one statement takes, unless whoever opens the store says otherwise."""
+"""Limit of one statement in seconds, unless the caller sets another."""
 
 
 class PostgresStoreBackend:
@@ -71,7 +71,7 @@ class PostgresStoreBackend:
 async def open_store(url: str | None, parts: BackendParts, clock: Clock) -> PostgresStoreBackend:
     """Connect and bring the schema up to date. Raises ``MissingServiceError`` and ``StorageError``."""
     timeout_s, patience_s = TIMEOUT_S, parts.settings.store.patience
-    if parts.limit_s is not None:  # somebody waits: one that is away is not waited for as long as it may take
+    if parts.limit_s is not None:  # a person waits: do not wait longer for a server that is away
         timeout_s, patience_s = parts.limit_s, min(patience_s, parts.limit_s / 5)
     server = make_server(url or "", patience_s=patience_s, timeout_s=timeout_s)
     try:

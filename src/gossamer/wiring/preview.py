@@ -1,6 +1,6 @@
-"""Puts together what shows single pages: everything of a crawl but a place to keep what comes of it.
+"""Assembles previews of single pages: a crawl without a place for its results.
 
-The frontier and what robots.txt says are in memory, and end with the command.
+The frontier and the contents of robots.txt are in memory, and end with the command.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from gossamer.wiring.trap_rules import trap_rules_of
 
 WORKER = "preview"
 LEASE_S = 86_400.0
-"""Nobody else is there to take a page over, however long a person's code keeps it."""
+"""No other worker takes a page over, however long a person's code keeps it."""
 
 
 class PreviewAdmission(Admission):
@@ -73,7 +73,7 @@ def _open_admission(options: UrlOptions) -> Admission:
 
 
 class PreviewParts(Record, frozen=True):
-    """What single pages are visited with, and what has to be closed after it."""
+    """The parts for visits of single pages, and the resources to close after them."""
 
     visit: VisitParts
     shift: ShiftOptions
@@ -137,7 +137,7 @@ def _route_parts(
     guard: AddressGuard,
     authorizations: Mapping[str, str],
 ) -> RouteParts:
-    """Pages are fetched as in a crawl that begins: what is learnt ends with the command."""
+    """Return the parts of a crawl that begins; all that it learns ends with the command."""
     cookies = SharedCookieStore(shared, clock, WORKER, max_jars=HttpOptions().max_cookie_jars, is_alone=True)
     return RouteParts(
         settings=settings,

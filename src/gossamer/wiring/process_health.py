@@ -1,4 +1,4 @@
-"""The health of this process, put together: its event loop, its servers, and who is told."""
+"""Assembles the health of this process: its event loop, its servers, and the receivers of reports."""
 
 from __future__ import annotations
 

@@ -69,19 +69,19 @@ async def read_listed(settings: Settings, clock: Clock) -> tuple[Proxy, ...]:
 
 
 async def read_proxy_health(shared: SharedState, proxies: Sequence[Proxy]) -> list[ProxyHealth]:
-    """What is known of each of some proxies. Raises ``StorageError``."""
+    """Return the health of each proxy. Raises ``StorageError``."""
     return await read_records(shared, [proxy.name for proxy in proxies])
 
 
 async def change_proxy_health(
     shared: SharedState, clock: Clock, name: str, change: Callable[[ProxyHealth], ProxyHealth]
 ) -> ProxyHealth:
-    """Change what is known of a proxy, for all workers at once. Raises ``StorageError``."""
+    """Change the health of a proxy for all workers at once. Raises ``StorageError``."""
     return await SharedProxyHealth(shared, clock).change(name, change)
 
 
 def open_trial_fetcher(settings: Settings, host: str, clock: Clock) -> Fetcher:
-    """What fetches from a host that the operator named, over plain HTTP."""
+    """Return a fetcher for a host that the operator named, over plain HTTP."""
     return fetcher_of(settings, AddressGuard((host,)), clock)
 
 
@@ -199,7 +199,7 @@ def _select(proxies: Sequence[Proxy], wanted: ProxySettings) -> Sequence[Proxy]:
 
 
 def _words_for(proxy: Proxy) -> Iterator[str]:
-    """What a proxy may be called."""
+    """Yield the names that a proxy answers to."""
     yield proxy.name
     yield proxy.name.partition("#")[0]
     yield proxy.name.partition("#")[0].partition("://")[2]

@@ -1,4 +1,4 @@
-"""What the look at a job's items works with, by the settings."""
+"""Parts for the check of a job's items, by the settings."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def quality_parts_of(settings: Settings, backends: Backends) -> QualityParts:
 
 
 def read_declared(job: Job, types: Iterable[str]) -> dict[str, str] | None:
-    """The kinds that a fleet's job declares for the fields of these types of items.
+    """Return the kinds that a fleet's job declares for the fields of these types of items.
 
-    ``None``: they are not known, as those of a crawl of this machine, or of a type that nobody could name
-    when the job was submitted.
+    ``None``: unknown, as for a crawl of this machine, or a type that was not known when the job was
+    submitted.
     """
     if not job.is_fleet:
         return None
-    with contextlib.suppress(StorageError):  # whoever works on the job reports a plan that cannot be read
+    with contextlib.suppress(StorageError):  # the worker of the job reports a plan that cannot be read
         declared = plan_from(job.plan).declared
         known = {name.partition(".")[0] for name in declared or ()}
         if declared is not None and known.issuperset(types := set(types) - {PLAIN_TYPE}):
@@ -59,7 +59,7 @@ class PageReader:
         self._reader: ArchiveReader | None = None
 
     async def find_page(self, job: Job, url: str) -> ArchiveEntry | None:
-        """What the archive has of a page. Raises ``StorageError``."""
+        """Return the archived entry of a page. Raises ``StorageError``."""
         if self._reader is None:
             reader: ArchiveReader = import_module("gossamer.wiring.archives").open_reader(self._settings)
             self._reader = reader

@@ -155,7 +155,7 @@ class RedisFrontierBackend:
                     )
 
     def _check_alone(self) -> None:
-        """Raise ``JobBusyError`` when somebody else has taken up what is crawled here."""
+        """Raise ``JobBusyError`` if another process has taken up the job of this place."""
         if self._lost:
             raise JobBusyError(self._lost)
 

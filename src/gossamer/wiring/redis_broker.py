@@ -15,7 +15,7 @@ IN_REDIS = tuple(scheme for scheme in REDIS_SCHEMES if kind_of(f"{scheme}://") !
 
 
 def broker_meaning(error: BaseException) -> str:
-    """What is wrong with a Redis that carries messages, by its driver's error."""
+    """Return the problem of a Redis that carries messages, by its driver's error."""
     return describe_error(error, BROKER_RIGHTS)
 
 
@@ -25,7 +25,7 @@ def has_sentinels(url: str) -> bool:
 
 
 def find_mistake(url: str) -> str:
-    """What is wrong with a URL of Sentinels, without a word of it; nothing, if nothing is."""
+    """Return the mistake in a URL of Sentinels, without quoting the URL; empty without a mistake."""
     try:
         parse_address(url)
     except ValueError as error:
@@ -34,7 +34,7 @@ def find_mistake(url: str) -> str:
 
 
 def sentinel_options(url: str, transport: dict[str, Any], connect_s: float) -> dict[str, Any]:
-    """What Celery is configured with for Sentinels, each of which has a URL of its own there."""
+    """Return Celery's configuration for Sentinels, each of which has a URL of its own there."""
     address = parse_address(url)
     tls = tls_options(address)
     retry = BlockingRetry(NoBackoff(), 0)  # the next Sentinel is asked at once

@@ -1,4 +1,4 @@
-"""Jobs crawled again from what an archive has of them."""
+"""Jobs that are crawled again from their archive."""
 
 from __future__ import annotations
 

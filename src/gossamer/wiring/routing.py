@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 
 class RouteParts(Record, frozen=True, kw_only=True):
-    """What fetching and its routes are put together from."""
+    """The parts that fetching and routes are assembled from."""
 
     settings: Settings
     target: CrawlTarget
@@ -62,23 +62,23 @@ class RouteParts(Record, frozen=True, kw_only=True):
     lanes: Sequence[str] = (PAGE_LANE,)
     is_alone: bool = True
     archive: JobArchive | None = None  # what keeps every answer; None: they are not kept
-    spending: SpendingMeter | None = None  # what counts what the job spends; None: it has no budget
+    spending: SpendingMeter | None = None  # counts the spending of the job; None: it has no budget
     proxies: ProxyPool | None = None  # those that the settings name; None: they name none
-    hooks: SpiderHooks | None = None  # what requests and answers pass; None: nobody has hooks
+    hooks: SpiderHooks | None = None  # hooks of requests and responses; None: no spider has any
 
     def __repr__(self) -> str:  # without the authorizations
         return f"<RouteParts of {self.job.id}>"
 
 
 async def begin_spending(parts: RouteParts, opening: AsyncExitStack) -> None:
-    """Count what the job spends from now on; what is not saved yet is saved at the end."""
+    """Count the job's spending from now on, and save the rest at the end."""
     if parts.spending is not None:
         opening.push_async_callback(parts.spending.save)
         await parts.spending.begin(is_alone=parts.is_alone)
 
 
 async def open_ways(parts: RouteParts, opening: AsyncExitStack) -> tuple[Fetcher, Router]:
-    """What fetches with the job's cookies, and what chooses the way; ``opening`` closes both."""
+    """Open the fetcher with the job's cookies, and the router; ``opening`` closes both."""
     by_way = fetcher_of(
         parts.settings,
         parts.guard,
@@ -114,7 +114,7 @@ async def open_ways(parts: RouteParts, opening: AsyncExitStack) -> tuple[Fetcher
 
 
 def plan_of(settings: Settings, target: CrawlTarget) -> RungPlan:
-    """What the settings and the target's spiders say about rungs."""
+    """Return the plan of rungs by the settings and the target's spiders."""
     ladder = settings.ladder
     by_callback = rungs_by_callback(target.spider)
 
@@ -143,7 +143,7 @@ def _rungs_by_domain(settings: Settings) -> dict[str, str | tuple[str, ...]]:
 
 
 def robots_gate_of(settings: Settings, fetcher: Fetcher, shared: SharedState, clock: Clock) -> RobotsCache:
-    """What asks robots.txt, where the settings want that."""
+    """Return the gate of robots.txt, if the settings want one."""
     room = _domains_room() if settings.domain else None
     return RobotsCache(
         fetcher,
@@ -156,7 +156,7 @@ def robots_gate_of(settings: Settings, fetcher: Fetcher, shared: SharedState, cl
 
 
 def _domains_room() -> ModuleType:
-    """What knows the settings of single domains, which most crawls have none of."""
+    """Import the settings of single domains, which most crawls do not have."""
     return import_module("gossamer.wiring.domains")
 
 

@@ -19,7 +19,7 @@ from gossamer.targets.plan import plan_from, sections_under
 
 
 def rules_of(settings: Settings, *, touches_network: bool = True) -> FrontierRules:
-    """What the settings ask of the frontier. Without a network there is nobody to be polite to."""
+    """Return the frontier's rules by the settings. Without a network, politeness does not apply."""
     polite = touches_network or settings.delay is not None
     return FrontierRules(
         delay_s=settings.delay if polite else 0.0,
@@ -43,7 +43,7 @@ def rules_of(settings: Settings, *, touches_network: bool = True) -> FrontierRul
 
 
 def _domain_rules_of(settings: Settings) -> dict[str, DomainRules]:
-    """What the settings ask of single domains, as far as a frontier keeps to it."""
+    """Return the frontier's rules for single domains."""
     said = {
         domain.lower(): DomainRules(delay_s=own.delay, per_host=own.per_host, max_retries=own.max_retries)
         for domain, own in settings.domain.items()
@@ -88,7 +88,7 @@ def change_rules(rules: FrontierRules, options: Sequence[SettingOption]) -> tupl
 
 
 def block_rules_of(settings: Settings) -> BlockRules:
-    """By what a page is recognised that refuses us."""
+    """Return the rules that recognise a page of refusal."""
     blocks, ladder = settings.blocks, settings.ladder
     has_other_ways = len(ladder.rungs) > 1 or bool(ladder.hosts) or settings.proxies.are_there
     return BlockRules(
@@ -110,7 +110,7 @@ def lanes_of_job(job: Job, own: Settings) -> tuple[str, ...]:
     try:
         return lanes_of(sections_under(plan_from(job.plan), own, "extract"), job)
     except OperatorError:
-        return lanes_of(own, job)  # whoever works on it complains
+        return lanes_of(own, job)  # the worker of the job reports the error
 
 
 def is_deferred(settings: Settings, job: Job) -> bool:

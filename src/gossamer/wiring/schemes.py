@@ -1,8 +1,8 @@
-"""Which URL schemes the settings may name, and what opens each: a table that installed packages add to.
+"""The URL schemes of the settings, and their openers: a table that installed packages can extend.
 
-A row is a :class:`FrontierScheme` or a :class:`StoreScheme`. Those of our own back ends are at the end of
-this file; those of other packages are named by entry points of the groups ``gossamer.frontiers`` and
-``gossamer.stores``, whose name is the scheme. What a row opens is imported when a URL asks for it.
+A row is a :class:`FrontierScheme` or a :class:`StoreScheme`. The rows of the built-in back ends are at the
+end of this file; those of other packages are entry points of the groups ``gossamer.frontiers`` and
+``gossamer.stores``, named by their scheme. The opener of a row is imported when a URL needs it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ DEFAULT = "sqlite"
 
 
 class BackendParts(Record, frozen=True):
-    """What back ends are opened with."""
+    """Parameters for opening back ends."""
 
     settings: Settings
     databases: DatabasePool  # the SQLite files, each opened once; others have no use for them
@@ -43,18 +43,19 @@ class ServerReport(Record, frozen=True):
     """Its version and the like, for people."""
 
     advice: str = ""
-    """What should be changed, or could not be found out; empty: nothing."""
+    """A suggested change, or a fact that could not be determined; empty: none."""
 
 
 class FrontierScheme(Record, frozen=True):
-    """What a scheme of ``frontier.url`` stands for."""
+    """A scheme of ``frontier.url``."""
 
     open: Callable[[str | None, BackendParts], Awaitable[FrontierBackend]]
     """Opens the place at a URL. Raises ``MissingServiceError``, ``StorageError`` and ``SettingError``."""
 
     check: Callable[[str, Settings], Awaitable[str | ServerReport]] | None = None
-    """Raises what ``open`` and the first write would, and changes nothing; how the server is, or what could
-    not be found out (empty: nothing). ``None``: there is no server to connect to."""
+    """Raises the errors of ``open`` and of the first write, and changes nothing. Returns the server's state,
+    or the facts that could not be determined (empty: none). ``None``: the scheme has no server.
+    """
 
     read_clock: Callable[[str, Settings], Awaitable[float]] | None = None
     """By how many seconds this machine's clock is ahead of the server's; ``None``: no server has a clock."""
@@ -67,7 +68,7 @@ class FrontierScheme(Record, frozen=True):
 
 
 class StoreScheme(Record, frozen=True):
-    """What a scheme of ``store.url`` stands for."""
+    """A scheme of ``store.url``."""
 
     open: Callable[[str | None, BackendParts, Clock], Awaitable[StoreBackend]]
     """Opens the place at a URL; the clock is that of the frontier. Raises as that of a frontier."""

@@ -1,6 +1,6 @@
-"""From settings and a spider to which URLs belong to a crawl, and in which form.
+"""The scope of a crawl and the canonical form of its URLs, by the settings and a spider.
 
-Apart from ``rules.py``: whoever only looks at jobs needs no spider.
+Separate from ``rules.py``, since commands that only look at jobs need no spider.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ def admission_of(
     clock: Clock | None = None,
     authorized: Collection[str] = (),
 ) -> Admission:
-    """What decides which requests of a job are accepted; ``lanes`` are those that somebody serves.
+    """Return the admission of a job's requests; ``lanes`` are those that a worker serves.
 
-    Where there are several, ``router`` knows on which of them a request waits. ``meter`` knows traps,
-    ``spending`` the budgets of patterns. ``clock`` is the frontier's, ``authorized`` are the origins of start
-    URLs with credentials.
+    With several lanes, ``router`` returns the lane of a request. ``meter`` knows traps, ``spending`` the
+    budgets of patterns. ``clock`` is the frontier's, ``authorized`` are the origins of start URLs with
+    credentials.
     """
     return Admission(
         scope_of(settings, spider),

@@ -1,4 +1,4 @@
-"""What whoever adds seeds to a job needs of it: its spider, and what decides which requests belong to it."""
+"""Parts for adding seeds to a job: its spider and its admission."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ async def trust_private_host(backends: Backends, job: Job, host: str) -> None:
 
 
 async def open_admission(backends: Backends, job: Job) -> tuple[Spider, Admission]:
-    """The spider of a job, and what decides which requests it accepts.
+    """Return the spider of a job, and the job's admission.
 
-    Raises ``UsageError`` where the spider is not here, or nobody has kept how the job was begun.
+    Raises ``UsageError`` if the spider is not installed here, or the start of the job is not recorded.
     """
     if job.is_fleet:
         plan = plan_from(job.plan)
@@ -43,7 +43,7 @@ async def open_admission(backends: Backends, job: Job) -> tuple[Spider, Admissio
         launch = launch_from(await backends.book.read_launch(job))
         if launch is None:
             raise UsageError(
-                f"nobody has kept how {job.id} was begun: name its target with --target instead of --job"
+                f"the start of {job.id} is not recorded: name its target with --target instead of --job"
             )
         launch.to_command()  # raises where a secret is missing
         options = [SettingOption(key, value, "the command that began it") for key, value in launch.options]

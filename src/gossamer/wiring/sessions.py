@@ -41,14 +41,15 @@ def login_gate_of(
     is_alone: bool,
     is_fleet: bool = False,
 ) -> LoginGate | None:
-    """What logs the sessions of a job in, by the parts of a visit; ``None`` where no spider logs in.
+    """Return the gate that logs a job's sessions in, from the parts of a visit; ``None`` if no spider logs
+    in.
 
     Without ``save_cookies`` they are in memory only. A fleet makes a new gate for each shift.
     """
     extractor = parts.extractor
     if not target.logs_in or not isinstance(extractor, SpiderExtractor):  # or no spider is to see the pages
         return None
-    if not parts.fetcher.touches_network:  # nobody asks who we are
+    if not parts.fetcher.touches_network:  # saved pages need no session
         return None
     login = import_module("gossamer.wiring.login")  # what most crawls have no use for
     gate: LoginGate = login.open_login_gate(
@@ -74,7 +75,7 @@ class SessionFetcher:
         self.touches_network = fetcher.touches_network
 
     async def fetch(self, request: Request, route: Route = DIRECT) -> FetchResult:
-        """See :class:`~gossamer.ports.fetcher.Fetcher`. Raises ``StorageError``, too."""
+        """See :class:`~gossamer.ports.fetcher.Fetcher`. Also raises ``StorageError``."""
         await self._cookies.prepare_cookies(route.session_for(request), request.url)
         return await self._fetcher.fetch(request, route)
 
@@ -84,7 +85,7 @@ class SessionFetcher:
 
 
 class SessionCommitter:
-    """A committer that saves the cookies first: whoever leases what a page has led to finds them."""
+    """A committer that saves the cookies first, so that workers that lease the page's links have them."""
 
     def __init__(self, committer: Committer, cookies: SharedCookieStore) -> None:
         self._committer = committer

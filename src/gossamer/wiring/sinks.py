@@ -1,8 +1,8 @@
-"""The sinks that the settings name: installed packages bring them as entry points of ``gossamer.sinks``.
+"""The sinks that the settings name: entry points of installed packages in the group ``gossamer.sinks``.
 
-An entry point names a function that is given the settings and returns a context manager of a
-:class:`~gossamer.ports.sink.Sink`: it is entered when the process begins and left when it ends. The log is no
-such sink; it is always there.
+An entry point names a function that takes the settings and returns a context manager of a
+:class:`~gossamer.ports.sink.Sink`, which is entered when the process begins and left when it ends. The log is
+always present and is not one of these sinks.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def open_sinks(settings: Settings, health: ProcessHealth | None = None) -> Itera
 
 
 def sinks_of(spider: Spider) -> list[Sink]:
-    """The sinks that a spider brings itself. Raises ``UsageError`` for what is none."""
+    """Return the sinks that a spider provides. Raises ``UsageError`` for any other object."""
     for sink in spider.sinks:
         if not callable(getattr(sink, "emit", None)):
             raise UsageError(
@@ -67,7 +67,7 @@ def _open_sink(name: str, settings: Settings) -> Iterator[Sink]:
 
 
 def find_opener(name: str) -> Callable[[Settings], AbstractContextManager[Sink]]:
-    """What opens the sink of a name. Raises ``SettingError`` for a name that no installed package has."""
+    """Return the opener of a named sink. Raises ``SettingError`` if no installed package has it."""
     installed = {entry.name: entry for entry in entry_points(group=GROUP)}
     if name not in installed:
         names = ", ".join(sorted(installed)) or "none"

@@ -51,7 +51,7 @@ def _check_databases(settings: Settings) -> None:
 
 
 def _check_ways(settings: Settings) -> None:
-    """Those that the settings name; what a gateway and a browser lack has rows of its own."""
+    """Open the ways that the settings name. Gateways and browsers are checked by rows of their own."""
     guard, clock = AddressGuard(()), SystemClock()
     parts = FetchParts(settings, guard, clock, CookieJar(HttpOptions().max_cookie_jars))
     ways = named_ways(settings) if touches_network(settings) else {"replay"}

@@ -13,14 +13,14 @@ from gossamer.ports.pipeline import Pipeline
 
 log = logging.getLogger("gossamer.crawl")
 _NO_PAGE = "http://none.invalid/"
-"""Stands where a result says which request it is of; nobody asks for it, and nothing of it is stored."""
+"""The URL of results without a request: it is neither fetched nor stored."""
 
 
 async def store_start_item(item: ForeignItem, parts: EngineParts, pipeline: Pipeline) -> None:
-    """Store an item that no page has given; one that comes again, after a kill for instance, is stored once.
+    """Store an item that does not come from a page; repeated ones, as after a kill, are stored once.
 
-    One that the pipeline drops is counted, and one that cannot be stored is said. Raises ``StorageError``,
-    and ``PipelineError`` for a step that fails.
+    Items that the pipeline drops are counted, and items that cannot be stored are logged. Raises
+    ``StorageError``, and ``PipelineError`` for a step that fails.
     """
     dropped: dict[str, int] = {}
     records, told = await keep_items(pipeline, ExtractResult(items=(item,)), "", dropped)

@@ -32,7 +32,7 @@ def traced_parts(settings: TraceSettings, parts: EngineParts) -> EngineParts:
 
 
 def load_tracing() -> ModuleType:
-    """What traces visits. Raises ``MissingServiceError`` without the package."""
+    """Import the tracing of visits. Raises ``MissingServiceError`` without the package."""
     try:
         return import_module("gossamer.observe.tracing")
     except ImportError as error:

@@ -11,7 +11,7 @@ from gossamer.wiring.backends import Backends
 async def read_trap_warnings(
     backends: Backends, job: Job, totals: JobTotals, *, is_kept: bool = True
 ) -> tuple[str, ...]:
-    """What a person should know of links of a job that were left out as traps. Raises ``StorageError``."""
+    """Return warnings about a job's links that were skipped as traps. Raises ``StorageError``."""
     links = count_left_out(totals.dropped)
     if not links:
         return ()

@@ -1,4 +1,4 @@
-"""What counts the traps of a job: from the settings to the meter that its workers share, and a warning."""
+"""Opens the trap meter that the workers of a job share, by the settings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_MEMORIES = 4
 
 
 async def open_traps(ways: RouteParts, backends: Backends, closing: AsyncExitStack) -> TrapMeter | None:
-    """What counts what the patterns of a job are worth; ``None``: nobody asks. Raises ``StorageError``."""
+    """Open the meter of the job's URL patterns; ``None`` without trap limits. Raises ``StorageError``."""
     settings, job = ways.settings, ways.job
     rules = trap_budgets_of(settings)
     if rules is None or settings.replay.job is not None:  # pages of an archive have an end
@@ -30,7 +30,7 @@ async def open_traps(ways: RouteParts, backends: Backends, closing: AsyncExitSta
 
 
 def _memory_of(backends: Backends, job: Job) -> ContentMemory:
-    """What this process has seen of a job, in earlier shifts of it, too."""
+    """Return the memory of this process for a job, which includes earlier shifts."""
     memories, tag = backends.page_memories, tag_of(job)
     memory = memories.pop(tag) if tag in memories else ContentMemory()
     memories[tag] = memory

@@ -1,4 +1,4 @@
-"""What a watch looks at, by the settings: a fleet, or a crawl of one machine."""
+"""Assembles the watch of a fleet or of a crawl on one machine, by the settings."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ class PoolReader:
         pools: dict[str, list[bool]] = {}
         for proxy, health in zip(self._proxies, healths, strict=True):
             whole = health.whole
-            is_out = whole is not None and not whole.ended_at  # in quarantine, or nobody knows if it is well
+            is_out = whole is not None and not whole.ended_at  # in quarantine, or in an unknown state
             pools.setdefault(proxy.provider or LISTED_PROXIES, []).append(not is_out)
         return [
             ProxyPoolState(pool=pool, proxies=len(usable), usable=sum(usable))

@@ -268,7 +268,7 @@ REFUSALS = {
         "Cookies are not kept, so a spider that logs in is refused.",
     ),
     frozenset({"freshness", "cache"}): Refusal(
-        "a re-crawl asks sites what has changed, and the cache would answer in their place",
+        "a re-crawl asks sites for changes, and the cache would answer in their place",
         "how-to/recrawl.md",
         "so `--recrawl` with `--cache` is refused.",
         is_again=True,

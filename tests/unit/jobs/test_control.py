@@ -241,7 +241,7 @@ async def test_a_crawl_with_a_key_is_one_job(backends):
     assert await choose_job(backends, target, fresh=False, key=key) == (made, True)
     assert await choose_job(backends, target, fresh=True, key=key) == (made, True)
     await backends.book.update(replace(made, state=JobState.CANCELLED))
-    with pytest.raises(UsageError, match=f"{made.id} is cancelled: what was to be crawled once was crawled"):
+    with pytest.raises(UsageError, match=f"{made.id} is cancelled: a key starts only one job"):
         await choose_job(backends, target, fresh=False, key=key)
 
 

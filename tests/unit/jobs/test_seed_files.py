@@ -153,7 +153,7 @@ async def test_a_table_names_its_column_and_the_rest_of_the_request(tmp_path):
 async def test_a_table_without_the_column_says_which_it_has(tmp_path):
     path = tmp_path / "urls.tsv"
     path.write_text("rank\tlink\n1\thttps://a.example/\n")
-    with pytest.raises(UsageError, match=r"no column 'url'; the first line has: rank, link"):
+    with pytest.raises(UsageError, match=r"column 'url' is missing; the first line has: rank, link"):
         await rows_of(path)
 
 
@@ -237,7 +237,7 @@ async def test_a_reader_that_is_faster_is_held_back():
 
 
 async def test_a_file_that_is_not_there(tmp_path):
-    with pytest.raises(UsageError, match="cannot be read: there is no such file"):
+    with pytest.raises(UsageError, match="cannot be read: the file does not exist"):
         await rows_of(tmp_path / "nothing.txt")
     with pytest.raises(UsageError, match="cannot be read: Is a directory"):
         await rows_of(tmp_path)
@@ -261,8 +261,8 @@ async def test_whatever_a_file_holds_nothing_else_is_raised(tmp_path_factory, co
 @pytest.mark.parametrize(
     ("fields", "problem"),
     [
-        ({"url": ""}, "there is no URL"),
-        ({"url": None}, "there is no URL"),
+        ({"url": ""}, "the URL is missing"),
+        ({"url": None}, "the URL is missing"),
         ({"url": "hello world"}, "not a URL"),
         ({"url": "https://a.example/", "priority": "high"}, "is not a whole number"),
         ({"url": "https://a.example/", "priority": float("inf")}, "is not a whole number"),
