@@ -115,12 +115,19 @@ LOOK_S = 0.2
 """So often it is looked whether anything is still in hand."""
 
 
+async def check_store(backends: Backends, job: Job) -> None:
+    """Raise ``StorageError`` if the store takes no changes, before the requests are changed without it."""
+    if (stored := await backends.book.get(job.id)) is not None:
+        await backends.book.update(stored, expected=stored)
+
+
 async def revive_letters(backends: Backends, job: Job, which: DeadLetterFilter) -> tuple[Job, int]:
     """Revive dead letters; the job as it is then, and how many there were.
 
     A job of the fleet runs again if it was over. One of this machine is taken up by its next crawl.
     """
     await backends.check_fleet(job)
+    await check_store(backends, job)
     count = await backends.open_frontier(job).revive_letters(which)
     return (await reopen_job(backends, job) if count else job), count
 

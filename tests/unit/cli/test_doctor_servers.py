@@ -177,6 +177,9 @@ def test_a_read_only_postgresql_shows_a_job_and_changes_nothing(
     assert done.returncode == 4, done.stderr
     assert "the server is read-only; is it a standby? Name the primary, or add" in done.stderr
     assert "target_session_attrs=read-write to the URL" in done.stderr
+    for action in ("retry", "drop"):
+        done = run("dead", action, "one", *frozen, cwd=tmp_path)
+        assert (done.returncode, "the server is read-only" in done.stderr) == (4, True), done.stderr
     again = run("status", "one", "--json", *frozen, cwd=tmp_path)
     assert json.loads(again.stdout) == found
 

@@ -24,7 +24,7 @@ from gossamer.core.errors import Fault, MissingServiceError, UsageError
 from gossamer.core.jobs import DeadLetterFilter, Job
 from gossamer.core.results import Attempt
 from gossamer.core.text import format_count
-from gossamer.jobs.control import adopt_version, revive_letters
+from gossamer.jobs.control import adopt_version, check_store, revive_letters
 from gossamer.observe.text import error_headline
 from gossamer.queries import dead_letters
 from gossamer.queries.dead_letters import LetterPage, LetterReport, LetterReportPage, LetterSummary
@@ -259,6 +259,7 @@ def drop_letters(
 
     async def work(backends: Backends) -> tuple[Job, int]:
         job = await find_job(backends, name)
+        await check_store(backends, job)
         count = await backends.open_frontier(job).drop_letters(which)
         await note_action(backends, "drop", job, {"count": count}, {"done": count})
         return job, count
