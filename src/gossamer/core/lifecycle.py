@@ -154,7 +154,7 @@ class FinishReason(StrEnum):
     CANCELLED = "cancelled"  # the job was cancelled
     SIGNAL = "signal"  # told to stop; more waits
     ERROR = "error"  # the storage failed, the spider's ``start()``, or Gossamer itself; more waits
-    INTERRUPTED = "interrupted"  # its process ended without a word, by `kill -9` for instance; more waits
+    INTERRUPTED = "interrupted"  # its process could not record its end, by `kill -9` for instance; more waits
     NOT_BEGUN = "not begun"  # it never had a request: its start failed, or the fleet's Redis did not take it
 
     @property

@@ -32,7 +32,7 @@ async def run_patiently(
 ) -> T:
     """What ``work`` returns; it is run again as a whole for ``patience_s`` after it has failed first.
 
-    Raises the ``StorageError`` of the last try.
+    Raises the ``StorageError`` of the last try; it is the cause of a cancellation between two tries.
     """
     now = asyncio.get_running_loop().time
     failed_at: float | None = None
@@ -55,5 +55,9 @@ async def run_patiently(
         else:
             alarm.note_answer(begun_at, now(), has_failed=failed_at is not None)
             return result
-        await asyncio.sleep(pause_s * random.uniform(0.5, 1.0))  # noqa: S311
+        try:
+            await asyncio.sleep(pause_s * random.uniform(0.5, 1.0))  # noqa: S311
+        except asyncio.CancelledError as cancelled:
+            cancelled.__cause__ = found  # for a caller whose time is over
+            raise
         pause_s = min(pause_s * 2, PAUSES_S[1])

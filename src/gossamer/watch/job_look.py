@@ -104,11 +104,19 @@ async def find_refusal(write: Callable[[], Awaitable[None]]) -> str:
     try:
         async with asyncio.timeout(STORED_S):
             await write()
-    except TimeoutError:
-        return f"nothing was stored within {STORED_S:g} seconds"
+    except TimeoutError as error:
+        return _find_reason(error) or f"nothing was stored within {STORED_S:g} seconds"
     except StorageError as error:
         return str(error)
     return ""
+
+
+def _find_reason(error: BaseException) -> str:
+    """Return the error of the last try of work whose time is over; empty: none has failed."""
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, StorageError):
+        cause = cause.__cause__
+    return "" if cause is None else str(cause)
 
 
 def left_facts(memory: JobMemory, stats: FrontierStats, rules: FrontierRules, hosts: HostSums) -> LeftFacts:

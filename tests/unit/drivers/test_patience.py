@@ -8,6 +8,7 @@ import pytest
 from gossamer.core.errors import StorageError
 from gossamer.drivers.outage_alarm import OutageAlarm
 from gossamer.drivers.patience import ErrorRules, run_patiently
+from gossamer.watch.job_look import find_refusal
 
 RULES = ErrorRules((OSError,), lambda _: True, lambda _: True, lambda error: StorageError(str(error)))
 
@@ -58,3 +59,21 @@ def test_after_a_writer_has_given_up_any_answer_shows_that_the_server_is_back():
     assert alarm.state == "away"
     alarm.note_answer(6.0, 6.0, has_failed=False)
     assert alarm.state == "well"
+
+
+async def test_a_place_that_takes_no_changes_in_time_gives_its_reason(monkeypatch):
+    """Bug it would catch: "nothing was stored within 3 seconds" in an alert about a read-only server."""
+    monkeypatch.setattr("gossamer.watch.job_look.STORED_S", 0.1)
+
+    async def write():
+        raise OSError("the server is read-only")
+
+    async def hang():
+        await asyncio.sleep(60)
+
+    alarm = OutageAlarm("the server")
+    assert await find_refusal(lambda: run_patiently(write, RULES, alarm, 60.0)) == "the server is read-only"
+    assert (
+        await find_refusal(lambda: run_patiently(hang, RULES, alarm, 60.0))
+        == "nothing was stored within 0.1 seconds"
+    )

@@ -137,7 +137,7 @@ ENDED: SentenceTable[JobSituation, ObservedJobFacts] = {
     ),
     JobSituation.INTERRUPTED: (
         lambda f, _: f"{f.id} was interrupted.",
-        lambda f, _: f"Its process ended without a word. {_begin_again(f)}",
+        lambda f, _: f"Its process ended without recording a reason. {_begin_again(f)}",
     ),
     JobSituation.STOPPED: (lambda f, _: f"{f.id} was stopped.", lambda f, _: _begin_again(f)),
 }

@@ -110,7 +110,7 @@ class JobSituation(StrEnum):
     ENDED_BY_SPIDER = "ended_by_spider"  # its spider stopped it
     FAILED = "failed"  # it ended with an error
     START_FAILED = "start_failed"  # its start failed before it had a request
-    INTERRUPTED = "interrupted"  # its process ended without a word
+    INTERRUPTED = "interrupted"  # its process ended without recording a reason
     STOPPED = "stopped"  # stopped by a person
     UNWRITABLE = "unwritable"  # its place takes no changes: read-only, out of memory, or a full disk
     AWAY = "away"  # a service that it needs does not answer
