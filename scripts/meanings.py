@@ -1,7 +1,7 @@
-"""What a class in the code says of its own members, and tables made of it.
+"""Meanings of the members of classes, read from the source, and tables of them.
 
-The meaning of a member is the comment at the end of its line. It is read from the source, so that there is
-one place to write it and none to forget: a member without a meaning raises :class:`Undocumented`.
+The meaning of a member is the comment at the end of its line, so each meaning has one place. A member without
+a meaning raises :class:`Undocumented`.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ ROLE = re.compile(r":\w+:`~?(?:[\w.]+\.)?([\w()]+)`")
 
 
 class Undocumented(Exception):
-    """Something in the code has no meaning in words."""
+    """A name in the code lacks a meaning in words."""
 
 
 def prose(text: str) -> str:
-    """A docstring or comment as Markdown: no roles, code in single backticks."""
+    """Convert a docstring or comment to Markdown: no roles, code in single backticks."""
     return ROLE.sub(r"`\1`", text).replace("``", "`").strip()
 
 
 def sentence(text: str) -> str:
-    """The same as a sentence of a table: with a capital and a full stop."""
+    """Return a docstring or comment as a table's sentence, with a capital and a full stop."""
     text = prose(" ".join(text.split()))
     is_name = "." in text.partition(" ")[0]  # robots.txt
     return (text if is_name else text[:1].upper() + text[1:]) + ("" if text.endswith((".", "?")) else ".")
 
 
 def docstring(thing: type) -> str:
-    """What a class says of itself."""
+    """Return the docstring of a class as Markdown."""
     text = vars(thing).get("__doc__")
     if not text:
         raise Undocumented(f"{thing.__module__}.{thing.__qualname__} has no docstring")
@@ -44,7 +44,7 @@ def docstring(thing: type) -> str:
 
 
 def meanings(thing: type) -> dict[str, str]:
-    """The meaning of each member that a class defines itself, in their order."""
+    """Return the meanings of the members that a class defines itself, in their order."""
     source = textwrap.dedent(inspect.getsource(thing))
     tokens = tokenize.generate_tokens(io.StringIO(source).readline)
     comments = {token.start[0]: token.string for token in tokens if token.type == tokenize.COMMENT}
@@ -67,7 +67,7 @@ def meanings(thing: type) -> dict[str, str]:
 
 
 def inherited(thing: type, upto: type) -> dict[str, str]:
-    """The meanings of a class and of its bases below ``upto``, the bases' first."""
+    """Return the meanings of a class and of its bases below ``upto``, those of the bases first."""
     found: dict[str, str] = {}
     for base in reversed(thing.__mro__):
         if issubclass(base, upto) and base is not upto:
@@ -76,17 +76,17 @@ def inherited(thing: type, upto: type) -> dict[str, str]:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A Markdown table."""
+    """Return a Markdown table."""
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join("| " + " | ".join(map(_as_cell, line)) + " |" for line in lines)
 
 
 def _as_cell(text: str) -> str:
-    """A cell, whose bars divide nothing: in code, some readers of Markdown show the backslash, too."""
+    """Escape the bars of a cell; code gets an entity, since some Markdown readers show the backslash."""
     text = CODE_WITH_BAR.sub(lambda found: f"<code>{escape(found[1]).replace('|', '&#124;')}</code>", text)
     return text.replace("|", "\\|")
 
 
 def code(text: object) -> str:
-    """Text as code."""
+    """Return text as code."""
     return f"`{text}`" if str(text) else ""

@@ -1,8 +1,8 @@
 """Write the reference pages of the documentation from the code: `python scripts/reference.py`.
 
-With `--check` nothing is written; the exit code is 1 when a page differs from what the code says. What has
-no meaning in the code (a setting without a description, a state without a comment) is an error: nothing
-can be added without being documented.
+With `--check` it writes nothing; the exit code is 1 when a page differs from the code. A name without a
+meaning in the code (a setting without a description, a state without a comment) is an error, so every
+addition has to be documented.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ MADE = "<!-- Made from the code by scripts/reference.py: do not edit. -->"
 
 
 def enum_table(kind: type[Enum], head: str) -> str:
-    """The members of an enum, by value."""
+    """Return a table of an enum's members, by value."""
     said = meanings(kind)
     return table((head, "meaning"), [(code(member.value), said[member.name]) for member in kind])
 
 
 def record_table(kind: type, *, upto: type = Record, without: tuple[str, ...] = ()) -> str:
-    """The fields of a record."""
+    """Return a table of a record's fields."""
     said = inherited(kind, upto)
     names = [field for field in kind.__struct_fields__ if field not in without]
     annotations = {name: text for base in kind.__mro__ for name, text in _annotations(base).items()}
@@ -66,7 +66,7 @@ def record_table(kind: type, *, upto: type = Record, without: tuple[str, ...] = 
 
 
 def _annotations(base: type) -> dict[str, str]:
-    """An ``ItemCount`` is a number for everybody who does not call it."""
+    """Return the annotations of a class as text; an ``ItemCount`` is shown as a number."""
     found = vars(base).get("__annotations__", {})
     return {name: str(text).replace("ItemCount", "int") for name, text in found.items()}
 
@@ -75,24 +75,26 @@ def _annotations(base: type) -> dict[str, str]:
 
 
 def logs_page() -> str:
-    """What a line of the log says to programs."""
+    """Return the page of the log's fields and events."""
     parts = [
         "# Logs",
         "A crawl, a worker and a supervisor log to stderr, and to [`log.file`](settings.md#log.file) if it "
-        "is set: one event a line, from the level [`log.level`](settings.md#log.level) on. "
-        "[`log.format`](settings.md#log.format) says how. In `text`, further lines of an event (a traceback) "
-        "are indented. In `json` every line is one object, whatever a page, a spider or a library says: its "
-        "fields are those below, control characters are escaped, and what Python would write by itself "
-        "(warnings, errors of threads) is a line as well. Then no live view is drawn and no table is printed "
-        "at the end. `fetch`, `parse`, `shell`, `submit` and `wait` log to stderr alone, in the same form. "
-        "What is wrong with the settings themselves is said in plain text.",
-        "In both forms, user names and passwords in URLs are shown as `***`, and so are secrets that the "
-        "process was told, wherever they turn up: passwords of servers and proxies, keys of gateways, URLs "
-        "of webhooks, headers of the settings that carry credentials, spider arguments that are named like a "
-        "secret, and what the "
-        "request in hand has under such names in its headers, `meta`, `cb_kwargs` and body. A value of fewer "
-        "than six characters is not looked for. What your own code prints to stdout or stderr goes there as "
-        "it is; `self.logger` of a spider is part of the log.",
+        "is set: one event per line, from the level [`log.level`](settings.md#log.level) on. `fetch`, "
+        "`parse`, `shell`, `submit` and `wait` log to stderr only.",
+        "[`log.format`](settings.md#log.format) sets the format:",
+        "- `text`: further lines of an event (a traceback) are indented.\n- `json`: every line is one "
+        "object with the fields below. Control characters are escaped. Python's own output (warnings, "
+        "errors of threads) becomes a line as well. The command draws no live view and prints no final "
+        "table.",
+        "Errors in the settings themselves are always plain text.",
+        "## Secrets",
+        "Both formats show user names and passwords in URLs as `***`. They also hide secrets that the "
+        "process knows: passwords of servers and proxies, keys of gateways, URLs of webhooks, headers in "
+        "the settings that carry credentials, and spider arguments that are named like a secret. Values "
+        "under such names in the current request's headers, `meta`, `cb_kwargs` and body are hidden as "
+        "well. Values of fewer than six characters are not replaced.",
+        "A spider's `self.logger` writes to the log. Output that your code prints to stdout or stderr is not "
+        "part of the log and is never changed.",
         "## Fields",
         record_table(LogLine),
         "## Values of `event`",
@@ -102,7 +104,7 @@ def logs_page() -> str:
 
 
 def events_page() -> str:
-    """Every event that a sink gets."""
+    """Return the page of all events that sinks receive."""
     kinds = [
         kind
         for kind in vars(events).values()
@@ -110,11 +112,10 @@ def events_page() -> str:
     ]
     parts = [
         "# Events",
-        "A crawl reports what happens to sinks: objects with a method `emit(event)`, passed to "
-        "`crawl(..., sinks=[...])`. Each event comes once and in order. "
-        "`emit` must be quick and must not raise. `async for event in crawling.events()` of a crawl that "
-        "`start_crawl()` began gives the same events ([how to](../how-to/use-as-a-library.md)). All are "
-        "imported from `gossamer`.",
+        "A crawl sends its events to sinks: objects with a method `emit(event)`, passed to `crawl(..., "
+        "sinks=[...])`. Sinks receive each event once and in order. `emit` must be quick and must not "
+        "raise. After `start_crawl()`, `async for event in crawling.events()` yields the same events ([how "
+        "to](../how-to/use-as-a-library.md)). Import all events from `gossamer`.",
     ]
     for kind in kinds:
         parts += [f"## {kind.__name__}", docstring(kind), record_table(kind, upto=msgspec.Struct)]
@@ -123,15 +124,15 @@ def events_page() -> str:
 
 SAID_ABOUT_HOST = {
     HostSignalKind.UNUSED: "nothing",
-    HostSignalKind.FAULT: "it has answered",
-    HostSignalKind.THROTTLED: "it is to be asked more slowly",
-    HostSignalKind.UNREACHABLE: "it does not answer",
+    HostSignalKind.FAULT: "the host has answered",
+    HostSignalKind.THROTTLED: "the host needs a slower pace",
+    HostSignalKind.UNREACHABLE: "the host does not answer",
 }
-"""What a fault says about its host."""
+"""The meaning of a fault for its host."""
 
 
 def errors_page() -> str:
-    """Faults and exceptions."""
+    """Return the page of faults and exceptions."""
     said, remarks = meanings(Fault), meanings(LedgerReason)
     endings = {kind: _lower(text.rstrip(".")) for kind, text in meanings(FaultKind).items()}
     faults = [
@@ -156,21 +157,21 @@ def errors_page() -> str:
         [
             "# Faults and errors",
             "## Faults",
-            "What went wrong in one attempt at a request. The name is the `reason` in `gossamer attempts`, "
-            "`gossamer dead` and `gossamer explain`. "
-            "A dead letter stays until `gossamer dead retry` or `drop`.",
-            table(("fault", "meaning", "the request is", "what it says about the host"), faults),
-            "A request is retried `max_retries` times at most before it becomes a dead letter; "
-            "`retry_backoff` and `retry_backoff_cap` set the pauses ([settings](settings.md)). "
-            f"While its host is well, {FrontierRules().max_throttled} times at most are at no charge: a lone "
-            "page that answers 503 for ever is given up after 15 minutes, and with a long delay of its host "
-            f"after {FrontierRules().max_throttled * LONGEST_PAUSE_S / 60:.0f} at most, unless Retry-After "
-            "asks for more.",
+            "A fault is the reason why an attempt at a request failed. Its name is the `reason` in "
+            "`gossamer attempts`, `gossamer dead` and `gossamer explain`. A dead letter stays until you run "
+            "`gossamer dead retry` or `drop`.",
+            table(("fault", "meaning", "the request is", "meaning for the host"), faults),
+            "A request becomes a dead letter after at most `max_retries` retries; `retry_backoff` and "
+            "`retry_backoff_cap` set the pauses ([settings](settings.md)). While the host answers other "
+            f"requests, at most {FrontierRules().max_throttled} attempts do not count. A single page that "
+            "always answers 503 is therefore given up after 15 minutes. With a long delay of its host, "
+            f"this takes at most {FrontierRules().max_throttled * LONGEST_PAUSE_S / 60:.0f} minutes, or "
+            "longer if Retry-After requires it.",
             "Two more reasons are not faults:",
             table(("reason", "meaning"), [(code(one.value), remarks[one.name]) for one in LedgerReason]),
             "## Exceptions",
-            "All derive from `GossamerError` and are in `gossamer.core.errors`. A command that ends with one "
-            "of them ends with its exit code.",
+            "All exceptions derive from `GossamerError` and are in `gossamer.core.errors`. A command that "
+            "fails with one of them returns its exit code.",
             table(("exception", "is a", "exit code", "meaning"), rows),
         ]
     )  # fmt: skip
@@ -185,7 +186,7 @@ def _lower(text: str) -> str:
 
 
 def job_table() -> str:
-    """Where each command leads a job from each state."""
+    """Return a table of the state that each command leads to, from each state of a job."""
     said = meanings(JobCommand)
     rows = [
         (code(one.value), *(JOB_TABLE.get((state, one), "-") for state in (None, *JobState)), said[one.name])
@@ -195,7 +196,7 @@ def job_table() -> str:
 
 
 def states_page() -> str:
-    """The life of a request and of a job."""
+    """Return the page of the states of requests and jobs."""
     moves = meanings(RequestTransition)
     edges = [
         (code(state.value) if state else "(new)", code(move.value), code(to.value), moves[move.name])
@@ -205,45 +206,49 @@ def states_page() -> str:
         [
             "# States and moves",
             "## States of a request",
-            "Every request that was accepted is in exactly one state. `gossamer status` counts them.",
+            "Every accepted request is in exactly one state. `gossamer status` counts the requests in each "
+            "state.",
             enum_table(RequestState, "state"),
             "## Moves",
-            "A request moves along these edges and no others.",
+            "A request changes its state only by these moves.",
             table(("from", "move", "to", "when"), edges),
             "## Verdicts",
-            "How one attempt ended; a column of `gossamer attempts`.",
+            "A verdict is the outcome of one attempt; `gossamer attempts` shows it in a column.",
             enum_table(Verdict, "verdict"),
             "## States of a job",
-            "A job that is `running`, and whose last run has ended with work left, is shown as `unfinished`: "
-            "by `gossamer jobs` and `status`, with the [finish reason](results.md#finish-reasons) of that "
-            "run, in their `--json`, and by the HTTP API.",
+            "If the last run of a `running` job ended with work left, `gossamer jobs`, `status` (also with "
+            "`--json`) and the HTTP API show the job as `unfinished`, with the "
+            "[finish reason](results.md#finish-reasons) of that run.",
             enum_table(JobState, "state"),
             "## In short",
-            "What `gossamer status`, `gossamer top`, the dashboard and the HTTP API (`say`) say of a job "
-            "begins with a sentence about its situation: the first of these that holds. If an alert is on "
-            "that needs a person, and the sentence does not name it already, `shop-1 needs you:` and the "
-            "subject of the alert come before it.",
+            "`gossamer status`, `gossamer top`, the dashboard and the HTTP API (`say`) describe a job with a "
+            "sentence about its situation: the first row below that applies. If an active alert needs a "
+            "person and the sentence does not name it already, the sentence begins with `shop-1 needs you:` "
+            "and the subject of the alert.",
             job_sentences(),
-            "The first sentence about all jobs (the overview, `gossamer top`) is that of the first of these:",
+            "The overview and `gossamer top` begin with a sentence about all jobs: the first row below that "
+            "applies.",
             overview_sentences(),
             "## Commands of a job",
-            "Where each command leads from each state; - means that it is refused, and changes nothing. "
-            "Once the end of a job is recorded, `gossamer pause`, `resume` and `cancel` refuse it as well.",
+            "The table shows the new state after each command, for each state before it; `-` means that the "
+            "command is refused and changes nothing. After the end of a job is recorded, `gossamer pause`, "
+            "`resume` and `cancel` also refuse the job.",
             job_table(),
         ]
     )
 
 
 def results_page() -> str:
-    """What a crawl says at its end, and what it leaves behind."""
+    """Return the page of the summary of a crawl and of its stored data."""
     exits = meanings(ExitCode)
     left_out = [(code(reason), sentence(words)) for reason, words in LEFT_OUT.items()]
     return "\n\n".join(
         [
             "# Results",
             "## Finish reasons",
-            "Why a run ended: `finish_reason` of `crawl --json` and `jobs --json`, the argument of "
-            "`closed()` of a spider. Of an `error` the field `error` of `jobs --json` says what happened.",
+            "The finish reason says why a run ended. It is `finish_reason` in `crawl --json` and `jobs "
+            "--json`, and the argument of a spider's `closed()`. For the reason `error`, the field `error` "
+            "of `jobs --json` describes the problem.",
             enum_table(FinishReason, "reason"),
             "## Exit codes",
             table(("code", "meaning"), [(str(member.value), exits[member.name]) for member in ExitCode]),
@@ -251,32 +256,32 @@ def results_page() -> str:
             "`gossamer crawl --json` prints one object with these fields on stdout; `await crawl(...)` "
             f"returns them as a `CrawlResult`. {prose(docstring(CrawlResult).partition('. ')[2])}",
             record_table(CrawlResult, without=NOT_IN_JSON),
-            "The `CrawlResult` has some more fields, which are not part of the JSON object.",
+            "These fields of `CrawlResult` are not part of the JSON object:",
             table(
                 ("field", "meaning"),
                 [(code(name), meanings(CrawlResult)[name]) for name in NOT_IN_JSON],
             ),
             "## Notes",
             "Each note has a `kind`, a `text` and `is_warning`. `gossamer crawl` prints all notes on stderr; "
-            "with `-q`, it prints the warnings alone: all kinds but `left` and `nothing_to_do`.",
+            "with `-q`, it prints only the warnings: all kinds except `left` and `nothing_to_do`.",
             enum_table(NoteKind, "kind"),
             "## Links left out",
-            "Links on pages that the crawl does not follow, by reason: `left out` in the summary, "
-            "`link:REASON` in `gossamer status`. These links are:",
+            "The crawl does not follow these links. The summary counts them as `left out`, and "
+            "`gossamer status` as `link:REASON`.",
             table(("reason", "meaning"), left_out),
             "## Items",
-            "What the store keeps of an item.",
+            "The store keeps these fields of each item.",
             record_table(StoredItem),
             "## Attempts",
             f"{docstring(Attempt)} `gossamer attempts` lists these rows.",
             record_table(Attempt),
             "## Flags of pages",
-            "What fetching and parsing found out about a page: `response.flags`, and in the ledger "
-            "(`gossamer attempts JOB --flag FLAG`). "
-            "The summary counts pages with `truncated` or `parse_truncated`.",
+            "Flags record findings about a page from fetching and parsing. They are in `response.flags` "
+            "and in the ledger (`gossamer attempts JOB --flag FLAG`). The summary counts pages with "
+            "`truncated` or `parse_truncated`.",
             table(("flag", "meaning"), [(code(flag), sentence(words)) for flag, words in FLAGS.items()]),
             "## Answers of explain",
-            "The answer of `gossamer explain URL` in one word; the lines below it say why.",
+            "`gossamer explain URL` answers with one of these words; the lines below it give the reasons.",
             enum_table(UrlState, "answer"),
         ]
     )
@@ -295,18 +300,18 @@ REFERENCE: dict[str, Callable[[], str]] = {
 
 
 def pages() -> dict[str, str]:
-    """Every generated page by its file name. Raises ``Undocumented``."""
+    """Return every generated page by its file name. Raises ``Undocumented``."""
     made = {name: make() for name, make in REFERENCE.items()} | api_pages()
     return {name: f"{MADE}\n\n{text}\n" for name, text in made.items()}
 
 
 def main(arguments: list[str]) -> int:
-    """Write the pages, or say which are not what the code says."""
+    """Write the pages, or list those that differ from the code."""
     parser = argparse.ArgumentParser(
         prog="reference.py", description="Write the reference pages of the documentation from the code."
     )
     parser.add_argument(
-        "--check", action="store_true", help="write nothing; end with 1 when a page is not what the code says"
+        "--check", action="store_true", help="write nothing; end with 1 when a page differs from the code"
     )
     is_check = parser.parse_args(arguments).check
     made = pages()
@@ -317,7 +322,7 @@ def main(arguments: list[str]) -> int:
     ]
     if is_check:
         for name in stale:
-            print(f"docs/reference/{name} is not what the code says: run scripts/reference.py")
+            print(f"docs/reference/{name} differs from the code: run scripts/reference.py")
         return 1 if stale else 0
     for name in stale:
         (PAGES / name).parent.mkdir(parents=True, exist_ok=True)

@@ -14,18 +14,18 @@ from gossamer.cli.app import build_app
 INTRO = """\
 # Commands
 
-`gossamer COMMAND --help` says the same, for the version that is installed. Results go to stdout; progress,
+`gossamer COMMAND --help` shows the same for the installed version. Results go to stdout; progress,
 logs and messages go to stderr. The [exit codes](results.md#exit-codes) are the same for all commands."""
 
 
 def commands_page() -> str:
-    """Every command with every argument, option and example."""
+    """Return the page of all commands with their arguments, options and examples."""
     application: Any = typer.main.get_command(build_app())
     return "\n\n".join([INTRO, *(_command(path, command) for path, command in commands(application))])
 
 
 def commands(group: Any, path: tuple[str, ...] = ("gossamer",)) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Every command with its path; groups before their members, hidden ones left out."""
+    """Yield every visible command with its path, groups before their members."""
     for name, command in group.commands.items():
         if not command.hidden:
             yield (*path, name), command
@@ -34,7 +34,7 @@ def commands(group: Any, path: tuple[str, ...] = ("gossamer",)) -> Iterator[tupl
 
 
 def examples(command: Any) -> list[str]:
-    """The lines of a command's examples."""
+    """Return the lines of a command's examples."""
     _, _, text = (command.epilog or "").partition("Examples:\n")
     return inspect.cleandoc(text).splitlines()
 

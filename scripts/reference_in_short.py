@@ -1,4 +1,4 @@
-"""The tables of what is said "in short" of a job and of all jobs: each situation, and an example."""
+"""Tables of the first sentences about a job and about all jobs: each situation with an example."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ EXAMPLES: Mapping[JobSituation, dict[str, Any]] = {
     JobSituation.POLITENESS: {"limit": PaceLimit.POLITENESS},
     JobSituation.UNDER_WAY: {},
 }  # fmt: skip
-"""Of each situation, how its facts differ from those of a job that is well."""
+"""The differences of each situation's facts from those of a healthy job."""
 
 ALL = OverviewFacts(jobs=9, running=7, well=7, pages_per_s=20.0)
 PLACE = make_trouble(TroubleKind.AWAY, "PostgreSQL", "PostgreSQL does not answer.", since=NOW)
@@ -114,7 +114,7 @@ OVERVIEWS: Mapping[OverviewSituation, dict[str, Any]] = {
 
 
 def example_of(situation: JobSituation) -> ObservedJobFacts:
-    """Facts from which this situation follows. Raises ``LookupError`` where none are known."""
+    """Return facts that lead to this situation. Raises ``LookupError`` if they lead to another one."""
     facts = replace(JOB, **EXAMPLES[situation])
     if find_situation(facts) is not situation:
         raise LookupError(f"the example of {situation} in scripts/reference_in_short.py is another situation")
@@ -122,7 +122,7 @@ def example_of(situation: JobSituation) -> ObservedJobFacts:
 
 
 def overview_of(situation: OverviewSituation) -> OverviewFacts:
-    """Facts from which this situation of all jobs follows. Raises ``LookupError`` where none are known."""
+    """Return facts that lead to this situation of all jobs. Raises ``LookupError`` otherwise."""
     facts = replace(ALL, **OVERVIEWS[situation])
     if find_overview(facts) is not situation:
         raise LookupError(f"the example of {situation} in scripts/reference_in_short.py is another situation")
@@ -130,14 +130,14 @@ def overview_of(situation: OverviewSituation) -> OverviewFacts:
 
 
 def job_sentences() -> str:
-    """The situations of a job, in the order in which they are looked for."""
+    """Return a table of the situations of a job, in the order of their checks."""
     return _sentences(
         JobSituation, {one: describe_situation(example_of(one), one, SHOW).answer for one in JobSituation}
     )
 
 
 def overview_sentences() -> str:
-    """The situations of all jobs, in the order in which they are looked for."""
+    """Return a table of the situations of all jobs, in the order of their checks."""
     found = {one: describe_overview(overview_of(one), SHOW).answer for one in OverviewSituation}
     return _sentences(OverviewSituation, found)
 

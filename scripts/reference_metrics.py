@@ -11,14 +11,17 @@ from gossamer.observe.metrics_sink import DROPS, JOBS
 INTRO = f"""\
 # Metrics
 
-What Prometheus reads at `/metrics` ([how to](../how-to/watch-with-prometheus.md)). A *process* is a crawl,
-a worker or a supervisor with `--metrics-port` ([settings](settings.md#metrics)): its counters begin at 0
-when it starts. The *fleet* is what the dashboard serves: what store, frontier and roster say of all processes
-together; its counters are those of the job, from its beginning.
+Prometheus reads these metrics at `/metrics` ([how to](../how-to/watch-with-prometheus.md)). Two kinds of
+source serve them:
 
-Labels are bounded. Of hosts the {SHOWN} with most attempts have values of their own, of the reasons for which
-users' code drops items {DROPS}, of jobs {JOBS}; `other` stands for all others. The label `job` is the id of a
-crawl: let Prometheus keep it with `honor_labels: true`, or it is called `exported_job` there."""
+- *process*: a crawl, a worker or a supervisor with `--metrics-port` ([settings](settings.md#metrics)). Its
+  counters begin at 0 when it starts.
+- *fleet*: the dashboard, for all processes together. It reads the store, the frontier and the roster. Its
+  counters begin with the job.
+
+The number of label values is bounded: {SHOWN} hosts (those with the most attempts), {DROPS} reasons for which
+users' code drops items, and {JOBS} jobs; `other` stands for all others. The label `job` is the id of a crawl.
+Set `honor_labels: true` in Prometheus to keep the label; otherwise it becomes `exported_job`."""
 KINDS = {
     MetricKind.COUNTER: "counter",
     MetricKind.GAUGE: "gauge",
@@ -28,7 +31,7 @@ KINDS = {
 
 
 def metrics_page() -> str:
-    """Every metric with its labels, who serves it, and its meaning."""
+    """Return the page of all metrics with their labels, sources and meanings."""
     rows = [
         (
             code(metric.name),
@@ -43,7 +46,7 @@ def metrics_page() -> str:
         [
             INTRO,
             table(("metric", "kind", "labels", "served by", "meaning"), rows),
-            "Besides these there are the usual metrics of a process (`process_cpu_seconds_total`, "
-            "`process_resident_memory_bytes`, `process_open_fds` and the like), of whoever serves them.",
+            "Each source also serves the usual metrics of its own process, such as "
+            "`process_cpu_seconds_total`, `process_resident_memory_bytes` and `process_open_fds`.",
         ]
     )

@@ -16,27 +16,26 @@ from gossamer.config.settings import Settings, find_field, section_groups, setti
 INTRO = """\
 # Settings
 
-A setting can be set in several places. The strongest wins:
+You can set a setting in several places. The first of these that sets it wins:
 
-1. the command line: `-s KEY=VALUE`, and options with names of their own such as `--delay`;
+1. the command line: `-s KEY=VALUE`, or an option such as `--delay`;
 2. the environment: `GOSSAMER_HTTP__MAX_REDIRECTS=3` (two underscores between a section and its key);
 3. the spider: `settings = {"http.max_redirects": 3}`, or a class attribute such as `delay = 1.0`;
 4. the project's `gossamer.toml`, in the current folder or the nearest folder above it;
 5. the default.
 
-`gossamer settings --explain KEY` says which of them set a value. A name that does not exist is an error that
-suggests the nearest name; a value of the wrong type is an error too.
+`gossamer settings --explain KEY` shows the source of a value. An unknown name is an error that suggests the
+nearest name; a value of the wrong type is also an error.
 
-Durations are seconds, sizes are bytes. On the command line and in the environment, `none` means that there is
-no value, a switch is `true` or `false`, and lists and tables are JSON; a list with one entry needs no
-brackets."""
+Durations are in seconds, sizes in bytes. On the command line and in the environment, `none` means no value, a
+switch is `true` or `false`, and lists and tables are JSON; a list with one entry needs no brackets."""
 LONG = 48
-"""Characters of a default that fit into a table."""
+"""Largest number of characters of a default in a table."""
 WORDS = {bool: "switch", int: "whole number", float: "number", str: "text", tuple: "list", dict: "table"}
 
 
 def settings_page() -> str:
-    """Every setting with its type, default, meaning and environment variable."""
+    """Return the page of all settings with types, defaults, meanings and environment variables."""
     parts, long = [INTRO], []
     for section, title, names in _sections():
         rows = []
@@ -55,7 +54,7 @@ def settings_page() -> str:
     advice = [(code(name.upper()), words) for name, words in hints.ADVICE.items()]
     parts += [
         "## Names of Scrapy",
-        "Settings of Scrapy, and what they are called in Gossamer.",
+        "Scrapy settings and their Gossamer counterparts.",
         table(("Scrapy", "Gossamer"), sorted(known)),
         "These settings, and those whose names begin with them (`HTTPCACHE_ENABLED`, ...), do not exist:",
         table(("Scrapy", "instead"), sorted(advice)),
@@ -64,7 +63,7 @@ def settings_page() -> str:
 
 
 def _sections() -> list[tuple[str, str, list[str]]]:
-    """Heading, text and settings of each section, those without a section first."""
+    """Return heading, text and settings of each section; settings without a section come first."""
     plain = [name for name in setting_fields() if "." not in name]
     found = [("The crawl", "Keys without a section.", plain)]
     for name, field in Settings.model_fields.items():
@@ -106,14 +105,14 @@ def _default(field: FieldInfo) -> tuple[str, bool]:
 
 
 def kind(field: FieldInfo) -> str:
-    """The type of a setting in words, with its bounds."""
+    """Return the type of a setting in words, with its bounds."""
     words, bounds = _kinds(field.annotation)
     bounds += _bounds(field.metadata)
     return " or ".join(words) + (f", {', '.join(dict.fromkeys(bounds))}" if bounds else "")
 
 
 def _kinds(annotation: Any) -> tuple[list[str], list[str]]:
-    """Names of the types that an annotation allows, and bounds."""
+    """Return the names of the types that an annotation allows, and their bounds."""
     origin = get_origin(annotation)
     if origin in (Union, types.UnionType):
         parts = [_kinds(part) for part in get_args(annotation) if part is not type(None)]
@@ -128,7 +127,7 @@ def _kinds(annotation: Any) -> tuple[list[str], list[str]]:
 
 
 def _bounds(metadata: Any) -> list[str]:
-    """``at least 0`` and the like."""
+    """Return bounds in words, such as ``at least 0``."""
     found = []
     for constraint in metadata:
         if isinstance(constraint, FieldInfo):

@@ -1,6 +1,6 @@
-"""The page of misbehaviours is what the code says; every row has a test.
+"""The page of misbehaviours matches the code, and every row has a test.
 
-``python tests/docs/test_misbehaviours_page.py`` writes the page anew.
+``python tests/docs/test_misbehaviours_page.py`` rewrites the page.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ ROWS = {
     19: "answers that are not HTTP",
     20: "hosts that ask for time",
     21: "walls: sign in, prove to be human, soft 404",
-    22: "cookies: too many, too large, another site's",
+    22: "cookies: surplus ones, large ones, those of another site",
     28: "base elements",
     29: "refreshes",
     30: "schemes that are not pages",
@@ -62,13 +62,13 @@ TESTED = {
     29: "redirect_limit",
     32: "guard",
 }
-"""Endings that a row's test asks for beyond those of its routes."""
+"""Additional endings that a row's test checks beyond those of its routes."""
 
 INTRO = """\
 # Misbehaviours
 
-What the web does to crawlers, and what Gossamer does about it. The numbers are those of our list of hostile
-inputs. A *route* is a path of the bad site, which is shipped for your own tests too:
+This page lists hostile and broken inputs from the web, and the results of a crawl that meets them. A
+*route* is a path of the bad site, which Gossamer ships for your own tests:
 
 ```python
 from gossamer import Spider, crawl
@@ -85,16 +85,16 @@ async with BadSite() as site:
     assert site.hits("redirect_no_location") == 1
 ```
 
-*Ends in* is what the ledger says in the end: `success`, `redirect`, or the class of the fault
-(`gossamer attempts`, `gossamer dead list`). Whatever happens, other pages continue, no page is tried forever,
-the event loop is not held up for more than 0.2 s, and memory grows by less than 300 MB.
+The column *ends in* shows the final entry in the ledger: `success`, `redirect`, or the class of the fault
+(`gossamer attempts`, `gossamer dead list`). In every case, other pages continue, every page has a limit
+of attempts, the event loop is blocked for at most 0.2 s, and memory grows by less than 300 MB.
 
-This page is written by `python tests/docs/test_misbehaviours_page.py`; a test fails when it is out of date.
+`python tests/docs/test_misbehaviours_page.py` writes this page; a test fails if the page is out of date.
 """
 
 
 def found_by_row() -> dict[int, list[str]]:
-    """The names of all tests of each row."""
+    """Return the names of all tests of each row."""
     found: dict[int, list[str]] = defaultdict(list)
     for file in sorted(HOSTILE.glob("test_*.py")):
         for name, number in re.findall(
@@ -109,7 +109,7 @@ def words(values: object) -> str:
 
 
 def rows() -> list[str]:
-    lines = ["| row | what | ends in | routes | tests |", "|---|---|---|---|---|"]
+    lines = ["| row | input | ends in | routes | tests |", "|---|---|---|---|---|"]
     for number, tests in sorted(found_by_row().items()):
         own = [route for route in all_routes().values() if route.row == number]
         endings = {str(ending) for route in own for ending in route.ends_in} | set(
@@ -122,7 +122,7 @@ def rows() -> list[str]:
 
 
 def listed() -> list[str]:
-    lines = ["| route | what it does | a fetcher's answer | names below it |", "|---|---|---|---|"]
+    lines = ["| route | behaviour | a fetcher's answer | names below it |", "|---|---|---|---|"]
     for route in all_routes().values():
         answer = " or ".join(f"`{one}`" for one in sorted(map(str, route.expected)))
         about = route.about.replace("``", "`").replace("|", "\\|")

@@ -82,7 +82,7 @@ async def test_row_23_charsets_that_are_wrong_or_in_conflict_never_raise(tmp_pat
     assert heads["/utf7"] == "+ADw-script+AD4-"
 
 
-async def test_row_24_nul_and_surrogates_are_stored_and_cost_nobody_else_anything(tmp_path: Path) -> None:
+async def test_row_24_nul_and_surrogates_are_stored_without_harm_to_other_pages(tmp_path: Path) -> None:
     """``success``: NUL and lone surrogates become U+FFFD, in one batch with the others."""
 
     class Odd(Spider):

@@ -80,7 +80,7 @@ def test_row_26_an_index_of_six_megabytes_gives_all_its_links(tmp_path: Path) ->
 
 
 @pytest.mark.long
-def test_row_27_giant_attributes_and_what_is_never_closed(tmp_path: Path) -> None:
+def test_row_27_giant_attributes_and_unclosed_elements(tmp_path: Path) -> None:
     crawled, endings = crawl_slow(tmp_path, 27)
     assert endings == dict.fromkeys(SLOW[27], "success")
     assert any(url.endswith("/after") for url in crawled.tries)
@@ -100,7 +100,7 @@ XML = {
 
 
 @pytest.mark.long
-def test_row_35_xml_that_is_a_page_harms_nobody(tmp_path: Path) -> None:
+def test_row_35_xml_pages_do_no_harm(tmp_path: Path) -> None:
     pages = {f"/{name}.xml": b"<?xml version='1.0'?>" + body for name, body in XML.items()}
     links = "".join(f"<a href='{path}'>x</a>" for path in [*pages, *(f"/{path}" for path in GOOD)])
     files = {"/": links.encode(), "/after": PAGE, "/robots.txt": b"", **{f"/{path}": PAGE for path in GOOD}}

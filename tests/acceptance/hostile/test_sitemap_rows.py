@@ -317,7 +317,7 @@ def test_row_38_real_robots_files_never_raise() -> None:
 
 
 @pytest.mark.long
-async def test_row_39_what_the_status_of_robots_means_to_a_crawl(tmp_path: Path) -> None:
+async def test_row_39_a_robots_txt_of_each_status(tmp_path: Path) -> None:
     """4xx allows, 5xx is ``robots_unreachable``, and pages wait; a hundred URLs of a host ask once."""
     statuses = {"127.0.0.1": 404, "127.0.0.2": 403, "127.0.0.3": 500, "127.0.0.4": 200}
 
