@@ -218,7 +218,7 @@ def test_what_cannot_be_replayed_says_why_and_what_to_do(tmp_path: Path) -> None
     done = gossamer("replay both", cwd=tmp_path, code=2)
     assert f"both-1 is a merge of {name}: replay that" in done.stderr
     done = gossamer(f"replay {name}", cwd=tmp_path, code=2)
-    assert f"has no page of {name}: only what was crawled with --archive can be replayed" in done.stderr
+    assert f"has no page of {name}: only jobs crawled with --archive can be replayed" in done.stderr
     assert not (tmp_path / ".gossamer" / "replays").exists()
     for line, said in [
         ("--promote 1", f"{name} has no version '1'; `gossamer replay {name}` makes one"),

@@ -229,7 +229,7 @@ def test_a_pipe_that_stands_still_holds_up_neither_its_rows_nor_the_end(tmp_path
 
 
 def test_a_file_that_is_not_there_makes_no_job(tmp_path):
-    assert "no such file" in gossamer("seeds nothing.txt", cwd=tmp_path, code=2).stderr
+    assert "the file does not exist" in gossamer("seeds nothing.txt", cwd=tmp_path, code=2).stderr
     assert not (tmp_path / ".gossamer").exists()
 
 

@@ -1,7 +1,7 @@
 """A crawl from its start to its summary, in one process or several.
 
-Once anything of this folder was imported, ``from gossamer import crawl`` gives the folder in place of the
-function: called, it does what the function does.
+Once any module of this package is imported, ``from gossamer import crawl`` returns the package instead of the
+function. The package is callable and behaves like the function.
 """
 
 from __future__ import annotations

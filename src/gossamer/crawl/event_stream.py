@@ -28,7 +28,7 @@ class EventStream:
         self._news = asyncio.Event()
 
     def put_event(self, event: Event) -> None:
-        """Take one event, in the place of the oldest one if there is no room."""
+        """Add one event; it replaces the oldest one if the stream is full."""
         if len(self._waiting) >= self._limit:
             self._waiting.popleft()
             self._dropped += 1
@@ -61,7 +61,7 @@ class EventStream:
 
 
 class StreamSink:
-    """Port ``Sink``: gives each event to every stream that somebody still reads."""
+    """Port ``Sink``: passes each event to every stream that is still referenced."""
 
     def __init__(self) -> None:
         self._streams: WeakSet[EventStream] = WeakSet()
@@ -73,7 +73,7 @@ class StreamSink:
             stream.put_event(event)
 
     def open_stream(self, limit: int) -> EventStream:
-        """A stream of all that happens from now on; one that nobody holds any more gets nothing."""
+        """Open a stream of all events from now on; it ends with its last reference."""
         stream = EventStream(limit)
         if self._is_over:
             stream.end()
@@ -81,7 +81,7 @@ class StreamSink:
         return stream
 
     def end(self) -> None:
-        """The crawl is over: the streams end with what they still have."""
+        """End the streams after their remaining events: the crawl is over."""
         self._is_over = True
         for stream in self._streams:
             stream.end()

@@ -1,7 +1,6 @@
-"""What a spider writes itself of its job's items, at the end of each run.
+"""Writes the feeds of a spider from its job's items, at the end of each run.
 
-An item that a file is continued with is written once, over however many runs the job takes, and whenever one
-of them is killed.
+An item that continues a file is written once, over all runs of the job, even if one of them is killed.
 """
 
 from __future__ import annotations

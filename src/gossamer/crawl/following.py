@@ -1,7 +1,7 @@
-"""A run follows whoever changes the settings of its job.
+"""Applies changes of a job's settings to its run.
 
-What the frontier decides needs nobody here: whoever changes it puts it into the frontier. The rest is read
-from the book of jobs, twice a second.
+Changes of the frontier's rules are in the frontier already. The others are read from the book of jobs, twice
+a second.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ log = logging.getLogger("gossamer.crawl")
 
 
 class ChangeMonitor:
-    """Tells ``follow`` the settings and the limits of a run whenever somebody has changed them."""
+    """Calls ``follow`` with the new settings and limits of a run whenever they have changed."""
 
     def __init__(self, wired: CrawlParts, follow: Callable[[Settings, WorkLimits], None]) -> None:
         self._wired = wired
         self._follow = follow
         self._known = wired.changes
         before = {change.key: change.before for change in wired.changes}
-        self._base = with_changes(wired.settings, before)  # as if nobody had changed anything
+        self._base = with_changes(wired.settings, before)  # without the changes
 
     async def run(self) -> None:
         """Look again and again; to be cancelled."""
@@ -42,7 +42,7 @@ class ChangeMonitor:
                 if changes != self._known:
                     await self._apply_changes(changes)
             except StorageError as error:  # the crawl itself says so, if it lasts
-                log.debug("what was changed of the job could not be read: %s", error)
+                log.debug("the changes of the job could not be read: %s", error)
 
     async def _apply_changes(self, changes: Sequence[SettingChange]) -> None:
         settings = with_changes(self._base, {change.key: change.value for change in changes})
@@ -54,14 +54,14 @@ class ChangeMonitor:
         self._known = tuple(changes)
 
     async def _put_rules(self, rules: FrontierRules) -> None:
-        """Whoever changed them has done so already, unless this run began in the same moment."""
+        """Put the rules into the frontier, unless the change has done so already."""
         frontier = self._wired.backends.open_frontier(self._wired.parts.job)
         while (now := await frontier.read_rules()) != rules:
             await frontier.change_rules(rules, expected=now)
 
 
 def _lines_of(before: Sequence[SettingChange], after: Sequence[SettingChange]) -> list[str]:
-    """What is new, for the log."""
+    """Return lines for the log about new changes."""
     news = [f"{new.key} is {new.value} now: changed by {new.by}" for new in after if new not in before]
     kept = {change.key for change in after}
     return news + [f"{old.key} is {old.before} again" for old in before if old.key not in kept]

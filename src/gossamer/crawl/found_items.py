@@ -19,7 +19,7 @@ class ItemSource:
     """Where the items of a crawl are read, when its own files and connections are closed."""
 
     def __init__(self, settings: Settings, job: Job, spider: type, kept: StoreBackend | None = None) -> None:
-        """``kept``: the store itself, of a crawl in memory: it can be read as long as somebody has it."""
+        """``kept``: the store of a crawl in memory, which stays readable as long as it is referenced."""
         self._settings = settings
         self._job = job
         self._kept = kept

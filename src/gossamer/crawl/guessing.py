@@ -17,7 +17,7 @@ from gossamer.targets.start_url import allowed_domain_of
 
 
 class GuessResult(NamedTuple):
-    """A spider for a page, and what it makes of it."""
+    """A spider for a page, and its results on the page."""
 
     text: str  # of the file, in TOML
     found: tuple[str, ...]  # what repeats on the page, in words
@@ -26,10 +26,10 @@ class GuessResult(NamedTuple):
 
 
 def guess_spider(command: PageCommand, tell: Callable[[str], None], name: str = "") -> GuessResult:
-    """Fetch a page and propose a spider for it. Raises ``UsageError`` where there is nothing to propose.
+    """Fetch a page and propose a spider for it. ``tell`` receives lines for people.
 
-    Raises ``FetchError`` where there is no page, and ``UsageError`` where robots.txt says no. ``tell`` takes
-    lines for people.
+    Raises ``FetchError`` if the page cannot be fetched, and ``UsageError`` if robots.txt does not allow it
+    or no spider can be proposed.
     """
     with PageFetcher(command, tell) as pages:
         return guess_on(pages.fetch(command.url), name)
@@ -44,7 +44,7 @@ def guess_on(response: Response, name: str = "") -> GuessResult:
     proposal = propose_spider(response, allowed_domain_of(response.url), name)
     if proposal is None:
         raise UsageError(
-            f"nothing on {response.url} repeats, and the page does not say what one thing it is about: "
+            f"nothing on {response.url} repeats, and the page does not describe a single thing: "
             "`gossamer genspider --declarative NAME DOMAIN` writes a spider to start from, "
             "`gossamer shell URL` tries selectors"
         )

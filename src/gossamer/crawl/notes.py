@@ -1,4 +1,4 @@
-"""What is said of a run at its end beside its figures: why it did little, and how to go on. Pure."""
+"""The notes of a run's summary beside its figures: why it did little, and how to continue it. Pure."""
 
 from __future__ import annotations
 
@@ -34,8 +34,10 @@ def ending_of(
     refused_seeds: int = 0,
     failed_hooks: int = 0,
 ) -> ExitFacts:
-    """What decides the exit code, from a job's totals; ``lost`` of the dead letters are of lost hosts, and
-    ``fetched`` of them are of pages that counted as successes before they were extracted.
+    """Return the facts that decide the exit code, from a job's totals.
+
+    ``lost`` of the dead letters are of lost hosts; ``fetched`` of them are pages that counted as successes
+    before they were extracted.
     """
     return ExitFacts(
         is_early=is_early,
@@ -53,13 +55,13 @@ def ending_of(
 
 
 def failed_hook_note(failure: str) -> CrawlNote:
-    """What a person should know of code that failed at the end, by its traceback."""
+    """Return a note about code that failed at the end, from its traceback."""
     text = f"{failure.partition(':')[0]}: {error_headline(failure)}; everything else is stored"
     return make_note(NoteKind.HOOK, text)
 
 
 def log_in_notes(known_target: str) -> list[CrawlNote]:
-    """What a person should know if most redirects to known pages led to ``known_target``, a log-in."""
+    """Return a note if most redirects to known pages led to ``known_target``, and that is a log-in page."""
     block = find_redirect_block("", known_target)
     if block is None or block.kind is not BlockKind.LOG_IN:
         return []
@@ -85,9 +87,9 @@ def notes_of(
     is_kept: bool = True,
     read_source: ReadSource = lambda _: CallbackSource(),
 ) -> list[CrawlNote]:
-    """Why a run did nothing or little, and how to go on; empty when there is nothing to say.
+    """Return notes on why a run did nothing or little, and how to continue it.
 
-    Of one that is not kept there is nothing to go on with, or to look into.
+    A run that is not kept can neither be continued nor inspected.
     """
     said = _continuation_notes(job, ran, is_kept=is_kept)
     if lost and is_kept:
@@ -123,7 +125,7 @@ def notes_of(
 
 
 def _continuation_notes(job: str, ran: RunSummary, *, is_kept: bool) -> list[CrawlNote]:
-    """What is left of a run that ended early, and how it is continued."""
+    """Return a note on the remaining requests of a run that ended early, and on how to continue it."""
     waiting = ran.stats.waiting
     waits = f"{format_count(waiting, 'request')} {'waits' if waiting == 1 else 'wait'}"
     option = ran.reason.value.replace("_", "-")
@@ -195,7 +197,7 @@ def _words_for(failures: Mapping[str, int]) -> str:
 
 
 def _without_page(tally: JobTotals) -> str:
-    """What came instead of pages: ``1 robots``, ``2 answers without anything to parse: 204``."""
+    """Return the results without a page: ``1 robots``, ``2 answers without anything to parse: 204``."""
     parts = [by_reason(failures_of(tally))] if failures_of(tally) else []
     if tally.successes:
         statuses = ", ".join(sorted(code for code in tally.by_status if code < "4"))
@@ -204,5 +206,5 @@ def _without_page(tally: JobTotals) -> str:
 
 
 def failures_of(tally: JobTotals) -> dict[str, int]:
-    """Attempts without success by reason, without what is only remarked in the ledger."""
+    """Return the failed attempts by reason, without the reasons that are only remarks in the ledger."""
     return {reason: count for reason, count in tally.by_reason.items() if reason not in set(LedgerReason)}

@@ -17,12 +17,12 @@ class CrawlOutputs:
 
     def __init__(self, settings: Settings, backends: Backends) -> None:
         self._runner: Any = None
-        if settings.outputs and settings.replay.job is None:  # what a replay finds is promoted first
+        if settings.outputs and settings.replay.job is None:  # a replay's results must be promoted first
             room = import_module("gossamer.wiring.outputs")
             self._runner = room.open_outputs(settings, backends.keeping)
 
     async def start(self) -> None:
-        """Begin; what is left of earlier crawls is written, too."""
+        """Begin to write; the rest of earlier crawls is written as well."""
         if self._runner is not None:
             await self._runner.start()
 

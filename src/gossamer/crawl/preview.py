@@ -1,4 +1,4 @@
-"""What a spider makes of one page, by the same steps as in a crawl, with nothing stored."""
+"""Previews a spider's results on one page, by the same steps as in a crawl, with nothing stored."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from gossamer.spiders.rules import FOLLOW_RULES, Rule, follows_rules, links_by_r
 _FAULTS = {UnstorableItemError: Fault.CALLBACK, PipelineError: Fault.PIPELINE}
 _VERDICTS = {
     Fault.PIPELINE: "a pipeline step failed on an item; if a server is away, the page is tried again",
-    Fault.CALLBACK: "an item cannot be stored; what can be would be",
+    Fault.CALLBACK: "an item cannot be stored; the others would be",
 }
 
 FILE = "(file)"
@@ -44,7 +44,7 @@ class ItemPreview(Record, frozen=True):
     key: str = ""
     data: bytes = b""
     dropped: str = ""  # why it would not be stored
-    fault: Fault | None = None  # what it would make of its page; None when only the item is dropped
+    fault: Fault | None = None  # the fault of its page; None when only the item is dropped
 
 
 class LinkPreview(Record, frozen=True):
@@ -57,16 +57,16 @@ class LinkPreview(Record, frozen=True):
 
 
 class RulePreview(Record, frozen=True):
-    """What one of the spider's rules does on a page."""
+    """The effect of one of the spider's rules on a page."""
 
-    rule: str  # which one, with what it chooses by
+    rule: str  # the rule, with its criteria
     callback: str
-    follow: bool  # whether the rules apply to its pages, too
+    follow: bool  # whether the rules also apply to its pages
     links: int  # that it takes
 
 
 class PagePreview(Record, frozen=True, kw_only=True):
-    """What became of a page."""
+    """The result for a page."""
 
     url: str
     status: int
@@ -88,7 +88,7 @@ class PreviewExtractor(PassingExtractor):
         self._latest: tuple[FetchResult, ExtractResult] | None = None
 
     def result_of(self, fetched: FetchResult) -> ExtractResult | None:
-        """What came of this answer, if it was the last one that a spider got."""
+        """Return the result of this response, if it was the last one that a spider received."""
         return self._latest[1] if self._latest and self._latest[0] is fetched else None
 
     async def extract(self, request: Request, fetched: FetchResult) -> ExtractResult:
@@ -124,10 +124,10 @@ def preview_page(
     *,
     saved: FetchResult | None = None,
 ) -> PagePreview:
-    """Visit a page with a callback of its spider; with ``saved``, nobody is asked for it.
+    """Visit a page with a callback of its spider; with ``saved``, without a network.
 
-    ``tell`` takes lines for people: redirects, and long waits. Raises ``FetchError``; ``UsageError`` where
-    robots.txt says no, and for a callback that the spider does not have.
+    ``tell`` receives lines for people: redirects, and long waits. Raises ``FetchError``; ``UsageError`` if
+    robots.txt does not allow the page, and for a callback that the spider does not have.
     """
     return asyncio.run(_preview_page(command, command.make_request(callback=callback), tell, saved))
 
@@ -173,7 +173,7 @@ def _with_results(
     items: Sequence[ItemPreview],
     admission: Admission,
 ) -> PagePreview:
-    """The preview with what the spider made of the page."""
+    """Return the preview with the spider's results on the page."""
     is_error = result.fault == Fault.CALLBACK
     secrets = secret_values_of(visit.request)
     error = hide_secrets(result.error, secrets)
@@ -195,7 +195,7 @@ def _with_results(
 
 
 def _preview_rules(rules: Sequence[Rule], response: Any) -> list[RulePreview]:
-    """What each rule does on a response; nothing where they do not apply."""
+    """Return the effect of each rule on a response; empty if the rules do not apply."""
     request: Request | None = getattr(response, "request", None)
     if request is None or not (follows_rules(request) or request.callback == FOLLOW_RULES):
         return []

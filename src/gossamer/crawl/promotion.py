@@ -24,7 +24,7 @@ BATCH = 500
 
 
 class PromotionResult(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """What a promotion has written."""
+    """Totals of a promotion."""
 
     added: int = 0
     changed: int = 0
@@ -35,9 +35,9 @@ class PromotionResult(Record, frozen=True, kw_only=True, omit_defaults=False):
 async def promote_version(
     backends: Backends, job: Job, version: ResultVersion, differences: Iterable[ItemDifference]
 ) -> PromotionResult:
-    """Make the items of a version those of its job, by what differs. Safe to repeat.
+    """Make the items of a version those of its job, by their differences. Safe to repeat.
 
-    ``store.min_interval`` is between sightings of crawls: what somebody decides is stored at once.
+    ``store.min_interval`` applies to sightings of crawls: a person's decision is stored at once.
     """
     settings = backends.settings
     store = settings.store.model_copy(update={"min_interval": 0.0})
@@ -53,10 +53,10 @@ async def promote_version(
 async def promote_items(
     store: Store, reader: ItemReader, job: Job, differences: Iterable[ItemDifference]
 ) -> PromotionResult:
-    """Store in a job what a version adds to its items or changes of them, as seen when its pages were.
+    """Store a version's new and changed items in a job, with the times at which the pages were seen.
 
-    What the version lost stays. Safe to repeat: what is killed on the way is continued by the same call with
-    the differences that are left.
+    Items that the version lost stay. Safe to repeat: after a kill, the same call continues with the remaining
+    differences.
     """
     added = changed = kept = lost = 0
     rest = iter(differences)

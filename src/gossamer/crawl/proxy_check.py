@@ -1,4 +1,4 @@
-"""Try every proxy of the settings once, on one page, and compare what they give."""
+"""Tries every proxy of the settings once, on one page, and compares the results."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ from gossamer.runtime.clock import SystemClock
 from gossamer.wiring.proxies import open_trial_fetcher, read_listed
 
 AT_ONCE = 20
-"""So many proxies are tried at the same time."""
+"""Proxies that are tried at the same time."""
 _ADDRESS = re.compile(r"[0-9A-Fa-f:.]{3,45}")
 LOOKED_AT = 2048
 """Bytes of a page in which an address is looked for."""
 
 
 class ProxyCheck(Record, frozen=True, kw_only=True):
-    """What came of one page through one proxy."""
+    """The result of one page through one proxy."""
 
     name: str
     provider: str
     kind: str
     country: str
-    works: bool  # the page was had, with a status below 400
+    works: bool  # the page came with a status below 400
     status: int = 0  # 0: no answer
     elapsed_ms: float = 0.0
     address: str = ""  # the address that the page says it was asked from, where it says one
-    error: str = ""  # why there was no answer
+    error: str = ""  # why the proxy gave no answer
     differs: bool | None = False  # it gave another page than most of those that work; None: none has most
 
 
@@ -74,7 +74,7 @@ async def check_proxies(
 
 
 def _compare_checks(found: Sequence[tuple[ProxyCheck, AnswerLook | None]]) -> list[ProxyCheck]:
-    """The checks; of those that work it is said which gave something else than the others."""
+    """Return the checks, with ``differs`` set for working proxies whose page is unlike the others."""
     compared = [
         (place, look) for place, (check, look) in enumerate(found) if check.works and look is not None
     ]

@@ -28,10 +28,10 @@ LOOK_S = 10.0
 async def look_at_items(
     settings: Settings, wired: CrawlParts, job: Job, totals: JobTotals, spider: type
 ) -> list[CrawlNote]:
-    """What of the items of a job that has ended is worse than usual, in sentences; its profile is kept.
+    """Return notes on items of an ended job that are worse than usual, and store the job's profile.
 
-    ``totals`` are those of the job at its end, and the items are those of ``spider``. Raises nothing: a look
-    that fails is logged, and takes nothing from the crawl.
+    ``totals`` are those of the job at its end, and the items are those of ``spider``. Raises nothing: a
+    failed check is logged, and does not affect the crawl.
     """
     look = import_module("gossamer.watch.item_quality")
     try:

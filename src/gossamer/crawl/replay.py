@@ -1,8 +1,8 @@
-"""Crawl a job again from its archived pages, with the spider as it is today. Nobody is asked.
+"""Crawls a job again from its archived pages, with today's spider and without a network.
 
-It is an ordinary crawl from the spider's seeds, whose only way to fetch is the archive: so callbacks, their
-arguments and depths are those of today's code. What it brings is a version: a job of its own in a data
-directory of its own, which changes nothing of the first one until it is promoted.
+A replay is an ordinary crawl from the spider's seeds, whose only way to fetch is the archive: so callbacks,
+their arguments and depths are those of today's code. Its result is a version: a job in a data directory of
+its own, which changes nothing of the first job until it is promoted.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from gossamer.wiring.replay import find_archive, has_pages, read_visited
 PART = 200
 """Requests without an answer that are looked up at once, among those that robots.txt refused."""
 PARTS = 500
-"""Of more than so many of these, the rest counts as missing."""
+"""Parts that are looked up, at most; the rest counts as missing."""
 _SENT = (200, 300)
 MOST_TRIES = 5
 """Rows of one request in a ledger, as a rule."""
@@ -48,11 +48,11 @@ _UNLIMITED = (
     "delay", "max_pages", "max_pages_per_host", "max_time", "max_items", "max_errors", "metrics.port",
     "frontier.url", "store.url", "replay.folder",
 )  # fmt: skip
-"""What a replay has none of: limits of what is asked of others, and places for others."""
+"""Settings that a replay resets: limits on requests to sites, and places of other crawls."""
 
 
 class ReplayPlan(Record, frozen=True, kw_only=True):
-    """What a job is crawled again with."""
+    """The parameters of a replay."""
 
     target: str  # as it was typed, a file by its whole path
     folder: Path  # in which it was typed: where its project is
@@ -62,7 +62,7 @@ class ReplayPlan(Record, frozen=True, kw_only=True):
 
 
 class ReplayResult(Record, frozen=True, kw_only=True):
-    """What a replay came to."""
+    """The result of a replay."""
 
     version: ResultVersion
     data: str  # the data directory of the version
@@ -74,7 +74,9 @@ class ReplayResult(Record, frozen=True, kw_only=True):
 
     @property
     def ending(self) -> ExitFacts:
-        """What decides the exit code. An archive may lack answers; one without any page is a failure."""
+        """Facts that decide the exit code. An archive may lack answers; a replay without any page is a
+        failure.
+        """
         ending = self.crawled.ending
         if not ending.pages:
             return ending
@@ -106,7 +108,7 @@ class ReplayRun:
         self._is_noted = False
 
     async def run(self) -> ReplayResult:
-        """Parse what is archived; the version is there when all of it is parsed. Raises ``OperatorError``."""
+        """Parse the archived pages; the version exists when all are parsed. Raises ``OperatorError``."""
         crawled = await self.crawling.run()
         failed = failures_of(await self.crawling.read_totals())
         missing = failed.pop(Fault.NOT_ARCHIVED, 0)
@@ -125,9 +127,9 @@ class ReplayRun:
         )
 
     async def _count_unanswered(self) -> tuple[int, int]:
-        """Of the requests without an answer, those that robots.txt refused, and those that nobody was sent.
+        """Count the requests without an answer that robots.txt refused, and those that were never sent.
 
-        As the ledger of the job has it: a re-crawl leaves out most pages.
+        The ledger of the job tells which: a re-crawl skips most pages.
         """
         refused: set[tuple[str, str]] = set()
         left_out = 0
@@ -146,7 +148,7 @@ class ReplayRun:
         return len(refused), left_out
 
     async def _find_asked(self, asked: set[tuple[str, str]], which: AttemptFilter) -> set[tuple[str, str]]:
-        """What the job had asked for, among some requests, with attempts of a kind."""
+        """Return those of some requests that the job had sent, with attempts of a kind."""
         if not asked:
             return set()
         which = replace(which, urls=tuple({url for _, url in asked}))
@@ -154,7 +156,7 @@ class ReplayRun:
         return {(row.method, row.url) for row in rows}
 
     async def close(self) -> None:
-        """Let go of everything, and delete what is not finished."""
+        """Close everything, and delete an unfinished version."""
         await self.crawling.close()
         if not self._is_noted:
             self._folder.delete_version(self._version.job)
@@ -178,7 +180,7 @@ async def prepare_replay(
     plan = await plan_replay(backends, job, target=target, arguments=arguments or {}, options=options)
     if not await has_pages(backends.settings, plan.archive, tag_of(job)):
         raise UsageError(
-            f"{plan.archive} has no page of {job.id}: only what was crawled with --archive can be replayed"
+            f"{plan.archive} has no page of {job.id}: only jobs crawled with --archive can be replayed"
         )
     is_recrawl = is_partial(await backends.store.read_totals(job))
     folder = VersionFolder(backends.settings.data, job)
@@ -205,9 +207,9 @@ async def prepare_replay(
 
 
 async def open_version(backends: Backends, version: ResultVersion, base: Job) -> tuple[Backends, Job]:
-    """The data directory of a version, opened, and the job in it. Close the first of them.
+    """Open the data directory of a version; return it, to be closed, and its job.
 
-    Raises ``StorageError`` when it is not there: whoever replayed the job may have done so elsewhere.
+    Raises ``StorageError`` if it is not there: the replay may have run on another machine.
     """
     settings = backends.settings
     data = VersionFolder(settings.data, base).path_of(version.job)
@@ -231,7 +233,7 @@ async def open_version(backends: Backends, version: ResultVersion, base: Job) ->
 
 
 async def discard_version(backends: Backends, version: ResultVersion, base: Job) -> None:
-    """Delete what a replay made. Safe to repeat. Raises ``StorageError``."""
+    """Delete the results of a replay. Safe to repeat. Raises ``StorageError``."""
     await backends.versions.change_state(version.job, VersionState.DISCARDED)
     VersionFolder(backends.settings.data, base).delete_version(version.job)
 
@@ -244,7 +246,10 @@ async def plan_replay(
     arguments: Mapping[str, str],
     options: Sequence[SettingOption],
 ) -> ReplayPlan:
-    """What a job was begun with, but for what is said otherwise. Raises as :func:`prepare_replay` does."""
+    """Return the parameters of a job's start, with the given replacements.
+
+    Raises the errors of :func:`prepare_replay`.
+    """
     begun = (
         _plan_of_fleet(job) if job.is_fleet else _plan_of_launch(job, await backends.book.read_launch(job))
     )
@@ -318,8 +323,8 @@ def _options_of(plan: ReplayPlan, job: str, data: Path) -> list[SettingOption]:
         "data": str(data),
         "replay.job": job,
         "archive.url": plan.archive,
-        "archive.on": False,  # what is read there is not written again
-        "extract.deferred": False,  # whoever reads the archive runs the callbacks, too
+        "archive.on": False,  # pages from an archive are not archived again
+        "extract.deferred": False,  # the process that reads the archive also runs the callbacks
         "log.sinks": (),
         "traces.enabled": False,
         "freshness.on": False,

@@ -1,4 +1,4 @@
-"""What a crawl came to."""
+"""The result of a crawl."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ from gossamer.wiring.trap_warnings import read_trap_warnings
 log = logging.getLogger("gossamer.crawl")
 
 LATEST_REDIRECTS = 1000
-"""Of so many the commonest target is named."""
+"""Latest redirects, whose most common target is named."""
 
 
 RECORD_S = 5.0
@@ -73,7 +73,7 @@ RECORD_S = 5.0
 
 
 LAST_NEWS_S = 5.0
-"""How long a crawl waits at its end for those who are told of alerts, in seconds."""
+"""Seconds that a crawl waits at its end for the targets of alerts."""
 
 
 class CrawlRun:
@@ -90,7 +90,7 @@ class CrawlRun:
         is_watched: bool = True,
     ) -> None:
         self.spider = target.spider
-        self.settings = settings  # with what a person changed of the job, when the run began
+        self.settings = settings  # with the changes that a person made to the job, when the run began
         self.resumed = wired.resumed
         self.job: Job = wired.parts.job
         self._wired = wired
@@ -103,14 +103,14 @@ class CrawlRun:
             find_more=self._idle_finder(),
         )
         self._outputs = CrawlOutputs(settings, wired.backends)
-        self._is_watched = is_watched  # whoever began it sees its error
-        self._failed_hooks = failed_elsewhere  # of this process, too, when the run has ended
+        self._is_watched = is_watched  # the caller sees its error
+        self._failed_hooks = failed_elsewhere  # also of this process, when the run has ended
         self.further: AsyncIterator[Request] | None = None  # besides the spider's requests
         self._aborting: asyncio.Task[None] | None = None
         self._changes = wired.parts.changes
 
     async def run(self) -> CrawlResult:
-        """Crawl to the end. Raises ``OperatorError`` when storage fails; what was stored stays."""
+        """Crawl to the end. Raises ``OperatorError`` if storage fails; stored results stay."""
         describe_lines(job=self.job.id)
         with begin_job(self._changes):
             return await self._run()
@@ -177,7 +177,7 @@ class CrawlRun:
             log.warning("%s", warning)
 
     async def _read_budgets(self) -> tuple[BudgetStatus, ...]:
-        await self._wired.parts.router.close()  # what was spent is saved
+        await self._wired.parts.router.close()  # the spending is saved
         return await read_budget_statuses(self._wired.backends.requests.shared, self.job)
 
     async def _first_requests(self) -> AsyncIterator[Request]:
@@ -202,7 +202,7 @@ class CrawlRun:
         return ask_spider_first
 
     def _idle_finder(self) -> Callable[[], AsyncIterator[Request]] | None:
-        """What asks the spider for more when nothing is left to do; ``None``: it has never more."""
+        """Return the query to the spider for more requests at the end; ``None`` if it has none."""
         is_asked = type(self.spider).on_idle is not Spider.on_idle
         return (lambda: self._wired.seeds_of(self.spider, "on_idle")) if is_asked else None
 
@@ -212,7 +212,7 @@ class CrawlRun:
         return CrawlWatch(self.settings, backends, self.job, sink, lambda _: supervisor.is_seeded)
 
     def _follower(self) -> ChangeMonitor:
-        """What sees to it that the run follows whoever changes its settings."""
+        """Return the monitor that applies changes of the settings to the run."""
 
         def follow(settings: Settings, limits: WorkLimits) -> None:
             self._shift.follow_limits(limits)
@@ -221,7 +221,7 @@ class CrawlRun:
         return ChangeMonitor(self._wired, follow)
 
     def stop(self) -> None:
-        """Start nothing new and finish what is in hand."""
+        """Start nothing new and finish the requests in hand."""
         self._supervisor.stop()
 
     def abort(self) -> None:
@@ -244,7 +244,9 @@ class CrawlRun:
                 await self._wired.backends.book.update(ended)
 
     async def _close_spider(self, reason: FinishReason) -> None:
-        """Close the pipelines and tell the spider; what fails there is said, and takes nothing."""
+        """Close the pipelines and call the spider's ``closed()``; failures there are logged and change
+        nothing.
+        """
         self._failed_hooks += await self._wired.close_steps()
         if self.spider.feeds and not self.settings.replay.job:
             write_feeds = import_module("gossamer.crawl.feeds").write_feeds  # which most spiders do without
@@ -265,7 +267,7 @@ class CrawlRun:
 
     @property
     def ledger(self) -> LedgerReader:
-        """What was tried, until it is closed."""
+        """The ledger of the run, until it is closed."""
         return self._wired.backends.ledger
 
     async def close(self) -> None:
@@ -406,16 +408,16 @@ async def crawl(
 
 
 async def run_and_close(crawling: CrawlRun, tell: Callable[[JobTotals], None] | None = None) -> CrawlResult:
-    """Run a crawl to its end, let go of its files, and log what a person should know.
+    """Run a crawl to its end, release its files, and log notes for people.
 
-    ``tell`` is told the totals before they can no longer be read.
+    ``tell`` receives the totals while they can be read.
     """
     try:
         try:
             result = await crawling.run()
         finally:
             if tell is not None:
-                with contextlib.suppress(OperatorError):  # of which the run has said what is wrong
+                with contextlib.suppress(OperatorError):  # the run has reported the error
                     tell(await crawling.read_totals())
     finally:
         await crawling.close()

@@ -16,10 +16,10 @@ BLOCK_FLAG = "block:"
 
 
 class RungVisit(Record, frozen=True, kw_only=True):
-    """What one rung got."""
+    """The result of one rung."""
 
     rung: str
-    seen_as: str = ""  # what the rung says it is
+    seen_as: str = ""  # identity that the rung presents
     url: str = ""  # after redirects
     status: int = 0  # 0: no answer
     size_bytes: int = 0
@@ -27,10 +27,10 @@ class RungVisit(Record, frozen=True, kw_only=True):
     elapsed_s: float = 0.0
     proxy: str = ""
     cost: float = 0.0
-    block: str = ""  # by what it was recognised that the page refuses us
+    block: str = ""  # the sign of a refusal, if the page refuses us
     links: int = 0
     title: str = ""
-    fault: str = ""  # why there is no answer
+    fault: str = ""  # why no answer came
     error: str = ""  # for people: why there is none, or why the rung cannot be used
 
 
@@ -48,9 +48,9 @@ def split_rungs(text: str) -> tuple[str, ...]:
 def visit_by_rungs(
     command: PageCommand, rungs: Sequence[str], tell: Callable[[str], None]
 ) -> Iterator[RungVisit]:
-    """What each rung gets; without any, those of the settings. ``tell`` takes lines for people.
+    """Yield the result of each rung, by default of those of the settings. ``tell`` receives lines for people.
 
-    Raises ``UsageError`` where robots.txt says no.
+    Raises ``UsageError`` if robots.txt does not allow the page.
     """
     with PageFetcher(command, tell) as pages:
         for rung in rungs or command.settings.ladder.rungs:
@@ -86,7 +86,7 @@ def _report_visit(visit: PageVisit, rung: str, seen_as: str) -> RungVisit:
 
 
 def _describe_rung(rung: str, settings: Settings) -> str:
-    """What the server can see of who asks."""
+    """Return the client's identity as the server can see it."""
     way = way_of(rung).partition(":")[0]
     if way == "http" or (way == "browser" and settings.browser.profile == "honest"):
         return settings.user_agent

@@ -101,7 +101,7 @@ class RunningCrawl:
 
 
 class CrawlStarter:
-    """What :func:`start_crawl` returns: to be awaited, or to be used with ``async with``."""
+    """Result of :func:`start_crawl`: to be awaited, or to be used with ``async with``."""
 
     def __init__(self, starting: Coroutine[Any, Any, RunningCrawl]) -> None:
         self._starting = starting

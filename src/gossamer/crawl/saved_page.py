@@ -1,4 +1,4 @@
-"""A page in a file in the place of one that is fetched: nobody is asked for anything."""
+"""Replaces fetching by a page from a file; no request is sent."""
 
 from __future__ import annotations
 
@@ -52,6 +52,6 @@ def load_page(path: Path, url: str) -> FetchResult:
 
 
 def with_saved_page(parts: PreviewParts, page: FetchResult) -> PreviewParts:
-    """The same parts, which get that page from the file; nobody logs in for it."""
+    """Return the parts with that page from the file as the only one; no session logs in."""
     saved = SavedPageFetcher(page)
     return replace(parts, visit=replace(parts.visit, fetcher=saved, robots=saved, login=None))

@@ -1,8 +1,8 @@
-"""Single pages for people: each is a request in a frontier in memory, visited as a worker visits it.
+"""Visits single pages for people: each is a request in a frontier in memory, visited as by a worker.
 
-robots.txt, the host's turns, the address guard and redirects go their ordinary way, by the code of a crawl.
-Nothing is committed: what the visit of the last hop brings back is handed to whoever asked for the page. A
-page is tried once: where a crawl would try again later, a person is told at once.
+robots.txt, the host's turns, the address guard and redirects work by the code of a crawl. Nothing is
+committed: the result of the last hop is returned to the caller. A page is tried once: instead of a retry, the
+failure is reported at once.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from gossamer.wiring.preview import PreviewParts, wire_preview
 from gossamer.wiring.scope import fragment_rule_of
 
 TOLD_S = 1.0
-"""A wait that is longer is told, in seconds."""
+"""Seconds from which a wait is reported."""
 NO_PAGE = frozenset({Fault.REDIRECT_LIMIT, Fault.BAD_REDIRECT, Fault.OUT_OF_SCOPE, Fault.INTERNAL})
 """Faults of an answer that is not the page."""
 
@@ -74,7 +74,7 @@ class PageVisit:
     request: Request
     fetched: FetchResult
     hops: tuple[FetchResult, ...]  # redirects, oldest first
-    result: VisitResult  # what a crawl would commit
+    result: VisitResult  # the result that a crawl would commit
 
     def shown_headers(self) -> list[tuple[str, str]]:
         """The headers of the answer, without the values of what lets one in."""
@@ -90,9 +90,9 @@ class PageVisitor:
         self._tell = tell
 
     async def visit_page(self, request: Request) -> PageVisit:
-        """The page that a request leads to, redirects followed.
+        """Return the page that a request leads to, redirects followed.
 
-        Raises ``UsageError`` where robots.txt says no, and ``FetchError`` where there is no page.
+        Raises ``UsageError`` if robots.txt does not allow it, and ``FetchError`` if it cannot be fetched.
         """
         entry = self._parts.visit.admission.admit_request(request.replace(dont_filter=True))
         if not isinstance(entry, Entry):
@@ -111,7 +111,7 @@ class PageVisitor:
             way = str(status) if status in redirects.STATUSES else "meta refresh"
             self._tell(f"{way} -> {shown_url(entry.request.url)}")
         _refuse_what_is_no_page(attempt, result)
-        assert attempt.fetched is not None, "what has no answer was refused"
+        assert attempt.fetched is not None, "requests without an answer were refused"
         return PageVisit(entry.request, attempt.fetched, tuple(hops), result)
 
     async def _visit_entry(self, entry: Entry) -> tuple[OpenAttempt, VisitResult]:
@@ -125,7 +125,7 @@ class PageVisitor:
             attempt = self._visitor.open_attempt(await self._lease_entry(entry))
             try:
                 end = await self._visitor.visit(attempt)
-            except BaseException:  # Ctrl-C, in a shell that goes on: its host is free again
+            except BaseException:  # Ctrl-C, in a shell that continues: its host is free again
                 await self._drop_lease(attempt.lease, attempt.unfinished_signal())
                 raise
             if isinstance(end, VisitResult):
@@ -148,9 +148,9 @@ class PageVisitor:
             for lease in grant.leases:
                 if lease.entry.fingerprint == entry.fingerprint:
                     return lease
-                await self._drop_lease(lease, HostSignal())  # of a page that nobody waits for any more
+                await self._drop_lease(lease, HostSignal())  # of a page that an earlier call gave up
             if not grant.leases:
-                assert grant.next_at is not None, "what was added has a turn"
+                assert grant.next_at is not None, "the added request has a turn"
                 wait_s = grant.next_at - clock.now()
                 if wait_s > TOLD_S:
                     self._tell(f"{one_line(entry.host)}: {wait_s:.0f} s until the next request")
@@ -167,7 +167,7 @@ def _is_through_another(outcome: Outcome, now: float) -> bool:
 
 
 def _as_last(outcome: Outcome) -> Outcome:
-    """What the frontier hears of a visit: redirects lead on, nothing else is tried again or followed."""
+    """Return the outcome for the frontier: redirects are followed, nothing else is retried or followed."""
     if outcome.verdict is Verdict.REDIRECT:
         return outcome
     verdict = Verdict.DEAD if outcome.verdict is Verdict.RETRY else outcome.verdict
@@ -175,7 +175,7 @@ def _as_last(outcome: Outcome) -> Outcome:
 
 
 def _as_told(attempt: OpenAttempt, result: VisitResult) -> tuple[OpenAttempt, VisitResult]:
-    """What the last proxy said, without the promise of another try."""
+    """Return the last proxy's error, without the promise of a retry."""
     (row,) = result.attempts
     promise, _, said = row.detail.partition("; ")
     detail = f"no proxy is left: {said or promise}"
@@ -198,7 +198,7 @@ class PageCommand:
     target: CrawlTarget
     settings: Settings
     authorizations: Mapping[str, str] = field(repr=False)
-    options: TypedRequest = PLAIN  # what the request has besides
+    options: TypedRequest = PLAIN  # the rest of the request
 
     @classmethod
     def of(
@@ -209,7 +209,7 @@ class PageCommand:
         overrides: Sequence[SettingOption],
         options: TypedRequest = PLAIN,
     ) -> PageCommand:
-        """What was typed. Raises ``UsageError`` for what is not a page, a spider or a setting."""
+        """Return the typed command. Raises ``UsageError`` for an invalid page, spider or setting."""
         canonical = canonical_page(url)
         found = load_target(spider or canonical, arguments, overrides)
         remember_secrets(passwords_in([absolute_url(url)]))
@@ -221,14 +221,14 @@ class PageCommand:
         return self.options.make_request(self.url, **more)
 
     async def wire(self, extractor: Extractor | None = None) -> PreviewParts:
-        """What visits its pages. What was typed is named by the operator, and may be a private address."""
+        """Assemble the visits of its pages. The operator named the page, so it may be a private address."""
         return await wire_preview(
             self.settings, self.target, self.url, self.authorizations, extractor=extractor
         )
 
 
 def canonical_page(url: str) -> str:
-    """A URL as it is fetched. Raises ``UsageError`` for what is not the URL of a page."""
+    """Return the canonical form of a page's URL. Raises ``UsageError`` if it is not the URL of a page."""
     refuse_file(url, "name a page by its URL")
     canonical = find_start_url(url)
     if canonical is None:

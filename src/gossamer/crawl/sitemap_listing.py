@@ -28,10 +28,10 @@ class ListedPage(Record, frozen=True, kw_only=True):
 
 
 def list_pages(pages: PageFetcher, url: str, tell: Callable[[str], None]) -> Iterator[ListedPage]:
-    """The pages of a sitemap of any kind, those of listed ones too, each sitemap once, three levels deep.
+    """Yield the pages of a sitemap of any kind, including nested ones, each sitemap once, three levels deep.
 
-    Of a robots.txt those of the sitemaps that it names. ``tell`` takes what was left out, and sitemaps that
-    cannot be fetched; of the first one that is an error. Raises ``FetchError`` and ``UsageError``.
+    For a robots.txt: the pages of the sitemaps that it names. ``tell`` receives skipped entries, and sitemaps
+    that cannot be fetched; for the first one that is an error. Raises ``FetchError`` and ``UsageError``.
     """
     seen: set[str] = set()
     waiting = [(url, 1)]
@@ -78,6 +78,6 @@ def _read_entries(reader: SitemapReader, listed: list[str]) -> Iterator[ListedPa
 def _describe_trouble(reader: SitemapReader, place: str) -> str:
     if "html" in reader.trouble:
         robots = shown_url(urljoin(place, "/robots.txt"))
-        return f"a page, not a sitemap; `gossamer sitemap {robots}` lists what the host names"
+        return f"a page, not a sitemap; `gossamer sitemap {robots}` lists the sitemaps of the host"
     reasons = ", ".join(f"{count:,} {reason}" for reason, count in reader.trouble.items())
     return f"left out: {reasons}"

@@ -20,7 +20,7 @@ _METHOD = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 
 
 class TypedRequest(Record, frozen=True, kw_only=True):
-    """What a request has besides its URL. It may hold secrets."""
+    """The parts of a request besides its URL. They may hold secrets."""
 
     method: str = "GET"
     headers: dict[str, str] = {}
@@ -41,13 +41,13 @@ PLAIN = TypedRequest()
 def read_request_options(
     method: str | None, headers: Sequence[str] = (), data: str | None = None, form: Sequence[str] = ()
 ) -> TypedRequest:
-    """What was typed: ``NAME: VALUE`` headers, a body or ``@FILE``, or fields ``NAME=VALUE`` of a form.
+    """Parse options: ``NAME: VALUE`` headers, a body or ``@FILE``, or fields ``NAME=VALUE`` of a form.
 
-    With a body the method is POST by itself. A body that is JSON is sent as such, any other as a form, unless
-    a header says what it is. Raises ``UsageError``.
+    With a body the method defaults to POST. A JSON body is sent as JSON, any other as a form, unless a header
+    gives its type. Raises ``UsageError``.
     """
     if method is not None and not _METHOD.fullmatch(method):
-        raise UsageError(f"--method {method!r} is no method; write GET, POST, PUT ...")
+        raise UsageError(f"--method {method!r} is not a method; write GET, POST, PUT ...")
     given = dict(_read_header(text) for text in headers)
     if data is not None and form:
         raise UsageError("--data and --form both give the body; choose one")
@@ -78,7 +78,7 @@ def _read_field(text: str) -> tuple[str, str]:
 
 
 def _read_body(data: str) -> bytes:
-    """The text itself, or what is in the file that it names; ``@-`` is stdin."""
+    """Return the text itself, or the contents of the named file; ``@-`` is stdin."""
     if not data.startswith("@"):
         return data.encode("utf-8", "surrogateescape")
     if data == "@-":

@@ -1,7 +1,7 @@
 """The results of replays: each is a data directory of its own until it is promoted or discarded.
 
-Which there are, and what became of them, is noted in the store. Guarantee: a name is never given twice for a
-job; what was not finished is not noted, and is deleted by the next replay of the job.
+The store records the versions and their states. Guarantee: a name is never used twice for a job; an
+unfinished version is not recorded, and the next replay of the job deletes it.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ class VersionFolder:
         return self._folder / f"{self._tag}-r{_number_of(name)}"
 
     def create_version(self, taken: Collection[str]) -> tuple[str, JobLock]:
-        """The name of a new version, and what keeps others from its directory. Raises ``StorageError``.
+        """Return the name of a new version, and the lock of its directory. Raises ``StorageError``.
 
-        ``taken`` are the names of all that were ever noted. What is there of others is deleted, if nobody is
-        at work on it.
+        ``taken`` are the names of all recorded versions. Other directories are deleted, unless a process is
+        at work on them.
         """
         used = {_number_of(name) for name in taken}
         for place in self._places():

@@ -19,11 +19,11 @@ FIRST_REST_S = 5.0
 
 
 class CrawlWatch:
-    """Looks after a crawl from its first rest on.
+    """Watches a crawl from its first rest on.
 
-    Where somebody is to be told of alerts it is there from the beginning: a short crawl has an end, too.
-    Nobody is told of what a replay meets: whoever began it sees what it comes to.
-    Raises then ``SettingError`` for a target that is not fit, ``MissingServiceError`` for a missing extra.
+    If the settings have targets for alerts, it watches from the start, since a short crawl has an end as
+    well. Replays are not watched, since their caller sees the result. Raises ``SettingError`` for an invalid
+    target, ``MissingServiceError`` for a missing extra.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class CrawlWatch:
         await self._watch.run()
 
     async def end(self, patience_s: float) -> None:
-        """What there is to tell at the end, within a time. Raises nothing."""
+        """Send the last alerts, within a time. Raises nothing."""
         if self._watch is not None:
             await self._watch.end(patience_s)
 

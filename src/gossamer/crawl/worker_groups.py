@@ -1,4 +1,4 @@
-"""Who works on a crawl: one worker of this process, or a pool of processes."""
+"""The workers of a crawl: one in this process, or a pool of processes."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def make_worker_group(
     wired: CrawlParts,
     failed_hooks: list[str],
 ) -> WorkerGroup:
-    """This process's worker, with the other processes that were asked for; it is a ``WorkerGroup``.
+    """Return this process's worker, or a pool with the other processes of the settings.
 
-    ``failed_hooks`` takes what fails when pipelines are closed in those.
+    ``failed_hooks`` receives the failures of closing pipelines in those.
     """
     worker = Worker(wired.parts, wired.shift)
     for watcher in wired.watchers:

@@ -1,8 +1,8 @@
-"""Who gets into the frontier: canonical form, scope, fingerprint and politeness key of a request.
+"""Admits requests to the frontier: canonical form, scope, fingerprint and politeness key.
 
-Shared by seeding and worker, so that a seed, a link and a redirect pass the same checks. Pages of a site
-repeat most of their links, so the decision on a URL is remembered, and which fingerprints are in
-the frontier for certain: those need not be offered again.
+Seeding and the worker share it, so that a seed, a link and a redirect pass the same checks. Pages of a site
+repeat most of their links, so it remembers the decision on each URL, and the fingerprints that are certainly
+in the frontier: those need not be offered again.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Admission:
         if "@" in request.url:
             request = claim_credentials(request, self._authorized)
         if url != request.url or request.meta or request.cb_kwargs or request.headers:
-            request = request.replace(url=url)  # with dicts of its own: `start()` may go on with the others
+            request = request.replace(url=url)  # with its own dicts: `start()` may continue to use the others
         if self._lane_for is not None:
             request = request.replace(lane=self._lane_for(request, host))
         return self._make_entry(request, fingerprint, host)
@@ -96,9 +96,9 @@ class Admission:
     def admit_links(
         self, parent: Request, requests: Iterable[Request], dropped: dict[str, int]
     ) -> tuple[Entry, ...]:
-        """The entries of a page's requests, one hop deeper than it, each fingerprint once.
+        """Return the entries of a page's requests, one hop deeper than the page, each fingerprint once.
 
-        Refusals are counted into ``dropped``. What is in the frontier for certain is left out.
+        Refusals are counted into ``dropped``. Requests that are certainly in the frontier are skipped.
         """
         entries: list[Entry] = []
         taken: set[int] = set()
@@ -158,7 +158,7 @@ class Admission:
         entries: Sequence[Entry],
         read_text: Callable[[], PageReading] | None,
     ) -> None:
-        """Learn from what a page gave which URLs are worth it."""
+        """Learn the value of URLs from the results of a page."""
         if self.meter is not None and request.method == "GET":
             body, size, is_probe = fetched.body, fetched.wire_bytes, request.is_trap_probe
             page = ReadPage(request.url, body, size, request.via, items, entries, read_text, is_probe)
@@ -235,7 +235,7 @@ class Admission:
         trap = self.traps.check_url(place, fingerprint)
         if trap is not None:
             return trap
-        if request.session and not request.unique_key:  # who gives a key says all about what is the same
+        if request.session and not request.unique_key:  # a key of the spider's is the whole identity
             fingerprint = urls.fingerprint_of(
                 request.method, canonical, request.body, self._key, request.session
             )
@@ -243,9 +243,9 @@ class Admission:
 
 
 def _leave_out_pages(requests: Iterable[Request], dropped: dict[str, int]) -> list[Request]:
-    """The files among requests that are too deep, which belong to a page that is not.
+    """Return the files among requests that are too deep: they belong to a page that is not.
 
-    Not for the frontier to refuse: what it refuses must not be remembered as being inside.
+    The frontier does not decide this, since refused requests must not be remembered as being inside.
     """
     files = []
     for request in requests:

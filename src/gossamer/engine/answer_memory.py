@@ -32,15 +32,16 @@ class AnswerMemory:
             del self._latest[next(iter(self._latest))]
 
     def forget(self, host: str) -> None:
-        """A probe has failed: what was answered before says nothing any more."""
+        """Forget the latest answer of a host: a probe with it has failed."""
         self._latest.pop(host, None)
 
     def choose(self, lease: Lease) -> Request | None:
-        """A request by which to probe the host of a lease in the place of its page; ``None``: none is known.
+        """Return a request that probes the host of a lease instead of its page; ``None``: none is known.
 
-        It is the latest page. Where none is known, or that fails, too, the page that led to the lease's or
-        robots.txt tells whether a host is there at all. Of one that refuses they say nothing, since caches
-        may answer them without it; only where pages were proven to be the cause before, the former counts.
+        By default it is the latest page. If none is known, or a probe with it has failed, the page that led
+        to the lease's or robots.txt shows whether the host answers at all. For a host that refuses, neither
+        proves anything, since a cache may answer it; the former counts only if pages were proven to be the
+        cause before.
         """
         request = lease.entry.request
         if (latest := self._latest.get(lease.entry.host)) is not None and latest.url != request.url:
@@ -54,7 +55,7 @@ class AnswerMemory:
 
 
 class AnswerTable:
-    """What a process that works in shifts remembers of each job: a shift is shorter than a host's pauses."""
+    """Answer memories by job: a shift of a process is shorter than a host's pauses."""
 
     def __init__(self) -> None:
         self._by_job: dict[str, AnswerMemory] = {}

@@ -30,17 +30,17 @@ MAX_DETAIL = 4000
 
 
 class OpenAttempt(msgspec.Struct):
-    """What is known so far of one attempt."""
+    """The state of one attempt."""
 
     lease: Lease
     entry: Entry  # of the page: the lease's own, or that of the page which is extracted
     started_at: float
     worker: str
-    rung: str = ""  # which way of fetching answered, or failed; empty: nobody was asked
+    rung: str = ""  # the rung that answered or failed; empty: none was tried
     proxy: str = ""  # the proxy through which it answered, or failed; empty: none
     route: Route = DIRECT  # how it is to be fetched
     fetched: FetchResult | None = None
-    failure_cost: float = 0.0  # what a fetch without an answer cost
+    failure_cost: float = 0.0  # cost of a fetch without a response
     block: Block | None = None  # that the answer refuses us
     flags: tuple[str, ...] = ()  # what parsing says of the page, besides what fetching says of it
     picture: bytes = b""  # the page as a PNG, where a browser took one
@@ -50,7 +50,7 @@ class OpenAttempt(msgspec.Struct):
     is_conditional: bool = False  # the host was asked whether the page has changed since
     is_unchanged: bool = False  # it has not
     is_by_hook: bool = False  # a hook ended it, or answered, before anybody was asked
-    preview: RequestPreview | None = None  # made before a callback changes what a request holds
+    preview: RequestPreview | None = None  # made before a callback changes the request
 
     def __post_init__(self) -> None:
         self.preview = preview_of(self.entry.request)
@@ -69,13 +69,13 @@ class OpenAttempt(msgspec.Struct):
             self.note_answer(fetched)
 
     def unfinished_signal(self) -> HostSignal:
-        """What to give the lease back with, or to fail with, wherever the visit was broken off."""
+        """Return the signal for giving back or failing the lease of an interrupted visit."""
         return self.host_signal(HostSignalKind.FAULT) if self.is_asked else HostSignal()
 
     def host_signal(
         self, kind: HostSignalKind = HostSignalKind.OK, retry_after_s: float | None = None
     ) -> HostSignal:
-        """What this attempt says of its host: nothing where an archive answered."""
+        """Return the attempt's signal about its host: none if an archive answered."""
         if self.is_archived:
             return HostSignal()
         if self.is_by_hook:
@@ -92,7 +92,7 @@ class OpenAttempt(msgspec.Struct):
         return HostSignal(kind=HostSignalKind.FAULT, started_at=self.started_at)
 
     def make_page(self, result: ExtractResult, items: int) -> PageRecord:
-        """The page that was parsed, with so many items on it that are kept."""
+        """Return the record of a parsed page with its number of kept items."""
         request, fetched = self.entry.request, self.fetched
         assert fetched is not None, "a page comes from a response"
         return PageRecord(
@@ -152,7 +152,7 @@ class OpenAttempt(msgspec.Struct):
         )
 
     def make_report(self, result: VisitResult, *, is_probe: bool) -> RouteReport:
-        """What came of its route, for the router."""
+        """Return the report on the attempt's route, for the router."""
         entry = self.lease.entry
         return RouteReport(
             request=entry.request,
@@ -194,17 +194,17 @@ class OpenAttempt(msgspec.Struct):
 
     @property
     def sets_cookie(self) -> bool:
-        """Whether its answer sets one: what is asked once more may be answered otherwise."""
+        """Whether its response sets a cookie: a repeated request may get another response."""
         return self.fetched is not None and bool(self.fetched.header("set-cookie"))
 
     @property
     def is_archived(self) -> bool:
-        """Whether nobody was asked: an archive gave the answer."""
+        """Whether an archive gave the response."""
         return self.fetched is not None and self.fetched.rung == ARCHIVE_RUNG
 
     @property
     def is_extraction(self) -> bool:
-        """Whether its page was fetched before, by somebody else."""
+        """Whether another worker has fetched its page before."""
         return self.entry is not self.lease.entry
 
     @property
@@ -213,7 +213,7 @@ class OpenAttempt(msgspec.Struct):
         return self.block is not None and self.block.kind is not BlockKind.STATUS
 
     def _all_flags(self) -> tuple[str, ...]:
-        """What fetching and parsing say of the page, each word once."""
+        """Return the flags of fetching and parsing, each once."""
         fetched = self.fetched.flags if self.fetched else ()
         if self.is_extraction:
             fetched = (*fetched, EXTRACTED)

@@ -1,4 +1,4 @@
-"""Callbacks that compute for long share an event loop with what has to happen in time."""
+"""Limits the time of callbacks in one round of the event loop, so that leases are extended in time."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 import time
 
 MOST_S = 0.1
-"""So many seconds of callbacks in one round of the event loop; the one that is over it is the last."""
+"""Seconds of callbacks in one round of the event loop; the callback that exceeds them is the last."""
 
 
 class CallbackGate:

@@ -1,8 +1,8 @@
-"""Keeps answers as files: the bytes in the place of files, and then what is known of them in the store.
+"""Stores responses as files: first the bytes in the place of files, then a row in the store.
 
-The order makes it safe. Bytes are put before a row names them, and a row is written before the request is
-settled: whoever is killed in between leaves at most bytes that no row names, which are swept, and the request
-is done again. Bytes that a row names are not put again, and none that were seen just now are deleted.
+This order is safe. Bytes are stored before a row names them, and a row is written before the request is
+settled: a kill in between leaves at most bytes that no row names, which are swept, and the request is
+repeated. Bytes that a row names are not stored again, and recently seen bytes are not deleted.
 """
 
 from __future__ import annotations
@@ -42,17 +42,17 @@ MakeRecord = Callable[[StoredFile, str, str], ItemRecord]
 
 
 class FileOptions(Record, frozen=True, kw_only=True):
-    """What is kept of files."""
+    """Options for files."""
 
     types: tuple[str, ...] = ()  # the media types that are wanted; none: all
     thumbnails: Sizes = {}  # the sizes that pictures are also kept in, by name: the most pixels each way
 
 
 class FileKeeper:
-    """Fetches files for one worker of a job, and keeps them.
+    """Fetches files for one worker of a job, and stores them.
 
-    ``spool_bytes`` makes a file of an answer that a fetcher gave in memory. ``store`` is what people call the
-    store of ``files``: the place of ``blobs`` is told that its files are there.
+    ``spool_bytes`` makes a file of a response that a fetcher returned in memory. ``store`` is the name of the
+    store of ``files``, which is recorded in the place of ``blobs``.
     """
 
     def __init__(
@@ -104,9 +104,9 @@ class FileKeeper:
         return fetched
 
     async def keep_file(self, request: Request, fetched: FetchResult) -> tuple[ItemRecord, dict[str, int]]:
-        """The item of a file that is kept now, and what was left out of it.
+        """Return the item of a stored file, and the counts of dropped parts.
 
-        Raises :class:`FetchError` for what is no whole file of a type that is wanted, and ``StorageError``.
+        Raises :class:`FetchError` for an incomplete file or an unwanted type, and ``StorageError``.
         """
         dropped: dict[str, int] = {}
         if fetched.status == NOT_MODIFIED:
@@ -167,7 +167,7 @@ class FileKeeper:
                 self._is_told = True
 
     async def _keep_thumbnails(self, kind: str, saved: SavedFile, dropped: dict[str, int]) -> tuple[str, ...]:
-        """The names of the sizes that the picture is kept in, too; a broken picture has none."""
+        """Store the thumbnails of a picture and return their names; a broken picture has none."""
         sizes = self._options.thumbnails
         if not sizes or not is_raster(kind):
             return ()
@@ -180,7 +180,7 @@ class FileKeeper:
             await self._blobs.put_bytes(name_thumbnail(saved.sha256, size), data)
         return tuple(pictures)
 
-    # ------------------------------------------------------------------ what a job has seen before
+    # ------------------------------------------------------------------ files that a job has seen before
 
     async def _find_known(self, request: Request) -> StoredFile | None:
         """The file as a job last saw it, if it is still there, with all that it is to have."""
@@ -205,13 +205,13 @@ class FileKeeper:
         now = self._clock.now()
         known = self._unchanged.pop(_asked_url(request), None)
         seen = None if known is None else await self._files.see_body(known.sha256, now)
-        if known is None or seen is None:  # deleted meanwhile, or nobody has asked whether it changed
+        if known is None or seen is None:  # deleted meanwhile, or the request was not conditional
             raise FetchError(Fault.PROTOCOL, "status 304 for a file that is not here")
         return replace(known, job=self._job, blob=seen.blob, stored_at=now, last_seen=now)
 
 
 def _is_somebodys(request: Request) -> bool:
-    """Whether the answer may be meant for one visitor, or is to be compared with what the user has."""
+    """Whether the response may be meant for one visitor, or is compared with the user's own copy."""
     return (
         bool(request.session or request.auth or request.cookies)
         or is_conditional(request.headers)

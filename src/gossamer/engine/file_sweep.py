@@ -1,4 +1,4 @@
-"""Deletes bytes in the place of files that no row names: of what was forgotten, and of killed workers."""
+"""Deletes stored bytes that no row names: of forgotten files, and of killed workers."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from gossamer.ports.blob_store import BlobStore
 from gossamer.ports.file_store import FileStore
 
 GRACE_S = 3600.0
-"""What is younger is not swept: its worker may be about to name it."""
+"""Seconds for which new bytes are not swept: their worker may be about to name them."""
 PART = 1000
 """Blobs that the store is asked about at once."""
 
 
 class SweepResult(Record, frozen=True, kw_only=True):
-    """What a sweep has deleted, or would delete."""
+    """Totals of a sweep."""
 
     blobs: int = 0  # that no row names
     size_bytes: int = 0  # of them
     kept: int = 0  # that are named
     young: int = 0  # that no row names yet
-    unfinished: int = 0  # that somebody who was killed had only begun
+    unfinished: int = 0  # uploads that a killed worker had only begun
 
 
 async def sweep_files(
     files: FileStore, blobs: BlobStore, before: float, *, store: str, is_dry: bool = False
 ) -> SweepResult:
-    """Delete what no row names and what was put before then; ``is_dry``: only count.
+    """Delete bytes that no row names and that were stored before then; ``is_dry``: only count.
 
-    Whatever else is in the same place stays. Raises ``StorageError``, and ``UsageError`` where another store
-    than ``store`` has files there, too: what only its rows name would be deleted.
+    Other contents of the place stay. Raises ``StorageError``, and ``UsageError`` if a store other than
+    ``store`` also has files there, since files that only its rows name would be deleted.
     """
     await _check_owners(blobs, store)
     result = SweepResult()
@@ -80,7 +80,7 @@ async def _sweep_part(
 
 
 async def _is_still_old(blobs: BlobStore, info: BlobInfo, before: float) -> bool:
-    """Whether nobody has put it again since it was listed."""
+    """Whether the blob has not been stored again since it was listed."""
     now = await blobs.stat_blob(info.name)
     return now is not None and now.changed_at < before
 

@@ -13,9 +13,9 @@ _ANY = ("", AUTO)
 
 
 class FixedRouter:
-    """Port ``Router``: one route for all requests but those that name a rung, and nothing to learn.
+    """Port ``Router``: one route for all requests except those that name a rung, and nothing to learn.
 
-    With ``is_only`` those that name a rung take it, too: where nobody is asked there is no other way.
+    With ``is_only``, requests that name a rung take the same route, the only one without a network.
     """
 
     is_fixed = True

@@ -15,7 +15,7 @@ from gossamer.policy import redirects, urls
 
 ROBOTS_TRIES = 50
 ROBOTS_WAIT_S = 0.2
-"""How often, and how long each time, somebody else is waited for who fetches the robots.txt."""
+"""How often, and how many seconds each time, to wait for a robots.txt that another worker fetches."""
 MOST_HOSTS = 1000
 """Hosts whose next turns are remembered."""
 
@@ -58,7 +58,7 @@ class InlineFetcher:
                 await parts.router.release_route(request, route, host)
 
     async def _ask_robots(self, request: Request, route: Route) -> None:
-        """Raise ``FetchError`` for what robots.txt does not allow, or while it cannot be had."""
+        """Raise ``FetchError`` if robots.txt does not allow the request, or cannot be fetched."""
         for _ in range(ROBOTS_TRIES):
             answer = await self._parts.robots.check_request(request, route)
             if answer.signal is None or not answer.allowed:

@@ -15,7 +15,7 @@ from gossamer.ports.shared_state import SharedState
 
 SPACE = "job-stops"
 KEPT_S = 30 * 86_400.0
-"""For so long a stop waits for somebody who ends the job, in seconds."""
+"""Seconds for which a stop waits until the job is ended."""
 
 
 async def read_stop(shared: SharedState, job: str) -> str:
@@ -33,7 +33,7 @@ async def begin_next_run(shared: SharedState, job: Job) -> None:
 
 
 class JobStop:
-    """What a worker ends its job (its tag) with, in the run in which the worker began."""
+    """Ends a job (its tag) from a worker, in the run in which the worker began."""
 
     def __init__(self, shared: SharedState, job: str) -> None:
         self._shared = shared

@@ -1,4 +1,4 @@
-"""What becomes of a page that came for visitors, though its session is logged in."""
+"""Settles pages that were served for visitors although their session is logged in."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ async def settle_log_out(
         if outcome.verdict is Verdict.SUCCESS:
             login.confirm_log_in(request, route)
         return result
-    attempt.block = None  # it refuses visitors; whoever logs in again is none, and needs no other way
+    attempt.block = None  # a refusal of visitors: a new log-in solves it, not another way to fetch
     is_again = await login.handle_log_out(request, route, attempt.log_in, lease.entry.fingerprint)
     detail = result.attempts[0].detail
     if is_again:

@@ -16,7 +16,7 @@ MAX_NEW_WITNESSES = 5_000
 
 
 class MirrorMemory:
-    """What one worker has seen of a job, and what others have told."""
+    """The mirrors that one worker has seen in a job, and those that other workers reported."""
 
     def __init__(self, store: TrapCountStore) -> None:
         self._store = store
@@ -46,12 +46,12 @@ class MirrorMemory:
         return page, first
 
     def settle_first(self, page: str, host: str) -> None:
-        """Of two hosts that show a page this is the older one."""
+        """Settle that ``host`` is the older one of two hosts that serve a page."""
         self._has_mirrors = True
         self._first[page] = host
 
     async def save(self) -> list[tuple[str, str, str]]:
-        """Save what is new, if there is more than one host: pages, with the first host and another.
+        """Save new sightings, if there is more than one host; return pages with the first host and another.
 
         Raises ``StorageError``.
         """

@@ -1,11 +1,11 @@
-"""What a crawl knows of pages that earlier crawls of its spider have seen, and what it notes for later ones.
+"""The pages that earlier crawls of a spider have seen, and notes for later crawls.
 
-Pages are read for all leases of a grant at once, and for all links of a batch of results. What is noted is
-stored with the results, so that it is there if, and only if, the page is settled or was at least answered.
+Pages are read for all leases of a grant at once, and for all links of a batch of results. Notes are stored
+with the results, so that they are there if, and only if, the page is settled or was at least answered.
 
-A page of a crawl that comes back is asked for with the validators of its latest answer (RFC 9110, 13), but
-never with those that the same job has noted: a lease may have been lost between store and frontier, and the
-links of a page that is fetched again because of that are found by its callback only.
+A re-crawl requests a page with the validators of its latest response (RFC 9110, 13), but never with those
+that the same job has noted: a lease may have been lost between store and frontier, and only the callback
+finds the links of a page that is fetched again because of that.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ MAX_REQUEST = 65_536
 ASKED_AT_ONCE = 5000
 """Pages that one question to the store is about, at most."""
 _WAYS = frozenset({"http", "impersonate"})
-"""Ways to fetch that send what they are told: a browser has its own cache, a gateway asks as it likes."""
+"""Ways to fetch that send the headers as given: a browser has its own cache, a gateway its own headers."""
 
 PackRequest = Callable[[Request, str], str]
 """From a request and its host to the form in which it is kept."""
@@ -100,7 +100,7 @@ class PageMemory:
     # ------------------------------------------------------------------ before a visit
 
     async def load_pages(self, leases: Sequence[Lease]) -> None:
-        """Read what is known of the pages of a grant."""
+        """Read the known pages of a grant."""
         self._of_leases = dict(list(self._of_leases.items())[-ASKED_AT_ONCE:])  # some were given back
         places = {lease.token: known_fingerprint_of(lease.entry.request) for lease in leases}
         found = await self._find_pages(places.values())
@@ -142,7 +142,7 @@ class PageMemory:
     # ------------------------------------------------------------------ after a visit
 
     def note_visit(self, attempt: OpenAttempt, result: VisitResult) -> VisitResult:
-        """The result, with what is known of the page from now on, as far as the host has told something."""
+        """Return the result with the new state of the known page, as far as the host's answer tells it."""
         fetched, request = attempt.fetched, attempt.entry.request
         if fetched is None or request.saves is not None:
             return result
@@ -180,7 +180,7 @@ class PageMemory:
         if verdict is Verdict.SUCCESS:
             page = self._note_check(page, replace(found, body_hash=_hash_of(fetched.body)))
             return note_unread(page) if DEFERRED in attempt.flags else page
-        if verdict is Verdict.REDIRECT:  # where it leads stands for what it says
+        if verdict is Verdict.REDIRECT:  # the target of the redirect stands for the page's content
             target = _hash_of(result.attempts[0].detail.encode())
             return self._note_check(page, replace(found, body_hash=target, etag="", modified=""))
         return None
@@ -203,7 +203,7 @@ class PageMemory:
             return None
         if verdict is Verdict.SUCCESS:
             return note_read(page, validator_of(fetched, "etag"), validator_of(fetched, "last-modified"))
-        return note_read(page, "", "") if verdict is Verdict.REDIRECT else None  # the page says to go on
+        return note_read(page, "", "") if verdict is Verdict.REDIRECT else None  # the page itself redirects
 
     async def note_links(self, results: Sequence[VisitResult]) -> list[VisitResult]:
         """Results before they are committed: their links to unknown pages are noted.

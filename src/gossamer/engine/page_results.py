@@ -1,4 +1,4 @@
-"""What is kept of a page that a spider has read: the records of its items, the entries of its requests."""
+"""Builds the records of a parsed page's items, and the entries of its requests."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ MAX_FILES = 50_000
 async def admit_links(
     parts: VisitParts, request: Request, fetched: FetchResult, result: ExtractResult, dropped: dict[str, int]
 ) -> tuple[Entry, ...]:
-    """The entries of a page's requests; other pages go on between thousands of them.
+    """Return the entries of a page's requests; other pages run between thousands of them.
 
-    What is refused is counted into ``dropped``.
+    Refusals are counted into ``dropped``.
     """
     requests = result.requests
     is_html = bool(requests) and "html" in result.content_type
@@ -83,7 +83,7 @@ async def keep_items(
 
 
 def _request_files(urls: tuple[str, ...], dropped: dict[str, int]) -> list[Request]:
-    """The requests for files that items name; what is no URL or too many is counted into ``dropped``."""
+    """Return requests for files that items name; the rest is counted into ``dropped``."""
     requests = []
     if len(urls) > MAX_FILES:
         key = DropKind.LINK.key_of("too_many")

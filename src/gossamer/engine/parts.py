@@ -1,4 +1,4 @@
-"""What a visit and a worker need of the world, and the options of a shift."""
+"""The parts of a visit and of a worker, and the options of a shift."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ if TYPE_CHECKING:
 
 
 def no_files() -> FileKeeper:
-    """For whoever keeps no files. Raises ``UsageError``."""
+    """Raise ``UsageError``: the default without a keeper of files."""
     raise UsageError("files are kept by crawls only")
 
 
 class VisitParts(Record, frozen=True, kw_only=True):
-    """What a visit works with. It decides what becomes of a request, and writes nothing down."""
+    """The parts of a visit, which decides the outcome of a request and stores nothing."""
 
     rules: FrontierRules
     fetcher: Fetcher
@@ -61,23 +61,23 @@ class VisitParts(Record, frozen=True, kw_only=True):
     answers: AnswerMemory = field(default_factory=AnswerMemory)  # by which hosts in trouble are probed
     blocks: BlockRules = field(default_factory=BlockRules)
     samples: DropCollector = field(default_factory=DropCollector)  # of items that are dropped
-    login: LoginGate | None = None  # None: nobody logs in
+    login: LoginGate | None = None  # None: no spider logs in
     defers_page: Callable[[Request, FetchResult], bool] | None = None  # whose callbacks run elsewhere
     open_files: Callable[[], FileKeeper] = no_files  # what keeps answers as files, opened with the first
     memory: PageMemory | None = None  # None: nothing is kept of pages for later crawls
-    is_extracting: bool = False  # nobody is asked: the fetcher has what was fetched before
+    is_extracting: bool = False  # the fetcher returns earlier responses, without a network
 
 
 class EngineParts(VisitParts, frozen=True, kw_only=True):
-    """What a worker works with: a visit's parts, where requests come from, and where results go."""
+    """The parts of a worker: those of a visit, the source of requests, and the place of results."""
 
     job: Job
     frontier: AdminFrontier
     committer: Committer
     store: Store
     sink: Sink
-    series: Series | None = None  # None: nobody asks how the job went on
-    visits: VisitWatcher | None = None  # None: nobody goes along
+    series: Series | None = None  # None: no time series is kept
+    visits: VisitWatcher | None = None  # None: visits are not watched
     changes: JobChanges = field(default_factory=JobChanges)  # what users' code counts of no page
 
 

@@ -1,4 +1,4 @@
-"""Makes the results of visits durable, and tells the sinks what was recorded."""
+"""Makes the results of visits durable, and reports them to the sinks."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class ResultRecorder:
             noted, kept = await self._commit(results)
         except OperatorError:
             raise
-        except Exception:  # noqa: BLE001 - what a page gave: one request, not the crawl
+        except Exception:  # noqa: BLE001 - the result of one page: one request fails, not the crawl
             if len(results) > 1:
                 for result in results:
                     await self.record_results([result])
@@ -134,7 +134,7 @@ def _sample_without(sample: DropSample, values: Iterable[str]) -> DropSample:
 
 
 def _to_dead_letter(result: VisitResult) -> VisitResult:
-    """What is left of a result that the store could not encode, while that error is handled."""
+    """Return the rest of a result that the store could not encode, while that error is handled."""
     log.exception("the results of a page cannot be stored; the page is a dead letter")
     outcome = replace(
         result.outcome, verdict=Verdict.DEAD, reason=Fault.CALLBACK.value, is_page=False, outlinks=()

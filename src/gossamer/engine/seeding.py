@@ -20,7 +20,7 @@ ADD_EVERY_S = 0.5
 
 
 class SeedingResult(Record, frozen=True, kw_only=True):
-    """What became of a job's seeds."""
+    """Totals of a job's seeds."""
 
     added: AddResult
     refused: dict[str, int]  # by reason
@@ -43,7 +43,7 @@ class Seeder:
 
     @property
     def so_far(self) -> SeedingResult:
-        """What became of the seeds until now."""
+        """Totals of the seeds until now."""
         return SeedingResult(added=self._added, refused=dict(self._refused), example=self._example)
 
     async def add_seeds(self, requests: AsyncIterator[Request]) -> None:
@@ -59,7 +59,7 @@ class Seeder:
                     self._since = 0
                     await asyncio.sleep(0)
                 if by_time.done():
-                    by_time.result()  # it fails, or goes on forever
+                    by_time.result()  # it has failed: otherwise it never ends
             await self._add_batch()
             if by_time.done():
                 by_time.result()
@@ -80,7 +80,7 @@ class Seeder:
             await self._add_batch()
 
     async def _add_batch(self) -> None:
-        """Add what is there; afterwards, nothing that was there before is under way."""
+        """Add the waiting entries; afterwards, all entries from before the call are added."""
         async with self._adding:
             batch, self._batch = self._batch, []
             if not batch:

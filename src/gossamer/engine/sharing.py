@@ -1,9 +1,9 @@
-"""How the workers of one crawl share what may be in hand altogether, where all of them could take more.
+"""Divides the requests in flight among the workers of one crawl when all of them could take more.
 
-The slots of a busy host stay with whoever has them, since a worker takes new requests as its old ones end. A
-worker that is short of work says so, with what it has in hand; one that has more than twice as much comes
-down by its part of the difference, and then takes more again by and by: what nobody else wants is not left
-unused for long. Pure: the time is given.
+The slots of a busy host stay with their worker, since a worker takes new requests as its old ones end. A
+worker that is short of work reports it with its load; one that has more than twice as much reduces its limit
+by its part of the difference, and then raises it again step by step, so that unused slots do not stay unused
+for long. Pure: the time is a parameter.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from math import inf
 GROW_S = 1.0
 """How often a worker that has made room may have some more."""
 SMOOTH_S = 0.5
-"""What is in hand is compared as it was for about so long: all that a worker has may end at once."""
+"""Seconds over which the load is smoothed: all requests of a worker may end at once."""
 LONGEST_S = 10.0
-"""How long a worker comes down at most: what it has in hand may take long."""
+"""Seconds for which a worker lowers its load at most: its requests may take long."""
 
 
 class ConcurrencyLimit:
-    """How much one worker may have in hand; ``concurrency`` is what it has when nobody is short of work."""
+    """The limit of one worker; ``concurrency`` applies while no other worker is short of work."""
 
     def __init__(self, concurrency: int) -> None:
         self._concurrency = concurrency
@@ -33,7 +33,7 @@ class ConcurrencyLimit:
         return f"<ConcurrencyLimit of {self._most} of {self._concurrency}>"
 
     def set_concurrency(self, concurrency: int) -> None:
-        """How much this worker has from now on when nobody is short of work."""
+        """Set the limit that applies while no other worker is short of work."""
         self._most = concurrency if self._most >= self._concurrency else min(self._most, concurrency)
         self._concurrency = concurrency
 
@@ -46,7 +46,7 @@ class ConcurrencyLimit:
             self._is_coming_down, self._grow_at = True, now + LONGEST_S
 
     def record_load(self, held: int, now: float) -> None:
-        """So many requests are in hand; call it some times a second."""
+        """Record the number of requests in hand; call it several times a second."""
         weight = min((now - self._seen_at) / SMOOTH_S, 1.0)
         self.usual += (held - self.usual) * weight
         self._seen_at = now

@@ -6,13 +6,13 @@ from gossamer.core.jobs import FrontierStats
 from gossamer.ports.frontier_admin import FrontierAdmin
 
 HOSTS_LOOKED_AT = 100
-"""Among so many hosts, those with most requests, a skipped one is looked for."""
+"""Hosts with most requests among which a skipped one is looked for."""
 
 
 class SkipMonitor:
-    """Looks at one job again and again, for whoever decides when it is over.
+    """Watches one job for the decision that it is over.
 
-    ``is_old``: what the first look finds has lasted for long, such as what a run finds that is resumed.
+    ``is_old``: the state at the first look has lasted for long, as in a resumed run.
     """
 
     def __init__(self, frontier: FrontierAdmin, *, is_old: bool = False) -> None:

@@ -1,8 +1,8 @@
-"""What users' code counts (``self.stats``), until it is stored.
+"""Counters of users' code (``self.stats``), until they are stored.
 
-What a page counts is stored with its results, in one transaction: whatever is killed, each page counts once.
-What is counted while no page is in hand (in ``start()``, ``open_spider()``, ``closed()``) is stored with the
-next results, or at the end.
+The counts of a page are stored with its results in one transaction: each page counts once, even after a kill.
+Counts outside pages (in ``start()``, ``open_spider()``, ``closed()``) are stored with the next results, or at
+the end.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from gossamer.policy.spider_stats import MAX_NAMES, check_name, counter_of, unit
 log = logging.getLogger("gossamer.crawl")
 
 _NOTHING: dict[str, int] = {}
-"""What most pages count."""
+"""The counts of most pages."""
 
 
 class JobChanges:
-    """What this process counts of one job: all of it so far, and what is not on its way to the store yet."""
+    """The counts of this process for one job: the total, and the part that is not yet being stored."""
 
     def __init__(self) -> None:
         self.counts: dict[str, int] = {}  # of no page
@@ -47,7 +47,7 @@ class JobChanges:
         merge_count(self.so_far, counter, units)
 
     def _counter_for(self, rule: MergeRule, name: object) -> str:
-        """The counter of a name; ``""``: there are too many names, which is said once."""
+        """Return the counter of a name; ``""`` if there are too many names, which is logged once."""
         known = self._rules.get(name) if isinstance(name, str) else None
         if known is rule:
             return counter_of(rule, str(name))
@@ -65,22 +65,22 @@ class JobChanges:
         return ""
 
     def find_value(self, name: str) -> int | None:
-        """What this process has counted under a name, in units; ``None``: nothing."""
+        """Return this process's count under a name, in units; ``None``: nothing."""
         rule = self._rules.get(name)
         return None if rule is None else self.so_far.get(counter_of(rule, name))
 
     def take_counts(self) -> dict[str, int]:
-        """What is to be stored now, and is no longer here."""
+        """Take the counts that are to be stored now."""
         taken, self.counts = self.counts, {}
         return taken
 
     def add_counts(self, counts: Mapping[str, int]) -> None:
-        """Take up what was counted before, or for a page without a result."""
+        """Add counts from before, or of a page without a result."""
         merge_counts(self.counts, counts)
 
 
 class PageChanges:
-    """What the page in hand counts."""
+    """The counts of the current page."""
 
     __slots__ = ("counts", "is_over", "job")
 
@@ -90,7 +90,7 @@ class PageChanges:
         self.is_over = False
 
     def end(self) -> dict[str, int]:
-        """Its counts. What tasks that outlive it count is of no page."""
+        """Return the counts. Tasks that outlive the page no longer count for it."""
         self.is_over = True
         return self.counts
 
@@ -100,7 +100,7 @@ _page: ContextVar[PageChanges | None] = ContextVar("gossamer_page_changes", defa
 
 
 def job_in_hand() -> JobChanges | None:
-    """What counts for the job of the current task; ``None``: it belongs to no crawl."""
+    """Return the counters of the current task's job; ``None`` outside a crawl."""
     return _job.get()
 
 

@@ -18,10 +18,11 @@ from gossamer.ports.store import Store
 class SplitCommitter:
     """A ``Committer`` over any frontier and any store.
 
-    Which redirects lead to known pages is asked before the store is written: of two workers that record
-    redirects to the same new page within the same milliseconds, the second may not hear of the first.
+    It reads which redirects lead to known pages before it writes to the store: of two workers that record
+    redirects to the same new page within the same milliseconds, the second may not know of the first.
 
-    What was stored, but could not be settled with others, is not stored again when it is committed alone.
+    Results that were stored, but could not be settled with others, are not stored again when they are
+    committed alone.
     """
 
     def __init__(self, frontier: AdminFrontier, store: Store, job: Job) -> None:
@@ -50,5 +51,5 @@ class SplitCommitter:
 
 
 def _key_of(result: VisitResult) -> tuple[int, Verdict]:
-    """What tells one result from the others while its lease is in force."""
+    """Return the key that identifies a result while its lease is valid."""
     return result.outcome.lease.token, result.outcome.verdict

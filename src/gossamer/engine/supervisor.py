@@ -1,9 +1,8 @@
 """One run of a job, from the first seed to the reason why it ended.
 
-The supervisor takes back what an earlier run left leased, seeds, keeps the worker going, looks at the
-frontier from time to time, and decides when the job is over: finished means that nothing is pending,
-delayed or leased, counted from the frontier's structures. Embedded it supervises one worker in its own
-process.
+The supervisor takes back the leases that an earlier run left, adds seeds, runs the worker, looks at the
+frontier from time to time, and decides when the job is over: finished means that nothing is pending, delayed
+or leased, counted from the frontier's structures. Embedded, it supervises one worker in its own process.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from gossamer.runtime.user_code import await_endable
 
 
 class RunSummary(Record, frozen=True, kw_only=True):
-    """What one run did."""
+    """Totals of one run."""
 
     reason: FinishReason
     detail: str = ""  # which budget is spent, or why a callback ended it
@@ -70,16 +69,16 @@ class Supervisor:
         self._skips = SkipMonitor(parts.frontier)
 
     def follow_limits(self, max_time_s: float | None, find_end: EndFinder | None) -> None:
-        """Somebody changed the job: the next look goes by this."""
+        """Apply new limits of the job from the next look on."""
         self._max_time_s = max_time_s
         self._find_end = find_end
 
     def stop(self) -> None:
-        """Drain: start nothing new, finish what is in hand within ``drain_s``, give the rest back."""
+        """Drain: start nothing new, finish requests in hand within ``drain_s``, give the rest back."""
         self._stop.set()
 
     async def run(self, seeds: AsyncIterator[Request], *, resumed: bool = False) -> RunSummary:
-        """Run to the end. Raises ``StorageError`` when frontier or store fail; what was stored stays."""
+        """Run to the end. Raises ``StorageError`` if the frontier or the store fails; stored results stay."""
         parts = self._parts
         started_at = parts.clock.now()
         self._skips = SkipMonitor(parts.frontier, is_old=resumed)
@@ -91,7 +90,7 @@ class Supervisor:
             JobStartedEvent(at=started_at, job=parts.job.id, resumed=resumed, recovered=len(expired))
         )
         seeding = Seeder(parts.admission, parts.frontier, self._worker.wake)
-        self._seeding = asyncio.create_task(_add_seeds(seeding, seeds))  # or what was asked for since
+        self._seeding = asyncio.create_task(_add_seeds(seeding, seeds))  # or requests that were added since
         shift = asyncio.create_task(self._worker.run())
         try:
             end = await self._wait_for_end(shift, seeding, started_at)
@@ -120,7 +119,7 @@ class Supervisor:
         was_seeded = False  # at the look before
         while True:
             seeding = self._seeding
-            is_seeded = self.is_seeded = seeding.done()  # before the look: what was seeded since is not in it
+            is_seeded = self.is_seeded = seeding.done()  # before the look: it does not include later seeds
             stats = await self._read_stats()
             end = None if self._find_end is None else await self._find_end(stats)
             now = self._parts.clock.now()
@@ -160,7 +159,7 @@ class Supervisor:
         self._worker.idle.clear()
 
     async def _end_shift(self, shift: asyncio.Task[None]) -> None:
-        """Let the worker finish what it has in hand, within bounds, and be seen doing so."""
+        """Let the worker finish its requests within the time to drain, and watch it."""
         self._worker.stop()
         clock = self._parts.clock
         until = clock.now() + self._drain_s

@@ -10,7 +10,7 @@ from gossamer.ports.work_watcher import WorkWatcher
 
 
 class TimedCommitter:
-    """Port ``Committer``: another one, whose commits a ``WorkWatcher`` is told of."""
+    """Port ``Committer``: wraps another one and reports its commits to a ``WorkWatcher``."""
 
     def __init__(self, committer: Committer, watcher: WorkWatcher) -> None:
         self._committer = committer

@@ -41,7 +41,7 @@ class CountedGroup(msgspec.Struct, eq=False):
     saved: TrapCounts
 
     def has_news(self, least: int) -> bool:
-        """Whether so many of its pages are to be saved, or what others have to know of it."""
+        """Whether at least ``least`` of its pages are unsaved, or other workers need its news."""
         known, saved = self.known, self.saved
         pages = known.pages - saved.pages + (known.foreign - saved.foreign) * WITNESS_EVERY
         is_told = known.refused > saved.refused or known.probes > saved.probes or known.rule != saved.rule
@@ -49,12 +49,12 @@ class CountedGroup(msgspec.Struct, eq=False):
 
 
 def state_of(counts: TrapCounts) -> tuple[int, str]:
-    """What all workers have to know of a group: how often it was opened again, and its rule."""
+    """Return the state of a group that all workers need: how often it was reopened, and its rule."""
     return counts.opened, counts.rule
 
 
 async def read_counts(shared: SharedState, job: str) -> GroupCounts:
-    """What is known of the groups of a job (its tag). Raises ``StorageError``."""
+    """Read the counts of all groups of a job (its tag). Raises ``StorageError``."""
     values = await asyncio.gather(*(shared.get(SPACE, f"{job} {shard}") for shard in range(SHARDS)))
     return {group: counts for value in values for group, counts in _decode(value).items()}
 
@@ -70,7 +70,7 @@ class TrapCountStore:
         return f"<TrapCountStore of {self._job}>"
 
     async def read_counts(self) -> GroupCounts:
-        """What all workers have saved."""
+        """Read the counts that all workers have saved."""
         return await read_counts(self._shared, self._job)
 
     async def read_closed(self) -> GroupCounts:
@@ -78,7 +78,7 @@ class TrapCountStore:
         return _decode(await self._shared.get(SPACE, f"{self._job} {CLOSED}"))
 
     async def add_counts(self, more: GroupCounts) -> GroupCounts:
-        """Save what was counted; what is known of these groups then."""
+        """Save counts; return the totals of these groups."""
         shards: dict[int, GroupCounts] = {}
         for group, counts in more.items():
             shards.setdefault(crc32(group.encode()) % SHARDS, {})[group] = counts
@@ -135,7 +135,7 @@ def _encode(known: GroupCounts, most: int) -> bytes:
 
 
 def _decode(value: bytes | None) -> GroupCounts:
-    """What was saved; what another version wrote, and cannot be read, counts as nothing."""
+    """Decode saved counts; counts of another version that cannot be read are empty."""
     try:
         known = msgspec.msgpack.decode(value, type=GroupCounts) if value else {}
     except msgspec.DecodeError:

@@ -1,10 +1,10 @@
-"""What the pages of a job's groups of URLs were worth, counted by all its workers together, over its runs.
+"""Measures the value of a job's groups of URLs, counted by all its workers together, over its runs.
 
-A worker saves what it has counted, and hears which groups others have closed, once a second; while it works,
-only groups of which it has counted a fiftieth of a budget. Where it has itself spent that much of a budget it
+Once a second, a worker saves its counts and reads which groups others have closed; while it works, it saves
+only groups of which it has counted a fiftieth of a budget. If it has itself spent that much of a budget, it
 does not wait for the second. So a good page costs no round trip, crawls of many small patterns cost nothing,
-and workers together overrun a budget by a fiftieth for each of them, and by their requests in flight. What a
-worker that is killed has not saved is not counted.
+and workers together overrun a budget by a fiftieth for each of them, and by their requests in flight. The
+unsaved counts of a killed worker are lost.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ MAX_GROUPS = 20_000
 SMALL = 4
 """Pages of a group that is forgotten first."""
 GROUPS_WITH_LIMITS = {"trap_pattern": pattern_of, "trap_domain": domain_group_of}
-"""Which group of a URL has the limit that is told by such a rule."""
+"""The group of a URL that is limited by each rule."""
 
 
 class ReadPage(NamedTuple):
@@ -105,7 +105,7 @@ class TrapMeter:
         return f"<TrapMeter: {len(self._groups)} groups, {len(self._closed)} of them closed>"
 
     async def load(self) -> None:
-        """Know what was counted before. Raises ``StorageError``."""
+        """Load the saved counts. Raises ``StorageError``."""
         for name, counts in (await self._store.read_counts()).items():
             self._take_saved(self._group_of(name), counts)
         self._note_closed(await self._store.read_closed())
@@ -201,7 +201,7 @@ class TrapMeter:
             self._close_spent(groups)
 
     def _give_back(self, via: str, groups: tuple[CountedGroup, ...]) -> None:
-        """What a page brought counts also for the groups that spent for the page that led to it."""
+        """Credit a page's results also to the groups that spent for the page that led to it."""
         origin = self._around.get(pattern_of(via), ()) if via else ()
         if origin and leads_elsewhere(origin[1].name, groups[0].name, self._find_counts):
             origin = origin[2:]  # that page was none of a trap in its pattern and family
@@ -222,7 +222,7 @@ class TrapMeter:
         return True
 
     def _forgive(self, name: str) -> None:
-        """A group is open again; what was spent in it is not held against the groups around it, either."""
+        """Reset the spending in a reopened group, also in the groups around it."""
         for group in map(self._group_of, (name, *wider_groups_of(name))):
             group.known.forgive(self._rules)
             self._unsaved[group.name] = group
@@ -244,7 +244,7 @@ class TrapMeter:
         return groups
 
     def _judge_page(self, page: ReadPage, groups: tuple[CountedGroup, ...]) -> PageWorth:
-        """What a page brought, as far as that is known."""
+        """Return the worth of a page, as far as it is known."""
         if self._rules.max_worthless is None:
             return UNKNOWN_PAGE
         pattern, family, host = groups[0].known, groups[1].known, groups[2].known
@@ -259,7 +259,7 @@ class TrapMeter:
         return self._look_into(page, groups, weight) if weight else UNKNOWN_PAGE
 
     def _look_into(self, page: ReadPage, groups: tuple[CountedGroup, ...], weight: int) -> PageWorth:
-        """What a page brought that stands for so many."""
+        """Return the worth of a page that stands for ``weight`` pages."""
         family, host = groups[1], groups[2]
         if family.known.has_many_queries:
             leads_out = any(family_of(entry.request.url) != family.name for entry in page.entries)
@@ -343,7 +343,7 @@ class TrapMeter:
         await self._save(1)
 
     async def _save(self, least: int) -> None:
-        """Save the groups with so many new pages."""
+        """Save the groups with at least ``least`` new pages."""
         self._saved_at = self._clock.now()
         await self._save_groups([group for group in self._unsaved.values() if group.has_news(least)])
 
@@ -391,7 +391,9 @@ class TrapMeter:
                 known.seeds = max(known.seeds, counts.seeds)
             else:  # of another worker alone, but for what this one knows without having read a page of it
                 self._take_saved(group, counts, count_since(known, group.saved))
-            if group.known.seeds and group.known.rule == "trap_mirror":  # whoever closed it did not know that
+            if (
+                group.known.seeds and group.known.rule == "trap_mirror"
+            ):  # another worker did not know the seeds
                 group.known.rule, group.known.opened = "", group.known.opened + 1
                 self._unsaved[name] = group
             if is_news:

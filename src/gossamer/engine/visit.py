@@ -1,10 +1,9 @@
-"""What becomes of one leased request.
+"""The visit of one leased request.
 
 In order: *host down?* (give up) - *route* (or another lane) - *robots* - *log-in* - *late?* (give back) -
 *fetch* - *classify* - *extract* (or another worker does) - *pipeline* - *learn* (another route may be worth a
-try). What ends a
-request is one :class:`VisitResult`; what does not (late, or robots.txt had to be fetched first) is a
-:class:`HostSignal` to give the lease back with, which costs the request nothing.
+try). A :class:`VisitResult` ends a request; a :class:`HostSignal` gives the lease back at no cost (late, or
+robots.txt had to be fetched first).
 """
 
 from __future__ import annotations
@@ -63,7 +62,7 @@ from gossamer.ports.login_gate import LoginGate
 from gossamer.runtime.user_code import ends_task
 
 _NOT_THE_HOSTS = frozenset({Fault.LOGGED_OUT, Fault.PARSE_INTERRUPTED, Fault.HOOK, Fault.IGNORED})
-"""Faults of a page that was had which say nothing against its host."""
+"""Faults of a fetched page that do not count against its host."""
 _SPIDERS_OWN = frozenset({Fault.CALLBACK, Fault.CALLBACK_TIMEOUT, Fault.PIPELINE})
 
 
@@ -112,7 +111,7 @@ class Visitor:
         return result
 
     async def _with_errback(self, attempt: OpenAttempt, result: VisitResult) -> VisitResult:
-        """What the spider makes of a request that will not be had."""
+        """Return the result after the spider's errback for a request that failed for good."""
         outcome, request = result.outcome, attempt.entry.request
         if outcome.verdict not in (Verdict.DEAD, Verdict.SKIPPED) or outcome.reason in _SPIDERS_OWN:
             return result
@@ -138,7 +137,7 @@ class Visitor:
         )
 
     async def _process_lease(self, attempt: OpenAttempt) -> VisitResult | HostSignal:
-        """What becomes of a lease: a result to record, or a signal to give it back with."""
+        """Process a lease: return a result to record, or a signal to give it back with."""
         parts, lease = self._parts, attempt.lease
         request = lease.entry.request
         if (untried := end_untried(parts, attempt)) is not None:
@@ -153,13 +152,13 @@ class Visitor:
             return take_detour(attempt, route, parts.clock.now())
         attempt.route = route
         if not parts.router.is_fixed:
-            attempt.started_at = parts.clock.now()  # what it was chosen to try out is claimed by now
+            attempt.started_at = parts.clock.now()  # a trial by this route is claimed by now
         try:
             end = await self._fetch_if_allowed(attempt, request, route)
         except MissingServiceError as error:
             if not parts.router.skip_rung(request, lease.entry.host, route, error):
                 raise
-            end = HostSignal()  # nobody was asked: it takes another rung
+            end = HostSignal()  # no request was sent: it takes another rung
         if attempt.is_by_hook or not isinstance(end, VisitResult):  # the route says nothing
             if not parts.router.is_fixed:
                 await parts.router.release_route(request, route, lease.entry.host)
@@ -209,7 +208,7 @@ class Visitor:
 
     async def _fetch_page(self, attempt: OpenAttempt, request: Request) -> VisitResult:
         try:
-            # Of an extraction, the request in the lease says where the archive has its answer.
+            # In an extraction, the leased request names the place of the archived response.
             wanted = attempt.lease.entry.request
             fetcher = self._parts.fetcher if wanted.saves is None else self._parts.open_files()
             if self._parts.memory is not None:
@@ -230,11 +229,11 @@ class Visitor:
         return unchanged or await self._classify_response(attempt, request, fetched)
 
     async def _probe_host(self, attempt: OpenAttempt, known: Request) -> HostSignal:
-        """What the host answers to a request that it has answered before, instead of one that may fail.
+        """Probe the host with a request that it has answered before, instead of a page that may fail.
 
-        The page itself may be the cause of the trouble: then the host would never be seen well again. This
-        costs the page nothing, and it has the host's next turn when there is an answer. The cache must not
-        answer: the question is whether the host does.
+        The page itself may be the cause of the trouble: then the host would never recover. The probe costs
+        the page nothing, and the page has the host's next turn after an answer. The cache must not answer:
+        the question is whether the host does.
         """
         try:
             attempt.fetched = fetched = await self._parts.fetcher.fetch(
@@ -249,7 +248,9 @@ class Visitor:
         fault = retry.fault_of_status(fetched.status)
         if fault in (None, Fault.GONE):
             return attempt.host_signal()
-        # Pages must be probes, too: were this URL asked again and again, its answers would only show that the
+        # Pages must be probes as well: if this URL were requested repeatedly, its answers would only show
+        # that the rate is allowed now, the next page would be refused, and nearly all good pages would be
+        # given up.
         # rate is allowed now, the next page would be refused, and nearly all good pages would be given up.
         self._parts.answers.forget(attempt.lease.entry.host)
         retry_after_s = retry.parse_retry_after(fetched.header("retry-after"), self._parts.clock.now())
@@ -297,7 +298,7 @@ class Visitor:
             again = self._try_again(attempt, failed)
             if again is not None:
                 return again
-        # The host has said what it has said.
+        # The host's own answer stands.
         signal = attempt.host_signal(retry.signal_kind(failed.fault), failed.retry_after_s)
         return await self._extract_page(attempt, request, fetched, signal)
 
@@ -311,7 +312,7 @@ class Visitor:
         if answer.signal is not None:
             attempt.started_at = answer.signal.started_at
         elif lease.is_probe and wait_s is not None and retry.is_unanswered(fault, lease):
-            return HostSignal(retry_after_s=wait_s)  # nobody was asked: its turn comes when robots.txt may be
+            return HostSignal(retry_after_s=wait_s)  # not sent: it is due when robots.txt may be fetched
         error = FetchError(fault, answer.detail, retry_after_s=wait_s)
         result = self._handle_failure(attempt, error, answer.signal or HostSignal())
         return put_off(result, answer.retry_at) if answer.is_answered and answer.retry_at else result

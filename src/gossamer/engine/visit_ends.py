@@ -97,7 +97,7 @@ def settle_unchanged(attempt: OpenAttempt, fetched: FetchResult) -> VisitResult 
 async def find_any_block(
     parts: VisitParts, request: Request, fetched: FetchResult, is_redirect: bool
 ) -> Block | None:
-    """By what an answer refuses us, if it does. Raises ``FetchError`` for what the spider does wrong."""
+    """Return the refusal in a response, if any. Raises ``FetchError`` for a mistake of the spider."""
     if is_redirect:
         return find_way_out(parts, request, fetched.header("location"))
     return await parts.extractor.find_block(request, fetched) or find_block(fetched, parts.blocks)
@@ -106,10 +106,10 @@ async def find_any_block(
 def note_shell(
     parts: VisitParts, attempt: OpenAttempt, fetched: FetchResult, result: ExtractResult
 ) -> ExtractResult:
-    """What was read of a page, flagged where its scripts would have made more of it.
+    """Return the parsed page, flagged if it needs its scripts to show more.
 
-    Where the request may climb to a rung that runs them, that is a doubtful refusal. A page that leads on is
-    no shell, and is not looked at.
+    If the request may climb to a rung that runs scripts, this is a doubtful refusal. A page with links is not
+    a shell, and is not examined.
     """
     if result.requests or attempt.block is not None or way_of(fetched.rung) not in SCRIPTLESS_WAYS:
         return result
@@ -123,7 +123,7 @@ def note_shell(
 
 
 def find_way_out(parts: VisitParts, request: Request, location: str) -> Block | None:
-    """By what a redirect refuses us, if it does."""
+    """Return the refusal in a redirect, if any."""
     return find_redirect_block(request.url, location) if parts.blocks.is_detected else None
 
 
@@ -140,14 +140,14 @@ def check_refusal(parts: VisitParts, attempt: OpenAttempt) -> None:
 
 
 def check_not_modified(request: Request, fetched: FetchResult) -> None:
-    """Raise ``FetchError`` for an answer that the page is as it was, where nobody has asked that.
+    """Raise ``FetchError`` for a 304 that answers an unconditional request.
 
-    Whoever asks with headers of a request's own gets the answer.
+    Requests with conditional headers of their own get the response.
     """
     if fetched.status != NOT_MODIFIED or request.saves is not None:
         return
     if not is_question(request.headers):
-        raise FetchError(Fault.PROTOCOL, "status 304 although nobody asked whether the page has changed")
+        raise FetchError(Fault.PROTOCOL, "status 304 for an unconditional request")
 
 
 def settle_errback(
@@ -157,7 +157,7 @@ def settle_errback(
     entries: tuple[Entry, ...],
     dropped: dict[str, int],
 ) -> VisitResult:
-    """The result of a request that will not be had, with what its errback has made of that."""
+    """Return the result of a failed request, with the results of its errback."""
     row, outcome = result.attempts[0], result.outcome
     if extracted.fault:  # then it is a dead letter, even where the page itself was only skipped
         detail = f"{row.detail}\nin the errback: {extracted.error}"[-MAX_DETAIL:]
@@ -170,7 +170,7 @@ def settle_errback(
 
 
 def _skip_trap(parts: VisitParts, attempt: OpenAttempt) -> VisitResult | None:
-    """Nobody is asked for a URL of a trap that became known while it waited; ``None``: it is none."""
+    """Return the result of a URL in a trap that was found while the URL waited; ``None`` outside traps."""
     meter, request = parts.admission.meter, attempt.lease.entry.request
     if meter is None or not meter.has_traps or parts.is_extracting or request.saves is not None:
         return None

@@ -1,13 +1,13 @@
-"""A worker's shift: lease what may start, visit it, record what comes back and settle the lease.
+"""A worker's shift: lease due requests, visit them, record the results and settle the leases.
 
-A worker never sleeps while it holds a lease, and holds nothing that another worker could not take over
-when this one is killed: everything a visit brings back is recorded as a whole, or the visit is repeated.
+A worker never sleeps while it holds a lease, and holds nothing that another worker could not take over after
+a kill: all results of a visit are recorded as a whole, or the visit is repeated.
 
-Visits end when they end; the shift works in *turns*. A turn records all results that are ready and leases
-for all free slots, side by side, so that a frontier which commits together (one file, one writer) does both
-in one transaction. While a turn is under way the other visits continue, and their results wait for the next
-one: the slower the storage, the larger the groups. A slow store slows the fetching down, since a visit's
-slot is free only when its result is on its way to the store.
+Visits end at any time; the shift works in *turns*. A turn records all ready results and leases for all free
+slots, side by side, so that a frontier which commits together (one file, one writer) does both in one
+transaction. During a turn the other visits continue, and their results wait for the next one: the slower the
+storage, the larger the groups. A slow store slows fetching down, since a visit's slot is free only when its
+result is being stored.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ GROUP = 256
 
 WORTH_A_TURN = 16
 QUIET = 2
-"""Rounds of the loop without anything ripe: an answer that has arrived takes so many to become ripe."""
+"""Rounds of the loop without a ripe visit: an answer that has arrived needs this many to become ripe."""
 
 RECORDED_WITHIN_S = 0.5
-"""How long work that is given up waits for what is on its way to the store; "at once" is within a second."""
+"""Seconds that given-up work waits for results that are being stored; "at once" is within a second."""
 
 Ripe = tuple[OpenAttempt, VisitResult | HostSignal]
 """A visit that is over: a result to record, or a reason to give the lease back."""
@@ -64,7 +64,7 @@ class Worker:
         self._held: dict[int, tuple[OpenAttempt, asyncio.Task[None]]] = {}  # until recorded or given back
         self._broken_off: set[asyncio.Task[None]] = set()  # visits that were cancelled and have not ended
         self._ripe: list[Ripe] = []
-        self._recording: frozenset[int] = frozenset()  # the tokens of what is on its way to the store
+        self._recording: frozenset[int] = frozenset()  # the tokens of results that are being stored
         self._recorded = asyncio.Event()
         self._is_dry = False  # the frontier had nothing for us
         self._is_short = False  # it had less than was asked for
@@ -109,7 +109,7 @@ class Worker:
         self._share.make_room(other, workers, self._parts.clock.now())
 
     def follow_limits(self, limits: WorkLimits) -> None:
-        """Somebody changed the job; ``limits.concurrency`` is that of this worker."""
+        """Apply new limits of the job; ``limits.concurrency`` is that of this worker."""
         self._share.set_concurrency(limits.concurrency)
         self._visitor.rules = limits.rules
         self._parts.admission.max_depth = limits.rules.max_depth
@@ -126,14 +126,14 @@ class Worker:
         self._wake.set()
 
     async def record_expired(self, leases: Sequence[Lease], holder: str = "") -> None:
-        """Enter leases that nobody came back from into the ledger, under ``holder`` or who found them."""
+        """Record expired leases in the ledger, under ``holder`` or the worker that found them."""
         await self._recorder.record_expired(leases, self._parts.clock.now(), holder or self._options.worker)
 
     async def abandon(self) -> None:
-        """Give back at once everything in hand (a second Ctrl-C, or the end of the time to drain).
+        """Give back all leases at once (a second Ctrl-C, or the end of the time to drain).
 
-        What is on its way to the store has a moment to get there: given back between the store and the
-        frontier it would be fetched again though it was recorded.
+        Results that are being stored get a moment to finish: given back between the store and the frontier,
+        their pages would be fetched again although they were recorded.
         """
         self.stop()
         recording = self._recording
@@ -152,7 +152,7 @@ class Worker:
     # ------------------------------------------------------------------ the shift
 
     async def run(self) -> None:
-        """Work until stopped. Raises what the frontier or the committer raise (storage trouble)."""
+        """Work until stopped. Raises the errors of the frontier and the committer (storage trouble)."""
         with begin_job(self._changes):
             await self._work()
         if counted := self._changes.take_counts():
@@ -174,7 +174,7 @@ class Worker:
                 await self._give_everything_back()
 
     async def _give_everything_back(self) -> None:
-        """Give back what can be given back: the shift was cancelled from outside, or has storage trouble."""
+        """Give back the remaining leases: the shift was cancelled from outside, or has storage trouble."""
         try:
             if self._held:
                 with contextlib.suppress(StorageError):
@@ -204,9 +204,9 @@ class Worker:
         return self._share.limit_for(held, self._parts.clock.now()) - held
 
     async def _yield_to_visits(self) -> None:
-        """Let visits that can go on at once go first: a turn costs nearly the same for eight as for one.
+        """Let visits that can continue at once go first: a turn for eight costs nearly the same as for one.
 
-        Nothing is waited for: the turn comes as soon as the loop has nothing else to do.
+        This does not wait: the turn comes as soon as the loop has nothing else to do.
         """
         quiet = 0
         while quiet < QUIET and len(self._ripe) < min(len(self._held) // 2, WORTH_A_TURN):
@@ -260,7 +260,7 @@ class Worker:
         now = parts.clock.now()
         due_at = now + options.idle_wait_s if grant.next_at is None else grant.next_at
         if self._recording and len(grant.leases) < free:
-            due_at = now  # what is being recorded could not be leased yet, and still holds its host's slots
+            due_at = now  # requests being recorded could not be leased yet, and still hold slots
         self._ask_at = min(self._ask_at, now + options.idle_wait_s, due_at)  # -inf: woken meanwhile
         await self.record_expired(grant.expired)
         if parts.memory is not None and grant.leases:
@@ -293,7 +293,7 @@ class Worker:
             if counted := page.end():
                 if isinstance(end, VisitResult):
                     end = _with_counts(end, counted)
-                else:  # what has no result of its own goes with another
+                else:  # counts without a result are stored with another
                     self._changes.add_counts(counted)
             self._ripe.append((attempt, end))
         except asyncio.CancelledError:
@@ -304,7 +304,7 @@ class Worker:
             self._wake.set()
 
     async def _keep_leases(self) -> None:
-        """Extend what takes long; stop work on what was lost meanwhile."""
+        """Extend the leases of long visits; stop work on lost leases."""
         ttl_s = self._options.lease_ttl_s
         while True:
             await self._parts.clock.sleep(ttl_s / 3)

@@ -1,1 +1,1 @@
-"""What the system and the event loop give: time, locks, sorting in files, a guard around users' code."""
+"""Services of the system and the event loop: time, locks, sorting in files, a guard around users' code."""

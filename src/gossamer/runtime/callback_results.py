@@ -1,4 +1,4 @@
-"""What users' callbacks give, whichever way they give it."""
+"""Normalises the results of users' callbacks."""
 
 from __future__ import annotations
 

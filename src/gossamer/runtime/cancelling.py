@@ -111,7 +111,7 @@ async def wait_for_first(
 
 
 async def heed_cancellation(work: Awaitable[T]) -> T:
-    """What the work of a driver gives; ``CancelledError`` where the driver has lost a cancellation."""
+    """Return the result of a driver's work; raise ``CancelledError`` if it lost a cancellation."""
     task = asyncio.current_task()
     before = 0 if task is None else task.cancelling()
     try:
@@ -147,6 +147,6 @@ def stack_of(task: asyncio.Future[Any]) -> list[str]:
 
 
 def _drop_result(task: asyncio.Future[Any]) -> None:
-    """Else asyncio complains of an error that nobody has asked for."""
+    """Retrieve the error: otherwise asyncio logs it as never retrieved."""
     if not task.cancelled():
         task.exception()

@@ -12,7 +12,7 @@ from pathlib import Path
 def start_detached(
     command: Sequence[str], folder: Path, log: Path, variables: Mapping[str, str] | None = None
 ) -> subprocess.Popen[bytes]:
-    """Start a process in a session of its own; what it says is added to a log. Raises ``OSError``.
+    """Start a process in a session of its own; its output is appended to a log. Raises ``OSError``.
 
     ``variables`` are added to its environment.
     """

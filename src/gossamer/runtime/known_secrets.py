@@ -1,8 +1,8 @@
-"""The secrets that this process was told: whatever it writes or keeps is written without them.
+"""The secrets that this process knows: all text that it writes or stores is written without them.
 
-That is the last line of defence, behind the rules that keep them out of texts: a driver's error may quote its
-URL, and a spider may raise ``ValueError(f"wrong password {password}")``. Only values are hidden that are long
-enough not to be found in ordinary words.
+This is the last line of defence, behind the rules that keep secrets out of texts: a driver's error may quote
+its URL, and a spider may raise ``ValueError(f"wrong password {password}")``. Only values that are too long to
+occur in ordinary words are hidden.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from urllib.parse import quote
 
 HIDDEN = "***"
-"""What is shown in place of a secret."""
+"""Replacement for a secret."""
 SHORTEST = 6
 """Characters that a value must have to be looked for in a text."""
 MOST = 20_000

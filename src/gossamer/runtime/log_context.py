@@ -1,8 +1,8 @@
-"""What a line of the log is about, beside its text: the job, the page, what happened.
+"""The context of a log line, beside its text: the job, the page, the event.
 
-A line that is written while a job or a page is in hand is about that one, whoever writes it: a callback, a
-library, Python itself. ``describe_lines`` says so for the current task and those that it starts. Whoever
-writes a line adds what only the writer knows, by ``extra=line_details(event="page_done", status=200)``.
+A line that is written while a job or a page is in hand belongs to it, even if a callback, a library or Python
+itself writes it. ``describe_lines`` sets the context of the current task and of those that it starts. A
+writer adds its own details by ``extra=line_details(event="page_done", status=200)``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _page: ContextVar[Request | None] = ContextVar("gossamer_page", default=None)
 
 
 def describe_lines(**details: Any) -> None:
-    """Lines of the current task, and of the tasks that it starts, are about this, too."""
+    """Add details to the lines of the current task, and of the tasks that it starts."""
     _current.set({**_current.get(), **details})
 
 
@@ -43,7 +43,7 @@ def line_details(**details: Any) -> dict[str, dict[str, Any]]:
 
 
 def details_of(record: logging.LogRecord) -> dict[str, Any]:
-    """What is known of a line that is being written: what its writer says comes first."""
+    """Return the details of a line that is being written; those of its writer win."""
     page = _page.get()
     own: Mapping[str, Any] = getattr(record, _ATTRIBUTE, _NOTHING)
     return {**_current.get(), **({"url": page.url} if page else {}), **own}

@@ -1,4 +1,4 @@
-"""What processes are called."""
+"""Names of processes."""
 
 from __future__ import annotations
 

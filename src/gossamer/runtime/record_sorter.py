@@ -12,9 +12,9 @@ import msgspec
 from gossamer.core.errors import StorageError
 
 MEMORY_BYTES = 64 << 20
-"""Of records that are sorted at once, as JSON; what is more goes to a file."""
+"""Bytes of records, as JSON, that are sorted in memory; more go to a file."""
 MOST_FILES = 64
-"""That are open at once; so many become one."""
+"""Files that are open at once; this many are merged into one."""
 
 T = TypeVar("T")
 _encode = msgspec.json.Encoder().encode
@@ -34,7 +34,7 @@ class RecordSorter(Generic[T]):
         self._files: list[IO[bytes]] = []
 
     def add_record(self, record: T) -> None:
-        """Take in a record. Raises ``StorageError`` when there is no room for temporary files."""
+        """Add a record. Raises ``StorageError`` if there is no room for temporary files."""
         line = _encode(record) + b"\n"
         self._held.append((self._place_of(record), line))
         self._held_bytes += len(line)

@@ -1,4 +1,4 @@
-"""Files that are there only as long as somebody holds them: not after a failure, and not after a kill."""
+"""Files that exist only as long as they are referenced: not after a failure, and not after a kill."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ OPEN_FILES = Path("/proc/self/fd") if Path("/proc/self/fd").is_dir() else Path("
 
 
 class SpooledFile:
-    """A file without a name in a folder, which is made if need be. It is gone when nobody holds this object.
+    """A file without a name in a folder, which is created if needed. It is gone with the last reference.
 
-    Raises ``OSError`` where it cannot be made or written.
+    Raises ``OSError`` if it cannot be created or written.
     """
 
     def __init__(self, folder: Path) -> None:

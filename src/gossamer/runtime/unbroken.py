@@ -1,4 +1,4 @@
-"""Work that is not broken off: of which it is not known, half done, whether it has happened."""
+"""Work that must not be interrupted, since its outcome would be unknown."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 async def finish_work(work: Coroutine[Any, Any, T]) -> T:
-    """What the work gives. A caller that is cancelled meanwhile, however often, is so when it has ended."""
+    """Return the result of the work. A cancellation of the caller takes effect when the work has ended."""
     task = asyncio.create_task(work)
     try:
         return await asyncio.shield(task)
@@ -20,5 +20,5 @@ async def finish_work(work: Coroutine[Any, Any, T]) -> T:
             with contextlib.suppress(asyncio.CancelledError):
                 await asyncio.wait({task})
         if not task.cancelled():
-            task.exception()  # whoever wanted to know has been cancelled
+            task.exception()  # the caller has been cancelled
         raise

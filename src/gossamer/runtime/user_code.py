@@ -23,16 +23,16 @@ from gossamer.core.text import describe_error
 
 _PACKAGE = str(Path(__file__).parents[1])
 _REQUEST_IS_SET = "immutable type: 'Request'"
-"""What an assignment to an attribute of a request raises."""
+"""The error for setting an attribute of a request."""
 
 GRACE_S = 1.0
-"""Seconds for which code that was told to end may still wait, to close what it has opened."""
+"""Seconds for which cancelled code may still wait, to close its resources."""
 
 log = logging.getLogger("gossamer.crawl")
 
 
 def ends_task(error: BaseException) -> bool:
-    """Whether somebody ends this task or the process; users' code may raise the same for no such reason."""
+    """Whether this task or the process is being ended; users' code may also raise the same errors itself."""
     if isinstance(error, asyncio.CancelledError):
         task = asyncio.current_task()
         return task is None or task.cancelling() > 0
@@ -50,9 +50,9 @@ def refuse_failed_opening(what: str) -> Iterator[None]:
 
 
 async def await_value(value: Any, limit_s: float) -> Any:
-    """What users' code returned, awaited where it has to be.
+    """Return the result of users' code, awaited if needed.
 
-    Raises what it raises, and ``TimeoutError`` when it waits longer than ``limit_s`` seconds.
+    Raises its errors, and ``TimeoutError`` if it waits longer than ``limit_s`` seconds.
     """
     if not inspect.isawaitable(value):
         return value
@@ -67,10 +67,10 @@ async def await_value(value: Any, limit_s: float) -> Any:
 
 
 async def await_endable(work: Awaitable[Any]) -> Any:
-    """The result of users' code that waits; it ends when it is told to, by its time limit or with its task.
+    """Return the result of awaited users' code; it ends at its time limit or with its task.
 
     Code that catches ``CancelledError`` and waits again (``except:`` in a loop, a ``finally`` that waits)
-    would keep its page, and the end of the crawl, forever. After ``GRACE_S`` seconds nobody runs it again.
+    would keep its page, and the end of the crawl, forever. After ``GRACE_S`` seconds it is not run again.
     """
     return await _drive_coroutine(_to_coroutine(work))
 
@@ -106,7 +106,7 @@ def _drive_coroutine(work: Coroutine[Any, Any, Any]) -> Generator[Any, Any, Any]
 
 
 def _abandon_coroutine(work: Coroutine[Any, Any, Any]) -> None:
-    """Never run this again. Nor destroy it, at the end of the process either: that would run it, too."""
+    """Never run this again, nor destroy it, even at the end of the process: that would run it as well."""
     import ctypes
 
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(work))

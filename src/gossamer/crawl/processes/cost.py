@@ -9,11 +9,11 @@ from __future__ import annotations
 HIGH_S = 0.0025
 """Computing for one page, from which on two processes are faster than one."""
 PAGES, LONG_S = 20, 0.5
-"""It is looked at anew after so many pages, or so much computing."""
+"""Pages, and seconds of computing, after which the cost is measured anew."""
 
 
 class PageCost:
-    """What a page costs the process. The first pages load what is needed for the others, too."""
+    """The computing time of a page. The first pages also load modules for the others."""
 
     def __init__(self) -> None:
         self._seen: tuple[int, float] | None = None
@@ -29,7 +29,7 @@ class PageCost:
         return min(self._cost_s, self._cost_before_s) >= HIGH_S
 
     def note_pages(self, pages: int, computed_s: float) -> None:
-        """So many pages were done until now, with so much computing."""
+        """Record the number of pages until now, and their computing time."""
         if self._seen is None:
             self._seen = pages, computed_s
         more, took_s = pages - self._seen[0], computed_s - self._seen[1]

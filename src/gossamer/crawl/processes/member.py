@@ -1,6 +1,6 @@
-"""A further process of a crawl: ``python -m gossamer.crawl.processes.member``, started by the crew.
+"""A further process of a crawl: ``python -m gossamer.crawl.processes.member``, started by the pool.
 
-It reads its plan from stdin, works on the frontier until it is told to stop, and ends at once when the first
+It reads its plan from stdin, works on the frontier until it is stopped, and ends at once when the first
 process is gone: the next run takes its leases back.
 """
 
@@ -58,7 +58,7 @@ from gossamer.wiring.assemble import CrawlParts, wire_member
 FLUSH_S = 0.05
 DRAIN_S = 10.0
 GRACE_S = 3.0
-"""How long a member may give back what it holds when the first process is gone."""
+"""Seconds for giving back leases after the first process is gone."""
 
 
 class EventPipe(logging.Handler):
@@ -85,7 +85,7 @@ class EventPipe(logging.Handler):
             self.handleError(event)
 
     def say_dry(self) -> None:
-        """Nothing in hand, and nothing to be had."""
+        """Report that this member has no requests, and that the frontier has none for it."""
         self._send_message(IdleMessage())
 
     def say_failed(self, failure: str) -> None:
@@ -102,11 +102,11 @@ class EventPipe(logging.Handler):
                 return
 
     def say_short(self, held: float) -> None:
-        """So many requests in hand lately, and fewer to be had than could be."""
+        """Report a shortage of work, with the number of requests in hand lately."""
         self._send_message(ShortageMessage(held))
 
     def flush(self) -> None:
-        """Send what has gathered."""
+        """Send the collected events."""
         if self._events:
             events, self._events = self._events, []
             self._send_message(EventsMessage([pack_event(event) for event in events if can_pack(event)]))
@@ -139,7 +139,9 @@ async def work_on_job(plan: StartMessage, reader: asyncio.StreamReader, outbox: 
 async def obey_messages(
     reader: asyncio.StreamReader, worker: Worker, wired: CrawlParts, cost: PageCost
 ) -> None:
-    """Do what the first process says; when it is gone, or the time to drain is over, give everything back."""
+    """Follow the first process's messages; give everything back when it is gone, or the time to drain is
+    over.
+    """
     decode = msgspec.msgpack.Decoder(ToMember).decode
     leaving: asyncio.Task[None] | None = None
     while (frame := await next_frame(reader)) is not None:
@@ -206,7 +208,7 @@ def main() -> int:
     """The member's whole life; its exit code."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     pipe = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a spider prints must not come between the messages
+    os.dup2(2, 1)  # output of a spider must not come between the messages
     outbox = EventPipe(pipe)
     logging.getLogger().addHandler(outbox)
     logging.getLogger().setLevel(logging.INFO)

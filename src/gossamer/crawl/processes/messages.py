@@ -1,4 +1,4 @@
-"""What the processes of a crew say to each other: msgpack in frames, over pipes.
+"""Messages between the processes of a crawl: msgpack in frames, over pipes.
 
 Nothing of value travels here. Requests, results and politeness are in the frontier and the store; a message
 that is lost costs a line in a view.
@@ -45,13 +45,13 @@ class TrustMessage(msgspec.Struct, frozen=True, tag=True):
 
 
 class StopMessage(msgspec.Struct, frozen=True, tag=True):
-    """To a member: finish what is in hand and end; or give it back and end."""
+    """To a member: finish the requests in hand and end; or give them back and end."""
 
     at_once: bool = False
 
 
 class FreeSlotsMessage(msgspec.Struct, frozen=True, tag=True):
-    """To a member: another of so many workers is short of work, and had so many requests in hand lately."""
+    """To a member: another of ``workers`` is short of work, with ``held`` requests in hand lately."""
 
     held: float
     workers: int
@@ -75,7 +75,7 @@ class LogMessage(msgspec.Struct, frozen=True, tag=True):
     logger: str
     level: int
     text: str
-    details: dict[str, Any]  # what the line is about
+    details: dict[str, Any]  # the details of the line, such as its job and page
 
 
 class IdleMessage(msgspec.Struct, frozen=True, tag=True):
@@ -93,7 +93,7 @@ class HookFailureMessage(msgspec.Struct, frozen=True, tag=True):
 
 
 class ShortageMessage(msgspec.Struct, frozen=True, tag=True):
-    """From a member: it could take more than the frontier has, and had so many requests in hand lately."""
+    """From a member: the frontier has too few requests for it; it had ``held`` in hand lately."""
 
     held: float
 

@@ -1,12 +1,12 @@
-"""The first process of a crawl, and the others that it keeps going beside its own worker.
+"""The first process of a crawl, and the other processes that run beside its own worker.
 
-Every member works on the same frontier under the same promises: a lease belongs to one worker, politeness
-is decided where it is granted. The first process alone seeds, looks and decides when the job is over.
+Every member works on the same frontier under the same guarantees: a lease belongs to one worker, and
+politeness is decided when it is granted. The first process alone seeds, watches the job and decides when it
+is over.
 
 A member that dies is replaced; one that keeps dying at once is given up, and the crawl continues with the
-others. One that was stopped in the middle of a write would hold up everybody: it is killed and replaced, too.
-However a member has ended, what it still had in hand is taken back at once: no host's slot waits for the
-deadline of a lease that nobody holds.
+others. A member that is stopped in the middle of a write would block the others: it is killed and replaced.
+However a member has ended, its leases are taken back at once, so that no host waits for their deadline.
 """
 
 from __future__ import annotations
@@ -57,13 +57,13 @@ EARLY_S = 5.0
 """A member that ends by itself so soon after its start will hardly do better the next time."""
 
 LEAVE_S = 1.0
-"""A member that was told to end at once and is there still after so long is held up by its spider: killed."""
+"""Seconds after which a member that should have ended is killed: its spider holds it up."""
 
 SILENT_BEATS = 3
-"""A member that was not heard of for so many beats, and keeps everybody from writing, is killed."""
+"""Missed heartbeats after which a member that blocks all writers is killed."""
 
 LAST_BEATS = 2
-"""A member that has ended and was not heard of for so many beats has nothing more to say."""
+"""Missed heartbeats after which an ended member has no more messages."""
 
 log = logging.getLogger("gossamer.crawl")
 _decode = msgspec.msgpack.Decoder(FromMember).decode
@@ -72,9 +72,8 @@ _decode = msgspec.msgpack.Decoder(FromMember).decode
 class ProcessPool:
     """A ``WorkerGroup`` of the engine: a worker in this process, and ``others`` processes with one each.
 
-    ``frontier`` takes back the leases of those that are gone. ``writers`` says which processes keep all
-    others from writing at the moment; ``failed_hooks`` takes what fails in the others as their pipelines are
-    closed.
+    ``frontier`` takes back the leases of dead members. ``writers`` returns the processes that block all other
+    writers at the moment; ``failed_hooks`` receives the failures of closing pipelines in other processes.
     """
 
     def __init__(
@@ -98,7 +97,7 @@ class ProcessPool:
         self._failed_hooks = [] if failed_hooks is None else failed_hooks
         self._trusted = list(plan.trusted)
         self._stop: StopMessage | None = None
-        self._limits: LimitsMessage | None = None  # of each member, since somebody changed them
+        self._limits: LimitsMessage | None = None  # of each member, since the job was changed
         self._members: dict[asyncio.subprocess.Process, int] = {}  # beats missed
         self._killing: asyncio.TimerHandle | None = None
 
@@ -111,7 +110,7 @@ class ProcessPool:
         return self._worker.idle
 
     async def run(self) -> None:
-        """Work until stopped. Raises what the worker of this process raises; the others end with it."""
+        """Work until stopped. Raises the errors of this process's worker; the others end with it."""
         others = [asyncio.create_task(self._keep_running(number)) for number in range(self._others)]
         watching = [asyncio.create_task(self._watch_processes()), asyncio.create_task(self._say_short())]
         try:
@@ -126,7 +125,7 @@ class ProcessPool:
                 self._killing.cancel()
 
     def stop(self) -> None:
-        """Take no new work; everybody finishes what is in hand."""
+        """Take no new work; all workers finish their requests."""
         self._stop_processes(StopMessage())
         self._worker.stop()
 
@@ -174,10 +173,10 @@ class ProcessPool:
                 member.kill()
 
     async def _watch_processes(self) -> None:
-        """Kill members that keep everybody from writing and do not run (stopped, or their disk hangs).
+        """Kill members that block all writers and do not run (stopped, or their disk hangs).
 
-        One that has ended is let go of, even while a process that its spider forked keeps its pipe open.
-        Beats are counted, not measured: while this process is stopped itself, nobody is silent.
+        An ended member is released, even while a process that its spider forked keeps its pipe open.
+        Heartbeats are counted, not timed: while this process is stopped itself, no member counts as silent.
         """
         while True:
             await asyncio.sleep(BEAT_S)
