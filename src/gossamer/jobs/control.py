@@ -25,6 +25,7 @@ from gossamer.core.jobs import DeadLetterFilter, Job
 from gossamer.core.lifecycle import OVER, FinishReason, JobCommand, JobState
 from gossamer.engine.job_stop import begin_next_run
 from gossamer.policy.job_life import change_job_record, end_run
+from gossamer.policy.job_profile import decode_profile
 from gossamer.policy.spider_switches import switch_of
 from gossamer.spiders.generic import GenericSpider
 from gossamer.targets.loading import load_target
@@ -111,6 +112,8 @@ async def change_job(backends: Backends, job: Job, what: JobCommand) -> Job:
     return job
 
 
+EXAMINED_S = 10.0
+"""Seconds that ``wait`` gives a crawl of one machine to examine its items."""
 LOOK_S = 0.2
 """So often it is looked whether anything is still in hand."""
 
@@ -133,18 +136,26 @@ async def revive_letters(backends: Backends, job: Job, which: DeadLetterFilter) 
 
 
 async def wait_for_rest(backends: Backends, job: Job) -> None:
-    """Wait until no worker of a fleet holds a request of a job that has ended.
+    """Wait for the work that follows the end of a job.
 
-    Requests in flight when a budget was spent, or when the job was stopped, are finished, and their items
-    count. Workers have ``cluster.drain`` seconds for that; requests of a dead worker are not awaited longer.
+    On a fleet, requests in flight when a budget was spent, or when the job was stopped, are finished, and
+    their items count. Workers have ``cluster.drain`` seconds for that; requests of a dead worker are not
+    awaited longer. The process of a crawl of one machine examines its items after the end of the job.
     """
-    if not job.is_fleet:
-        return
-    frontier, clock = backends.open_frontier(job), backends.clock
-    until = clock.now() + backends.settings.cluster.drain
+    clock = backends.clock
+    until = clock.now() + (backends.settings.cluster.drain if job.is_fleet else EXAMINED_S)
     with contextlib.suppress(StorageError):
-        while (await frontier.read_stats()).leased and clock.now() < until:
+        while clock.now() < until and await _has_rest(backends, job):
             await clock.sleep(LOOK_S)
+
+
+async def _has_rest(backends: Backends, job: Job) -> bool:
+    if job.is_fleet:
+        return bool((await backends.open_frontier(job).read_stats()).leased)
+    if await backends.at_work(job) is None:
+        return False
+    profile = decode_profile((await backends.profiles.read_profiles([job])).get(job.id))
+    return profile is None or profile.at < (job.finished_at or 0.0)
 
 
 async def adopt_version(backends: Backends, job: Job, project: Path | None, by: str) -> Job:

@@ -22,7 +22,14 @@ from gossamer.core.lifecycle import FinishReason, JobCommand, JobState
 from gossamer.core.requests import Entry, Request
 from gossamer.core.results import Attempt, Outcome, Verdict
 from gossamer.core.shifts import Shift
-from gossamer.jobs.control import change_job, prepare_submission, revive_letters, submit_job
+from gossamer.jobs.control import (
+    change_job,
+    prepare_submission,
+    revive_letters,
+    submit_job,
+    wait_for_rest,
+)
+from gossamer.policy.job_profile import JobProfile, encode_profile
 from gossamer.queries.documents import to_document
 from gossamer.queries.jobs import summarise_job
 from gossamer.queries.status import JobStatus
@@ -197,6 +204,38 @@ async def test_dead_letters_of_a_fleets_job_are_tried_again_by_the_fleet(
     assert found == await backends.book.get(job.id) == (job if runs else over)
     assert await backends.require_fleet().roster.wait_for_notification(0), "the supervisor is told"
     assert hint in _fetched_by(found)
+
+
+@pytest.mark.parametrize(("finds", "looks"), [(2, 2), (99, 50)])
+async def test_waiting_for_a_crawl_of_one_machine_includes_the_look_at_its_items(
+    tmp_path, monkeypatch, finds, looks
+):
+    """Bug it would catch: `gossamer wait --json` of a crawl that ended a moment ago lacked the findings."""
+    own = await open_backends(load_settings(env={}, overrides={"data": str(tmp_path)}).settings, create=True)
+    clock, now, slept = own.clock, own.clock.now(), []
+    job = await own.book.create("shop", TARGET)
+    over = replace(job, state=JobState.FINISHED, finished_at=now)
+    await own.profiles.save_profile(job, now - 9, encode_profile(profile_at(job, now - 9)))
+
+    async def sleep(seconds):
+        slept.append(seconds)
+        if len(slept) == finds:
+            await own.profiles.save_profile(job, now + 1, encode_profile(profile_at(job, now + 1)))
+
+    monkeypatch.setattr(type(clock), "now", lambda _: now + sum(slept))
+    monkeypatch.setattr(type(clock), "sleep", lambda _, seconds: sleep(seconds))
+    try:
+        await wait_for_rest(own, over)
+        assert slept == [], "no process has it"
+        async with own.requests.lock_target(TARGET):
+            await wait_for_rest(own, over)
+    finally:
+        await own.close()
+    assert len(slept) == pytest.approx(looks, abs=1)
+
+
+def profile_at(job, at):
+    return JobProfile(job=job.id, at=at, pages=1, items=1, sampled=1)
 
 
 # --------------------------------------------------------------------------- other fleets, other crawls
