@@ -374,7 +374,7 @@ MISTAKES = {
     "scrapy startproject": refused("startproject tutorial", "`gossamer new tutorial` makes a project"),
     "scrapy view": refused("view http://a.example/", "`gossamer fetch http://a.example/ --body > page.html`"),
     "scrapy bench": refused("bench", "`gossamer demo` crawls a small shop on this machine"),
-    "scrapy check": refused("check shop", "`gossamer parse URL --spider NAME` shows what a callback makes"),
+    "scrapy check": refused("check shop", "`gossamer parse URL --spider NAME` shows the result"),
     "scrapy edit": refused("edit shop", "open the file of the spider"),
     "scrapy crawl": refused("scrapy crawl shop", "leave that word out: `gossamer crawl shop`"),
     "scrapy --nolog": refused("crawl shop.py --nolog", "No such option: --nolog; use -q for neither"),

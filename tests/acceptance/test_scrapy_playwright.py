@@ -83,7 +83,7 @@ def test_pages_are_fetched_in_a_browser_and_their_methods_run_there(tmp_path: Pa
     [
         ('"playwright_page_methods": [PageMethod("wait_for_miracle", 3)]', "no 'wait_for_miracle'"),
         ('"playwright_page_methods": ["click"]', "entry 1 of meta['playwright_page_methods'] is 'click'"),
-        ('"playwright_include_page": True', "meta['playwright_include_page'] cannot be had"),
+        ('"playwright_include_page": True', "meta['playwright_include_page'] is not supported"),
         (
             '"playwright_page_goto_kwargs": {"referer": "x"}',
             "'referer': only wait_until and timeout",

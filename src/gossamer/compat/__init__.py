@@ -1,1 +1,1 @@
-"""What makes the spiders of other frameworks run here."""
+"""Support for spiders of other frameworks."""

@@ -108,7 +108,7 @@ def test_text_becomes_the_type_of_its_setting(text, name, value):
         ("COOKIES_ENABLED=0", "cookies are always kept"),
         ("HTTPCACHE_ENABLED=1", "replay.folder crawls saved pages"),
         ("ITEM_PIPELINES={}", "pipelines = [Step]"),
-        ("DOWNLOADER_MIDDLEWARES={}", "there are no middlewares"),
+        ("DOWNLOADER_MIDDLEWARES={}", "hooks replace middlewares"),
         ("FEEDS={}", "`gossamer crawl -o FILE`"),
         ("FEED_FORMAT=csv", "`gossamer crawl -o FILE`"),
         ("RETRY_ENABLED=0", "max_retries = 0"),

@@ -46,16 +46,16 @@ MODULES = {
     "scrapy.utils.markup": "w3lib.html",
     "scrapy.xlib.pydispatch": "pydispatch",
 }
-"""Where modules have gone; what was below one is below the other now."""
+"""New names of modules by their old ones; submodules have moved along."""
 OTHERS = ("scrapy.contrib.", "scrapy.extensions.")
-"""What else was in the first package is in the second."""
+"""Old packages whose other modules are now in the second one."""
 EMPTY = frozenset({"scrapy.contrib", "scrapy.contrib_exp", "scrapy.xlib", "scrapy_playwright"})
 """Packages that only held others."""
 _state: dict[str, AliasFinder] = {}
 
 
 class AliasFinder(MetaPathFinder, Loader):
-    """Finds modules by the names that they had; asked when nobody else has found one."""
+    """Finds modules by their old names, after all other finders."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None

@@ -1,4 +1,4 @@
-"""What binds a spider to one process: callbacks that no other process could find, as its source has them."""
+"""Detect callbacks that bind a spider to one process, since others could not find them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Callbacks and errbacks of Scrapy's spiders: called with Scrapy's objects, what they give made into ours."""
+"""Run the callbacks and errbacks of Scrapy's spiders: pass Scrapy's objects, convert the results to ours."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from gossamer.spiders.response import Response
 log = logging.getLogger("gossamer.crawl")
 Stop = Callable[[str], None]
 TELL_ONLY = "_tell_response"
-"""The errback of requests that have none, while somebody listens to ``response_received``."""
+"""The errback of requests without one, while ``response_received`` has a listener."""
 _OF_HOOKS = frozenset({Fault.HOOK, Fault.IGNORED})
 TURN_S = 0.05
 """Seconds after which a callback that yields lets others run."""
@@ -48,7 +48,7 @@ MAX_IDENTITY = 400
 
 
 class CallbackRunner:
-    """Runs what the requests of one spider name as callbacks and errbacks."""
+    """Runs the callbacks and errbacks of one spider's requests."""
 
     def __init__(
         self, crawler: AdaptedCrawler, spider: Spider, mapper: RequestMapper, sent: SentHeaders
@@ -63,7 +63,7 @@ class CallbackRunner:
             crawler.adapted_engine.scraper.spidermw = self.middlewares
 
     def run_callback(self, name: str, response: Response) -> Any:
-        """What the callback of a page gives: an iterator of our requests and items, or an async one."""
+        """Return the output of a page's callback: an iterator of our requests and items, or an async one."""
         request, made = self._make_response(response)
         self._sent.add_to(request, response.request)
         self._crawler.tell_response(made)
@@ -87,7 +87,7 @@ class CallbackRunner:
         return self._run(lambda: errback(fail_with(refused, request)), response.request, response.stop, made)
 
     def run_errback(self, name: str, failure: Failure) -> Any:
-        """The same for a request that will not be had."""
+        """Return the output of an errback for a failed request."""
         exchange = find_exchange(failure.request)
         made: ScrapyResponse | None = None
         stop = _stop_later
@@ -129,7 +129,7 @@ class CallbackRunner:
         return exchange.request
 
     def _run_within(self, made: ScrapyResponse, asked: Request, stop: Stop) -> Any:
-        """What a callback or an errback gives of a response, as spider middlewares make it."""
+        """Return the output of a callback or an errback for a response, passed through spider middlewares."""
         outputs = OutputMapper(self._mapper, self._crawler, identity_of(asked), stop, made)
         return _take_waiting(self._scrape(made), outputs)
 
@@ -149,7 +149,7 @@ class CallbackRunner:
             yield output
 
     def _run(self, call: Callable[[], Any], asked: Request, stop: Stop, found: Any) -> Any:
-        """Call it, and hand on what it gives, in our form; items of it were found on ``found``."""
+        """Call it and yield its output in our form; its items were found on ``found``."""
         outputs = OutputMapper(self._mapper, self._crawler, identity_of(asked), stop, found)
         try:
             returned = call()
@@ -165,7 +165,7 @@ class CallbackRunner:
 
 
 class OutputMapper:
-    """Our form of what one page gives."""
+    """Converts one page's output to our form."""
 
     def __init__(
         self, mapper: RequestMapper, crawler: AdaptedCrawler, identity: str, stop: Stop, found: Any
@@ -179,7 +179,7 @@ class OutputMapper:
         self._items = 0
 
     def to_ours(self, output: Any) -> Any:
-        """A request, an item, or ``None`` for what is neither."""
+        """Convert a request or an item; ``None`` for anything else."""
         if isinstance(output, ScrapyRequest):
             is_wanted = self._crawler.schedule_request(output)
             return self._mapper.to_request(output, self._origin) if is_wanted else None
@@ -197,7 +197,7 @@ class OutputMapper:
         self._stop(engine.close_reason)
 
     def fail(self, error: Exception) -> None:
-        """The callback has failed: tell whoever wants to know."""
+        """Report a failed callback to its listeners."""
         self._crawler.tell_failure(error, self._found)
 
     def finish(self) -> Iterator[Any]:
@@ -244,10 +244,10 @@ async def outputs_of(given: Any) -> AsyncIterator[Any]:
         turn = time.monotonic()
         for output in iterate_spider_output(given):
             yield output
-            if time.monotonic() - turn > TURN_S:  # a middleware that gathers all of it lets nobody else run
+            if time.monotonic() - turn > TURN_S:  # a middleware that collects all output blocks the loop
                 await asyncio.sleep(0)
                 turn = time.monotonic()
 
 
 def _stop_later(reason: str) -> None:
-    """Without a response to say it on: whoever supervises the crawl asks the spider."""
+    """Stop without a response to carry the order: the supervisor of the crawl polls the spider."""

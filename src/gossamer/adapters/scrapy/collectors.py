@@ -1,4 +1,4 @@
-"""The statistics collector of a project, whose counts of its own are told to Gossamer, too."""
+"""The statistics collector of a project, whose own counts also reach Gossamer."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SCRAPYS = (
 
 
 class TellingCollector(StatsCollector):
-    """Tells a spider's own statistics what the code of a project counts, and does not get in its way."""
+    """Forwards the counts of a project's code to the spider's own statistics."""
 
     told: SpiderStats | None = None
 
@@ -90,5 +90,5 @@ class TellingCollector(StatsCollector):
 
 
 def make_collector_type(kind: type[StatsCollector]) -> type[TellingCollector]:
-    """A class of collectors that tells what it counts."""
+    """Return a class of collectors that forwards its counts."""
     return type(kind.__name__, (TellingCollector, kind), {"__module__": kind.__module__})

@@ -1,9 +1,9 @@
-"""What Scrapy's code finds as ``crawler``: Scrapy's own object, over an engine that is Gossamer's.
+"""The ``crawler`` of Scrapy's code: Scrapy's own object, over an engine of Gossamer's.
 
-The seam for everything that is built from a crawler (item pipelines, middlewares, extensions): they get this
-object in ``from_crawler``. ``settings``, ``stats``, ``signals``, ``spider``, ``spidercls``, ``addons``,
-``logformatter`` and ``request_fingerprinter`` are real, and ready before the spider is made, as older
-Scrapy had them. ``engine`` is an :class:`AdaptedEngine`; ``extensions`` are there once somebody sets them.
+Everything that is built from a crawler (item pipelines, middlewares, extensions) gets this object in
+``from_crawler``. ``settings``, ``stats``, ``signals``, ``spider``, ``spidercls``, ``addons``,
+``logformatter`` and ``request_fingerprinter`` are real, and ready before the spider is made, as in older
+Scrapy. ``engine`` is an :class:`AdaptedEngine`; ``extensions`` exist once they are set.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ _ATTRIBUTES = {
 
 
 class AdaptedEngine:
-    """What Scrapy's code finds as ``crawler.engine``.
+    """The ``crawler.engine`` of Scrapy's code.
 
-    Gossamer's own worker does what the engine of Scrapy did. What of it code may ask for is a method here;
-    all else raises ``AttributeError`` with the reason.
+    Gossamer's worker replaces Scrapy's engine. The supported calls are methods here; all others raise
+    ``AttributeError`` with the reason.
     """
 
     def __init__(self, crawler: AdaptedCrawler) -> None:
@@ -62,7 +62,7 @@ class AdaptedEngine:
         self._requests: list[Request] = []
         self.downloads: DownloadRunner | None = None
         self.close_reason = ""
-        """Why the crawl is to end, once somebody asked for that; it is looked at every half second."""
+        """The reason that code has given to end the crawl; it is checked every half second."""
 
     @property
     def spider(self) -> Spider | None:
@@ -74,7 +74,7 @@ class AdaptedEngine:
         self._requests.append(request)
 
     async def download_async(self, request: Request) -> Response:
-        """The response to a request, now; no callback is called. Raises what a download raises."""
+        """Return the response to a request now, without a callback. Download errors are passed on."""
         if self.downloads is None:
             raise UsageError("crawler.engine.download() is there once the spider is made")
         return await self.downloads.download(request)
@@ -84,12 +84,12 @@ class AdaptedEngine:
         return deferred_from_coro(self.download_async(request))
 
     def take_requests(self) -> list[Request]:
-        """What was asked for since."""
+        """Return the requests since the last call."""
         taken, self._requests = self._requests, []
         return taken
 
     def tell_idle(self) -> bool:
-        """Send ``spider_idle``; whether somebody wants the crawl to stay open."""
+        """Send ``spider_idle``; return whether a listener wants the crawl to stay open."""
         expected = (DontCloseSpider, CloseSpider)
         answers = self.signals.send_catch_log(signals.spider_idle, spider=self.spider, dont_log=expected)
         raised = [answer.value for _, answer in answers if isinstance(answer, Failure)]
@@ -101,7 +101,7 @@ class AdaptedEngine:
         return False
 
     def close_spider(self, spider: Spider | None = None, reason: str = "cancelled") -> None:
-        """End the crawl: what is in flight is finished, and nothing new is begun."""
+        """End the crawl: requests in flight finish, and no new one begins."""
         self.close_reason = self.close_reason or reason
 
     async def close_spider_async(self, *, reason: str = "cancelled") -> None:
@@ -127,16 +127,16 @@ class AdaptedCrawler(Crawler):
     """The crawler of one adapted spider. It never runs by itself, and installs no reactor."""
 
     def __init__(self, spidercls: type[Spider], settings: Settings, told: SpiderStats | None = None) -> None:
-        """``told`` are the statistics that count what the code of the project counts."""
+        """``told`` is the statistics for counts of the project's code."""
         super().__init__(spidercls, settings)
         self.signals: AdaptedSignals = AdaptedSignals(self)
         self._counted: dict[str, int] = {}
         self.feeds: list[Any] = []
-        """What is written when a run has ended."""
+        """Feeds to write at the end of a run."""
         self.keeps_state = True
-        """Whether ``spider.state`` is, too: not in a replay."""
+        """Whether ``spider.state`` is written as well: not in a replay."""
         self.is_shared = False
-        """Whether other processes work on the crawl, too."""
+        """Whether other processes also work on the crawl."""
         self.item_types: dict[str, Any] = {}
         """The classes of items by their names, as far as they are known; ``None``: there is none."""
         self.began_at = 0.0
@@ -155,7 +155,7 @@ class AdaptedCrawler(Crawler):
     def adapted_engine(self) -> AdaptedEngine:
         """The engine, by its own type."""
         engine: Any = self.engine
-        assert isinstance(engine, AdaptedEngine), "nobody puts another one in its place"
+        assert isinstance(engine, AdaptedEngine), "the engine is never replaced"
         return engine
 
     @property
@@ -179,11 +179,11 @@ class AdaptedCrawler(Crawler):
         return self.spider
 
     def count(self, name: str, count: int = 1) -> None:
-        """Add to one of the statistics; the collector has it when somebody asks the collector."""
+        """Add to a statistic; the collector receives it when it is next read."""
         self._counted[name] = self._counted.get(name, 0) + count
 
     def take_counts(self) -> dict[str, int]:
-        """What was counted since, for the collector."""
+        """Return the counts since the last call, for the collector."""
         taken, self._counted = self._counted, {}
         return taken
 

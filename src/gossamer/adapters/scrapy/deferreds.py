@@ -16,7 +16,7 @@ async def await_any(work: Any) -> Any:
 
 
 async def iterate_any(given: Any) -> AsyncIterator[Any]:
-    """What an asynchronous iterator gives, within which Deferreds may be awaited."""
+    """Yield from an asynchronous iterator within which Deferreds may be awaited."""
     steps = aiter(given)
     try:
         while True:
@@ -32,7 +32,7 @@ async def iterate_any(given: Any) -> AsyncIterator[Any]:
 
 @types.coroutine
 def _drive_awaitable(work: Awaitable[Any]) -> Generator[Any, Any, Any]:
-    """Run it within this task; what it yields is a future of asyncio's, or a Deferred."""
+    """Run an awaitable in this task; it yields asyncio futures or Deferreds."""
     steps: Any = work.__await__()
     error: BaseException | None = None
     while True:

@@ -29,13 +29,13 @@ _OF_DOWNLOADS = (
 
 
 def download_signals(crawler: AdaptedCrawler, mapper: RequestMapper) -> list[Any]:
-    """The hook that sends them; none where nobody listens."""
+    """Return the hook that sends the signals, or no hook without listeners."""
     is_heard = any(crawler.signals.is_heard(signal) for signal in _OF_DOWNLOADS)
     return [DownloadSignalHook(crawler, mapper)] if is_heard else []
 
 
 class DownloadSignalHook:
-    """Tells of requests that are sent, and of what comes of them."""
+    """Signals requests that are sent, and their results."""
 
     def __init__(self, crawler: AdaptedCrawler, mapper: RequestMapper) -> None:
         self._crawler = crawler
@@ -67,7 +67,7 @@ class DownloadSignalHook:
             self._crawler.signals.send_catch_log(signal, request=given, spider=self._crawler.spider, **more)
 
     def _find_request(self, asked: Request) -> ScrapyRequest | None:
-        """Scrapy's request; ``None``: what it refers to is gone, as its callback will say."""
+        """Return Scrapy's request; ``None`` if its objects are lost, as its callback will report."""
         exchange = find_exchange(asked)
         if exchange is None:
             try:

@@ -114,9 +114,9 @@ class PlainHook:
 
 
 def _check_place(request: Request) -> None:
-    """Raise ``IgnoreRequest`` unless it is for what is on this machine, or for a robots.txt.
+    """Raise ``IgnoreRequest`` unless the request is for a local file, or for robots.txt.
 
-    A page there that leads on by itself leads nowhere: a redirect has only the first URL beside it.
+    A page cannot lead there: after a redirect, only the first URL of the request is the spider's own.
     """
     extras = request.meta.get(EXTRAS) or {}
     is_first = len(request.redirects) == extras.get("replaced", 0)
@@ -127,7 +127,7 @@ def _check_place(request: Request) -> None:
 
 
 async def _answer_local(asked: Request, request: ScrapyRequest, most: int) -> ScrapyResponse:
-    """What is on this machine. Raises what reading it raises."""
+    """Return the response for a local file. Read errors are passed on."""
     if asked.meta[EXTRAS].get(REFUSED):
         raise refuse_local(request)
     return await read_local(request, most)
@@ -158,7 +158,7 @@ class DownloaderHook:
         self._tries: OrderedDict[str, int] = OrderedDict()
 
     async def on_request(self, request: Request) -> Request | Response | Replacement | None:
-        """``process_request`` of all; what one of them raises is shown to ``process_exception``."""
+        """Call each ``process_request``; pass an exception to ``process_exception``."""
         exchange = self._open_exchange(request)
         if exchange is None:
             return None
@@ -231,7 +231,7 @@ class DownloaderHook:
         return None if answer is None else self._take_answer(request, exchange, answer)
 
     def _open_exchange(self, asked: Request) -> Exchange | None:
-        """``None``: what the request refers to is gone, as its callback will say."""
+        """Open an exchange; ``None`` if the request's objects are lost, as its callback will report."""
         try:
             made = self._mapper.to_scrapy(asked, is_taken=False)
         except LostReferenceError:
@@ -253,7 +253,7 @@ class DownloaderHook:
     async def _pass_exception(
         self, error: Exception, exchange: Exchange, shown_from: float
     ) -> ScrapyRequest | ScrapyResponse | None:
-        """What takes the place of an exception; ``None``: nothing. Raises what a middleware raises."""
+        """Return the replacement of an exception, or ``None``. Errors of middlewares are passed on."""
         for order, call, takes_spider in self._exceptions:
             if order < shown_from:
                 break

@@ -19,7 +19,7 @@ FetchPage = Callable[[Request], Awaitable[tuple[Request, FetchResult]]]
 
 
 class DownloadRunner:
-    """Fetches what code asks for, once somebody has given it the means."""
+    """Fetches requests of code, once the crawl has provided the means."""
 
     def __init__(self, mapper: RequestMapper) -> None:
         self._mapper = mapper

@@ -19,12 +19,12 @@ SHARED = "scrapy_redis"
 
 
 class ProjectFilter:
-    """What the project's class and fingerprinter say of requests."""
+    """The project's duplicate filter and fingerprinter."""
 
     def __init__(self, crawler: Crawler) -> None:
         kind: Any = load_object(crawler.settings[SETTING])
         self.is_on = kind is not BaseDupeFilter
-        """Whether requests are told apart at all."""
+        """Whether duplicates are filtered at all."""
         self._filter: Any = None
         self._fingerprinter: Any = crawler.request_fingerprinter
         self._is_asked = self._is_named = False

@@ -1,7 +1,7 @@
-"""One request on its way, in the objects of Scrapy's that middlewares and callback share.
+"""One visit in Scrapy's objects, shared by middlewares and the callback.
 
-Code relies on that: what a middleware puts into ``meta``, or the response that it makes, is what the callback
-gets. All of one visit happens in one task, so the exchange is found by its context.
+Code relies on that: the callback sees the ``meta`` and the response that a middleware has changed. A visit
+runs in one task, so its exchange is found by the task's context.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Exchange:
         self.identity, self.url = identity_of(asked), asked.url
         self.request = request
         self.response: ScrapyResponse | None = None
-        self.error: Exception | None = None  # what a middleware has raised
+        self.error: Exception | None = None  # raised by a middleware
         self.is_noted = False  # whether ``meta`` says what Scrapy's downloader puts there
 
 
@@ -32,7 +32,7 @@ _CURRENT: ContextVar[Exchange | None] = ContextVar("exchange", default=None)
 
 
 def begin_exchange(asked: Request, request: ScrapyRequest) -> Exchange:
-    """From now on, this is what the visit is about."""
+    """Make this exchange current for the visit."""
     exchange = Exchange(asked, request)
     _CURRENT.set(exchange)
     return exchange

@@ -1,4 +1,4 @@
-"""``EXTENSIONS``: those of a project, and of Scrapy's own the ones that do here what they do there."""
+"""``EXTENSIONS``: those of a project, and those of Scrapy that work here."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _OURS = frozenset(
         *("remote_control.RemoteControl", "closespider.CloseSpider"),
     )
 )
-"""What Gossamer does itself, or what looks into an engine that is not there."""
+"""Extensions that Gossamer replaces, or that need Scrapy's engine."""
 _NO_ITEM = ("CLOSESPIDER_TIMEOUT_NO_ITEM", "CLOSESPIDER_PAGECOUNT_NO_ITEM")
 """Limits that only Scrapy's own extension knows: by the items of its own process."""
 

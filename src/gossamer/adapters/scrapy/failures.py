@@ -1,7 +1,7 @@
-"""What an errback gets: Twisted's ``Failure`` around the exception that Scrapy would have raised.
+"""The argument of an errback: Twisted's ``Failure`` around the exception that Scrapy would have raised.
 
-The exceptions are those of today's Scrapy and those of Twisted, which they were before, at once: whatever an
-errback checks for, it finds.
+Each exception is both today's of Scrapy and the earlier one of Twisted, so either check of an errback
+works.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _EXCEPTIONS: dict[str, type[Exception]] = {
     Fault.PROTOCOL: _BROKEN,
     Fault.BAD_ENCODING: _BROKEN,
 }
-"""What Scrapy's downloader raises for a fault; for all that is not here it leaves a request out."""
+"""The exception of Scrapy's downloader for a fault; a request with any other fault is dropped."""
 
 
 def make_failure(failure: Failure, request: ScrapyRequest, response: ScrapyResponse | None) -> TwistedFailure:
@@ -73,7 +73,7 @@ def error_of(fault: str, detail: str) -> Exception:
 
 
 def exception_name(fault: str) -> str:
-    """What Scrapy's statistics call a fault."""
+    """Return the name of a fault in Scrapy's statistics."""
     kind = _EXCEPTIONS.get(fault, scrapy.IgnoreRequest)
     return f"{kind.__module__}.{kind.__qualname__}"
 

@@ -170,5 +170,5 @@ class FeedFile(FileFeedStorage):
         self._open.close()
 
     def abandon(self) -> None:
-        """Leave what was there, if it was not stored."""
+        """Discard a feed that was not stored, and keep the earlier file."""
         self._open.__exit__(StorageError, StorageError("not complete"), None)

@@ -21,7 +21,7 @@ from gossamer.core.storable import as_base_type, without_surrogates
 PLAIN_KIND = "item"
 """The type of dicts, as everywhere."""
 MAX_DEPTH = 60
-"""What is nested deeper stays as it is; the store says so."""
+"""Deeper values stay as they are; the store reports them."""
 
 
 class AdaptedItem(ForeignItem):

@@ -1,4 +1,4 @@
-"""The beginning and the end of a crawl, as the code of a Scrapy project is told of them."""
+"""The beginning and the end of a crawl, as signalled to a Scrapy project's code."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _REASONS = {
 
 
 async def open_crawl(crawler: AdaptedCrawler) -> ItemPipelineManager:
-    """Make the item pipelines, open them, and say that the crawl begins. Raises what they raise."""
+    """Make and open the item pipelines, and signal the begin of the crawl. Their errors are passed on."""
     follow_loop()
     read_state(crawler)  # before anything is open that would have to be closed
     with warnings.catch_warnings():  # old code is what this is for
@@ -60,9 +60,9 @@ async def open_crawl(crawler: AdaptedCrawler) -> ItemPipelineManager:
 
 
 async def close_crawl(crawler: AdaptedCrawler, reason: str) -> None:
-    """Say that the crawl has ended, and for which of Gossamer's reasons.
+    """Signal the end of the crawl, with Gossamer's reason.
 
-    Raises the first of what those who are told raise, when all have been told.
+    All listeners are called; the first of their errors is raised afterwards.
     """
     told: Any = _REASONS.get(reason, reason)
     if reason in ("finished", "stopped"):

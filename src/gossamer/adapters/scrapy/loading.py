@@ -77,18 +77,18 @@ class ScrapyProject:
             kind = crawl.spider
             if isinstance(kind, str):
                 if kind not in by_name:
-                    raise UsageError(f"{module.__file__} crawls {kind!r}: there is no such spider here")
+                    raise UsageError(f"{module.__file__} crawls {kind!r}: no spider has this name")
                 kind = by_name[kind].scrapy_class
             found[kind] = self._adapt(kind, crawl)
         return list(found.values())
 
     def adapt_class(self, kind: Any) -> type[AdaptedSpider] | None:
-        """The adapted class of a spider; ``None`` for what is none of Scrapy's."""
+        """Return the adapted class of a spider, or ``None`` if it is not one of Scrapy's."""
         is_spider = isinstance(kind, type) and issubclass(kind, ScrapySpider)
         return self._adapt(kind) if is_spider else None
 
     def _adapt(self, kind: type[ScrapySpider], crawl: ScriptedCrawl | None = None) -> type[AdaptedSpider]:
-        """Adapt a class, with what the file that it is in would give Scrapy for it."""
+        """Adapt a class, with the settings and arguments that its file would give Scrapy."""
         crawl = crawl or find_crawl(kind)
         if crawl is None:
             return adapt_spider(kind, self.settings)

@@ -39,10 +39,10 @@ def place_of(url: str) -> str:
 
 
 def is_allowed(url: str, page: Any) -> bool:
-    """Whether a request that a callback has made of a page may be read; without a page none has led to it.
+    """Return whether a callback's request to a local file may be read; ``page`` is its page, if any.
 
-    A page of the web leads to no file, and one on this machine to those of its own folder alone. It has no
-    say in ``data:`` either, so what stands on it is refused; what the spider's code has made up is its own.
+    A page of the web leads to no file; a local page leads only to files of its own folder. A page's link to
+    ``data:`` is refused as well; one that the spider's code makes up is allowed.
     """
     if not isinstance(page, ScrapyResponse):
         return True

@@ -1,7 +1,7 @@
-"""The middlewares of one's own that a project's settings name, made and in order.
+"""The middlewares that a project's settings name, made and in order.
 
-Scrapy's built-in ones are not among them: Gossamer does their work. What the settings say of those is told
-once, but for what it means here: without Scrapy's retries there are none of ours, either.
+Scrapy's built-in ones are not among them, since Gossamer does their work. Settings of those are reported
+once unless they have an effect here: without Scrapy's retries, Gossamer does not retry either.
 """
 
 from __future__ import annotations

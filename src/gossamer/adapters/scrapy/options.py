@@ -1,4 +1,4 @@
-"""What a request of Scrapy's says beside its URL and callback: cookies, limits, who asks."""
+"""Options of a Scrapy request besides its URL and callback: cookies, limits, authentication."""
 
 from __future__ import annotations
 

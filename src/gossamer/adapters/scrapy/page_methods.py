@@ -1,7 +1,7 @@
-"""``meta["playwright"]`` of scrapy-playwright: a browser fetches the page, and its page methods run there.
+"""Support ``meta["playwright"]`` of scrapy-playwright: a browser runs the page methods.
 
-They run on Playwright's page as they do in scrapy-playwright, in their order, and their results stand in
-``PageMethod.result``. What needs a live page in a callback has no place here, and is an error.
+They run on Playwright's page, in order, and store their results in ``PageMethod.result``. Options that give
+a callback a live page are an error.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _IMPOSSIBLE = (
     "playwright_page_init_callback",
     "playwright_context_kwargs",
 )
-"""What hands a live page or context to the spider's own code."""
+"""Options that pass a live page or context to the spider's code."""
 _CONTEXT = "playwright_context"
 _AFTER_S = 30.0
 
@@ -51,8 +51,8 @@ def read_browsing(meta: Mapping[str, Any]) -> dict[str, Any]:
     for name in _IMPOSSIBLE:
         if meta.get(name):
             raise UsageError(
-                f"meta[{name!r}] cannot be had: callbacks get the page as it was in the end, not a live one. "
-                f"Name what is to be done on it in meta[{METHODS!r}]"
+                f"meta[{name!r}] is not supported: callbacks get the page's final state, not a live page. "
+                f"List the actions in meta[{METHODS!r}]"
             )
     goto = dict(meta.get(_GOTO) or {})
     wait_until = goto.pop("wait_until", "load")
@@ -71,7 +71,8 @@ def read_browsing(meta: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def list_methods(meta: Mapping[str, Any]) -> list[Any]:
-    """The page methods of a request. Raises ``UsageError`` for what is none, or none of Playwright's."""
+    """Return the page methods of a request. Raises ``UsageError`` for an entry that is not one of
+    Playwright's."""
     given = meta.get(METHODS) or ()
     methods = list(given.values() if isinstance(given, Mapping) else given)
     for number, one in enumerate(methods, 1):
@@ -83,7 +84,7 @@ def list_methods(meta: Mapping[str, Any]) -> list[Any]:
 
 
 def is_page_method(value: Any) -> bool:
-    """Whether it is a ``PageMethod``, by whoever made the class."""
+    """Return whether a value is a ``PageMethod``, of any library."""
     return type(value).__name__ == "PageMethod" and hasattr(value, "method") and hasattr(value, "kwargs")
 
 
@@ -91,7 +92,7 @@ def _is_of_page(name: Any) -> bool:
     try:
         from playwright.async_api import Page
     except ImportError:
-        return True  # the crawl will say what is missing
+        return True  # the crawl reports the missing package
     return isinstance(name, str) and not name.startswith("_") and hasattr(Page, name)
 
 

@@ -1,8 +1,7 @@
-"""``ITEM_PIPELINES``: Scrapy's own chain of them, as one step of the pipeline of a crawl.
+"""``ITEM_PIPELINES``: Scrapy's chain of item pipelines as one step of the crawl's pipeline.
 
-An item that the chain drops, or that one of its members fails on, is left out alone, as in Scrapy; both are
-counted with their reason, and some of the items are kept as examples. What the chain gives instead of the
-item is stored.
+An item that the chain drops, or on which a member fails, is dropped alone, as in Scrapy; both are counted
+by reason, with some items as examples. The chain's result is stored in place of the item.
 """
 
 from __future__ import annotations
@@ -41,17 +40,17 @@ class AdaptedPipeline:
         return f"<AdaptedPipeline of {self._crawler.spidercls.__name__}>"
 
     async def open_spider(self, spider: Any) -> None:
-        """Make the members, and open them; then the crawl begins. Raises what they raise."""
+        """Make and open the members; then the crawl begins. Their errors are passed on."""
         self._members = await open_crawl(self._crawler)
         if self._members.methods["process_item"]:
             self._chain = self._members
 
     async def close_spider(self, spider: Any) -> None:
-        """Close the members. Raises what they raise."""
+        """Close the members. Their errors are passed on."""
         await await_any(self._members.close_spider_async())
 
     def process_item(self, item: AdaptedItem, spider: Any) -> AdaptedItem | Awaitable[AdaptedItem]:
-        """What the chain makes of an item. Raises ``DropItem`` for one that it gives nothing for."""
+        """Return the chain's result for an item. Raises ``DropItem`` if it has none."""
         if self._chain is not None or self._crawler.signals.is_heard(signals.item_scraped):
             return self._process_item(item)
         self._note_scraped(item.item, item.response)

@@ -15,11 +15,11 @@ from gossamer.core.errors import UsageError
 DELIVERED = 256
 """Requests whose objects are still kept after their callbacks ran: one of them may be tried again."""
 MOST_STORED = 20_000
-"""Requests whose objects have a stored form, too, and are kept only to be the very same ones."""
+"""Requests whose objects also have a stored form, and are kept only to preserve their identity."""
 
 
 class HeldObjects(NamedTuple):
-    """What one request refers to."""
+    """The objects of one request."""
 
     callback: Any = None
     errback: Any = None
@@ -28,7 +28,7 @@ class HeldObjects(NamedTuple):
 
 
 class LostReferenceError(UsageError):
-    """What a request refers to was held by a process that has ended."""
+    """The objects of a request were held by a process that has ended."""
 
 
 class ReferenceTable:
@@ -47,9 +47,9 @@ class ReferenceTable:
         return len(self._waiting) + len(self._stored)
 
     def hold(self, identity: str, held: HeldObjects, *, is_stored: bool = False) -> None:
-        """Keep what a request refers to; of equal requests the first counts, as for the frontier.
+        """Keep a request's objects; of equal requests the first counts, as for the frontier.
 
-        What ``is_stored`` besides is kept of the latest requests only.
+        Objects that also have a stored form (``is_stored``) are kept for the latest requests only.
         """
         place = hash(identity)
         if place in self._known:
@@ -64,7 +64,7 @@ class ReferenceTable:
             self._known.discard(hash(oldest))
 
     def find(self, identity: str, *, is_taken: bool = True) -> HeldObjects | None:
-        """What a request refers to; ``None``: it is not here. ``is_taken``: its callback runs now."""
+        """Return a request's objects, or ``None``. ``is_taken``: its callback runs now."""
         held = self._waiting.get(identity) or self._stored.get(identity)
         if held is None:
             return self._delivered.get(identity)

@@ -1,4 +1,4 @@
-"""What has no other place in Scrapy today: small classes, functions and modules as Scrapy 1 had them."""
+"""Small classes, functions and modules of Scrapy 1 that today's Scrapy lacks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class InitSpider(Spider):
     """Makes requests of its own (a log-in) before the others: ``init_request()`` and ``initialized()``."""
 
     def start_requests(self) -> Iterable[Request]:
-        """What it begins with; the others follow once ``initialized()`` was returned."""
+        """Return the first requests; the others follow ``initialized()``."""
         self._postinit_reqs = list(first_requests(self))
         returned = self.init_request()
         return returned if isinstance(returned, list) else [returned]
@@ -36,12 +36,12 @@ class InitSpider(Spider):
         return self.__dict__.pop("_postinit_reqs")
 
     def init_request(self) -> Any:
-        """What comes first; nothing, unless a spider says so."""
+        """Return the requests to begin with: none of its own unless a spider overrides it."""
         return self.initialized()
 
 
 def first_requests(spider: Spider) -> Iterator[Request]:
-    """What ``Spider.start_requests()`` was: a request for each start URL."""
+    """Yield a request for each start URL, like the former ``Spider.start_requests()``."""
     make = getattr(spider, "make_requests_from_url", None)
     for url in spider.start_urls:
         yield Request(url, dont_filter=True) if make is None else make(url)
@@ -104,7 +104,7 @@ MODULES: dict[str, Callable[[], dict[str, Any]]] = {
     "scrapy.stats": _make_stats_module,
     "scrapy.utils.reqser": _make_reqser_module,
 }
-"""Modules that are made anew: what is in each."""
+"""Modules to create, with their content."""
 
 
 def _retry_on_eintr(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -173,7 +173,7 @@ ATTRIBUTES: dict[str, dict[str, Any]] = {
     if hasattr(w3lib_url, "__all__")
     else {name: value for name, value in vars(w3lib_url).items() if not name.startswith("_")},
 }
-"""What is added to modules that are there."""
+"""Additions to existing modules."""
 
 
 def add_methods() -> None:

@@ -1,8 +1,8 @@
-"""Requests: from Scrapy's to those that a frontier stores, and back for ``response.request``.
+"""Convert requests from Scrapy's to those of the frontier, and back for ``response.request``.
 
-What a stored request carries of Scrapy's alone stands in its ``meta`` under :data:`EXTRAS`. Requests that
-Scrapy would not filter have a key of their own here, made of the page that they came from and what they ask
-for: a page that is done again after a crash asks for them once, and they hide no other request to their URL.
+Values that only Scrapy knows are stored in ``meta`` under :data:`EXTRAS`. Requests that Scrapy would not
+filter have a key of their own, made of their page and their content: a page repeated after a crash requests
+them once, and they hide no other request to their URL.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from gossamer.policy.urls import canonicalise_request, canonicalise_url
 EXTRAS = "scrapy"
 """The name in ``meta`` of what only Scrapy knows of a request."""
 DEFAULT_CALLBACK = "_parse"
-"""What Scrapy calls for a request without a callback."""
+"""Scrapy's callback of a request without one."""
 OF_THE_ENGINE = frozenset({"depth", "download_latency", "download_slot", EXTRAS})
 """Names in ``meta`` that are written anew for every request; they are not passed on."""
 
@@ -57,7 +57,7 @@ class RequestOrigin:
 
 
 class _Extras(NamedTuple):
-    """What a stored request carries besides, while it is put together."""
+    """The additional values of a stored request, while they are collected."""
 
     said: dict[str, Any]
     meta: dict[str, Any]
@@ -65,7 +65,7 @@ class _Extras(NamedTuple):
     live: dict[str, Any]  # the objects that are held: fields of ``HeldObjects``
 
     def split_values(self, name: str, values: Mapping[Any, Any], plain: dict[str, Any]) -> None:
-        """Put what is plain into ``plain``; all else is held, and stored as far as it can be."""
+        """Put plain values into ``plain``; others are held here, and stored as far as possible."""
         others = {}
         for key, value in values.items():
             if key in OF_THE_ENGINE and name == "meta":
@@ -111,11 +111,11 @@ class RequestMapper:
         self.canonicalise: Callable[[Request], str | None] = canonicalise_request
         """How the job spells the URLs of requests: with fragments, where its settings keep them."""
         self.is_shared = False
-        """Whether other processes take requests, too, and would miss what is held here."""
+        """Whether other processes take requests, which could not use objects held here."""
         self.most_redirects = getattr(spider, "settings", Settings()).getint("REDIRECT_MAX_TIMES")
 
     def to_request(self, given: ScrapyRequest, origin: RequestOrigin) -> Request:
-        """What the frontier stores of a request; what it cannot store is kept here."""
+        """Return the request for the frontier; values that it cannot store are kept here."""
         extras = _Extras({}, {}, {}, {})
         options = {} if self.options is None else self.options.read_options(given)
         url = given.url
@@ -160,7 +160,7 @@ class RequestMapper:
         )
 
     def to_plain(self, given: ScrapyRequest) -> Request:
-        """What is sent of a request that nobody is to store: it has neither callbacks nor objects."""
+        """Return a request to send without storing it: it has neither callbacks nor objects."""
         options = {} if self.options is None else self.options.read_options(given)
         plain = {name: value for name, value in given.meta.items() if is_plain(value)}
         return Request(
@@ -179,14 +179,14 @@ class RequestMapper:
         if lost and self.is_shared:
             raise UsageError(
                 f"{', '.join(lost)} of a request is known to this process alone, and others work on the "
-                "crawl, too: use a method of the spider as the callback, and plain values, or crawl with one "
-                "process"
+                "crawl as well: use a method of the spider as the callback, and plain values, or crawl with "
+                "one process"
             )
         extras.said["id"] = identity
         self.references.hold(identity, HeldObjects(**extras.live), is_stored=not lost)
 
     def _make_key(self, given: ScrapyRequest, origin: RequestOrigin, *, keeps_fragment: bool) -> str:
-        """What tells a request apart, where it is not its URL as we have it."""
+        """Return the key of a request, if it is not just our form of its URL."""
         if given.dont_filter or not self._filters:
             return origin.make_key(given)
         if self._fingerprint is not None:
@@ -198,7 +198,7 @@ class RequestMapper:
         return "" if known == canonicalise_url(url, keep_fragment=keeps_fragment) else known
 
     def _name_callback(self, call: Any, field: str, extras: _Extras) -> str | None:
-        """The name under which a callback is found again; what has none is held."""
+        """Return the name under which a callback is found again; a callback without one is held."""
         if call is None:
             return None
         if call is NO_CALLBACK:
@@ -216,7 +216,7 @@ class RequestMapper:
         return str(getattr(call, "__name__", "") or type(call).__name__)
 
     def _name_method(self, call: Any) -> str | None:
-        """The name by which the spider has it; ``None``: it is no method of the spider."""
+        """Return the spider's name for a method; ``None`` if it is not a method of the spider."""
         name: str = getattr(call, "__name__", "")
         is_own = bool(name) and getattr(call, "__self__", None) is self._spider
         return name if is_own and getattr(self._spider, name, None) == call else None
@@ -224,10 +224,10 @@ class RequestMapper:
     # ------------------------------------------------------------------ back to Scrapy's
 
     def to_scrapy(self, request: Request, *, is_taken: bool = True) -> ScrapyRequest:
-        """The request as Scrapy's code knows it, with what is held for it.
+        """Return the request as Scrapy's code knows it, with its held objects.
 
-        ``is_taken``: its callback or errback runs now, so what is held need not be kept for long. Raises
-        :class:`LostReferenceError` for one that needs what is gone.
+        ``is_taken``: its callback or errback runs now, so its objects may be dropped soon. Raises
+        :class:`LostReferenceError` if required objects are gone.
         """
         extras: dict[str, Any] = request.meta.get(EXTRAS) or {}
         held = self._find_held(extras, is_taken=is_taken) or HeldObjects()
@@ -302,12 +302,12 @@ class _PlainRequest(ScrapyRequest):
 
 
 def identify(method: str, known_as: str, body: bytes) -> str:
-    """What a request is known by, as for the frontier: its key or else its URL, its method and its body."""
+    """Return the frontier's identity of a request: its key or URL, its method and its body."""
     return known_as if method == "GET" and not body else f"{method}:{digest_of(known_as, body=body)}"
 
 
 def identity_of(request: Request) -> str:
-    """What a stored request is known by, along all redirects the URL that it has now."""
+    """Return the identity of a stored request, along redirects by its present URL."""
     return identify(request.method, request.unique_key or request.url, request.body)
 
 
@@ -329,7 +329,7 @@ def note_redirects(meta: dict[str, Any], request: Request, most: int) -> None:
     """Put into ``meta`` what Scrapy says there of the redirects that led to a request, of ``most``."""
     if not request.redirects:
         return
-    # Middlewares may have asked for it in the place of others, which are no redirects.
+    # Requests that a middleware has replaced do not count as redirects.
     start = (request.meta.get(EXTRAS) or {}).get("replaced", 0)
     hops = spell_urls(request)[start:-1]
     if not hops:

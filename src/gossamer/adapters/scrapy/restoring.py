@@ -16,7 +16,7 @@ from gossamer.core.jobs import StoredItem
 
 
 def restore_item(stored: StoredItem, crawler: AdaptedCrawler) -> Any:
-    """What the spider gave, with the stored values; a dict where its class is not found.
+    """Return the spider's item with its stored values; a dict if its class is not found.
 
     The serializers of fields were applied when the item was stored; the object has none.
     """

@@ -1,7 +1,7 @@
-"""Files that start Scrapy themselves: nothing is crawled while one is read; what it would crawl is noted.
+"""Read files that start Scrapy themselves, without crawling; their crawls are recorded.
 
 A file that ends with ``process.crawl(MySpider)`` and ``process.start()``, or with ``cmdline.execute(...)``,
-is imported like any other. What it gives to ``CrawlerProcess`` (settings, arguments of the spider) counts.
+is imported like any other. Its arguments to ``CrawlerProcess`` (settings, arguments of the spider) apply.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from twisted.internet.defer import Deferred, succeed
 
 
 class ScriptedCrawl(NamedTuple):
-    """What a file would have crawled."""
+    """A crawl that a file would have started."""
 
     spider: type[Spider] | str
     settings: BaseSettings
@@ -35,7 +35,7 @@ _NAME = "__scripted_crawls__"
 
 
 def find_crawls(module: ModuleType | None) -> list[ScriptedCrawl]:
-    """What a module would have crawled when it was read."""
+    """Return the crawls that a module recorded when it was read."""
     found: list[ScriptedCrawl] = getattr(module, _NAME, [])
     return found
 

@@ -1,4 +1,5 @@
-"""What Scrapy's code finds in ``response.request.headers``: also what was sent besides the request's own."""
+"""``response.request.headers`` for Scrapy's code: the request's own headers and those added when it was
+sent."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Settings of Scrapy's projects and spiders as settings of ours, as far as there are such.
+"""Convert the settings of Scrapy's projects and spiders to ours, as far as equivalents exist.
 
-Only what somebody has set is read: what Scrapy would do by default is less polite than what Gossamer does.
+Only explicit settings are read: Scrapy's defaults are less polite than Gossamer's.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ AS_SCRAPY: dict[str, Any] = {
     "parse.max_links": 10_000_000,
     "parse.callback_timeout": 600.0,
 }
-"""What an adapted spider does without, so that it sees the pages that it would see in Scrapy."""
+"""Features that an adapted spider runs without, so that it sees the same pages as in Scrapy."""
 
 
 def make_settings(given: BaseSettings, spider: str) -> dict[str, Any]:
-    """Our settings for what a project and its spider have set; what has no meaning here is said once."""
+    """Return our settings for those of a project and its spider; report settings without effect once."""
     made = dict(AS_SCRAPY)
     without: list[str] = []
     for name in given:
@@ -60,7 +60,7 @@ def make_settings(given: BaseSettings, spider: str) -> dict[str, Any]:
 
 
 Reader = Callable[[BaseSettings, str], Mapping[str, Any] | None]
-"""What a setting says; ``None``: its value has no meaning here."""
+"""Reads a setting; ``None`` if its value has no effect here."""
 
 
 def _as(ours: str, convert: Callable[[BaseSettings, str], Any]) -> Reader:
@@ -93,7 +93,7 @@ def _slots(given: BaseSettings, name: str) -> Mapping[str, Any]:
 
 def _timeout(given: BaseSettings, name: str) -> Mapping[str, Any]:
     seconds = given.getfloat(name)
-    if not seconds:  # Scrapy takes that for "as usual", too
+    if not seconds:  # Scrapy also takes that for the default
         return {}
     return {"http.total_timeout": seconds, "http.headers_timeout": seconds, "http.read_timeout": seconds}
 
@@ -104,7 +104,7 @@ def _maxsize(given: BaseSettings, name: str) -> Mapping[str, Any]:
 
 
 def _limit(ours: str, convert: Callable[[BaseSettings, str], float] = BaseSettings.getint) -> Reader:
-    """Zero is no limit."""
+    """Read a limit; zero means unlimited."""
 
     def read(given: BaseSettings, name: str) -> Mapping[str, Any]:
         value = convert(given, name)

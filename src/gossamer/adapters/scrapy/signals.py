@@ -1,4 +1,4 @@
-"""Scrapy's signals, sent only where somebody listens: most spiders hear none of the frequent ones."""
+"""Scrapy's signals, sent only to listeners: most spiders listen to none of the frequent ones."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from scrapy.signalmanager import SignalManager
 
 
 class AdaptedSignals(SignalManager):
-    """What Scrapy's code finds as ``crawler.signals``; it knows which signals anybody has asked for."""
+    """The ``crawler.signals`` of Scrapy's code, which knows the signals that have listeners."""
 
     def __init__(self, sender: Any) -> None:
         super().__init__(sender)

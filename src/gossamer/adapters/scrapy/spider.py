@@ -48,7 +48,7 @@ from gossamer.spiders.spider import Spider
 
 log = logging.getLogger("gossamer.crawl")
 IDLE_S = 5.0
-"""How often a crawl that somebody keeps open says that it is idle, in seconds: as in Scrapy."""
+"""Seconds between the idle signals of a crawl that code keeps open, as in Scrapy."""
 _START = "start"
 """The identity of what no page has led to."""
 
@@ -99,12 +99,12 @@ class AdaptedSpider(Spider):
 
     @property
     def hooks(self) -> list[Any]:  # type: ignore[override]
-        """What requests and answers pass."""
+        """Hooks for requests and answers."""
         return self._hooks
 
     @property
     def feeds(self) -> list[Any]:  # type: ignore[override]
-        """What is written when a run has ended."""
+        """Feeds to write at the end of a run."""
         return self.crawler.feeds
 
     @property
@@ -113,7 +113,7 @@ class AdaptedSpider(Spider):
         return logging.getLogger(self.name)
 
     def find_callback(self, name: str) -> Callable[..., Any]:
-        """What calls a method of the adapted spider, or what is held for a request under its name."""
+        """Return a caller of the spider's method, or of a callback that is held for a request by its name."""
         return partial(self._call, name)
 
     def _call(self, name: str, given: Response | Failure, /, **_: Any) -> Any:
@@ -139,7 +139,8 @@ class AdaptedSpider(Spider):
             self.crawler.adapted_engine.close_spider(reason=error.reason or "cancelled")
 
     async def on_idle(self) -> AsyncIterator[Request]:
-        """What code has asked the engine for by now, or asks for when it is told that nothing is left."""
+        """Yield the requests that code gave the engine, before or after the signal that the spider is
+        idle."""
         engine = self.crawler.adapted_engine
         self._is_idle = not engine.close_reason
         requests = engine.take_requests()
@@ -158,7 +159,7 @@ class AdaptedSpider(Spider):
         return "" if self._is_idle else self.crawler.adapted_engine.close_reason
 
     async def _first_outputs(self) -> AsyncIterator[Any]:
-        """What it begins with; after an error it goes on with what it has given before, as in Scrapy."""
+        """Yield the first outputs; after an error, those before it still count, as in Scrapy."""
         count = 0
         try:
             async for output in outputs_of(_begin_spider(self.adapted)):
@@ -196,11 +197,11 @@ class AdaptedSpider(Spider):
         downloads.fetch = fetch
 
     def take_url_rule(self, canonicalise: Callable[[Request], str | None]) -> None:
-        """What is yielded is told apart by fragments that the job keeps, too."""
+        """Take over the job's rule for fragments of URLs."""
         self._mapper.canonicalise = canonicalise
 
     def share_work(self) -> None:
-        """From now on, a request that refers to what is only here is refused when it is yielded."""
+        """Refuse, from now on, yielded requests that need objects of this process."""
         self._mapper.is_shared = self.crawler.is_shared = True
 
     @property
@@ -213,7 +214,7 @@ class AdaptedSpider(Spider):
         self.crawler.keeps_state = False
 
     def find_script(self, name: str, request: Request) -> Any:
-        """What performs the page methods of a request, whatever the adapted spider calls its own methods."""
+        """Return a function for a request's page methods, under a name that no spider's method has."""
         return partial(self._perform_methods, request) if name == SCRIPT else None
 
     async def _perform_methods(self, request: Request, page: Any) -> None:
@@ -274,7 +275,7 @@ def _put_below_ours(logger: logging.Logger) -> None:
 
 
 def _begin_spider(spider: ScrapySpider) -> Any:
-    """What the spider begins with: of its classes, the first one that says so decides."""
+    """Return the spider's first requests; its most derived class that defines them decides."""
     for kind in type(spider).__mro__:
         if kind is ScrapySpider:
             break
@@ -302,7 +303,7 @@ def _named_domains(spider: ScrapySpider) -> tuple[str, ...]:
     domains = [entry for entry in entries if parse_origin(f"http://{entry}").hostname == entry.lower()]
     if wrong := sorted(set(entries) - set(domains)):
         log.warning(
-            "allowed_domains of the spider %r has what is not a domain, so nothing is allowed by it, as in "
+            "allowed_domains of the spider %r has entries that are not domains, so it allows nothing, as in "
             "Scrapy: %s",
             spider.name,
             ", ".join(map(repr, wrong)),

@@ -1,7 +1,7 @@
-"""``SPIDER_MIDDLEWARES`` of one's own around callbacks, by Scrapy's own manager, those of older Scrapy, too.
+"""Run a project's ``SPIDER_MIDDLEWARES`` around callbacks, also those of older Scrapy.
 
-Methods that take and give ordinary iterables run on all that a callback gave; ``process_start_requests`` is
-``process_start``. Of Scrapy's own middlewares the one for HTTP errors has its place among them.
+Methods for ordinary iterables get all output of a callback at once; ``process_start_requests`` serves as
+``process_start``. Scrapy's own middleware for HTTP errors has its place among them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""``spider.state``: what a spider keeps from one run to the next, in the folder that ``JOBDIR`` names.
+"""``spider.state``: values that a spider keeps between runs, in the folder ``JOBDIR``.
 
-As JSON, and never pickled. Like Scrapy it is written when a run ends, so a kill loses what changed since.
+They are stored as JSON, never pickled. As in Scrapy they are written at the end of a run, so a kill loses
+later changes.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def _damaged(path: Path) -> UsageError:
 
 
 def write_state(crawler: AdaptedCrawler) -> None:
-    """Keep the state, where there is a folder for it; what cannot be kept is said."""
+    """Write the state if a folder is set for it; report values that cannot be stored."""
     path, state = _path_of(crawler), getattr(crawler.spider, "state", None)
     if path is None or state is None or not crawler.keeps_state:
         return

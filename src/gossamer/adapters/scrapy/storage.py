@@ -1,7 +1,7 @@
-"""Values of ``meta`` and ``cb_kwargs`` as JSON: items, dates, sets and the like come back as what they were.
+"""Store values of ``meta`` and ``cb_kwargs`` as JSON, and restore items, dates, sets and similar types.
 
-Never pickle: what is stored may have been written by somebody else. Classes are found again among those
-that are loaded, by name; nothing is imported.
+They are never pickled, since another party may have written stored data. Classes are looked up by name
+among loaded ones; nothing is imported.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from gossamer.adapters.scrapy.page_methods import is_page_method
 from gossamer.core.storable import MAX_BITS, without_surrogates
 
 TAG = "$"
-"""The name in a JSON object that says what the rest of it stands for."""
+"""The key of a JSON object that names the type of its content."""
 MAX_DEPTH = 50
 SCALARS = frozenset({str, int, float, bool, type(None)})
 

@@ -1,4 +1,4 @@
-"""What users of Scrapy look for, and what it is called here: for hints, nothing is read under these names."""
+"""Hints for users of Scrapy: Scrapy's names and their equivalents here. No setting is read by these names."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ SETTINGS = {
 """Settings that have another name here."""
 
 _MIDDLEWARES = (
-    "there are no middlewares but hooks: hooks = [...] of the spider, with on_request, on_response, on_error"
+    "hooks replace middlewares: hooks = [...] of the spider, with on_request, on_response, on_error"
 )
 _OUTPUTS = (
     "`gossamer crawl -o FILE` adds items to a file, -O FILE replaces it; `gossamer export` writes them later"
 )
 _CACHE = "responses are not cached; replay.folder crawls saved pages instead of the network"
-_DUPLICATES = "requests are told apart by canonical URL, method and body; dont_filter=True lets one pass"
+_DUPLICATES = "duplicates have the same canonical URL, method and body; dont_filter=True lets one pass"
 _FRONTIER = "requests wait in the frontier (frontier.*), in the order of their priority"
 _SPIDERS = "spiders are found in the folder spiders/ beside gossamer.toml, or by their file"
 _FILES = (
     "a field of the type FileRef, or `yield response.file(url)`, has a file fetched and kept; see `files`"
 )
-_EXTENSIONS = "there are no extensions and signals; `crawl(..., sinks=[...])` hands events to code of yours"
+_EXTENSIONS = "`crawl(..., sinks=[...])` passes events to your code, in place of extensions and signals"
 
 ADVICE = {
     "autothrottle": "the delay follows the host's response time by itself, within min_delay and max_delay; "
@@ -69,11 +69,11 @@ ADVICE = {
     "httpproxy": "proxies are not supported by this version",
     "images": _FILES,
     "item_pipelines": "the spider names them: pipelines = [Step], each with process_item(item, spider)",
-    "log_enabled": "`gossamer crawl -q` is quiet; log.level says what is logged",
+    "log_enabled": "`gossamer crawl -q` is quiet; log.level sets the level",
     "log_format": "log.format is `text` or `json`",
     "memusage": "memory is bounded by limits of single pages (http.max_size_bytes, parse.*)",
     "metarefresh": "a meta refresh is followed like any redirect, up to http.max_redirects",
-    "reactor": "callbacks run on asyncio; there is no reactor",
+    "reactor": "callbacks run on asyncio, without a reactor",
     "redirect_enabled": "handle_httpstatus_list = [301, 302, 303, 307, 308] hands redirects to the spider",
     "redis": "frontier.url = redis://HOST/0 keeps the requests in Redis",
     "request_fingerprinter": _DUPLICATES,
@@ -85,8 +85,8 @@ ADVICE = {
     "spider_modules": _SPIDERS,
     "newspider_module": _SPIDERS,
     "stats": "a spider counts with self.stats.inc(); the summary and `gossamer status` show it",
-    "telnetconsole": "there is no console; `gossamer status` looks into a running crawl",
-    "twisted": "callbacks run on asyncio; there is no reactor",
+    "telnetconsole": "`gossamer status` shows a running crawl, in place of a console",
+    "twisted": "callbacks run on asyncio, without a reactor",
     "urllength_limit": "URLs of more than 8192 characters are left out",
 }
 """Settings that there are not, by name or by the beginning of it: what to do instead."""
@@ -126,8 +126,8 @@ ATTRIBUTES = {
 
 COMMANDS = {
     "bench": "`gossamer demo` crawls a small shop on this machine",
-    "check": "contracts in docstrings are not read; `gossamer parse URL --spider NAME` shows what a callback "
-    "makes of a page, and Response.from_html(url, html) tests one in a line",
+    "check": "contracts in docstrings are not read; `gossamer parse URL --spider NAME` shows the result "
+    "of a callback, and Response.from_html(url, html) tests one in a line",
     "edit": "open the file of the spider; `gossamer list` shows the spiders",
     "runspider": "`gossamer crawl {rest}` runs the spider of a file",
     "scrapy": "leave that word out: `gossamer {rest}`",
@@ -148,22 +148,22 @@ OPTIONS = {
     "-t": "use --format NAME, or the suffix of the file of -o",
     "genspider -t": "there is one template; rules = [Rule(...)] makes it a CrawlSpider",
 }
-"""Options of Scrapy's commands: what does the same here."""
+"""Options of Scrapy's commands, with their equivalents."""
 
 
 def command_advice(name: str, rest: str) -> str:
-    """What to do instead of one of Scrapy's commands with these arguments; ``""`` for any other name."""
+    """Return advice on one of Scrapy's commands with these arguments; ``""`` for any other name."""
     advice = COMMANDS.get(name, "")
     return advice.replace("{rest}", rest or _ARGUMENTS.get(name, "COMMAND"))
 
 
 def option_advice(command: str, option: str) -> str:
-    """What to do instead of an option of Scrapy's commands; ``""`` for any other."""
+    """Return advice on an option of Scrapy's commands; ``""`` for any other."""
     return OPTIONS.get(f"{command} {option}") or OPTIONS.get(option, "")
 
 
 def setting_advice(key: str) -> str:
-    """What to do instead of one of Scrapy's settings; ``""`` for a name that is not Scrapy's."""
+    """Return advice on one of Scrapy's settings; ``""`` for a name that is not Scrapy's."""
     parts = key.lower().split("_")
     beginnings = ("_".join(parts[:count]) for count in range(len(parts), 0, -1))
     return next((ADVICE[beginning] for beginning in beginnings if beginning in ADVICE), "")

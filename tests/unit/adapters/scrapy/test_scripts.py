@@ -114,5 +114,5 @@ def test_the_project_is_that_of_the_current_folder_where_another_lies_within(pro
 
 def test_a_script_that_names_no_spider_of_the_project_is_refused(project):
     (project / "run.py").write_text(STARTERS[0].replace("silk", "linen"))
-    with pytest.raises(UsageError, match="'linen': there is no such spider"):
+    with pytest.raises(UsageError, match="'linen': no spider has this name"):
         class_in_file(project / "run.py", None)
