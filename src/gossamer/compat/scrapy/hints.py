@@ -39,7 +39,7 @@ _MIDDLEWARES = (
 _OUTPUTS = (
     "`gossamer crawl -o FILE` adds items to a file, -O FILE replaces it; `gossamer export` writes them later"
 )
-_CACHE = "responses are not cached; replay.folder crawls saved pages instead of the network"
+_CACHE = "--cache (cache.on) keeps fetched pages for later crawls; replay.folder crawls saved pages"
 _DUPLICATES = "duplicates have the same canonical URL, method and body; dont_filter=True lets one pass"
 _FRONTIER = "requests wait in the frontier (frontier.*), in the order of their priority"
 _SPIDERS = "spiders are found in the folder spiders/ beside gossamer.toml, or by their file"
@@ -66,7 +66,7 @@ ADVICE = {
     "files": _FILES,
     "httpcache": _CACHE,
     "httperror": "the spider's handle_httpstatus_list names the error statuses that its callbacks want",
-    "httpproxy": "proxies are not supported by this version",
+    "httpproxy": "proxies.urls or proxies.file lists the proxies",
     "images": _FILES,
     "item_pipelines": "the spider names them: pipelines = [Step], each with process_item(item, spider)",
     "log_enabled": "`gossamer crawl -q` is quiet; log.level sets the level",
