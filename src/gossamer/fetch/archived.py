@@ -40,7 +40,7 @@ class ArchivedFetcher:
         return f"ArchivedFetcher({self._reader!r}, {self._job!r})"
 
     async def fetch(self, request: Request, route: Route = DIRECT) -> FetchResult:
-        """The page as it was fetched. Raises ``StorageError`` where the archive cannot be read at all."""
+        """Return the page as it was fetched. Raises ``StorageError`` if the archive cannot be read at all."""
         place = request.archived or await self._find_place(request)
         if not place:
             if urlsplit(request.url).path == "/robots.txt":
@@ -67,7 +67,7 @@ class ArchivedFetcher:
             log.warning("%s; its page is missing, and there may be more of this file", error)
 
     async def close(self) -> None:
-        """There is nothing to close."""
+        """No-op."""
 
 
 def _no_robots(request: Request) -> FetchResult:

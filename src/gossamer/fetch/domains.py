@@ -60,7 +60,7 @@ class DomainFetcher:
         await self._fetcher.close()
 
     def _missing_in(self, request: Request, options: DomainOptions, route: Route) -> dict[str, Any]:
-        """The fields of the request that the domain's options fill in."""
+        """Return the fields of the request that the domain's options fill in."""
         taken = {*(name.lower() for name in request.headers), *(request.omit_headers or ())}
         headers = dict(options.headers)
         if options.user_agent and route.way != OF_BROWSERS:

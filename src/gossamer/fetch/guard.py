@@ -92,7 +92,7 @@ LOCAL_ENDINGS = (".localhost", ".local", ".internal", ".home.arpa")
 
 @lru_cache(maxsize=4096)
 def refusal_for(address: str) -> str:
-    """Why a numeric address may not be connected (``loopback``, ``private``, ...); ``""``: it is public."""
+    """Return why a numeric address is refused (``loopback``, ``private``, ...); ``""`` if it is public."""
     try:
         if ":" in address:
             return _refusal_v6(IPv6Address(address.partition("%")[0]))
@@ -136,7 +136,7 @@ class TrustedPlace(NamedTuple):
 
 
 def read_place(text: str) -> TrustedPlace:
-    """The place that ``host``, ``host:port`` or ``[address]:port`` names; a bare IPv6 address has no port."""
+    """Parse ``host``, ``host:port`` or ``[address]:port``; a bare IPv6 address has no port."""
     host, colon, port = text.rpartition(":")
     if not (colon and port.isascii() and port.isdigit()) or (":" in host and not host.endswith("]")):
         return TrustedPlace(_normalise_host(text))
@@ -144,13 +144,13 @@ def read_place(text: str) -> TrustedPlace:
 
 
 def place_of(url: str) -> str:
-    """The place that naming a URL names."""
+    """Return the place of a URL."""
     origin = parse_origin(url)
     return str(TrustedPlace(_normalise_host(origin.hostname), _one_for_web(int(origin.port or 80))))
 
 
 def _one_for_web(port: int) -> int:
-    """A site answers at both ports of the web, and leads from one to the other."""
+    """Treat both web ports as one: a site answers at both, and leads from one to the other."""
     return 80 if port == 443 else port
 
 
@@ -159,7 +159,7 @@ def _normalise_host(host: str) -> str:
 
 
 class AddressGuard:
-    """Decide which hosts may be private, and filter the addresses of all others.
+    """Decides which hosts may be private, and filters the addresses of all others.
 
     A strict guard allows no host to be private, not even a named one.
     """
@@ -174,7 +174,7 @@ class AddressGuard:
         return f"Guard({sorted(self._trusted)})"
 
     def trust_place(self, text: str) -> None:
-        """The operator named this place too (a spider's start found it): see :func:`read_place`."""
+        """Trust another place that the operator named (found by a spider's start): see :func:`read_place`."""
         place = read_place(text)
         if place not in self._trusted and not self._is_strict:
             self._trusted.add(place)
@@ -188,11 +188,11 @@ class AddressGuard:
         return frozenset(map(str, self._trusted))
 
     def is_named(self, host: str) -> bool:
-        """Whether the operator named exactly this host (no sub-domains), on whatever port."""
+        """Return whether the operator named exactly this host (no sub-domains), on whatever port."""
         return bool(self._hosts) and _normalise_host(host) in self._hosts
 
     def is_trusted(self, host: str, port: int) -> bool:
-        """Whether the operator named this host on this port, or on all."""
+        """Return whether the operator named this host on this port, or on all."""
         if not self.is_named(host):
             return False
         bare = _normalise_host(host)
@@ -218,7 +218,7 @@ class AddressGuard:
             raise GuardError(f"not a public address ({refusal})")
 
     def open_to(self, host: str, port: int, rows: Sequence[AddressInfo]) -> Sequence[AddressInfo]:
-        """Those addresses of a host that may be connected on a port; :class:`GuardError` when none may."""
+        """Return those addresses of a host that are allowed on a port; :class:`GuardError` if none is."""
         if self.is_trusted(host, port):
             return rows
         public = [row for row in rows if not refusal_for(row[4][0])]

@@ -84,7 +84,7 @@ class ResponseHookFetcher:
 
 
 def _through_proxy(route: Route, proxy: object) -> Route:
-    """The route through the proxy that ``meta["proxy"]`` names; ``None`` there means none."""
+    """Return the route through the proxy in ``meta["proxy"]``; ``None`` there means no proxy."""
     if not proxy:
         return replace(route, proxy=None)
     try:

@@ -50,7 +50,7 @@ _ADVICE = {
 
 
 def open_files_allowed() -> tuple[int, int]:
-    """How many files this process may have open now, and how many a crawl raises that to."""
+    """Return the limit of open files of this process, and the value to which a crawl raises it."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     soft = MAX_OPEN_FILES if soft == resource.RLIM_INFINITY else soft
     hard = MAX_OPEN_FILES if hard == resource.RLIM_INFINITY else hard
@@ -71,7 +71,7 @@ def max_idle_connections(open_files: int) -> int:
 
 
 def is_out_of_files() -> bool:
-    """Whether nothing can be opened any more: then what failed, failed for that."""
+    """Return whether no further file can be opened, which then explains any failure."""
     try:
         os.close(os.open(os.devnull, os.O_RDONLY))
     except OSError as error:
@@ -80,7 +80,7 @@ def is_out_of_files() -> bool:
 
 
 def has_ipv4() -> bool:
-    """Whether this machine has a way to IPv4 addresses. A UDP socket looks it up; nothing is sent."""
+    """Return whether this machine has a route to IPv4 addresses. A UDP socket finds it; nothing is sent."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect(("192.0.2.1", 9))  # an address for documentation (RFC 5737)
@@ -98,7 +98,7 @@ class LocalErrorThrottle:
         self._since: float | None = None  # the loop's time at which nothing could be connected any more
 
     def report_error(self, error: OSError, now: float) -> float:
-        """There is trouble; how many seconds to wait before anybody tries again."""
+        """Report a failure of this machine; return the seconds to wait before the next try."""
         number = error.errno or 0
         if number not in self._told:
             self._told.add(number)
@@ -114,5 +114,5 @@ class LocalErrorThrottle:
         return min(max(self._first_pause_s, lasting_s / 2), max(LONGEST_PAUSE_S, self._first_pause_s))
 
     def reset_pause(self) -> None:
-        """A connection could be made."""
+        """Reset the pause after a connection has succeeded."""
         self._since = None

@@ -46,7 +46,7 @@ class _ReplayRule:
         self._file = file
 
     def file_for(self, url: str) -> str | None:
-        """The file's name below the folder, ``None`` when the URL is another one."""
+        """Return the file's name below the folder, or ``None`` if the URL does not match."""
         match = self._match(url)
         return None if match is None else self._file.format(**match.groupdict())
 
@@ -73,7 +73,7 @@ class ReplayFetcher:
         return f"ReplayFetcher({str(self._folder)!r}, {len(self._rules)} rules)"
 
     async def fetch(self, request: Request, route: Route = DIRECT) -> FetchResult:
-        """The saved page, with status 200."""
+        """Return the saved page, with status 200."""
         try:
             return self._replay_page(request)
         except FetchError as error:
@@ -92,7 +92,7 @@ class ReplayFetcher:
         return _build_result(request.url, 200, kind, body, now)
 
     async def close(self) -> None:
-        """There is nothing to close."""
+        """No-op."""
 
     def _find_page(self, url: str) -> tuple[Path, bytes] | None:
         for rule in self._rules:
@@ -103,7 +103,7 @@ class ReplayFetcher:
         return None
 
     def _path_inside(self, name: str) -> Path | None:
-        """The real path of an existing file below the folder; links that lead out of it do not count."""
+        """Return the real path of an existing file below the folder; links to the outside do not count."""
         try:
             path = (self._folder / name).resolve(strict=True)
         except (OSError, ValueError, RuntimeError):  # not there, a NUL or a name too long, a loop of links

@@ -26,7 +26,7 @@ class Resolver(Protocol):
     """Looks names up."""
 
     async def resolve(self, host: str, port: int) -> Sequence[AddressInfo]:
-        """The addresses of a host in order of preference; raises ``socket.gaierror``, ``UnicodeError``."""
+        """Return a host's addresses in order of preference; raises ``socket.gaierror``, ``UnicodeError``."""
         ...
 
 
@@ -101,7 +101,8 @@ class CachingResolver:
 
 
 def _numeric_address(host: str, port: int) -> AddressInfo | None:
-    """The row of a plain IP address. ``0x7f.1`` and the like are the system resolver's business."""
+    """Return the row of a plain IP address. Other notations (``0x7f.1``) are left to the system's
+    resolver."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         socket.inet_pton(family, host)

@@ -107,7 +107,7 @@ class _OriginRules:
             )
 
     def count_for(self, rung: str, now: float) -> bool:
-        """Whether they are to be obeyed by a rung, or asked for anew."""
+        """Return whether the rules are still valid for a rung."""
         return now < self.expires_at and self.rung in ("", rung)
 
 
@@ -142,7 +142,7 @@ class RobotsCache:
         return f"RobotsCache({len(self._origins)} origins, {len(self._flights)} being fetched)"
 
     async def check_request(self, request: Request, route: Route = DIRECT) -> RobotsDecision:
-        """Whether the request may be fetched; robots.txt is fetched by ``route``."""
+        """Return whether the request may be fetched; robots.txt is fetched by ``route``."""
         if not (self._obey(request.url) if callable(self._obey) else self._obey):
             return ALLOWED
         url = request.url.partition("#")[0]
@@ -160,7 +160,7 @@ class RobotsCache:
         return self._answer_for(known, url)
 
     def crawl_delay_for(self, url: str) -> float | None:
-        """The Crawl-delay of a URL that was just allowed."""
+        """Return the Crawl-delay of a URL that was just allowed."""
         known = self._origins.get(origin_of(url))
         return None if known is None else known.crawl_delay_s
 
@@ -172,7 +172,7 @@ class RobotsCache:
     async def _find_rules(
         self, site: str, route: Route
     ) -> tuple[_OriginRules, HostSignal | None] | RobotsDecision:
-        """The rules of an origin that memory does not have; one task looks, the others wait for it."""
+        """Return the rules of an origin that memory lacks; one task looks, the others wait for it."""
         flight = self._flights.get(site)
         while flight is not None:
             await asyncio.shield(flight)
@@ -271,7 +271,7 @@ class RobotsCache:
         return known, signal if signal.kind is not HostSignalKind.UNUSED else None
 
     async def _follow_redirects(self, url: str, route: Route) -> FetchResult:
-        """The answer at the end of the redirects; a redirect itself when they do not lead anywhere."""
+        """Return the answer at the end of the redirects, or a redirect that leads nowhere."""
         request = Request(url, max_size=MOST_BYTES)
         while True:
             try:
@@ -297,7 +297,7 @@ class RobotsCache:
     async def _open_origin(
         self, site: str, record: RobotsRecord, fetched: FetchResult | None
     ) -> RobotsRecord:
-        """The record with its end; the row of errors ends, and that robots.txt was read is noted."""
+        """Return the record with its end; clear the errors in a row, and note that robots.txt was read."""
         if await self._shared.get(_TRIES, site):
             await self._shared.put(_TRIES, site, b"", DAY_S)
         await self._shared.put(_READ, site, b"x", READ_S)
@@ -310,7 +310,8 @@ class RobotsCache:
     async def _close_origin(
         self, site: str, record: RobotsRecord, retry_after_s: float | None
     ) -> RobotsRecord:
-        """The record with its end, one error more in the row; the last one, if that is too long."""
+        """Return the record with its end, after one more error in a row; a final one if that lasts too
+        long."""
         now = record.fetched_at
         since, tries = _read_row(await self._shared.get(_TRIES, site)) or (now, 0)
         is_long = now - since >= LONGEST_CLOSED_S and tries + 1 >= LEAST_TRIES
@@ -352,7 +353,7 @@ def _closed_reason(record: RobotsRecord, *, hopeless: bool) -> str:
 
 
 def _read_row(stored: bytes | None) -> tuple[float, int] | None:
-    """Since when errors come in a row, and how many; ``None``: there was none, or it is damaged."""
+    """Return the start and the number of errors in a row; ``None`` without any, or if damaged."""
     try:
         return _ROW.decode(stored) if stored else None
     except msgspec.DecodeError:
@@ -375,7 +376,7 @@ def _explain_failure(error: FetchError) -> str:
 
 
 def _signal_before(error: FetchError) -> HostSignal | None:
-    """That the origin was asked, where a hook has failed on its answer."""
+    """Return the origin's good answer if a hook has failed on it."""
     fetched = error.fetched if isinstance(error, HookError) else None
     if fetched is None or fetched.rung == HOOK_RUNG:
         return None

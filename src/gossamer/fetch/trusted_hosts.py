@@ -27,11 +27,11 @@ class TrustedHosts:
         self._job = tag_of(job)
 
     async def trust_place(self, place: str) -> None:
-        """The operator named this host on this port."""
+        """Record that the operator named this host on this port."""
         await self._shared.put(TRUSTED, f"{self._job} {place}", b"1", FOR_S)
 
     async def is_named(self, place: str) -> bool:
-        """Whether the operator named exactly this host on this port."""
+        """Return whether the operator named exactly this host on this port."""
         return await self._shared.get(TRUSTED, f"{self._job} {place}") is not None
 
 

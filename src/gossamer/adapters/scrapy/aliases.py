@@ -60,7 +60,7 @@ class AliasFinder(MetaPathFinder, Loader):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """The spec of an alias, of an empty package, or of a module that is made here; else ``None``."""
+        """Return the spec of an alias, of an empty package, or of a module made here; else ``None``."""
         if not fullname.startswith(("scrapy.", "scrapy_playwright")):
             return None
         if fullname in EMPTY:
@@ -99,7 +99,7 @@ def install_aliases() -> None:
 
 
 def _target_of(name: str) -> str:
-    """The module that has taken the place of one, by its own name or that of a package around it."""
+    """Return the module that replaces one, by its own name or that of a package around it."""
     parts = name.split(".")
     for length in range(len(parts), 1, -1):
         moved = MODULES.get(".".join(parts[:length]))

@@ -12,7 +12,7 @@ _FIELDS = ("callback", "errback")
 
 
 def find_binding(spider_class: type[Spider]) -> str:
-    """The first lambda or inner function that becomes a callback, and its line; ``""``: there is none."""
+    """Return the first lambda or inner function used as a callback, and its line; ``""`` without one."""
     module = inspect.getmodule(spider_class)
     try:
         source = inspect.getsource(spider_class if module is None else module)
@@ -23,7 +23,7 @@ def find_binding(spider_class: type[Spider]) -> str:
 
 
 def _find_in(node: ast.AST, inner: frozenset[str]) -> Iterator[str]:
-    """``inner`` names the functions that are defined in the functions around."""
+    """Find it in one function; ``inner`` names the functions defined in the functions around."""
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         functions = (one for one in ast.walk(node) if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef))
         inner = inner | {one.name for one in functions if one is not node}

@@ -107,7 +107,7 @@ class CallbackRunner:
         return self._run(lambda: call(told), failure.request, stop, told if made is None else made)
 
     def _make_response(self, response: Response) -> tuple[ScrapyRequest, ScrapyResponse]:
-        """A response and its request, as middlewares have made them if there are any."""
+        """Return a response and its request, as middlewares have changed them."""
         exchange = find_exchange(response.request)
         if exchange is None or exchange.response is None:
             request = self._take_request(response.request, exchange)
@@ -122,7 +122,7 @@ class CallbackRunner:
         return made.request, made
 
     def _take_request(self, asked: Request, exchange: Exchange | None) -> ScrapyRequest:
-        """The request whose callback or errback runs now, as middlewares have left it."""
+        """Return the request whose callback or errback runs now, as middlewares have changed it."""
         if exchange is None:
             return self._mapper.to_scrapy(asked)
         self._mapper.take_held(asked)
@@ -201,7 +201,7 @@ class OutputMapper:
         self._crawler.tell_failure(error, self._found)
 
     def finish(self) -> Iterator[Any]:
-        """The callback is done: what its code has told the engine; the requests that it asked that for."""
+        """Finish a callback: obey a stop of the engine, and return the requests that code gave it."""
         engine = self._crawler.adapted_engine
         if engine.close_reason:
             self._stop(engine.close_reason)
@@ -234,7 +234,7 @@ async def _take_waiting(given: Any, outputs: OutputMapper) -> AsyncIterator[Any]
 
 
 async def outputs_of(given: Any) -> AsyncIterator[Any]:
-    """All that a callback gives that has to be waited for."""
+    """Yield the output of a callback that is asynchronous, or takes long."""
     if inspect.isawaitable(given):
         given = await await_any(given)
     if hasattr(given, "__aiter__"):

@@ -67,7 +67,7 @@ class TellingCollector(StatsCollector):
         self._tell("set", key, value)
 
     def _spider_for(self, method: Callable[..., Any]) -> dict[str, Any]:
-        """The spider, for a method that takes one."""
+        """Return the spider, for a method that takes one."""
         return {"spider": self._crawler.spider} if "spider" in signature(method).parameters else {}
 
     def _take_counts(self) -> None:

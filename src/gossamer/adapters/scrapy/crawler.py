@@ -80,7 +80,7 @@ class AdaptedEngine:
         return await self.downloads.download(request)
 
     def download(self, request: Request, spider: Spider | None = None) -> Deferred[Response]:
-        """The same, as a ``Deferred``."""
+        """Return the response as a ``Deferred``."""
         return deferred_from_coro(self.download_async(request))
 
     def take_requests(self) -> list[Request]:
@@ -105,15 +105,15 @@ class AdaptedEngine:
         self.close_reason = self.close_reason or reason
 
     async def close_spider_async(self, *, reason: str = "cancelled") -> None:
-        """The same."""
+        """Call :meth:`close_spider`."""
         self.close_spider(reason=reason)
 
     def stop(self) -> None:
-        """The same, for the reason that Scrapy gives."""
+        """Close the spider with Scrapy's default reason."""
         self.close_spider(reason="shutdown")
 
     async def stop_async(self) -> None:
-        """The same."""
+        """Call :meth:`stop`."""
         self.stop()
 
     def __getattr__(self, name: str) -> Any:
@@ -165,7 +165,7 @@ class AdaptedCrawler(Crawler):
         return self.spider
 
     def make_spider(self, arguments: Mapping[str, Any]) -> Spider:
-        """The spider, made as Scrapy makes it. Raises what its code raises."""
+        """Make the spider as Scrapy does. Errors of its code are passed on."""
         self.spider = self._create_spider(**arguments)
         for name, setting in _ATTRIBUTES.items():
             value = getattr(self.spider, name, None)
@@ -203,7 +203,7 @@ class AdaptedCrawler(Crawler):
         self.adapted_engine.stop()
 
     async def stop_async(self) -> None:
-        """The same."""
+        """End the crawl."""
         self.adapted_engine.stop()
 
     @property
@@ -219,7 +219,7 @@ class AdaptedCrawler(Crawler):
             )
 
     def tell_failure(self, error: Exception, found: Any) -> None:
-        """A callback has failed on a response, or an errback on a failure: count it, and send the signal."""
+        """Count the failure of a callback or an errback, and send the signal."""
         self.count("spider_exceptions/count")
         self.count(f"spider_exceptions/{type(error).__name__}")
         if self.signals.is_heard(signals.spider_error):

@@ -11,7 +11,7 @@ from twisted.internet.defer import Deferred
 
 
 async def await_any(work: Any) -> Any:
-    """The result of an awaitable, within which Deferreds may be awaited, or of a Deferred."""
+    """Return the result of a Deferred, or of an awaitable that may await Deferreds."""
     return await _drive_awaitable(work)
 
 
@@ -51,7 +51,7 @@ def _drive_awaitable(work: Awaitable[Any]) -> Generator[Any, Any, Any]:
 
 
 def _follow_deferred(deferred: Deferred[Any]) -> asyncio.Future[None]:
-    """A future that is done when a Deferred has its result, whatever that is; the result stays there."""
+    """Return a future that is done when a Deferred has any result; the result stays in the Deferred."""
     fired: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def tell(result: Any) -> Any:

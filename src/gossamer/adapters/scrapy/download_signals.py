@@ -42,11 +42,11 @@ class DownloadSignalHook:
         self._mapper = mapper
 
     def on_request(self, request: Request) -> None:
-        """It is sent now."""
+        """Signal that the request is being sent."""
         self._send(signals.request_reached_downloader, request)
 
     def on_response(self, response: Response) -> None:
-        """The answer is there."""
+        """Signal the answer."""
         asked = response.request
         given = self._find_request(asked)
         if given is None:
@@ -59,7 +59,7 @@ class DownloadSignalHook:
         self._send(signals.request_left_downloader, asked)
 
     def on_error(self, request: Request, failure: Failure) -> None:
-        """There is none."""
+        """Signal the failure."""
         self._send(signals.request_left_downloader, request)
 
     def _send(self, signal: Any, asked: Request, **more: Any) -> None:

@@ -59,7 +59,7 @@ Method = tuple[float, Callable[..., Any], bool]
 
 
 def downloader_hooks(crawler: AdaptedCrawler, mapper: RequestMapper, statuses: StatusRules) -> list[Any]:
-    """The hooks of an adapted spider. Raises ``UsageError``."""
+    """Return the hooks of an adapted spider. Raises ``UsageError``."""
     made = open_middlewares(crawler, SETTING)
     middlewares = SimpleNamespace(middlewares=tuple(one.thing for one in made))
     crawler.adapted_engine.downloader = SimpleNamespace(middleware=middlewares)
@@ -190,7 +190,7 @@ class DownloaderHook:
         return self._take_answer(request, exchange, answer)
 
     async def on_response(self, response: Response) -> Response | Replacement | None:
-        """``process_response`` of those that would see this answer in Scrapy."""
+        """Call ``process_response`` of those that would see this answer in Scrapy."""
         asked = response.request
         exchange = find_exchange(asked) or self._open_exchange(asked)
         if exchange is None or _is_robots(asked):
@@ -221,7 +221,7 @@ class DownloaderHook:
         return self._take_answer(asked, exchange, answer, page=given)
 
     async def on_error(self, request: Request, failure: Failure) -> Response | Replacement | None:
-        """``process_exception``, with the exception that Scrapy would have raised."""
+        """Call ``process_exception`` with the exception that Scrapy would have raised."""
         exchange = find_exchange(request) or self._open_exchange(request)
         if exchange is None or _is_robots(request):
             return None
@@ -318,7 +318,7 @@ class DownloaderHook:
         return _EVERY
 
     def _is_tried_again(self, asked: Request, made: ScrapyRequest) -> bool:
-        """Whether a request that has failed now is tried again; counts its tries."""
+        """Return whether a failed request is retried; count its tries."""
         if made.meta.get("dont_retry"):
             return False
         identity = identity_of(asked)
@@ -332,7 +332,7 @@ class DownloaderHook:
 
 
 def with_credentials(proxy: Any, authorization: str) -> Any:
-    """The URL of a proxy with the user and password of ``Proxy-Authorization``."""
+    """Return the URL of a proxy with the user and password of ``Proxy-Authorization``."""
     scheme, _, encoded = authorization.partition(" ")
     if scheme.lower() != "basic" or not isinstance(proxy, str) or "@" in proxy:
         return proxy
@@ -367,7 +367,7 @@ def _wrong_answer(call: Callable[..., Any], answer: Any) -> TypeError:
 
 
 def _as_ours(error: Exception, exchange: Exchange) -> Exception:
-    """An error as hooks raise it; the errback gets it as it is."""
+    """Return an error in the form that hooks raise; the errback gets it unchanged."""
     exchange.error = error
     return IgnoreRequest(str(error)) if isinstance(error, ScrapyIgnoreRequest) else error
 

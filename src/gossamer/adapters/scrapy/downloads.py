@@ -26,7 +26,7 @@ class DownloadRunner:
         self.fetch: FetchPage | None = None
 
     async def download(self, request: ScrapyRequest) -> ScrapyResponse:
-        """The response, behind redirects, whatever its status. Raises what Scrapy's downloader raises."""
+        """Return the response after redirects, with any status. Raises the errors of Scrapy's downloader."""
         if self.fetch is None:
             raise UsageError("crawler.engine.download() is there once the crawl has begun")
         try:

@@ -49,19 +49,19 @@ class ProjectFilter:
         return self._is_named or type(self._fingerprinter) is not RequestFingerprinter
 
     def fingerprint(self, request: Request) -> bytes:
-        """The project's own fingerprint of a request."""
+        """Return the project's own fingerprint of a request."""
         if self._is_named:
             return bytes.fromhex(self._filter.request_fingerprint(request))
         found: bytes = self._fingerprinter.fingerprint(request)
         return found
 
     def close(self, reason: str) -> None:
-        """The crawl has ended."""
+        """Close the filter at the end of the crawl."""
         if close_filter := getattr(self._filter, "close", None):
             close_filter(reason)
 
     def is_wanted(self, request: Request) -> bool:
-        """Whether a filter of the project's own has not seen the request; each is shown to it once."""
+        """Return whether the project's own filter has not seen the request; the filter then knows it."""
         return not self._is_asked or request.dont_filter or not self._filter.request_seen(request)
 
 
@@ -70,5 +70,5 @@ def _is_shared(kind: type) -> bool:
 
 
 def _is_usual(kind: type, method: str) -> bool:
-    """Whether a class has a method from Scrapy's usual filter."""
+    """Return whether a class inherits a method of Scrapy's default filter."""
     return issubclass(kind, RFPDupeFilter) and not method_is_overridden(kind, RFPDupeFilter, method)

@@ -39,7 +39,7 @@ def begin_exchange(asked: Request, request: ScrapyRequest) -> Exchange:
 
 
 def find_exchange(asked: Request) -> Exchange | None:
-    """The exchange of a request that middlewares have seen in this visit."""
+    """Return the exchange of a request that middlewares have seen in this visit."""
     exchange = _CURRENT.get()
     if exchange is None or exchange.url != asked.url or exchange.identity != identity_of(asked):
         return None

@@ -36,7 +36,7 @@ _NO_ITEM = ("CLOSESPIDER_TIMEOUT_NO_ITEM", "CLOSESPIDER_PAGECOUNT_NO_ITEM")
 
 
 def limits_of_items(settings: Settings) -> tuple[str, ...]:
-    """The names of such limits that are set."""
+    """Return the names of such limits that are set."""
     return tuple(limit for limit in _NO_ITEM if settings.getfloat(limit) > 0)
 
 

@@ -21,7 +21,7 @@ from gossamer.spiders.failure import Failure
 
 
 def _join_types(now: str, *before: type[Exception]) -> type[Exception]:
-    """An exception of both families, by today's name."""
+    """Return an exception of both families, by today's name."""
     current: type[Exception] = getattr(scrapy, now, Exception)
     return type(now, (current, *before), {"__module__": current.__module__})
 
@@ -55,7 +55,7 @@ _EXCEPTIONS: dict[str, type[Exception]] = {
 
 
 def make_failure(failure: Failure, request: ScrapyRequest, response: ScrapyResponse | None) -> TwistedFailure:
-    """The failure of a request: its answer, if there was one, or what went wrong instead."""
+    """Return the failure of a request: its answer if any, else its error."""
     if failure.fault == Fault.REDIRECT_LIMIT:
         return fail_with(scrapy.IgnoreRequest("max redirections reached"), request)
     if response is not None and not 200 <= response.status < 300:
@@ -64,7 +64,7 @@ def make_failure(failure: Failure, request: ScrapyRequest, response: ScrapyRespo
 
 
 def error_of(fault: str, detail: str) -> Exception:
-    """The exception for a fault."""
+    """Return the exception for a fault."""
     kind = _EXCEPTIONS.get(fault, scrapy.IgnoreRequest)
     if issubclass(kind, ResponseFailed):
         reason = TwistedFailure(twisted.ConnectionLost(detail or fault))  # type: ignore[no-untyped-call]
@@ -79,7 +79,7 @@ def exception_name(fault: str) -> str:
 
 
 def fail_with(error: Exception, request: ScrapyRequest) -> TwistedFailure:
-    """The failure for an exception, with the request that it came of."""
+    """Return the failure for an exception, with its request."""
     failed: Any = TwistedFailure(error)  # type: ignore[no-untyped-call]
     failed.request = request
     made: TwistedFailure = failed

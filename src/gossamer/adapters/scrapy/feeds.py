@@ -31,7 +31,7 @@ _FAILED = "feedexport/failed_count/"
 
 
 def open_feeds(crawler: AdaptedCrawler) -> list[AdaptedFeed]:
-    """The feeds of a project; none where Scrapy would write none, and says why."""
+    """Return the feeds of a project; none, with a reason in the log, if Scrapy would write none."""
     try:
         with warnings.catch_warnings():  # old names are what this is for
             warnings.simplefilter("ignore", ScrapyDeprecationWarning)
@@ -74,7 +74,7 @@ class AdaptedFeed:
         )
 
     def _find_uri(self) -> str:
-        """Where it goes, which may say the time: the same at every look."""
+        """Return the feed's URI, which may contain the time: the same at every call."""
         if not self._uri:
             self._uri = self._exporter.fill_template(self._template)
         return self._uri
@@ -112,12 +112,12 @@ class AdaptedFeedExporter(FeedExporter):
             raise StorageError(f"the feed {template} could not be stored; the log says why")
 
     def fill_template(self, template: str) -> str:
-        """The URI of a feed's first file."""
+        """Return the URI of a feed's first file."""
         spider = cast("AdaptedCrawler", self.crawler).open_spider
         return apply_uri_params(template, self._get_uri_params(spider, self.feeds[template]["uri_params"]))
 
     def make_storage(self, uri: str, template: str) -> Any:
-        """Where a file of a feed goes."""
+        """Return the storage of a feed's file."""
         return self._get_storage(uri, self.feeds[template])
 
     def _begin_feed(self, template: str, uri: str) -> None:
@@ -157,7 +157,7 @@ class FeedFile(FileFeedStorage):
         self._open = ExitStack()
 
     def open(self, spider: Spider) -> IO[bytes]:
-        """The new file, which begins with the old one where that is continued."""
+        """Open the new file, which begins with the old one if that is continued."""
         out, old = self._open.enter_context(
             replace_file(Path(self.path), keep=self._is_continued, ready=self._ready)
         )

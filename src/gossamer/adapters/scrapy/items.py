@@ -51,7 +51,7 @@ class AdaptedItem(ForeignItem):
         return self._key
 
     def to_values(self) -> dict[str, Any]:
-        """Its fields as Scrapy's feed exports have them, with the serializers of the fields."""
+        """Return the fields as Scrapy's feed exports write them, with their serializers."""
         item = self.item
         if type(item) is dict:
             return {_to_name(name): to_plain(value) for name, value in item.items()}
@@ -67,12 +67,12 @@ class AdaptedItem(ForeignItem):
 
 
 def is_output(thing: Any) -> bool:
-    """Whether Scrapy takes it as an item."""
+    """Return whether Scrapy accepts a value as an item."""
     return type(thing) is dict or is_item(thing)
 
 
 def to_plain(value: Any, depth: int = 0) -> Any:
-    """A value as JSON has it: what JSON has no form for becomes what Scrapy's exporters make of it."""
+    """Return a value in JSON's types; others are converted like by Scrapy's exporters."""
     kind = type(value)
     if kind is str:
         return value if value.isascii() else without_surrogates(value)

@@ -56,7 +56,7 @@ class ScrapyProject:
                 ) from error
 
     def find_spiders(self) -> tuple[dict[str, type[AdaptedSpider]], list[str]]:
-        """The spiders of ``SPIDER_MODULES`` by name, and what could not be imported."""
+        """Return the spiders of ``SPIDER_MODULES`` by name, and the errors of failed imports."""
         found: dict[str, type[AdaptedSpider]] = {}
         broken = []
         for name in self.settings.getlist("SPIDER_MODULES"):
@@ -67,7 +67,7 @@ class ScrapyProject:
         return found, broken
 
     def spiders_of(self, module: ModuleType) -> list[type[AdaptedSpider]]:
-        """The spiders that a module has Scrapy crawl when it is run, or else those that it defines itself."""
+        """Return the spiders that a module would crawl when run, or else those that it defines itself."""
         crawls = find_crawls(module)
         if not crawls:
             return [self._adapt(kind) for kind in iter_spider_classes(module)]
@@ -101,7 +101,7 @@ class ScrapyProject:
         return hold_crawls()
 
     def import_file(self, path: Path) -> ModuleType | None:
-        """The module of a file that belongs to a package of the project; ``None``: it stands alone."""
+        """Return the module of a file in a package of the project; ``None`` if the file stands alone."""
         folder = self.folder
         if folder is None or not path.is_relative_to(folder):
             return None
@@ -114,10 +114,9 @@ class ScrapyProject:
 
 
 def open_project(start: Path) -> ScrapyProject:
-    """The project that a folder is in. Raises ``UsageError``.
+    """Return the project of a folder. Raises ``UsageError``.
 
-    It is the one that the command is given in, as with Scrapy, where the folder is in that one; or else the
-    nearest.
+    It is the current project, as with Scrapy, if the folder is inside it; otherwise the nearest.
     """
     start = start.absolute()
     folders = [folder for folder in (start, *start.parents) if (folder / PROJECT_FILE).is_file()]
@@ -127,13 +126,13 @@ def open_project(start: Path) -> ScrapyProject:
 
 
 def give_options(spider_class: type[Any], options: Callable[[], Mapping[str, Any]]) -> type[Any]:
-    """A spider with settings of Scrapy's that were given by hand."""
+    """Return a spider with Scrapy settings from the command line."""
     given = options() if issubclass(spider_class, AdaptedSpider) else {}
     return with_options(spider_class, given) if given else spider_class
 
 
 def _import_all(name: str) -> tuple[list[ModuleType], list[str]]:
-    """A module and all below it, and what could not be imported: one broken file hides no other spider."""
+    """Import a module and all below it; return errors as well, so one broken file hides no other spider."""
     try:
         with hold_crawls():
             module = import_module(name)
@@ -148,10 +147,10 @@ def _import_all(name: str) -> tuple[list[ModuleType], list[str]]:
 
 
 def _find_settings(folder: Path | None) -> tuple[str, str]:
-    """The settings module of a project, and what names it; the environment goes first, as in Scrapy.
+    """Return the settings module of a project and its source; the environment takes precedence.
 
-    Raises ``UsageError`` where ``SCRAPY_PROJECT`` names a project that is not there: Scrapy would silently
-    crawl without any settings.
+    Raises ``UsageError`` if ``SCRAPY_PROJECT`` names an unknown project, where Scrapy would silently crawl
+    without settings.
     """
     if module := os.environ.get(SETTINGS_VARIABLE):
         return module, SETTINGS_VARIABLE

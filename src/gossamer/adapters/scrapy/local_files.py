@@ -27,12 +27,12 @@ REFUSED = "refused"
 
 
 def is_local(url: str) -> bool:
-    """Whether a URL is of no host."""
+    """Return whether a URL has no host."""
     return url[:5].lower() in SCHEMES
 
 
 def place_of(url: str) -> str:
-    """The URL by which a frontier knows a local one."""
+    """Return the URL by which the frontier knows a local one."""
     if url[:5].lower() == "file:":
         return PLACES[0] + url[5:].lstrip("/")
     return PLACES[1] + blake2b(url.encode(), digest_size=16).hexdigest()
@@ -61,7 +61,7 @@ def _folder_of(url: str) -> PurePosixPath:
 
 
 async def read_local(request: ScrapyRequest, most: int) -> ScrapyResponse:
-    """The response, as Scrapy's own handlers make it. Raises ``OSError``, ``ValueError``."""
+    """Return the response, as Scrapy's own handlers make it. Raises ``OSError``, ``ValueError``."""
     url = request.url
     if url[:5].lower() == "data:":
         return _read_data(url)
@@ -72,7 +72,7 @@ async def read_local(request: ScrapyRequest, most: int) -> ScrapyResponse:
 
 
 def refuse_local(request: ScrapyRequest) -> Exception:
-    """Why a request that a page has led to is not read."""
+    """Return the error for a refused request that a page has led to."""
     return NotSupported(
         f"{request.url[:200]}: a page has led to it, and pages lead to nothing on this machine; a spider may "
         "ask for it in start()"

@@ -35,9 +35,9 @@ class OrderedMiddleware(NamedTuple):
 
 
 def open_middlewares(crawler: AdaptedCrawler, setting: str) -> list[OrderedMiddleware]:
-    """The middlewares of one's own in a setting, by their orders; those that are not configured are left out.
+    """Return a project's middlewares in a setting, in order, without those that disable themselves.
 
-    Raises ``UsageError`` for what cannot be imported or made.
+    Raises ``UsageError`` if one cannot be imported or made.
     """
     settings = crawler.settings
     try:
@@ -60,7 +60,7 @@ def open_middlewares(crawler: AdaptedCrawler, setting: str) -> list[OrderedMiddl
 
 
 def has_built_in(settings: BaseSettings, setting: str, path: str) -> bool:
-    """Whether the settings leave one of Scrapy's own where it is."""
+    """Return whether the settings leave one of Scrapy's own in place."""
     said = settings[setting] or {}
     return all(value is not None for key, value in said.items() if _path_of(key) == path)
 
@@ -83,7 +83,7 @@ def _tell_built_in(settings: BaseSettings, setting: str) -> None:
 
 
 def _path_of(key: Any) -> str:
-    """The import path of a component, be it given as text or as a class."""
+    """Return the import path of a component, given as text or as a class."""
     try:
         return global_object_name(load_object(key))
     except (ImportError, NameError, TypeError, ValueError):

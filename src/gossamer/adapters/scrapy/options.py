@@ -35,7 +35,7 @@ class RequestOptions:
         self._told: set[str] = set()
 
     def read_options(self, given: Request) -> dict[str, Any]:
-        """The fields that are not as usual."""
+        """Return the fields that differ from the default."""
         fields: dict[str, Any] = {}
         meta = given.meta
         if not self._has_cookies or meta.get("dont_merge_cookies"):
@@ -88,7 +88,7 @@ def _read_cookie(cookie: Mapping[Any, Any], path: str) -> dict[str, Any]:
 
 
 def _default_path(path: str) -> str:
-    """Where a cookie is sent that names no path: beside its page, and below (RFC 6265, 5.1.4)."""
+    """Return the default path of a cookie: the folder of its page (RFC 6265, 5.1.4)."""
     return path[: path.rfind("/")] or "/"
 
 

@@ -47,7 +47,7 @@ class PageMethod:
 
 
 def read_browsing(meta: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of ours for a request that is for Playwright. Raises ``UsageError`` for what cannot be."""
+    """Return our fields of a request for Playwright. Raises ``UsageError`` for unsupported options."""
     for name in _IMPOSSIBLE:
         if meta.get(name):
             raise UsageError(

@@ -109,7 +109,7 @@ class AdaptedPipeline:
 
 
 def _find_place(trace: TracebackType | None) -> str:
-    """The first code in a traceback that is not Scrapy's: the member that failed."""
+    """Return the first place in a traceback outside Scrapy: the member that failed."""
     place = "the item pipelines"
     while trace is not None:
         code = trace.tb_frame.f_code

@@ -28,7 +28,7 @@ class ReactorFinder(MetaPathFinder, Loader):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """The spec of the reactor; ``None`` for all else."""
+        """Return the spec of the reactor; ``None`` for any other module."""
         return ModuleSpec(fullname, self) if fullname == NAME else None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:

@@ -32,7 +32,7 @@ class InitSpider(Spider):
         return returned if isinstance(returned, list) else [returned]
 
     def initialized(self, response: Response | None = None) -> Any:
-        """The requests that had to wait."""
+        """Return the requests that had to wait."""
         return self.__dict__.pop("_postinit_reqs")
 
     def init_request(self) -> Any:
@@ -75,7 +75,7 @@ def _make_stats_module() -> dict[str, Any]:
 
 
 def project_settings() -> BaseSettings:
-    """The settings of the project that is being read, as ``scrapy.conf.settings`` had them."""
+    """Return the settings of the project being read, as ``scrapy.conf.settings`` had them."""
     return _current[-1] if _current else Settings()
 
 
@@ -84,7 +84,7 @@ _current: list[BaseSettings] = []
 
 
 def open_settings(settings: BaseSettings) -> None:
-    """These are the project's settings from now on."""
+    """Make these the project's settings from now on."""
     _current[:] = [settings]
 
 

@@ -50,7 +50,7 @@ class RequestOrigin:
         self._seen: dict[tuple[str, str, bytes], int] = {}
 
     def make_key(self, request: ScrapyRequest) -> str:
-        """The key of a request from here that no filter is to see."""
+        """Return a key for a request from here that bypasses the filter."""
         asked = (request.method, request.url, request.body)
         count = self._seen[asked] = self._seen.get(asked, 0) + 1
         return f"scrapy:{digest_of(self._identity, *asked[:2], str(count), body=request.body)}"
@@ -97,9 +97,9 @@ class RequestMapper:
         filters: bool = True,
         choose_errback: Callable[[], str | None] = lambda: None,
     ) -> None:
-        """``fingerprint`` tells requests apart where the project has its own way; ``filters``: at all.
+        """``fingerprint`` is the project's own, if any; ``filters``: whether duplicates are filtered.
 
-        ``choose_errback`` names the errback of a request that has none.
+        ``choose_errback`` names the errback of a request without one.
         """
         self._spider = spider
         self.options = options
@@ -253,7 +253,7 @@ class RequestMapper:
         return made
 
     def hold_meta(self, request: Request) -> dict[str, Any]:
-        """The ``meta`` that the callback of a request will get: objects in it are held for that."""
+        """Return the ``meta`` for the callback of a request; objects in it are held for that."""
         extras = request.meta.get(EXTRAS) or {}
         made = self.to_scrapy(request, is_taken=False)
         if "id" in extras and self.references.find(extras["id"], is_taken=False) is None:
@@ -263,7 +263,7 @@ class RequestMapper:
         return made.meta
 
     def take_held(self, request: Request) -> None:
-        """The callback of a request that was made before runs now, or never."""
+        """Release the objects of an earlier request, whose callback runs now or never."""
         extras = request.meta.get(EXTRAS)
         if extras and "id" in extras:
             self.references.find(extras["id"])
@@ -312,10 +312,10 @@ def identity_of(request: Request) -> str:
 
 
 def spell_urls(request: Request) -> list[str]:
-    """The URL as a request was made with it, and those that it was redirected to.
+    """Return the URL with which a request was made, and those of its redirects.
 
-    The fragment is that of the first one, as browsers and Scrapy have it (RFC 9110, 10.2.2); one that
-    counts is in the others already.
+    The fragment is that of the first one, as in browsers and Scrapy (RFC 9110, 10.2.2); a significant one
+    is already in the others.
     """
     given: str = (request.meta.get(EXTRAS) or {}).get("url", "")
     if not request.redirects:
@@ -342,12 +342,12 @@ def note_redirects(meta: dict[str, Any], request: Request, most: int) -> None:
 
 
 def url_of(request: Request) -> str:
-    """The URL of a response to a request, spelt as Scrapy spells it."""
+    """Return the URL of a response to a request, as Scrapy spells it."""
     return urldefrag(spell_urls(request)[-1])[0]
 
 
 def digest_of(*parts: str, body: bytes = b"") -> str:
-    """A short digest of texts and bytes."""
+    """Return a short digest of texts and bytes."""
     digest = blake2b(digest_size=12)
     for part in parts:
         digest.update(part.encode("utf-8", "surrogatepass") + b"\0")
@@ -356,7 +356,7 @@ def digest_of(*parts: str, body: bytes = b"") -> str:
 
 
 def _store_values(values: Mapping[Any, Any]) -> tuple[Any, list[Any]]:
-    """The JSON of values by name, and the names of those that have none."""
+    """Return the JSON of values by name, and the names of those without one."""
     kept, lost = {}, []
     for name, value in values.items():
         try:
@@ -379,7 +379,7 @@ def _read_values(stored: Any) -> dict[Any, Any]:
 
 
 def headers_of(given: ScrapyRequest) -> dict[str, str]:
-    """The headers of a request as we have them."""
+    """Return the headers of a request as we have them."""
     headers: Headers = given.headers
     return plain_headers(headers) if headers else {}
 
@@ -394,7 +394,7 @@ def plain_headers(headers: Headers) -> dict[str, str]:
 
 
 def _describe_code(call: Any) -> str:
-    """``lambda at shop.py:12``."""
+    """Return a description such as ``lambda at shop.py:12``."""
     inner = call
     while isinstance(inner, functools.partial):
         inner = inner.func

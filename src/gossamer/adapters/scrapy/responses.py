@@ -26,7 +26,7 @@ _address_of = lru_cache(maxsize=_MOST_REMEMBERED)(ip_address)
 
 
 def make_response(response: Response, request: ScrapyRequest) -> ScrapyResponse:
-    """The response that Scrapy's code gets, as if Scrapy had downloaded it for a request."""
+    """Return the response for Scrapy's code, as if Scrapy had downloaded it for a request."""
     asked, body = response.request, response.body
     url = url_of(asked) if response.url == asked.url else response.url  # in a browser, a page may lead on
     headers = _make_headers(response)
@@ -45,7 +45,7 @@ def make_response(response: Response, request: ScrapyRequest) -> ScrapyResponse:
 
 
 def to_response(asked: Request, made: ScrapyResponse) -> Response:
-    """The response that a middleware has made, as Gossamer takes it."""
+    """Convert a middleware's response to Gossamer's."""
     headers = [
         (name.decode("latin-1").lower(), value.decode("latin-1"))
         for name, values in dict.items(made.headers)
@@ -73,7 +73,7 @@ def note_download(request: ScrapyRequest, response: Response) -> None:
 
 
 def _make_headers(response: Response) -> Headers:
-    """The headers, with names as Scrapy spells them."""
+    """Return the headers, with names as Scrapy spells them."""
     headers = Headers()
     found: dict[bytes, list[bytes]] = {}
     for name, value in response.header_pairs:
@@ -88,7 +88,7 @@ def _make_headers(response: Response) -> Headers:
 
 
 def _class_of(response: Response, headers: Headers, url: str) -> type[ScrapyResponse]:
-    """The class by Scrapy's own rules; for a type that says it by itself, as it was the last time."""
+    """Return the class by Scrapy's own rules; cached for a type that decides it alone."""
     kind = response.content_type
     known = _CLASSES.get(kind)
     if known is not None:

@@ -41,7 +41,7 @@ def restore_item(stored: StoredItem, crawler: AdaptedCrawler) -> Any:
 
 
 def _find_class(name: str, crawler: AdaptedCrawler) -> Any:
-    """The class of that name that this process has seen, or that the spider's modules or Scrapy know."""
+    """Return the class of a name, if this process has seen it, or the spider's modules or Scrapy know it."""
     known = crawler.item_types
     if name not in known:
         known[name] = None if name == PLAIN_KIND else _search_class(name, crawler.spidercls)
@@ -65,7 +65,7 @@ def _derived_from(kind: Any) -> Iterator[Any]:
 
 @lru_cache(256)
 def _without_serializers(kind: Any) -> Any:
-    """The class, or one of the same fields without serializers that derives from it."""
+    """Return the class, or a subclass with the same fields without serializers."""
     if not any("serializer" in meta for meta in kind.fields.values()):
         return kind
     fields = {

@@ -41,7 +41,7 @@ def find_crawls(module: ModuleType | None) -> list[ScriptedCrawl]:
 
 
 def find_crawl(spider_class: type[Spider]) -> ScriptedCrawl | None:
-    """The crawl of a spider that its own file would have started; ``None``: it starts none."""
+    """Return the crawl of a spider that its own file would have started, or ``None``."""
     crawls = find_crawls(sys.modules.get(spider_class.__module__))
     return next((crawl for crawl in crawls if crawl.spider is spider_class), None)
 
@@ -92,7 +92,7 @@ def _note_runner(
 
 
 def _note_command(argv: Sequence[str] | None = None, settings: BaseSettings | None = None) -> None:
-    """``scrapy crawl NAME -a KEY=VALUE``; other commands have nothing to crawl."""
+    """Note ``scrapy crawl NAME -a KEY=VALUE``; other commands start no crawl."""
     words = [str(word) for word in argv or ()]
     if words[1:2] == ["crawl"] and len(words) > 2:
         given = [value for option, value in pairwise(words) if option == "-a" and "=" in value]

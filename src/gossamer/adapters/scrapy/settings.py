@@ -68,7 +68,7 @@ def _as(ours: str, convert: Callable[[BaseSettings, str], Any]) -> Reader:
 
 
 def _delay(given: BaseSettings, name: str) -> Mapping[str, Any]:
-    """A delay is fixed, unless the project wants one that follows the host."""
+    """Return the delay, fixed unless the project wants one that follows the host."""
     seconds = given.getfloat("DOWNLOAD_DELAY")
     if given.getbool("AUTOTHROTTLE_ENABLED"):
         return {"min_delay": seconds}
@@ -129,7 +129,7 @@ def _handlers(given: BaseSettings, name: str) -> Mapping[str, Any] | None:
 
 
 def _level(given: BaseSettings, name: str) -> Mapping[str, Any]:
-    """By its name, or by its number; of ours the one that says as much."""
+    """Return our log level for a name or a number."""
     value = given[name]
     number = value if isinstance(value, int) else logging.getLevelName(str(value).upper())
     if not isinstance(number, int):

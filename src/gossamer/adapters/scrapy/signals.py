@@ -21,7 +21,7 @@ class AdaptedSignals(SignalManager):
         super().connect(receiver, signal, **kwargs)
 
     def is_heard(self, signal: Any) -> bool:
-        """Whether anybody may listen to a signal."""
+        """Return whether a signal may have listeners."""
         if id(signal) in self._asked_for or id(dispatcher.Any) in self._asked_for:
             return True
         return bool(dispatcher.connections.get(id(dispatcher.Any)))  # connected past the manager

@@ -125,7 +125,7 @@ class AdaptedSpider(Spider):
         return self._runner.run_callback(method, given)
 
     async def start(self) -> AsyncIterator[Any]:
-        """The first requests and items, by ``start()`` or, as of old, ``start_requests()``."""
+        """Yield the first requests and items, by ``start()`` or the older ``start_requests()``."""
         follow_loop()
         first = self._first_outputs()
         if self._runner.middlewares is not None:
@@ -155,7 +155,7 @@ class AdaptedSpider(Spider):
                 yield self._mapper.to_request(request, origin)
 
     def find_end(self) -> str:
-        """Why code has told the engine to end; where nothing was left to do anyway, the crawl is finished."""
+        """Return the reason that code gave to end the crawl; empty if nothing was left to do anyway."""
         return "" if self._is_idle else self.crawler.adapted_engine.close_reason
 
     async def _first_outputs(self) -> AsyncIterator[Any]:
@@ -177,7 +177,7 @@ class AdaptedSpider(Spider):
         await close_crawl(self.crawler, reason)
 
     def has_callback(self, name: str) -> bool:
-        """Whether the adapted spider has it."""
+        """Return whether the adapted spider has the callback."""
         return callable(getattr(self.adapted, name, None))
 
     def console_names(self, response: Any) -> dict[str, Any]:
@@ -187,11 +187,11 @@ class AdaptedSpider(Spider):
         return {"response": made, "request": request, "spider": self.adapted}
 
     def find_binding(self) -> str:
-        """The first callback that no other process would find."""
+        """Return the first callback that no other process would find."""
         return find_binding(self.scrapy_class)
 
     def take_fetcher(self, fetch: FetchPage) -> None:
-        """``crawler.engine.download()`` fetches by it."""
+        """Set the fetcher of ``crawler.engine.download()``."""
         downloads = self.crawler.adapted_engine.downloads
         assert downloads is not None, "it was made with the spider"
         downloads.fetch = fetch
@@ -210,7 +210,7 @@ class AdaptedSpider(Spider):
         return limits_of_items(self.crawler.settings)
 
     def keep_no_state(self) -> None:
-        """``spider.state`` is read, and not written."""
+        """Read ``spider.state`` without writing it."""
         self.crawler.keeps_state = False
 
     def find_script(self, name: str, request: Request) -> Any:
@@ -223,7 +223,7 @@ class AdaptedSpider(Spider):
         await perform_methods(page, list_methods(meta))
 
     def wants_status(self, request: Request, status: int) -> int:
-        """By Scrapy's rules."""
+        """Decide by Scrapy's rules."""
         exchange = find_exchange(request)
         return self._runner.statuses.find_wish(
             request, status, None if exchange is None else exchange.request.meta
@@ -237,7 +237,7 @@ class AdaptedSpider(Spider):
 def adapt_spider(
     spider_class: type[ScrapySpider], settings: Settings, arguments: Mapping[str, Any] | None = None
 ) -> type[AdaptedSpider]:
-    """The adapted class of a spider, with the settings of its project, and arguments that it has anyway."""
+    """Return the adapted class of a spider, with the settings of its project and given arguments."""
     try:
         file = inspect.getsourcefile(spider_class)
     except TypeError:
@@ -261,7 +261,7 @@ def adapt_spider(
 
 
 def with_options(spider_class: type[AdaptedSpider], options: Mapping[str, Any]) -> type[AdaptedSpider]:
-    """The same class, with settings of Scrapy's that were given by hand."""
+    """Return the class with Scrapy settings from the command line."""
     settings = spider_class._base_settings.copy()
     settings.setdict(dict(options), priority="cmdline")
     return adapt_spider(spider_class.scrapy_class, settings, spider_class._base_arguments)
@@ -289,7 +289,7 @@ def _begin_spider(spider: ScrapySpider) -> Any:
 
 
 def _named_domains(spider: ScrapySpider) -> tuple[str, ...]:
-    """``allowed_domains`` as far as they are names of hosts; for Scrapy all others never fit anything."""
+    """Return the valid host names in ``allowed_domains``; others never match in Scrapy either."""
     given = getattr(spider, "allowed_domains", None) or ()
     if isinstance(given, str):
         log.warning(
@@ -312,7 +312,7 @@ def _named_domains(spider: ScrapySpider) -> tuple[str, ...]:
 
 
 def _filter_options(crawler: AdaptedCrawler) -> dict[str, Any]:
-    """How the project tells requests apart, where that is not Scrapy's usual way."""
+    """Return the project's way to identify requests, if it is not Scrapy's default."""
     duplicates = crawler.duplicates
     if not duplicates.has_keys:
         return {"filters": False}

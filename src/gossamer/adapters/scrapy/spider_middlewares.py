@@ -30,7 +30,7 @@ Output = Callable[..., AsyncIterator[Any]]
 
 
 def open_spider_middlewares(crawler: AdaptedCrawler) -> AdaptedSpiderMiddlewares | None:
-    """The middlewares of an adapted spider; ``None``: it has none of its own. Raises ``UsageError``."""
+    """Return the middlewares of an adapted spider, or ``None`` without any. Raises ``UsageError``."""
     made = open_middlewares(crawler, SETTING)
     if not made:
         return None
@@ -51,7 +51,7 @@ class AdaptedSpiderMiddlewares(SpiderMiddlewareManager):
             self.methods["process_start"].appendleft(self._adapt_start(mw.process_start_requests))
 
     def _adapt_start(self, method: Callable[..., Any]) -> Output:
-        """``process_start`` for a method that takes the requests as an ordinary iterable."""
+        """Return a ``process_start`` for a method that takes the requests as an ordinary iterable."""
         takes_spider = argument_is_required(method, "spider")
 
         async def process_start(start: AsyncIterator[Any]) -> AsyncIterator[Any]:
@@ -62,7 +62,7 @@ class AdaptedSpiderMiddlewares(SpiderMiddlewareManager):
         return process_start
 
     async def process_first(self, first: AsyncIterator[Any]) -> AsyncIterator[Any]:
-        """A spider's first requests and items, as ``process_start`` of all makes them."""
+        """Yield a spider's first requests and items, after ``process_start`` of all middlewares."""
         async for output in await self._process_chain("process_start", first):
             yield output
 
@@ -75,7 +75,7 @@ class AdaptedSpiderMiddlewares(SpiderMiddlewareManager):
 
 
 def _adapt_output(method: Callable[..., Any]) -> Output:
-    """An asynchronous generator for a method that takes and gives ordinary iterables."""
+    """Return an asynchronous generator for a method that takes and gives ordinary iterables."""
     if argument_is_required(method, "spider"):
 
         async def with_spider(response: Any, result: Any, spider: Any) -> AsyncIterator[Any]:

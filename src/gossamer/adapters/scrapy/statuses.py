@@ -38,16 +38,17 @@ class StatusRules:
         )
 
     def find_wish(self, request: Request, status: int, meta: dict[str, Any] | None = None) -> StatusWish:
-        """The same, and whether it is tried again before: Scrapy's retries heed no list of statuses."""
+        """Return that, and whether the request is retried first: Scrapy's retries ignore lists of
+        statuses."""
         if not self.wants_status(request, status, meta):
             return StatusWish.NEVER
         is_retried = status in self._retried and self._retries and request.max_retries != 0
         return StatusWish.AT_LAST if is_retried else StatusWish.AT_ONCE
 
     def wants_status(self, request: Request, status: int, meta: dict[str, Any] | None = None) -> bool:
-        """Whether a response with an error or a redirect goes to the spider at once.
+        """Return whether a response with an error or a redirect goes to the spider at once.
 
-        ``meta`` is that of the request as middlewares have left it.
+        ``meta`` is that of the request after middlewares.
         """
         if 200 <= status < 300:
             return False
@@ -66,7 +67,7 @@ class StatusRules:
         )
 
     def refuse_response(self, response: Response) -> HttpError | None:
-        """The error for which a response goes to its errback; ``None``: it is the callback's."""
+        """Return the error that sends a response to its errback, or ``None`` for the callback."""
         status = response.status
         if 200 <= status < 300 or self._allows(response.meta, status):
             return None
@@ -85,7 +86,7 @@ class StatusRules:
 
 
 def _listed(meta: dict[str, Any]) -> Collection[int] | None:
-    """The list in ``meta``, be it as Scrapy's code gave it or as it is stored."""
+    """Return the list in ``meta``, either as Scrapy's code gave it or as it is stored."""
     listed = meta.get("handle_httpstatus_list")
     if listed is None and "scrapy" in meta:
         stored = (meta["scrapy"].get("meta") or {}).get("handle_httpstatus_list")

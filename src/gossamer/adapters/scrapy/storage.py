@@ -27,7 +27,7 @@ SCALARS = frozenset({str, int, float, bool, type(None)})
 
 
 def is_plain(value: Any) -> bool:
-    """Whether JSON and every store carry a value as it is."""
+    """Return whether JSON and every store keep a value unchanged."""
     kind = type(value)
     if kind is str:
         return value.isascii() or without_surrogates(value) is value
@@ -41,7 +41,7 @@ class NotStorableError(ValueError):
 
 
 def to_stored(value: Any, depth: int = 0) -> Any:
-    """The JSON of a value. Raises :class:`NotStorableError`."""
+    """Return the JSON of a value. Raises :class:`NotStorableError`."""
     kind = type(value)
     if is_plain(value):
         return value
@@ -81,7 +81,7 @@ def _object_to_stored(value: Any, depth: int) -> Any:
 
 
 def from_stored(value: Any) -> Any:
-    """The value of its JSON. Raises :class:`NotStorableError` where its class is not there any more."""
+    """Return the value of its JSON. Raises :class:`NotStorableError` if its class no longer exists."""
     if isinstance(value, list):
         return [from_stored(one) for one in value]
     if not isinstance(value, dict):

@@ -92,7 +92,7 @@ class ResponseCapture:
         self._has_ended.set()
 
     async def _read(self, request: Request) -> CapturedResponse | None:
-        """The response of a request; without its body where that is too large or was not kept."""
+        """Return the response of a request; without its body where that is too large or was not kept."""
         response = await request.response()
         if response is None or 300 <= response.status < 400:
             return None

@@ -347,7 +347,7 @@ async def _find_in_frame(frame: Frame, order: list[object]) -> ElementHandle | N
 
 
 async def _has_gone(button: ElementHandle) -> bool:
-    """Whether the banner has gone soon: out of the page, with its frame, or hidden."""
+    """Return whether the banner soon disappeared: from the page, with its frame, or hidden."""
     end = asyncio.get_running_loop().time() + _GO_S
     while asyncio.get_running_loop().time() < end:
         try:

@@ -87,7 +87,7 @@ def _key_of(cookie: Cookie) -> _Key:
 
 
 def _is_same(one: Cookie, other: Cookie) -> bool:
-    """Whether two namesakes are equal, to the second."""
+    """Return whether two cookies of one name are equal, to the second."""
     is_end_same = one.expires_at == other.expires_at or abs(one.expires_at - other.expires_at) < 2
     return is_end_same and (one.value, one.is_secure) == (other.value, other.is_secure)
 
@@ -97,7 +97,7 @@ def _shown_domain(cookie: Cookie) -> str:
 
 
 def _as_shown(cookie: Cookie) -> dict[str, Any]:
-    """A cookie as Playwright writes it."""
+    """Return a cookie as Playwright writes it."""
     return {
         "name": _as_text(cookie.name),
         "value": _as_text(cookie.value),
@@ -110,7 +110,7 @@ def _as_shown(cookie: Cookie) -> dict[str, Any]:
 
 
 def read_cookies(shown: Iterable[Mapping[str, Any]], site: str, now: float) -> Iterable[Cookie]:
-    """The cookies of a site among those that Playwright writes."""
+    """Return the cookies of a site among those of Playwright."""
     for one in shown:
         domain = one["domain"].removeprefix(".")
         if not is_below(domain, site):

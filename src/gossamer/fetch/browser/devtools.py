@@ -93,10 +93,10 @@ class DevToolsGate:
         """Nothing is awaited: the browser itself waits for every decision."""
 
     async def hear_answer(self) -> None:
-        """It was heard before the browser made anything of it."""
+        """No-op: Chromium reports an answer before any failure of it."""
 
     async def write_tree(self, most: int, collected: Collected) -> ShownPage | None:
-        """The page's tree as text, from a world of its own, where the page's scripts have changed nothing.
+        """Return the page's tree as text, from an isolated world that the page's scripts cannot change.
 
         ``None``: it has more than ``most`` characters.
         """
@@ -104,9 +104,9 @@ class DevToolsGate:
         return ShownPage.from_script(await self.run(script))
 
     async def see(self, selector: str, wait_s: float) -> bool:
-        """Whether an element of that CSS selector is seen within ``wait_s``. ``False`` proves nothing.
+        """Return whether an element of a CSS selector is seen within ``wait_s``; ``False`` proves nothing.
 
-        It spares the page the program that the driver would have to put into it first.
+        This avoids the script that the driver would first have to load into the page.
         """
         try:
             return bool(await self.run(_LOOK % (json.dumps(selector), wait_s * 1000)))
@@ -150,7 +150,7 @@ class DevToolsGate:
             await self._pass_request(navigation, event)
 
     def _is_page(self, event: Mapping[str, Any]) -> bool:
-        """Whether it is about the page itself, and there is something to decide."""
+        """Return whether the event is about the page itself and needs a decision."""
         return (
             event["resourceType"] == "Document"
             and event["frameId"] == self._main_frame
@@ -187,7 +187,7 @@ class DevToolsGate:
         await self._fail(event)
 
     async def _read_body(self, navigation: Navigation, paused: str) -> bytes:
-        """The decoded bytes of an answer that is not shown, up to the limit."""
+        """Return the decoded bytes of an answer that is not shown, up to the limit."""
         stream = (await self._cdp.send("Fetch.takeResponseBodyAsStream", {"requestId": paused}))["stream"]
         body = bytearray()
         while True:

@@ -38,7 +38,7 @@ class GuardedDialer:
         self._found: CachingResolver | None = None
 
     def dial_by(self, proxy: Proxy | None) -> Dial:
-        """How a tab's connections are made by its route."""
+        """Return the function that connects a tab by its route."""
         if proxy is None:
             return self._dial_host
 
@@ -54,7 +54,7 @@ class GuardedDialer:
         return self._found
 
     async def _dial_host(self, host: str, port: int, make: MakeSide) -> FarSide:
-        """A connection to the host itself."""
+        """Connect to the host itself."""
         async with asyncio.timeout(self._connect_s):
             self._guard.check_port(host, port)
             rows = self._guard.open_to(host, port, await self._names.resolve(host, port))
@@ -73,7 +73,8 @@ class GuardedDialer:
         return side
 
     async def _dial_through(self, proxy: Proxy, host: str, port: int, make: MakeSide) -> FarSide:
-        """A tunnel to the host, for plain HTTP too. The proxy looks names up: no address is known."""
+        """Open a tunnel to the host, also for plain HTTP. The proxy resolves names, so no address is
+        known."""
         self._guard.check_target(host, port)
         until = asyncio.get_running_loop().time() + self._connect_s
         try:

@@ -56,7 +56,7 @@ _FIRST_LINE = re.compile(r"(.+)")
 
 
 def find_executable(named: str = "", kind: BrowserKind = "chromium") -> str:
-    """The browser to start: the one that is named, Playwright's own Chromium, or one on the PATH.
+    """Return the browser to start: the named one, Playwright's own Chromium, or one on the PATH.
 
     Raises ``MissingServiceError``.
     """
@@ -79,7 +79,7 @@ def find_executable(named: str = "", kind: BrowserKind = "chromium") -> str:
 
 
 def _find_bundled() -> str:
-    """The newest Chromium that Playwright has downloaded."""
+    """Return the newest Chromium that Playwright has downloaded."""
     given = os.environ.get("PLAYWRIGHT_BROWSERS_PATH", "")
     folder = Path(given) if given not in ("", "0") else Path.home() / ".cache" / "ms-playwright"
     for pattern in _BUNDLED:
@@ -171,7 +171,7 @@ class BrowserDriver:
         return self._pid > 0 and Path(f"/proc/{self._pid}").exists()
 
     async def _connect(self, playwright: Playwright) -> Browser:
-        """The browser that runs already. Its URL may hold a secret, which no message shows."""
+        """Connect to a running browser. Its URL may contain a secret, which no message shows."""
         try:
             return await playwright.chromium.connect_over_cdp(self._options.connect, timeout=CONNECT_S * 1000)
         except Exception as error:

@@ -76,7 +76,7 @@ def error_code(text: str) -> str:
 
 
 def translate_code(code: str, host: str) -> FetchError:
-    """The fetch error for a net error."""
+    """Return the fetch error for a net error."""
     fault = _FAULTS.get(code)
     if fault is None:
         fault = Fault.TLS if code.startswith(_OF_TLS) else Fault.PROTOCOL

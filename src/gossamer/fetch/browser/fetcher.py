@@ -113,7 +113,7 @@ class BrowserFetcher:
     async def _fetch_in_tab(
         self, request: Request, route: Route, origin: Origin, *, may_follow: bool = True
     ) -> FetchResult:
-        """The page in a tab; in an empty one where it ``may_follow`` no other, which might be in its way."""
+        """Fetch the page in a tab; in a blank one unless it ``may_follow`` another page."""
         dial = self._dialer.dial_by(route.proxy)
         task = PageTask(request, self._guide, self._tasks, random=self._random)
         next_url = request.url if may_follow and task.may_follow_page else ""
@@ -160,7 +160,7 @@ class BrowserFetcher:
         )
 
     def _fields_for(self, request: Request, origin: Origin) -> dict[str, str]:
-        """The headers of the page's own request, beside the browser's."""
+        """Return the headers of the page's own request, besides the browser's."""
         is_named = self._guard.is_named(origin.host)
         fields = {
             name: value
@@ -251,9 +251,9 @@ class BrowserFetcher:
         origin: Origin,
         work: tuple[PageTask, float],
     ) -> tuple[bytes, ShownPage, TaskReport]:
-        """The page in the end, as it came and as it is shown, and what came of its task.
+        """Load the page; return its body, its final state and the report of its task.
 
-        ``work``: the task, and its end.
+        ``work`` is the task and its deadline.
         """
         showing = asyncio.ensure_future(self._show_page(tab, navigation, origin, *work))
         try:
@@ -276,7 +276,7 @@ class BrowserFetcher:
             await end_tasks(showing)
 
     def _begin_session(self, session: str, request: Request) -> None:
-        """The cookies of a session before the page, with those that are saved and the request's own."""
+        """Load the session's cookies before the page, with saved ones and those of the request."""
         now = self._clock.now()
         if self._state is not None:
             self._state.begin(self._cookies, session, request.url, now)
@@ -319,7 +319,7 @@ class BrowserFetcher:
             raise self._explain(tab, str(error), origin) from error
 
     def _explain(self, tab: BrowserTab, said: str, origin: Origin) -> FetchError:
-        """Why a page did not come."""
+        """Return the reason for a missing page."""
         if code := error_code(said):
             return self._explain_code(tab, code, origin)
         if "crashed" in said:
@@ -329,7 +329,7 @@ class BrowserFetcher:
         return FetchError(Fault.PROTOCOL, f"{origin.host}: the browser could not show the page")
 
     def _explain_code(self, tab: BrowserTab, code: str, origin: Origin) -> FetchError:
-        """By the relay, else by the browser."""
+        """Explain a net error by the relay's reason, else by the browser's."""
         told = translate_code(code, origin.host)
         if told.fault is Fault.TLS:  # it was connected: what failed besides is something else
             return told
@@ -363,7 +363,7 @@ async def _cookies_moved(origin: Origin) -> AsyncIterator[None]:
 
 
 def _as_utf8(headers: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
-    """The headers of a page whose tree was written down anew, in UTF-8."""
+    """Return the headers of a page whose tree was serialised in UTF-8."""
     return tuple(
         (name, f"{essence_of(value) or 'text/html'}; charset=utf-8")
         if name == "content-type"

@@ -103,9 +103,9 @@ class FirefoxGate:
         return await self._page.evaluate(script)
 
     async def write_tree(self, most: int, collected: Collected) -> ShownPage | None:
-        """The page's tree as text. ``None``: it has more than ``most`` characters.
+        """Return the page's tree as text; ``None`` if it has more than ``most`` characters.
 
-        A large one is not fetched, unless scripts of the page say that it is small.
+        A large one is not fetched, unless scripts of the page claim that it is small.
         """
         script = reading_script(most, flat=self._flat, collected=collected, writes_plain=False)
         said = await self.run(script)

@@ -29,13 +29,13 @@ _SHOWN = re.compile(
 
 
 def is_shown_kind(content_type: str, disposition: str) -> bool:
-    """Whether Firefox is likely to show an answer rather than to save it."""
+    """Return whether Firefox is likely to show an answer rather than save it."""
     kind = content_type.partition(";")[0].strip().lower()
     return not disposition.lower().startswith("attachment") and _SHOWN.fullmatch(kind) is not None
 
 
 def restore_bytes(told: bytes, headers: Mapping[str, str]) -> bytes:
-    """An answer as it was sent, from what Firefox hands over; names of headers are in lower case."""
+    """Restore a body from the form in which Firefox delivers it; header names are in lower case."""
     length = headers.get("content-length", "")
     is_known = length.isascii() and length.isdigit() and "content-encoding" not in headers
     return _restore(told, headers.get("content-type", ""), int(length[:_MAX_DIGITS]) if is_known else 0)
@@ -81,7 +81,7 @@ class SavedFileReader:
         self._found: asyncio.Future[Download] | None = None
 
     def expect(self, url: str) -> None:
-        """The answer of ``url`` may be saved from now on, until :meth:`expect_none`."""
+        """Accept a download of ``url`` from now on, until :meth:`expect_none`."""
         self._url, self._found = url.partition("#")[0], asyncio.get_running_loop().create_future()
 
     def expect_none(self) -> None:
@@ -91,7 +91,7 @@ class SavedFileReader:
             self._start(_remove(found.result()))
 
     def note(self, saved: Download) -> None:
-        """The tab has begun to save something."""
+        """Take in a download that has begun in the tab."""
         found = self._found
         if found is not None and not found.done() and saved.url.partition("#")[0] == self._url:
             found.set_result(saved)

@@ -104,7 +104,7 @@ class Hand:
                 raise HandError("it is there, but cannot be used")
 
     async def _find(self, target: Locator | ElementHandle, shares: Point) -> dict[str, Any] | None:
-        """Where it is in the page's window; ``None``: it cannot be clicked."""
+        """Return the place of an element in the window; ``None`` if it cannot be clicked."""
         found: dict[str, Any] | None = await target.evaluate(_LOOK, list(shares))
         outer = await target.bounding_box() if found is not None else None
         if found is None or outer is None:

@@ -56,7 +56,7 @@ class WheelStep(NamedTuple):
 
 
 def plan_path(start: Point, end: Point, random: Random, *, width: float = 40.0) -> list[PointerStep]:
-    """From ``start`` to exactly ``end``, a target that is ``width`` pixels wide."""
+    """Plan a path from ``start`` to exactly ``end``, a target ``width`` pixels wide."""
     way = math.dist(start, end)
     if way >= OVERSHOT_FROM and random.random() < 0.35:
         beyond = random.uniform(0.02, 0.06)
@@ -83,19 +83,19 @@ def _plan_sweep(start: Point, end: Point, random: Random, width: float) -> list[
 
 
 def _choose_bend(random: Random) -> float:
-    """How far to one side a path goes, in shares of its length: never straight ahead."""
+    """Choose the sideways bend of a path, as a share of its length; never zero."""
     bend = random.gauss(0, 0.06)
     return math.copysign(max(0.01, min(abs(bend), 0.2)), bend)
 
 
 def _shift(start: Point, end: Point, along: float, aside: float) -> Point:
-    """A point on the way, in shares of the way: so far along it, and so far to its side."""
+    """Return a point of the path, given its shares along the way and to the side."""
     dx, dy = end[0] - start[0], end[1] - start[1]
     return start[0] + dx * along - dy * aside, start[1] + dy * along + dx * aside
 
 
 def _ease(share: float) -> float:
-    """How much of a way is behind after a share of the time: the movement of least jerk."""
+    """Return the share of the way after a share of the time, by a movement of least jerk."""
     return share**3 * (10 - 15 * share + 6 * share**2)
 
 
@@ -105,13 +105,13 @@ def _bezier(share: float, start: float, first: float, second: float, end: float)
 
 
 def choose_point(x: float, y: float, width: float, height: float, random: Random) -> Point:
-    """Where within a box a person clicks: near its middle, never at its edge."""
+    """Choose the point in a box that a person clicks: near its middle, never at its edge."""
     shares = [max(0.2, min(random.gauss(0.5, 0.12), 0.8)) for _ in range(2)]
     return x + width * shares[0], y + height * shares[1]
 
 
 def plan_typing(text: str, random: Random) -> list[KeyStep]:
-    """The keys of a text, each with how long it is held and the pause behind it."""
+    """Plan the keys of a text, each with its time held and the pause after it."""
     steps = []
     for key in text:
         pause_s = random.lognormvariate(math.log(0.09), 0.4)
@@ -125,7 +125,7 @@ def plan_typing(text: str, random: Random) -> list[KeyStep]:
 
 
 def plan_keys(keys: str, random: Random) -> list[HoldStep]:
-    """A key or a combination (``Control+a``): down in its order, and up in the other."""
+    """Plan a key or a combination (``Control+a``): pressed in order, released in reverse."""
     names = keys.split("+") if len(keys) > 1 and not keys.endswith("+") else [keys]
     down = [HoldStep(name, True, random.uniform(0.04, 0.11)) for name in names]
     return down + [HoldStep(name, False, random.uniform(0.03, 0.08)) for name in reversed(names)]

@@ -70,7 +70,7 @@ class Navigation:
         return self.status > 0 and not (self.follows_page or self.has_left or self.end.done())
 
     def begin_anew(self) -> None:
-        """The page that was in the tab before has come between, and is gone now."""
+        """Start over: the tab's previous page has interfered, and is gone now."""
         self._loads, self.follows_page, self.is_loading = 0, False, False
         self.status, self.headers, self.answered_at = 0, (), 0.0
 
@@ -85,11 +85,11 @@ class Navigation:
         return bool(self.last_url) and referrer == self.last_url.partition("#")[0]
 
     def is_answer_of_last_page(self, url: str) -> bool:
-        """Whether an answer from ``url`` is to something that the page before had asked for."""
+        """Return whether an answer from ``url`` belongs to a request of the previous page."""
         return not self.is_begun or (self.follows_page and not self.is_for(url))
 
     def is_held_up(self, limit_s: float) -> bool:
-        """Whether the browser has not done its part for so long: the page before keeps it from that."""
+        """Return whether the browser has taken ``limit_s`` for its part: the previous page blocks it."""
         return self.browser_from > 0 and self._loop.time() - self.browser_from >= limit_s
 
     def is_for(self, url: str) -> bool:
@@ -98,10 +98,10 @@ class Navigation:
         return here == own or normalise_url(here) == normalise_url(own)
 
     def url_of(self, shown: str) -> str:
-        """The page's URL, where the document says that it is ``shown``; with a fragment if it was to be kept.
+        """Return the page's URL, given the document's URL ``shown``; with a fragment if that is kept.
 
-        A script may change it (``pushState``), and an action may lead elsewhere. The one that was requested
-        stays as it was written.
+        A script may change it (``pushState``), and an action may lead elsewhere. An unchanged URL is
+        returned as it was requested.
         """
         own = self.request.url
         if not shown.startswith(("http://", "https://")):
@@ -114,7 +114,7 @@ class Navigation:
         return own if is_same else shown
 
     def begin_load(self, url: str, method: str) -> bool:
-        """Whether the main frame may load ``url`` now; where it may not, that is a redirect."""
+        """Return whether the main frame may load ``url`` now; otherwise it counts as a redirect."""
         if self.is_begun and not self._is_own_affair(url, method):
             self._conclude_redirect(url)
             return False
@@ -125,14 +125,14 @@ class Navigation:
         return True
 
     def add_fields(self, headers: Mapping[str, str]) -> dict[str, str]:
-        """The browser's own headers, with those of the request in their place."""
+        """Return the browser's own headers, overridden by those of the request."""
         taken = {name.lower() for name in self.fields}
         return {name: value for name, value in headers.items() if name.lower() not in taken} | dict(
             self.fields
         )
 
     def _is_own_affair(self, url: str, method: str) -> bool:
-        """Whether the main frame may go where it wants to by itself."""
+        """Return whether the main frame may navigate by itself."""
         if self._loads > MAX_RELOADS:
             return False
         if self.may_leave:
@@ -191,7 +191,7 @@ class Navigation:
         return self.announced_bytes + sum(len(name) + len(value) + 4 for name, value in self.headers)
 
     def header(self, name: str) -> str:
-        """The first header of the answer by that name."""
+        """Return the first header of the answer with that name."""
         return next((value for key, value in self.headers if key == name), "")
 
     def _is_page(self) -> bool:
@@ -208,14 +208,15 @@ class Navigation:
     # ------------------------------------------------------------------ the end
 
     def _conclude_redirect(self, url: str) -> None:
-        """The page goes elsewhere by itself."""
+        """End the load as a redirect, since the page leaves by itself."""
         kept = tuple(field for field in self.headers if field[0] == "x-robots-tag")
         self.status, self.headers = 302, (("location", url), *kept)
         self.flags = (SCRIPT_REDIRECT,)
         self.conclude(body=b"")
 
     def break_off(self, code: str) -> None:
-        """The answer's body has failed with a net error. An error's empty page is none to a browser."""
+        """Handle a net error in the answer's body; a browser reports the empty page of an error status as
+        one."""
         if code == NO_PAGE:
             self.conclude(body=b"")
         else:

@@ -53,7 +53,7 @@ class RunningBrowser:
         return bool(self.busy or self.opening)
 
     def take_idle(self, key: TabKey, url: str) -> BrowserTab | None:
-        """An idle tab for ``key``, ready for ``url`` if there is one; of those, the one used last."""
+        """Return an idle tab for ``key``, preferably one that is ready for ``url``, and put it into use."""
         own = [tab for tab in reversed(self.idle) if tab.key == key]
         tab = next((tab for tab in own if tab.is_ready(url)), own[0] if own else None)
         if tab is not None:
@@ -61,21 +61,21 @@ class RunningBrowser:
         return tab
 
     def take_up(self, tab: BrowserTab) -> None:
-        """An idle tab is at work again."""
+        """Put an idle tab into use."""
         timer = self.idle.pop(tab)
         if timer is not None:
             timer.cancel()
         self.busy.add(tab)
 
     def take_oldest(self) -> BrowserTab:
-        """The tab that has been idle for longest."""
+        """Remove and return the tab that has been idle for the longest time."""
         tab = next(iter(self.idle))
         self.take_up(tab)
         self.busy.discard(tab)
         return tab
 
     def lay_aside(self, tab: BrowserTab, timer: asyncio.TimerHandle | None = None) -> None:
-        """A tab is idle; ``timer`` empties it."""
+        """Keep an idle tab; ``timer`` empties it."""
         self.busy.discard(tab)
         self.idle[tab] = timer
 
@@ -86,7 +86,7 @@ class RunningBrowser:
             kill_processes(self.profile)
 
     def report_loss(self, _: object = None) -> None:
-        """It has ended: so have the visits in its tabs."""
+        """End the visits in the tabs of a browser that has ended."""
         self.is_lost = True
         for tab in self.busy:
             tab.end_visit(FetchError(Fault.BROWSER, "the browser ended"))
@@ -153,7 +153,7 @@ class BrowserPool:
         return tab
 
     def give_back(self, tab: BrowserTab, fault: Fault | None) -> None:
-        """The visit is over. ``fault``: what went wrong in the tab, if anything did."""
+        """Return a tab after its visit. ``fault`` is the tab's failure, if any."""
         browser = next((one for one in self._all if tab in one.busy), None)
         if browser is not None and fault is Fault.BROWSER:
             browser.report_loss()
@@ -187,7 +187,7 @@ class BrowserPool:
         )
 
     async def _choose_browser(self) -> RunningBrowser:
-        """The browser for the next page; a new one where there is none, or where it has done its part."""
+        """Return the browser for the next page: a new one if there is none, or if its time is up."""
         now = asyncio.get_running_loop().time()
         current = self._current
         if current is not None and self._is_worn(current, now):
@@ -259,7 +259,7 @@ class BrowserPool:
         return is_ready
 
     def _has_room(self, browser: RunningBrowser) -> bool:
-        """Whether one more of its tabs may be idle."""
+        """Return whether the browser may keep another idle tab."""
         is_used = browser is self._current and not browser.is_lost
         return is_used and len(browser.idle) < self._options.tabs
 

@@ -39,7 +39,7 @@ class BrowserProcess(NamedTuple):
 
 
 def find_processes(folder: str) -> list[BrowserProcess]:
-    """Those whose command line or environment names ``folder``, and all that descend from them."""
+    """Return the processes whose command line or environment names ``folder``, and their descendants."""
     mark = os.fsencode(folder)
     everyone = list(_read_processes())
     found = {one.pid: one for one in everyone if mark in one.command or _has_environment(one.pid, mark)}
@@ -82,7 +82,7 @@ def _read_processes() -> Iterator[BrowserProcess]:
 
 
 def _has_environment(pid: int, folder: bytes) -> bool:
-    """Whether it is a driver, or was started by one, that keeps its temporary files in ``folder``."""
+    """Return whether a process is a driver, or a child of one, with its temporary files in ``folder``."""
     try:
         variables = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
     except OSError:

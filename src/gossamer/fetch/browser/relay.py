@@ -84,7 +84,7 @@ class TabRelay:
             side.is_old = side.is_past = True
 
     def note_asking(self) -> None:
-        """The tab sends something on a connection that it had before."""
+        """Note that the tab sends data on a connection that it had before."""
         self._asked += 1
 
     def set_apart(self, own_bytes: int) -> None:
@@ -96,11 +96,11 @@ class TabRelay:
             self.received_bytes = own_bytes
 
     def add_side(self, side: _TabSide) -> None:
-        """A connection of the tab was made."""
+        """Add a connection of the tab."""
         self._sides.add(side)
 
     def drop_side(self, side: _TabSide) -> None:
-        """It has ended."""
+        """Remove a connection that has ended."""
         self._sides.discard(side)
 
     def connect_side(self, side: _TabSide, host: str, port: int) -> None:
@@ -182,7 +182,7 @@ class FarSide(_Side):
         self._other = self._near = near
 
     def data_received(self, data: bytes) -> None:
-        """From the host, for the browser."""
+        """Pass data from the host to the browser."""
         if not self._near.is_past:
             self._relay.count_bytes(len(data))
         self._near.send(data)

@@ -22,7 +22,7 @@ _REASONS = {
 
 
 def blocking_script(kind: BrowserKind) -> str:
-    """The script that runs in each document before the document's own."""
+    """Return the script that runs in each document before the document's own."""
     return f"({_BLOCK})(...{json.dumps(_REASONS[kind])})"
 
 

@@ -34,7 +34,7 @@ class ShownPage(NamedTuple):
 
     @classmethod
     def from_script(cls, said: Any, text: str | None = None) -> Self | None:
-        """By what :func:`reading_script` says; ``text`` is the tree where the script did not write it.
+        """Convert the result of :func:`reading_script`; ``text`` is the tree if the script wrote none.
 
         ``None``: the tree is too large.
         """
@@ -57,7 +57,7 @@ def reading_script(most: int, *, flat: bool, collected: Collected, writes_plain:
 
 
 def collecting_script(selector: str) -> str:
-    """The expression whose value has the elements that a selector finds, as pairs of a key and HTML."""
+    """Return the expression for the elements that a selector finds, as pairs of a key and HTML."""
     return f"({_READ})({json.dumps([0, True, True, {}, selector])})"
 
 

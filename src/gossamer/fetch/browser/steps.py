@@ -109,7 +109,7 @@ class StepPerformer:
         return failure
 
     def _list_steps(self) -> list[tuple[str, Callable[[], Awaitable[None]]]]:
-        """All steps but the script, with their words, in their order."""
+        """Return all steps except the script, with their words, in order."""
         browsing = self._browsing
         steps: list[tuple[str, Callable[[], Awaitable[None]]]] = []
         if browsing.wait_until == "networkidle":
@@ -262,7 +262,7 @@ class StepPerformer:
         self.flags = tuple(dict.fromkeys((*self.flags, *sorted(flags))))
 
     async def _settle(self) -> None:
-        """Where a click or a key led to another page, that page is there."""
+        """Wait for the page that a click or a key has led to, if any."""
         state = self._browsing.wait_until
         if state in ("domcontentloaded", "load", "networkidle"):
             wanted = "load" if state == "networkidle" else state
@@ -271,7 +271,7 @@ class StepPerformer:
     # ------------------------------------------------------------------ bounds
 
     def _limit_s(self) -> float:
-        """How long a step may take now."""
+        """Return the time limit of a step that begins now."""
         left_s = self._deadline - asyncio.get_running_loop().time()
         return max(min(self._browsing.step_timeout_s, left_s), 0.001)
 
@@ -295,7 +295,7 @@ class StepPerformer:
 
 
 def is_page_gone(page: Page, error: BaseException) -> bool:
-    """Whether a page, its tab or its browser ended."""
+    """Return whether a page, its tab or its browser has ended."""
     return page.is_closed() or any(words in str(error) for words in _GONE)
 
 

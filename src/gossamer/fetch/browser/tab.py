@@ -98,7 +98,7 @@ class BrowserTab:
         await self.gate.settle()
 
     async def read_content(self, most: int, collected: Collected) -> ShownPage:
-        """The page, written down; when it stands still, where it is just going elsewhere.
+        """Return the page's content, once it no longer navigates.
 
         Raises ``FetchError`` for one of more than ``most`` characters, which stays in the browser.
         """
@@ -151,7 +151,7 @@ class BrowserTab:
         self.navigation = navigation
 
     def end_page(self, *, may_stay: bool) -> None:
-        """The page goes nowhere any more; it may stay until the next one takes its place."""
+        """Stop the page from navigating; it may stay until the next one replaces it."""
         navigation, self.navigation = self.navigation, None
         is_shown = navigation is not None and navigation.is_shown and not self.page.is_closed()
         if may_stay and is_shown and self.gate.knows_requests:
@@ -163,9 +163,9 @@ class BrowserTab:
         return bool(self._last_url)
 
     def is_ready(self, url: str) -> bool:
-        """Whether a visit to ``url`` may begin as it is; an empty ``url``: only in an empty tab.
+        """Return whether a visit to ``url`` may begin in the tab as it is; empty: if it is blank.
 
-        The same page once more would be a person's reload, or nothing at all.
+        Loading the same page again would be a reload, or nothing at all.
         """
         if self.crash.done():
             return False
@@ -240,7 +240,7 @@ class BrowserTab:
             await page.close()
 
     def end_visit(self, error: FetchError) -> None:
-        """The tab, or its browser, is gone."""
+        """End the visit, because the tab or its browser is gone."""
         if not self.crash.done():
             self.crash.set_exception(error)
             self.crash.exception()  # heard, whether or not a visit is under way
@@ -249,7 +249,7 @@ class BrowserTab:
         self.end_visit(FetchError(Fault.PAGE_CRASH, "the page crashed its tab"))
 
     def _notice_page(self, frame: Frame) -> None:
-        """A page is there, before it can do anything."""
+        """Prepare a new page, before it can do anything."""
         navigation = self.navigation
         if navigation is not None and navigation.follows_page and frame.parent_frame is None:
             navigation.follows_page = not (navigation.status and navigation.is_for(frame.url))
@@ -312,7 +312,7 @@ async def open_tab(
 
 
 def _name_for(key: TabKey, options: BrowserOptions, own_name: str, device_name: str) -> str | None:
-    """The User-Agent that a tab is given; ``None``: the one that its browser was started with."""
+    """Return the User-Agent for a tab; ``None`` keeps the browser's own."""
     if options.kind == "firefox":
         return options.user_agent if key.is_open else device_name or None
     if key.is_open:

@@ -172,7 +172,7 @@ class PageTask:
             self._page.remove_listener("dialog", _accept_dialog)
 
     async def picture_failure(self) -> bytes:
-        """The page as it is, where there will be nothing else of it."""
+        """Return a screenshot of a page that has failed."""
         return b"" if self._options.screenshots == "never" else await self._take_picture()
 
     async def _take_picture(self) -> bytes:
@@ -200,5 +200,5 @@ class PageTask:
 
 
 def _without_pseudo(selector: str) -> str:
-    """A selector of an element, without what selectors in spiders may say of its text (``::text``)."""
+    """Return a selector without the parts that only spiders' selectors have (``::text``)."""
     return _PSEUDO.sub("", selector)

@@ -60,7 +60,7 @@ class StorageRecord(NamedTuple):
 
     @classmethod
     def from_script(cls, said: Any) -> Self | None:
-        """By what ``READ_STORAGE`` says; ``None`` where nothing may be stored."""
+        """Convert the result of ``READ_STORAGE``; ``None`` if nothing may be stored."""
         if not said or not said["origin"].startswith(("http://", "https://")):
             return None
         return cls(said["origin"], said["entries"], said["isCut"])
@@ -75,7 +75,7 @@ class TabStore:
         self._known: dict[str, dict[_Key, str]] = {}
 
     def missing(self, url: str, now: float) -> str:
-        """The script that brings a page of the origin of ``url`` up to date; empty: the tab is."""
+        """Return the script that updates a page of the origin of ``url``; empty if the tab is up to date."""
         origin = origin_of(url)
         entries = self._store.list_entries(self._session, url, now)
         wanted = {(one.path.partition(" ")[0], _as_text(one.name)): _as_text(one.value) for one in entries}
@@ -112,7 +112,7 @@ def entries_of(stored: StorageRecord, now: float) -> list[Cookie]:
 
 
 def _as_entry(key: _Key, value: str, origin: str, expires_at: float, now: float) -> Cookie:
-    """An entry as it is kept, beside cookies."""
+    """Convert an entry to the form that is stored with cookies."""
     return Cookie(
         name=_as_bytes(key[1]),
         value=_as_bytes(value),

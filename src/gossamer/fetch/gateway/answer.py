@@ -96,7 +96,7 @@ def _trouble_of(template: GatewayTemplate, fetched: FetchResult) -> GatewayFailu
 
 
 def _read_json(template: GatewayTemplate, fetched: FetchResult) -> Any:
-    """The answer as JSON, if the template looks for anything in it."""
+    """Parse the answer as JSON, if the template needs it."""
     parts = (template.status, template.content, template.page_headers, template.page_cookies, template.cost)
     if not any(part.startswith(("json:", "base64:")) for part in parts):
         return None
@@ -127,7 +127,7 @@ def _find(document: Any, path: str) -> Any:
 
 
 def _content(place: str, document: Any) -> bytes | None:
-    """The page; ``None``: it is not there."""
+    """Return the page; ``None`` if it is missing."""
     kind, _, path = place.partition(":")
     value = _find(document, path)
     if not isinstance(value, str):
@@ -187,7 +187,7 @@ def _credits(value: Any) -> float | None:
 
 
 def strike_out(text: str, secrets: Sequence[str]) -> str:
-    """The text without the secrets that are in it."""
+    """Return the text without the secrets in it."""
     for secret in secrets:
         text = text.replace(secret, "***")
     return text

@@ -63,7 +63,7 @@ class GatewayFetcher:
             raise
 
     def open_name(self, name: str) -> Gateway:
-        """The gateway of a name (empty: the first). Raises what finding it raises."""
+        """Return the gateway of a name (empty: the first). Errors of the look-up are passed on."""
         if name not in self._gateways:
             self._gateways[name] = self._find_gateway(name)
         return self._gateways[name]

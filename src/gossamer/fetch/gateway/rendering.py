@@ -37,7 +37,7 @@ def build_call(
     cookies: str,
     options: Mapping[str, Option],
 ) -> Request:
-    """The request that the gateway gets; ``cookies`` is the Cookie header that the page is to get."""
+    """Return the request to the gateway; ``cookies`` is the Cookie header for the page."""
     values = {**options, **_values_of(request, key=key, session=session, cookies=cookies)}
     extra = {name: value for name, value in options.items() if name not in _names_in(template)}
     headers = {name: _fill_text(text, values) for name, text in template.headers.items()}

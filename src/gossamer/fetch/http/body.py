@@ -35,7 +35,7 @@ class BodyBuffer:
         self._tiny = 0
 
     def add_data(self, data: bytes) -> None:
-        """The next bytes. Raises :class:`FetchError` beyond a bound, and where there should be a chunk."""
+        """Add bytes. Raises :class:`FetchError` beyond a bound, and if a chunk is malformed."""
         if self.chunks is not None:
             try:
                 data = self.chunks.read_chunks(data)
@@ -57,5 +57,5 @@ class BodyBuffer:
             self._joined += 1
 
     def join_pieces(self) -> bytes:
-        """All of it."""
+        """Return the whole body."""
         return b"".join(self._pieces)

@@ -128,7 +128,7 @@ class InflateDecoder(CodingDecoder):
             data = b"" if self._inflate.eof else self._inflate.unconsumed_tail
 
     def _detect_wrapper(self, data: bytes) -> bytes:
-        """Whether deflate comes in its zlib wrapper shows in two bytes (RFC 1950, 2.2)."""
+        """Return whether deflate has its zlib wrapper, by its first two bytes (RFC 1950, 2.2)."""
         self._head += data
         if len(self._head) < 2:
             return b""
@@ -158,7 +158,7 @@ class InflateDecoder(CodingDecoder):
             self.complete, self._rest = True, 0
 
     def _is_check(self, data: bytes) -> bool:
-        """Whether these bytes would be a check sum, were they to come now."""
+        """Return whether these bytes would be a valid checksum at this point."""
         inflate = self._inflate.copy()
         try:
             return not inflate.decompress(data) and inflate.eof
@@ -166,7 +166,7 @@ class InflateDecoder(CodingDecoder):
             return bool(_WRONG_CHECK.search(str(error)))
 
     def _check_trailer(self, more: int) -> None:
-        """The data was whole, if nothing but the rest of its check sums came after the wrong one."""
+        """Accept data with a wrong checksum if nothing but the rest of its checksums follows."""
         self._rest += more
         self.complete = self._rest <= SIZE_BYTES
         if not self.complete:

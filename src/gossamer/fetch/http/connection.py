@@ -134,7 +134,7 @@ class HttpConnection(asyncio.Protocol):
         self._body_end = 0.0
 
     def _may_be_kept(self, *, is_left_open: bool) -> bool:
-        """Whether the other side leaves the connection open, and both agree on where the messages ended."""
+        """Return whether the server keeps the connection open, and the message ends are certain."""
         transport = self._transport
         if transport is None or self._is_repaired or not is_left_open:
             return False
@@ -200,7 +200,7 @@ class HttpConnection(asyncio.Protocol):
         self._deadline.stop()
 
     def _go_on(self) -> None:
-        """There is room again."""
+        """Continue, since there is room again."""
         now = self._loop.time()
         self._body_end += now
         self._deadline.start(min(now + self._bounds.idle_s, self._body_end))
@@ -214,7 +214,7 @@ class HttpConnection(asyncio.Protocol):
     # ------------------------------------------------------------------ transport callbacks
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """The socket is connected, and TLS agreed on."""
+        """Take over a connected socket, after TLS."""
         self._transport = cast("asyncio.Transport", transport)  # uvloop's is not a subclass of it
         peer = transport.get_extra_info("peername")
         self.address = str(peer[0]) if peer else ""
@@ -285,11 +285,11 @@ class HttpConnection(asyncio.Protocol):
             self._parse_data(repaired.rest)
 
     def eof_received(self) -> bool:
-        """The other side has said all it will."""
+        """Handle the end of the server's data."""
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The end, in order or not."""
+        """Handle the end of the connection."""
         if self._waiter is not None:
             if self._in_body:
                 if exc is None and self._length is None and not self._is_chunked:
@@ -306,7 +306,7 @@ class HttpConnection(asyncio.Protocol):
         self._transport = None
 
     def _handle_parse_error(self, error: HttpParserError) -> None:
-        """The parser gives up, or was stopped by one of our own bounds."""
+        """Handle a parse error, or a stop by one of our own bounds."""
         cause = error.__context__
         if self._waiter is None:
             self.close()  # the response was complete; what came after it is not HTTP
@@ -322,7 +322,7 @@ class HttpConnection(asyncio.Protocol):
     # ------------------------------------------------------------------ parser callbacks
 
     def on_message_begin(self) -> None:
-        """A response begins; a second one was not asked for."""
+        """Begin a response; a second one is unsolicited."""
         if self._waiter is None:
             self.close()
 
@@ -346,7 +346,7 @@ class HttpConnection(asyncio.Protocol):
             self._is_redirect = True
 
     def on_headers_complete(self) -> None:
-        """The header is whole: a body follows, or nothing."""
+        """Take the complete header; a body may follow."""
         if self._waiter is None:
             return
         parser, bounds = self._parser, self._bounds
@@ -381,7 +381,7 @@ class HttpConnection(asyncio.Protocol):
             raise FetchError(Fault.TOO_LARGE, f"{self._length} bytes announced")
 
     def on_body(self, data: bytes) -> None:
-        """The next bytes of the body, or of one that a HEAD must not have."""
+        """Take the next bytes of a body, or of one that a response to HEAD must not have."""
         if self._waiter is None:
             self.close()
             return
@@ -398,7 +398,7 @@ class HttpConnection(asyncio.Protocol):
             self._wait_for_room()
 
     def on_message_complete(self) -> None:
-        """The response is whole, or an informational one is over."""
+        """End a response, or an informational one."""
         if self._waiter is None:
             return
         if not self._in_body:

@@ -96,7 +96,7 @@ class BodyDecoder:
         return raw, self._plain_flags(raw)
 
     def _passed_on(self, body: bytes) -> tuple[str, ...]:
-        """The flags of a body that was not decoded."""
+        """Return the flags of a body that was not decoded."""
         if self._is_unknown:
             return ("not_encoded",) if _TEXT.match(body[:1024]) else ("unknown_encoding",)
         return self._plain_flags(body) if self._is_refused else ()

@@ -28,7 +28,7 @@ P = TypeVar("P", bound=asyncio.Protocol)
 
 
 async def connect_socket(rows: Sequence[AddressInfo]) -> socket.socket:
-    """A socket that is connected to one of a host's addresses."""
+    """Return a socket connected to one of a host's addresses."""
     try:
         return await start_connection(list(rows), happy_eyeballs_delay=HAPPY_EYEBALLS_S, interleave=1)
     except OSError as error:
@@ -51,7 +51,7 @@ class ProxyDialer:
         self._tls = tls
 
     async def reach_proxy(self, proxy: Proxy, make_protocol: Callable[[], P], until: float) -> P:
-        """A connection to the proxy itself."""
+        """Return a connection to the proxy itself."""
         loop = asyncio.get_running_loop()
         with _blaming(proxy):
             try:
@@ -68,7 +68,7 @@ class ProxyDialer:
                 raise
 
     async def open_tunnel(self, proxy: Proxy, host: str, port: int, until: float) -> TunnelProtocol:
-        """A tunnel that leads to the host; its transport is the caller's to close."""
+        """Return a tunnel that leads to the host; its transport is the caller's to close."""
         tunnel = await self.reach_proxy(proxy, lambda: TunnelProtocol(proxy), until)
         try:
             if proxy.scheme == "socks5":

@@ -138,7 +138,7 @@ class HttpFetcher:
     # ------------------------------------------------------------------ the request
 
     def _build_head(self, request: Request, target: RequestTarget, session: str) -> bytes:
-        """The header as bytes."""
+        """Return the header as bytes."""
         origin = target.origin
         fields = self._headers.list_fields(request, origin, session, self._clock.now())
         own = request.headers
@@ -154,7 +154,7 @@ class HttpFetcher:
     async def _send_request(
         self, request: Request, place: Place, head: bytes, start: float, *, file: FileBody | None
     ) -> tuple[WireResponse, str]:
-        """The answer and the address that gave it.
+        """Return the answer and the address that gave it.
 
         A connection from the pool that closes before a byte came back was closed while it was idle: then the
         request is sent once more, on a new one.

@@ -35,7 +35,7 @@ def manners_of(options: HttpOptions) -> Sequence[Field]:
 
 
 def own_headers_of(request: Request) -> dict[str, str]:
-    """A request's own headers, with who asks; an Authorization among them goes before ``auth``."""
+    """Return a request's own headers with ``auth``, unless they have an Authorization."""
     own = request.headers
     if request.auth and not any(name.lower() == "authorization" for name in own):
         return {**own, "Authorization": request.auth}
@@ -48,7 +48,7 @@ def is_told_from(via: str, url: str) -> bool:
 
 
 def fetch_site_of(referrer: str, url: str) -> str:
-    """The ``Sec-Fetch-Site`` of a request that a page leads to; an empty ``referrer``: a person opens it."""
+    """Return the ``Sec-Fetch-Site`` of a request; an empty ``referrer`` means that a person opens it."""
     if not referrer:
         return "none"
     here, there = urls.origin_of(referrer), urls.origin_of(url)

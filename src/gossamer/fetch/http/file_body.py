@@ -72,7 +72,7 @@ class FileBody(BodyBuffer):
             ) from self.trouble
 
     async def finish_file(self) -> tuple[SavedFile, tuple[str, ...], bytes]:
-        """The file without its Content-Encoding, flags, and the body itself if it is a small page.
+        """Return the file without its Content-Encoding, flags, and the body itself if it is a small page.
 
         Raises :class:`FetchError` and ``StorageError``.
         """
@@ -113,7 +113,7 @@ def check_type(kind: str, wanted: tuple[str, ...]) -> None:
 
 
 def decode_file(saved: SavedFile, encoding: str, limits: FileLimits) -> tuple[SavedFile, tuple[str, ...]]:
-    """The file without its Content-Encoding, and flags; blocks while it works.
+    """Return the file without its Content-Encoding, and flags; blocks while it works.
 
     One that was never encoded is kept as it is. Raises :class:`FetchError`: ``INCOMPLETE`` for one that is
     broken on the way, since half a file is none, and ``TOO_LARGE``.

@@ -70,7 +70,7 @@ class HttpOptions(Record, frozen=True, kw_only=True):
 
 
 def limits_of(options: HttpOptions) -> ExchangeLimits:
-    """The bounds of requests that have none of their own."""
+    """Return the bounds of requests that have none of their own."""
     return ExchangeLimits(
         headers_s=options.headers_s,
         idle_s=options.idle_s,
@@ -80,7 +80,7 @@ def limits_of(options: HttpOptions) -> ExchangeLimits:
 
 
 def own_limits_of(request: Request, usual: ExchangeLimits, start: float) -> ExchangeLimits:
-    """The bounds of a request whose fetch began at ``start`` (by the loop).
+    """Return the bounds of a request whose fetch began at ``start`` (by the loop).
 
     A timeout of its own bounds all of it together, and may be longer than the settings allow for a part.
     """

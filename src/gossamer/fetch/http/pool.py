@@ -69,7 +69,7 @@ class ConnectionPool:
         return f"<ConnectionPool of {len(self._open)} connections, {self._idle_count} idle>"
 
     def take_idle(self, place: Place) -> HttpConnection | None:
-        """An idle connection, the one used last."""
+        """Return an idle connection, the one used last."""
         waiting = self._idle.get(place)
         while waiting:
             connection = waiting.pop()
@@ -169,7 +169,7 @@ class ConnectionPool:
         return connection
 
     async def _connect_through(self, place: ProxiedPlace, dialer: ProxyDialer) -> HttpConnection:
-        """A connection through a proxy. The guard has judged the host already, by its name or address."""
+        """Connect through a proxy. The guard has already judged the host, by its name or address."""
         until = asyncio.get_running_loop().time() + self._options.connect_s
         proxy, origin = place
         if origin is None:

@@ -28,7 +28,7 @@ _UNHEARD = frozenset({Fault.PROXY, Fault.LOCAL, Fault.GUARD, Fault.BAD_URL})
 
 
 def place_of(origin: Origin, proxy: Proxy) -> ProxiedPlace:
-    """The connections that a request to this origin may use."""
+    """Return the place whose connections a request to this origin may use."""
     is_tunnel = origin.is_tls or proxy.scheme == "socks5"
     return ProxiedPlace(proxy, origin if is_tunnel else None)
 
@@ -85,7 +85,7 @@ class ProxyJudge:
         self._failed: dict[Proxy, str] = {}  # the URL that failed since it last worked, empty: none
 
     def note_answer(self, proxy: Proxy) -> None:
-        """The proxy works: it, or a host through it, has answered."""
+        """Note that the proxy works, since it or a host through it has answered."""
         if self._failed.pop(proxy, None) is None and len(self._failed) >= MAX_REMEMBERED:
             del self._failed[next(iter(self._failed))]  # the one that has not been heard for longest
         self._failed[proxy] = ""
@@ -108,7 +108,7 @@ class ProxyJudge:
 
 
 def _as_unclear(error: FetchError, place: ProxiedPlace) -> FetchError:
-    """A proxy that fetches for us may be silent for its host's sake."""
+    """Return an unclear error: a proxy that fetches for us may be silent because of its host."""
     if place.origin is None and isinstance(error, ConnectionClosedError):
         return UnclearProxyError(place.proxy, "hangs up without an answer", Fault.CONNECT)
     if place.origin is None and error.fault is Fault.TIMEOUT_HEADERS:

@@ -46,9 +46,9 @@ class RepairResult(NamedTuple):
 
 
 def repair_header(raw: bytes) -> RepairResult | None:
-    """The header at the beginning of ``raw`` in order; ``None``: it has not ended yet.
+    """Return the repaired header at the beginning of ``raw``; ``None`` if it is incomplete.
 
-    Informational responses before it are left out. Raises :class:`RepairError`.
+    Earlier informational responses are dropped. Raises :class:`RepairError`.
     """
     for _ in range(MAX_INFORMATIONAL + 1):
         if not _BEGINNING.match(raw):
@@ -79,12 +79,13 @@ def repair_header(raw: bytes) -> RepairResult | None:
 
 
 def may_have_ended(pieces: list[bytes]) -> bool:
-    """Whether a blank line may end in the last piece; to search all of them each time would take long."""
+    """Return whether a blank line may end in the last piece; a search of all pieces each time would be
+    slow."""
     return _END.search(b"".join(pieces[-4:])) is not None
 
 
 def _read_fields(lines: list[bytes]) -> list[tuple[bytes, bytes]]:
-    """The lines that name a field; folded ones (RFC 9112, 5.2) with their continuations."""
+    """Return the lines that name a field; folded ones (RFC 9112, 5.2) with their continuations."""
     fields: list[tuple[bytes, list[bytes]]] = []
     is_open = False  # the line before was a field, which may continue
     for line in lines:
@@ -103,7 +104,7 @@ def _read_fields(lines: list[bytes]) -> list[tuple[bytes, bytes]]:
 
 
 def _fix_framing(fields: list[tuple[bytes, bytes]]) -> tuple[list[tuple[bytes, bytes]], bool]:
-    """The fields with one statement at most on where the body ends; whether it is chunked."""
+    """Return the fields with at most one statement of the body's end, and whether it is chunked."""
     lengths = set(_list_values(fields, b"content-length"))
     codings = _list_values(fields, b"transfer-encoding")
     kept = [pair for pair in fields if pair[0].lower() not in _FRAMING]
@@ -160,7 +161,7 @@ class ChunkReader:
         self._waiting = rest
 
     def _begin_chunk(self, line: bytes) -> None:
-        """The header of the next chunk, or the end of the line after the last one."""
+        """Take the header of the next chunk, or the line end after the last one."""
         self._lines += 1
         if self._lines > MAX_LINES:
             raise BoundError("a body of very many chunks")

@@ -40,7 +40,8 @@ class ResultReader:
         proxy: str = "",
         head: bytes = b"",
     ) -> FetchResult:
-        """The result. ``began``: when, by the clock and by the loop; ``head``: the request's, to be kept."""
+        """Return the result. ``began``: start by the clock and by the loop; ``head``: the request's, to
+        keep."""
         started_at, start = began
         encoding, cookies = _encoding_and_cookies(answer.headers)
         if cookies and "cookie" not in (request.omit_headers or ()):
@@ -104,7 +105,7 @@ class ResultReader:
 
 
 def _encoding_and_cookies(headers: Headers) -> tuple[str, list[str]]:
-    """The Content-Encoding and the Set-Cookie lines."""
+    """Return the Content-Encoding and the Set-Cookie lines."""
     encoding = ""
     cookies: list[str] = []
     for name, value in headers:

@@ -37,7 +37,7 @@ class RequestTarget(NamedTuple):
 
 
 def parse_target(url: str) -> RequestTarget:
-    """Where a URL leads. Raises :class:`FetchError` (``BAD_URL``) for anything but a usable http(s) URL."""
+    """Parse a URL. Raises :class:`FetchError` (``BAD_URL``) for anything but a usable http(s) URL."""
     if not url.isascii() or not url.isprintable() or " " in url or "\\" in url:
         url = _to_canonical(url)
     match = _SPLIT.match(url)

@@ -35,7 +35,7 @@ class TlsContextCache:
         self._given = given
 
     def context_for(self, host: str) -> ssl.SSLContext:
-        """The context for connections to a host."""
+        """Return the context for connections to a host."""
         return self._unchecked_context if host in self._insecure_hosts else self._checked_context
 
     @cached_property

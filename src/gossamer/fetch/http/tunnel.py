@@ -79,7 +79,7 @@ class TunnelProtocol(asyncio.Protocol):
         return rest
 
     def step_aside(self) -> asyncio.Transport:
-        """The transport, for the protocol that speaks with the host; :class:`FetchError` for unread bytes."""
+        """Return the transport to the host's protocol; :class:`FetchError` if bytes are unread."""
         if self._received:
             self.transport.abort()
             raise proxy_error(self._proxy, "says more than it was asked")
@@ -101,11 +101,11 @@ class TunnelProtocol(asyncio.Protocol):
     # ------------------------------------------------------------------ transport callbacks
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """The proxy is reached."""
+        """Take over the connection to the proxy."""
         self._transport = cast("asyncio.Transport", transport)
 
     def data_received(self, data: bytes) -> None:
-        """The proxy, or the host behind it, says something."""
+        """Take data from the proxy, or from the host behind it."""
         self._received += data
         self._tell_news()
 
@@ -116,7 +116,7 @@ class TunnelProtocol(asyncio.Protocol):
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The end."""
+        """Handle the end of the connection."""
         self._is_over = True
         self._tell_news()
 
@@ -127,7 +127,7 @@ def proxy_error(proxy: Proxy, words: str, fault: Fault = Fault.PROXY, status: in
 
 
 def proxy_authorization(proxy: Proxy) -> str:
-    """The value of Proxy-Authorization; empty without a user."""
+    """Return the value of Proxy-Authorization; empty without a user."""
     return encode_basic(proxy.user.encode(), proxy.password.encode()) if proxy.user else ""
 
 
@@ -163,7 +163,7 @@ def refusal_of(proxy: Proxy, status: int, headers: Headers) -> FetchError:
 
 
 def authentication_error(proxy: Proxy, status: int) -> FetchError:
-    """The proxy does not let us in."""
+    """Return the error for a proxy that rejects or lacks credentials."""
     words = "refuses the user and password" if proxy.user else "wants a user and a password"
     return proxy_error(proxy, f"{words} ({status})")
 
@@ -212,7 +212,7 @@ _STATUS_FAULTS = {
 
 
 def _read_proxy_status(value: str) -> Fault | None:
-    """The fault that the last proxy of ``Proxy-Status`` names: the one that answers us (RFC 9209, 2)."""
+    """Return the fault that the last proxy in ``Proxy-Status`` states: the one we use (RFC 9209, 2)."""
     found = _ERROR.search(_QUOTED.sub("", value).rpartition(",")[2])
     types = _STATUS_FAULTS.items() if found else ()
     return next((fault for fault, names in types if found and found[1] in names.split()), None)

@@ -61,7 +61,7 @@ def new_parser(listener: object) -> HttpResponseParser:
 
 
 def keeps_alive(version: str, headers: Headers) -> bool:
-    """Whether the other side leaves the connection open (RFC 9112, 9.3)."""
+    """Return whether the server keeps the connection open (RFC 9112, 9.3)."""
     words = {
         word.strip().lower() for key, value in headers if key == "connection" for word in value.split(",")
     }
@@ -104,7 +104,7 @@ def decode_header_value(value: bytes, name: str = "") -> str:
 
 
 def request_head(method: str, path: str, fields: Sequence[tuple[str, str]]) -> bytes:
-    """The header of a request. Raises ``ValueError`` for what would break out of its line."""
+    """Return the header of a request. Raises ``ValueError`` for a value that would break a line."""
     text = f"{method} {path} HTTP/1.1\r\n" + "".join([f"{name}: {value}\r\n" for name, value in fields])
     if text.count("\n") != len(fields) + 1 or text.count("\r") != len(fields) + 1 or "\0" in text:
         raise ValueError("a line break within a header")

@@ -19,7 +19,7 @@ _SLACK = 0.25
 
 
 def read_headers(response: wreq.Response, options: HttpOptions) -> Headers:
-    """The header's fields, names in lower case. Raises :class:`FetchError` beyond a bound."""
+    """Return the header's fields, names in lower case. Raises :class:`FetchError` beyond a bound."""
     headers: Headers = []
     size = 0
     for name, value in response.headers:
@@ -49,7 +49,7 @@ class AnswerReader:
         self._now: Callable[[], float] = asyncio.get_running_loop().time
 
     async def read_answer(self, response: wreq.Response, *, is_head: bool) -> WireResponse:
-        """The answer as it came. Raises :class:`FetchError`."""
+        """Return the answer as it came. Raises :class:`FetchError`."""
         status = response.status.as_int()
         if status < 200:
             raise FetchError(Fault.PROTOCOL, "the server switches to another protocol")
@@ -113,7 +113,7 @@ class AnswerReader:
 
 
 def _announced_length(headers: Headers) -> int:
-    """The Content-Length of an encoded body; 0: none, or it is not encoded."""
+    """Return the Content-Length of an encoded body, else 0."""
     fields = dict(headers)
     text = fields.get("content-length", "")
     return int(text) if "content-encoding" in fields and text.isdigit() else 0

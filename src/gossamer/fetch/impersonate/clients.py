@@ -69,7 +69,7 @@ class ClientPool:
         return f"<ClientPool of {len(self._clients)} clients>"
 
     def client_for(self, key: ClientKey, addresses: Mapping[str, Sequence[str]]) -> HostClient:
-        """The client; ``addresses`` are those of the host, or of the proxy, by name."""
+        """Return the client; ``addresses`` are those of the host, or of the proxy, by name."""
         found = self._clients.get(key)
         allowed = frozenset(address for numbers in addresses.values() for address in numbers)
         if found is not None and found.addresses <= allowed:
@@ -83,7 +83,7 @@ class ClientPool:
         return made
 
     def forget_client(self, key: ClientKey) -> None:
-        """Its connections are not used again."""
+        """Stop using a client's connections."""
         self._clients.pop(key, None)
 
     def close(self) -> None:
@@ -135,7 +135,7 @@ class ClientPool:
 
 
 def _is_checked(key: ClientKey, insecure_hosts: frozenset[str]) -> bool:
-    """Whether certificates are checked: by wreq, that of the host and that of its proxy, or neither."""
+    """Return whether certificates are checked. wreq checks those of the host and its proxy, or neither."""
     is_insecure, proxy = key.host in insecure_hosts, key.proxy
     if proxy is None or proxy.scheme != "https" or proxy.host in insecure_hosts:
         return not is_insecure
@@ -159,7 +159,7 @@ def _proxy_parts(proxy: Proxy | None) -> dict[str, Any]:
 
 
 def _load_authorities(given: bytes | None) -> wreq.CertStore:
-    """The same authorities as those of Python's own TLS: a file, and a folder of files by their hashes."""
+    """Load the authorities of Python's own TLS: a file, and a folder of files named by hash."""
     if given is not None:
         return wreq.CertStore.from_pem_stack(given)
     paths = ssl.get_default_verify_paths()

@@ -52,23 +52,23 @@ def cause_of(error: Exception) -> str:
 
 
 def is_stale(error: Exception) -> bool:
-    """Whether a connection ended before a byte of the answer: one that was idle may have been closed."""
+    """Return whether a connection ended before the answer's first byte; an idle one may have been closed."""
     return _STALE.search(cause_of(error)) is not None
 
 
 def reset_code_of(error: Exception) -> str:
-    """The code with which a server of HTTP/2 ended the stream or the connection, by its name; else empty."""
+    """Return the name of the HTTP/2 code that ended the stream or connection, or an empty text."""
     found = _RESET.search(cause_of(error))
     return found[1] if found else ""
 
 
 def wants_http1(error: Exception) -> bool:
-    """Whether a server of HTTP/2 wants the request by HTTP/1.1 (RFC 9113, 7): it has not looked at it."""
+    """Return whether an HTTP/2 server demands HTTP/1.1 (RFC 9113, 7); it has not handled the request."""
     return reset_code_of(error) == HTTP1_WANTED
 
 
 def os_code_of(error: Exception) -> int:
-    """The system's number of the error, 0 without."""
+    """Return the system's error number, or 0."""
     found = _OS_CODE.search(cause_of(error))
     return int(found[1]) if found else 0
 

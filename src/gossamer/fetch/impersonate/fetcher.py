@@ -103,7 +103,7 @@ class ImpersonatingFetcher:
         return self._profile.name
 
     async def fetch(self, request: Request, route: Route = DIRECT) -> FetchResult:
-        """One response. Redirects are returned, cookies of the route's session sent and kept."""
+        """Fetch one response. Redirects are returned; the route's session sends and stores cookies."""
         session, through = route.session_for(request), "" if route.proxy is None else route.proxy.name
         try:
             target = parse_target(request.url)
@@ -140,7 +140,7 @@ class ImpersonatingFetcher:
         return ClientKey(origin.host, route.proxy, profile, is_forwarded, is_http1_only)
 
     def _note_http1(self, origin: Origin, key: ClientKey) -> ClientKey:
-        """From now on an origin is asked by HTTP/1.1; the key of a client for that."""
+        """Use HTTP/1.1 for an origin from now on; return the key of a client for that."""
         if len(self._http1_origins) >= _MOST_ORIGINS:
             self._http1_origins.clear()
         self._http1_origins.add((origin.host, origin.port))
@@ -179,7 +179,8 @@ class ImpersonatingFetcher:
             return self._headers[profile]
 
     async def _find_addresses(self, origin: Origin, proxy: Proxy | None) -> dict[str, list[str]]:
-        """Where a client may connect, by the name that it asks for; raises as a look-up and the guard do."""
+        """Return the addresses for a client by the name that it looks up; raises as a look-up and the
+        guard do."""
         if self._names is None:
             resolver = self._given_resolver or ThreadResolver(self._options.dns_threads)
             self._names = CachingResolver(resolver, self._options.dns_cache_s)
@@ -214,10 +215,10 @@ class ImpersonatingFetcher:
         key: ClientKey,
         bounds: ExchangeLimits,
     ) -> tuple[WireResponse, str]:
-        """The answer and the address that gave it.
+        """Return the answer and the address that gave it.
 
-        A connection that closes before a byte came back was closed while it was idle, if there was one: then
-        the request is sent once more. So it is, by HTTP/1.1, if the server wants that instead of HTTP/2.
+        If a reused connection closes before the first byte, the request is sent once more; also, by
+        HTTP/1.1, if an HTTP/2 server demands that.
         """
         loop, origin, is_repeated = asyncio.get_running_loop(), target.origin, False
         while True:
@@ -262,7 +263,7 @@ class ImpersonatingFetcher:
         *,
         bounds: ExchangeLimits,
     ) -> tuple[wreq.Response, float]:
-        """The header of the answer, and after how many seconds it was there."""
+        """Send the request; return the answer's header and its latency in seconds."""
         loop, origin = asyncio.get_running_loop(), target.origin
         is_http1 = not origin.is_tls or client.is_http1
         if key.is_forwarded:
@@ -291,7 +292,7 @@ class ImpersonatingFetcher:
         return response, loop.time() - start
 
     async def _translate(self, error: Exception, origin: Origin, key: ClientKey) -> FetchError:
-        """The fetch error; this machine's troubles are passed on after a pause."""
+        """Return the fetch error; this machine's failures are passed on after a pause."""
         failure = translate_head_error(error, origin.host, key.proxy)
         if failure.fault is Fault.LOCAL:
             trouble = OSError(os_code_of(error), failure.detail)

@@ -103,7 +103,7 @@ _ORDERS = {
 
 
 def wire_name(name: str, family: str) -> str:
-    """A header's name as browsers write it over HTTP/1.1."""
+    """Return a header's name as browsers write it over HTTP/1.1."""
     key = name.lower()
     if _KEPT_LOWER(key) and family != "safari":
         return key
@@ -112,7 +112,7 @@ def wire_name(name: str, family: str) -> str:
 
 @cache
 def _profile_members() -> dict[str, tuple[str, tuple[int, ...], wreq.Profile]]:
-    """By the name that people write: family with its variant, version, wreq's member."""
+    """Return profiles by the name that people write: family with its variant, version, wreq's member."""
     members = {}
     for text in dir(wreq.Profile):
         match = _NAME.fullmatch(text)
@@ -133,10 +133,10 @@ def profile_names() -> list[str]:
 
 @cache
 def find_profile(text: str, platform: str = "") -> BrowserProfile:
-    """The profile of a name, as ``chrome`` (the newest), ``Firefox152``, ``safari_ios-26.2``.
+    """Return the profile of a name such as ``chrome`` (the newest), ``Firefox152``, ``safari_ios-26.2``.
 
-    ``platform`` is one of :data:`PLATFORMS`; empty: this machine's where there is such a browser. Raises
-    ``SettingError`` for a name that does not exist, or a platform that the browser does not run on.
+    ``platform`` is one of :data:`PLATFORMS`; empty: this machine's if the browser runs on it. Raises
+    ``SettingError`` for an unknown name, or a platform that the browser does not run on.
     """
     wanted = _plain_name(text)
     members = _profile_members()
@@ -163,7 +163,7 @@ def _plain_name(text: str) -> str:
 
 
 def _platforms_of(kind: str) -> tuple[str, ...]:
-    """Where such a browser runs, the usual platform first."""
+    """Return the platforms of a browser, the usual one first."""
     family, _, variant = kind.partition("_")
     if variant in ("ios", "ipad"):
         return ("ios",)

@@ -55,7 +55,7 @@ class RoutedFetcher:
                 closing.push_async_callback(fetcher.close)
 
     def open_way(self, way: str) -> Fetcher:
-        """The fetcher of a way, opened now if it was not yet. Raises what opening it raises."""
+        """Return the fetcher of a way, opened on first use. Errors of opening it are passed on."""
         way, _, name = way.partition(":")
         if way not in self._opened:
             self._opened[way] = self._open_way(way)

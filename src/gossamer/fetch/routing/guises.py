@@ -68,7 +68,7 @@ class GuisePlanner:
         return f"GuisePlanner({self._sessions!r}, {self._proxies!r})"
 
     def can_take(self, rung: str) -> bool:
-        """Whether there is a proxy of the kind that a rung names."""
+        """Return whether the crawl has a proxy of the rung's kind."""
         kind = kind_of(rung)
         return not kind or (self._proxies is not None and self._proxies.has_kind(kind))
 
@@ -123,7 +123,7 @@ class GuisePlanner:
             await self._proxies.release_proxy(route.proxy, host)
 
     async def begin_rung(self, host: str) -> None:
-        """A host has climbed: what refused its proxies was the rung. Raises ``StorageError``."""
+        """Pardon the proxies of a host that has climbed: the rung was refused. Raises ``StorageError``."""
         if self._proxies is not None:
             await self._proxies.pardon_host(host)
 

@@ -31,7 +31,7 @@ Decide = Callable[[LadderState], LadderDecision]
 
 
 def decode_state(value: bytes | None) -> LadderState:
-    """A host's state as it is stored; one that cannot be read is that of a host nothing is known of."""
+    """Decode a host's stored state; an unreadable one is that of an unknown host."""
     try:
         return msgspec.msgpack.decode(value, type=LadderState) if value else _UNKNOWN
     except msgspec.DecodeError:

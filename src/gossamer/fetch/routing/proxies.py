@@ -128,11 +128,11 @@ class ProxyPool:
         self._health.watch_proxies(proxy.name for proxy in self.proxies)
 
     def find_proxy(self, name: str) -> Proxy | None:
-        """The proxy of that name, if the lists still name it."""
+        """Return the proxy of that name, if the lists still name it."""
         return self._by_name.get(name)
 
     def has_kind(self, kind: str) -> bool:
-        """Whether there is any proxy of this kind."""
+        """Return whether the crawl has a proxy of this kind."""
         return bool(self._find_rotation(kind).proxies)
 
     # ------------------------------------------------------------------ before a request
@@ -197,7 +197,7 @@ class ProxyPool:
         return self._rotations[kind]
 
     async def _claim_canary(self, proxy: Proxy, host: str) -> bool:
-        """Whether this request is the one that tries the proxy out."""
+        """Claim the trial of a proxy for this request; return whether that succeeded."""
         claimant, now = f"{self._claimant}-{next(self._claims)}", self._clock.now()
         claim = partial(claim_canary, host=host, claimant=claimant, now=now)
         if not has_canary(await self._health.change(proxy.name, claim), host, claimant):
@@ -285,7 +285,7 @@ class ProxyPool:
         await self._health.change(proxy.name, change)
 
     async def pardon_host(self, host: str) -> None:
-        """Those that rest at a host may go there again: it was not their fault. Raises ``StorageError``."""
+        """Let the proxies that rest at a host return: they were not to blame. Raises ``StorageError``."""
         await self._health.look(is_forced=True)  # another worker may have put one to rest just now
         now = self._clock.now()
         for proxy in self.proxies:
@@ -330,14 +330,14 @@ class ProxyPool:
             self._errors.note_answer(proxy.name, host, url)
 
     def doubt_error(self, route: Route, host: str, url: str, *, is_signed: bool) -> bool:
-        """Whether the error that a host has answered by a route may be its proxy's own: another is asked."""
+        """Return whether a host's error may be the proxy's own, so that another proxy must confirm it."""
         if route.proxy is None or route.proxy.name not in self._by_name:  # a spider's own
             return False
         others = self._count_others(route.proxy, kind_of(route.rung), host)
         return self._errors.doubt_error(route.proxy.name, host, url, others=others, is_signed=is_signed)
 
     def _count_others(self, proxy: Proxy, kind: str, host: str) -> int:
-        """How many other proxies may be asked now, as far as it matters."""
+        """Return the number of other usable proxies, as far as it matters."""
         now = self._clock.now()
         usable = (
             other
@@ -347,9 +347,9 @@ class ProxyPool:
         return sum(1 for _ in itertools.islice(usable, MOST_OTHERS))
 
     async def release_proxy(self, proxy: Proxy, host: str, started_at: float | None = None) -> None:
-        """A request says nothing of its proxy; another one may try it out. Raises ``StorageError``.
+        """Release a proxy without a verdict; another request may try it out. Raises ``StorageError``.
 
-        ``started_at`` is ``None`` for one that was not sent.
+        ``started_at`` is ``None`` for a request that was not sent.
         """
         if claimant := self._end_canary(proxy, host, started_at):
             await self._health.change(proxy.name, partial(release_canary, claimant=claimant))

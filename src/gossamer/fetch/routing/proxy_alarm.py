@@ -38,7 +38,8 @@ class ProxyAlarm:
         self._last_failure = detail
 
     async def begin(self, kind: str, host: str, count: int, wait_s: float) -> str:
-        """That none of ``count`` proxies may be used; the reason why requests wait, in words."""
+        """Begin an incident: none of ``count`` proxies is usable. Return the reason for the wait, in
+        words."""
         why = f"no proxy{_describe(kind, host)} may be used now"
         incident = (kind, host)
         if incident in self._incidents or len(self._incidents) >= MAX_INCIDENTS:
@@ -53,7 +54,7 @@ class ProxyAlarm:
         return why
 
     async def end(self, kind: str, host: str) -> None:
-        """That a proxy of this kind may be used for this host."""
+        """End an incident: a proxy of this kind is usable for this host."""
         if kind not in self._checked:
             self._checked.add(kind)
             if await self._shared.get(SPACE, _key((kind, ""))) == _OPEN:

@@ -62,7 +62,7 @@ class ProxyCounts:
             self.latencies.append(latency_s)
 
     def added_to(self, health: ProxyHealth) -> ProxyHealth:
-        """A record with these counts."""
+        """Return a record with these counts."""
         latency_s = health.latency_s
         for one in self.latencies:
             latency_s = latency_s + RECENT * (one - latency_s) if latency_s else one
@@ -177,7 +177,7 @@ async def read_records(shared: SharedState, names: Iterable[str]) -> list[ProxyH
 
 
 def _read_record(stored: bytes | None) -> ProxyHealth:
-    """A record; one that cannot be read (written by another version, or damaged) is as good as none."""
+    """Decode a record; an unreadable one (of another version, or damaged) counts as none."""
     if stored is None:
         return UNKNOWN
     try:

@@ -194,7 +194,7 @@ class LadderRouter:
     # ------------------------------------------------------------------ the ladder
 
     def _settled_rung(self, request: Request, host: str) -> str:
-        """The rung that a request takes, whatever happens; empty: it depends on its host."""
+        """Return the fixed rung of a request; empty if the rung depends on the host."""
         named = self._plan.named_rung(request, host)
         if named:
             return named
@@ -202,7 +202,7 @@ class LadderRouter:
         return rungs[0] if len(rungs) == 1 else ""
 
     def _rules_for(self, host: str) -> LadderRules:
-        """The ladder of a host without what cannot be used here, and what its budget forbids."""
+        """Return the ladder of a host, without rungs that are unusable here or over its budget."""
         ladder = self._plan.rungs_for(host)
         rungs = tuple(filter(self._is_usable, ladder)) or ladder
         if self._within_budget is not None:
@@ -218,7 +218,7 @@ class LadderRouter:
         return way_of(rung) not in self._missing and self._guises.can_take(rung)
 
     async def _take_rung(self, request: Request, host: str, rung: str) -> Route | Detour:
-        """The route of a request by a rung, or the lane where such requests wait."""
+        """Return the route of a request on a rung, or the lane where such requests wait."""
         lane = self._lane_of(rung, request)
         if lane != request.lane:
             return Detour(lane=lane, why=f"it is to be fetched by {rung}, on the lane {lane}")
@@ -235,7 +235,7 @@ class LadderRouter:
         return decision
 
     async def _leave_rung(self, host: str, seen: LadderState, rules: LadderRules) -> str:
-        """The next rung of a host that refuses all proxies by this one; empty: there is none."""
+        """Return the next rung of a host that refuses all proxies on this one; empty without one."""
 
         def decide(state: LadderState, now: float) -> LadderDecision:
             if state.steps != seen.steps:
@@ -248,7 +248,7 @@ class LadderRouter:
         return "" if decision.state.steps == seen.steps else present_rung(decision.state, rules)
 
     def _wait_or_give_up(self, route: Route | Detour) -> Route | Detour:
-        """The same; raises ``FetchError`` where waiting for another proxy has led to nothing."""
+        """Return the route or wait; raises ``FetchError`` if waiting for another proxy has not helped."""
         if not isinstance(route, Detour) or route.wait_s is None:
             return route
         if route.refusals >= (MOST_REFUSALS_OF_BOUND if self._is_bound else MOST_REFUSALS):
@@ -256,7 +256,7 @@ class LadderRouter:
         return replace(route, wait_s=min(route.wait_s, OTHERS_TURN_S)) if self._is_bound else route
 
     def _await_pardon(self, route: Route | Detour, state: LadderState) -> Route | Detour:
-        """A short wait where a host has just climbed: proxies that rest there are about to be pardoned."""
+        """Return a short wait if a host has just climbed, since its proxies are about to be pardoned."""
         if not isinstance(route, Detour) or route.wait_s is None:
             return route
         if not state.since or self._clock.now() >= state.since + PARDON_S:
@@ -264,7 +264,7 @@ class LadderRouter:
         return replace(route, wait_s=min(route.wait_s, LOOK_AGAIN_S), refusals=0, refused=0)
 
     async def _claim_probe(self, host: str, rules: LadderRules, claim: ProbeClaim) -> bool:
-        """Whether this request is the one that tries the next lower rung, or goes to the lane for it."""
+        """Return whether this request tries the next lower rung, or moves to the lane for it."""
         now, is_claimed = self._clock.now(), False
 
         def decide(state: LadderState) -> LadderDecision:
@@ -277,7 +277,8 @@ class LadderRouter:
         return is_claimed
 
     def _lane_of(self, rung: str, request: Request) -> str:
-        """Where a request waits that takes a rung. Lanes of other names are their authors' own."""
+        """Return the lane in which a request for a rung waits. Lanes with other names belong to their
+        authors."""
         if not self._has_lane or request.lane not in (PAGE_LANE, BROWSER_LANE):
             return request.lane
         return BROWSER_LANE if way_of(rung) == BROWSER_WAY else PAGE_LANE

@@ -123,7 +123,7 @@ class SpendingMeter:
     # ------------------------------------------------------------------ choosing
 
     def allowed_rungs(self, host: str, rungs: Sequence[str]) -> tuple[str, ...]:
-        """Those of the rungs that may still be used on a host, by what this worker knows; never waits."""
+        """Return the rungs that a host may still use, by this worker's knowledge; never waits."""
         return allowed_rungs(rungs, self.rules, self._known(""), self._known(host))
 
     async def prepare_choice(self, host: str, url: str = "") -> None:
@@ -134,9 +134,9 @@ class SpendingMeter:
                 self._saved[place] = await read_spending(self._shared, self._job, place)
 
     async def check_rung(self, host: str, rung: str) -> Detour | None:
-        """``None``: the rung may be used. Raises ``FetchError`` for a request that has none left.
+        """Return ``None`` if the rung may be used. Raises ``FetchError`` for a request that has none left.
 
-        A request that the job's budget forbids waits: the job ends, and may be resumed with a larger one.
+        A request over the job's budget waits: the job ends, and may be resumed with a larger budget.
         """
         of_job, of_host = forbidden_by(rung, self.rules, self._known(""), self._known(host))
         if of_job:
@@ -151,9 +151,9 @@ class SpendingMeter:
         return None
 
     def check_places(self, request: Request, host: str) -> Detour | None:
-        """``None``: no budget of its pattern or host holds a request back; else it goes last.
+        """Return ``None`` unless a budget of the request's pattern or host puts it last.
 
-        Raises ``FetchError`` for one that is not fetched any more.
+        Raises ``FetchError`` for a request that is no longer fetched.
         """
         found = self._find_spent(request.url, request.depth, host, is_file=request.saves is not None)
         if found is None or (found.is_last and request.priority <= LAST):
@@ -165,7 +165,8 @@ class SpendingMeter:
         return Detour(is_last=True, why=f"it goes last, since {why}")
 
     def find_overrun(self, url: str, depth: int, is_file: bool = False) -> BudgetOverrun | None:
-        """The spent budget that holds back a link, and count that; ``None``: there is none. Never waits."""
+        """Return the spent budget that holds back a link, and count that; ``None`` without one. Never
+        waits."""
         host = host_key(url) if self.rules.goes_last else ""
         found = self._find_spent(url, depth, host, is_file=is_file)
         if found is not None and (link := hash(url)) not in self._refused:
@@ -176,9 +177,9 @@ class SpendingMeter:
         return found
 
     async def claim_page(self, request: Request) -> bool:
-        """Whether a request may be fetched: its pages are claimed until :meth:`release_page`.
+        """Claim the pages of a request until :meth:`release_page`; return whether it may be fetched.
 
-        ``False``: all pages that are left are under way, and one of them may come to nothing. Raises
+        ``False``: all remaining pages are in flight, and one of them may yet be freed. Raises
         ``StorageError``.
         """
         places = [place for place in self._patterns_of(request.url) if self._limit_of(place) is not None]
@@ -197,7 +198,7 @@ class SpendingMeter:
         return True
 
     def release_page(self, request: Request) -> None:
-        """A request is not under way any more, if it was; never waits."""
+        """Release the claim of a request, if it has one; never waits."""
         _, places = self._claims.pop(id(request), (request, ()))
         self._under_way.subtract(places)
 
@@ -286,11 +287,11 @@ class SpendingMeter:
         return self._saved.get(place, NOTHING) + self._unsaved.get(place, NOTHING)
 
     def _patterns_of(self, url: str) -> list[str]:
-        """The places of the patterns that cover a URL."""
+        """Return the places of the patterns that cover a URL."""
         return [place for place, budget in self._patterns.items() if budget.covers_url(url)]
 
     def _find_spent(self, url: str, depth: int, host: str, *, is_file: bool) -> BudgetOverrun | None:
-        """The budget that holds a URL back: one that stops it before one for which it goes last."""
+        """Return the budget that holds a URL back; one that stops it precedes one that puts it last."""
         found = [
             BudgetOverrun(place, budget.name, why, is_last=budget.over is OverrunRule.LAST)
             for place in self._patterns_of(url)
@@ -311,7 +312,7 @@ class SpendingMeter:
         return self.rules.host if place else self.rules.job
 
     def _limit_of(self, place: str) -> int | None:
-        """The pages of a pattern; ``None``: they are not limited."""
+        """Return the page limit of a pattern, or ``None``."""
         budget = self._patterns.get(place)
         return None if budget is None else budget.claimed_pages
 
@@ -321,7 +322,8 @@ class SpendingMeter:
         return hold.pages if hold else 0
 
     def _withholds_pages(self, place: str) -> bool:
-        """Whether others may wait for pages that this worker has claimed, and does not fetch any more."""
+        """Return whether other workers may wait for pages that this worker has claimed and no longer
+        fetches."""
         limit = self._limit_of(place)
         if limit is None or not self._holds_in(place):
             return False
@@ -336,7 +338,7 @@ class SpendingMeter:
 
 
 async def read_statuses(shared: SharedState, job: str) -> tuple[BudgetStatus, ...]:
-    """The budgets of the patterns of a job (its tag), and of the hosts that are over theirs.
+    """Return the budgets of a job's patterns (by its tag), and of the hosts that are over theirs.
 
     Raises ``StorageError``.
     """

@@ -63,7 +63,8 @@ class CookieJar:
         return len(self._jars)
 
     def cookie_header(self, session: str, url: str, now: float) -> str:
-        """The value of the Cookie header for a request, ``""`` for none; made of Latin-1 characters."""
+        """Return the value of the Cookie header for a request, in Latin-1 characters; ``""`` without
+        cookies."""
         if not self._jars:
             return ""
         key = (session, registrable_domain(hostname_of(url)))
@@ -91,12 +92,12 @@ class CookieJar:
         return taken
 
     def list_cookies(self, session: str, url: str, now: float) -> list[Cookie]:
-        """All cookies of the registrable domain of ``url``, whatever their path and host."""
+        """Return all cookies of the registrable domain of ``url``, of any path and host."""
         jar = self._jars.get((session, cookie_origin_of(url).site), {})
         return [cookie for cookie in jar.values() if cookie.expires_at > now and not cookie.is_entry]
 
     def list_entries(self, session: str, url: str, now: float) -> list[Cookie]:
-        """The entries of web storage of the origin of ``url``."""
+        """Return the entries of web storage of the origin of ``url``."""
         jar = self._jars.get((session, cookie_origin_of(url).site), {})
         place = f" {origin_of(url)}"
         return [one for one in jar.values() if one.is_entry and one.path.endswith(place)]
@@ -120,7 +121,7 @@ class CookieJar:
         self._jars.pop((session, site), None)
 
     def dump_jar(self, session: str, site: str) -> bytes | None:
-        """The cookies of a session at a registrable domain, as :meth:`load` reads them; ``None`` without."""
+        """Return the cookies of a session at a registrable domain, for :meth:`load_jar`, or ``None``."""
         jar = self._jars.get((session, site))
         return None if jar is None else msgspec.msgpack.encode(list(jar.values()))
 
@@ -158,7 +159,7 @@ def record_with(
 
 
 def _read_jar(record: bytes, site: str) -> _Jar:
-    """The cookies of a record that may be there; none of one that cannot be read."""
+    """Return the valid cookies of a record, or none if it cannot be read."""
     try:
         cookies = _as_jar(record)
     except ValueError:  # msgspec.DecodeError, or no UTF-8
@@ -179,7 +180,7 @@ def _apply_changes(jar: _Jar, changes: Iterable[Cookie], now: float) -> None:
 
 
 def _is_like(one: Cookie, other: Cookie, now: float) -> bool:
-    """Whether two namesakes are the same, or differ in their end by so little that it need not be saved."""
+    """Return whether two cookies of one name are equal, up to an end that need not be saved."""
     if (one.value, one.is_host_only, one.is_secure) != (other.value, other.is_host_only, other.is_secure):
         return False
     if one.expires_at == other.expires_at:
@@ -236,7 +237,7 @@ def _put_cookie(jar: _Jar, cookie: Cookie, here: CookieOrigin, now: float) -> bo
 
 
 def _is_shadowing(cookie: Cookie, other: Cookie) -> bool:
-    """Whether a cookie set in the clear would replace or hide a Secure one (RFC 6265bis, 5.7)."""
+    """Return whether a cookie set in plain text would replace or hide a Secure one (RFC 6265bis, 5.7)."""
     return (
         other.is_secure
         and cookie.name == other.name

@@ -45,9 +45,9 @@ class LoginSteps:
         self.latency_s: float | None = None
 
     async def ask(self, request: Request) -> FetchResult:
-        """The answer to a step, at the end of its redirects.
+        """Return the answer to a step, at the end of its redirects.
 
-        Raises ``FetchError``, whose texts show no query, since that may hold a password.
+        Raises ``FetchError``, whose texts show no query, since that may contain a password.
         """
         request = request.replace(session=self._session, lane="http", fetch="")
         while True:
@@ -98,7 +98,7 @@ class LoginSteps:
         return max(own_s, min(crawl_delay_s or 0.0, rules.crawl_delay_cap_s))
 
     async def _pass_robots(self, request: Request) -> float | None:
-        """The crawl-delay of a host that may be asked; raises for one that may not."""
+        """Return the crawl-delay of an allowed host; raises for a forbidden one."""
         robots = self._parts.robots
         while True:
             answer = await robots.check_request(request, self._route)

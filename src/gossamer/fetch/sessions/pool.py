@@ -81,9 +81,9 @@ class SessionPool:
         return sessions.identity_of(key, await asyncio.shield(opening))
 
     async def bind_proxy(self, identity: Identity, proxy: str) -> Identity:
-        """The identity with a proxy, by its name: this one, unless another was bound to it before.
+        """Bind a proxy, by its name, to the identity; an earlier binding takes precedence.
 
-        If the identity was retired meanwhile, it is the next generation. Raises ``StorageError``.
+        If the identity was retired meanwhile, the next generation is returned. Raises ``StorageError``.
         """
         state = await self._change(identity.key, lambda one: sessions.bind_proxy(one, proxy))
         if state.proxy == proxy:
@@ -165,7 +165,7 @@ class SessionPool:
         return uses if of == generation else 0
 
     def _is_over(self, key: SessionKey, state: SessionState) -> bool:
-        """Whether it is retired, with the uses that are not saved yet."""
+        """Return whether an identity is retired, including unsaved uses."""
         unsaved = self._unsaved_uses(key, state.generation)
         counted = msgspec.structs.replace(state, uses=state.uses + unsaved) if unsaved else state
         return sessions.is_retired(counted, self._rules, self._clock.now())
@@ -203,7 +203,8 @@ class SessionPool:
             raise
 
     async def _read(self, key: SessionKey) -> SessionState | None:
-        """The identity, if nothing has to be written for it: it continues, or is new and may have any age."""
+        """Return the identity if nothing has to be written for it: it continues, or is new without an age
+        limit."""
         mark, known = self._stamp.mark_of(key.site), self._known.get(key)
         state = _read_state(await self._shared.get(SESSIONS, self._storage_key(key)))
         if self._known.get(key) is not known:  # it was changed here meanwhile
@@ -244,7 +245,7 @@ class SessionPool:
 
 
 def _site_of(host: str) -> str:
-    """The site of a politeness key: its registrable domain, or the address with its port."""
+    """Return the site of a politeness key: its registrable domain, or the address with its port."""
     name = urls.hostname_of(f"http://{host}/")
     is_address = name.startswith("[") or name.rpartition(".")[2].isdigit()
     return host if is_address else urls.registrable_domain(name)

@@ -53,14 +53,14 @@ def cookie_origin_of(url: str) -> CookieOrigin:
 
 
 def is_below(host: str, domain: str) -> bool:
-    """Whether ``host`` is ``domain`` or a name below it (5.1.3; addresses have no names below them)."""
+    """Return whether ``host`` is ``domain`` or below it (5.1.3; addresses have no names below them)."""
     return host == domain or host.endswith("." + domain)
 
 
 def read_cookie(line: str, here: CookieOrigin, now: float) -> Cookie | None:
-    """The cookie that a response at ``here`` sets, ``None`` if it may not or if there is none.
+    """Return the cookie that a response at ``here`` sets, or ``None`` if it is missing or forbidden.
 
-    One whose end is not after ``now`` is an order to delete.
+    A cookie that ends no later than ``now`` is an order to delete.
     """
     if not line.isascii():
         line = line.encode("utf-8", "replace").decode("latin-1")
@@ -88,7 +88,7 @@ class _CookieAttributes(NamedTuple):
 
 
 def _read_attributes(text: str, now: float) -> _CookieAttributes:
-    """The last valid attribute of each name counts; Max-Age goes before Expires."""
+    """Return the attributes; the last valid one of each name counts, and Max-Age precedes Expires."""
     domain = path = ""
     is_secure = is_http_only = False
     ends: float | None = None
@@ -121,7 +121,7 @@ _PREFIX = lazy_pattern(r"__(host-http|host|http|secure)-", re.IGNORECASE)
 
 
 def _keeps_promise(name: str, value: str, said: _CookieAttributes) -> bool:
-    """Whether a cookie has the attributes that its name claims (RFC 6265bis, 4.1.3)."""
+    """Return whether a cookie has the attributes that its name claims (RFC 6265bis, 4.1.3)."""
     prefix = _PREFIX.match(name)
     if prefix is None:
         return bool(name) or not _PREFIX.match(value)  # sent without a name, it would be read as one

@@ -43,7 +43,7 @@ class SharedStamp:
         await asyncio.shield(self._coming)
 
     def mark_of(self, name: str) -> bytes:
-        """The mark of a name: a new one after each change of it, and after those of few others."""
+        """Return the mark of a name: new after each change of it, and of few others."""
         start = _start_of(name)
         return self._marks[start : start + _MARK]
 
@@ -65,7 +65,7 @@ class SharedStamp:
 
 
 def _start_of(name: str) -> int:
-    """Where the mark of a name's bucket begins."""
+    """Return the start of the mark of a name's bucket."""
     return blake2b(name.encode("utf-8", "surrogatepass"), digest_size=1).digest()[0] * _MARK
 
 
