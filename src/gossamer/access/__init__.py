@@ -1,1 +1,1 @@
-"""Who may use the dashboard and the HTTP API: tokens, signing in, and what each request may do."""
+"""Access to the dashboard and the HTTP API: tokens, sessions, and permissions of requests."""

@@ -1,7 +1,7 @@
-"""Who makes a request, and whether they may: the one gate that every request to the HTTP API passes.
+"""Identifies the caller of a request and checks its permission. Every request to the HTTP API passes here.
 
-Guarantee: without a token nobody passes but who is on this machine while there is no token at all, and calls
-it by a name that only it has; nobody changes anything from a page of another origin.
+Guarantee: without a token, only callers on this machine pass, and only while no token exists and the request
+uses a local name. A page of another origin cannot change anything.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class AccessGate:
         self._states: dict[str, SignInState] = {}  # by address
 
     async def identify_caller(self, call: CallFacts) -> Caller:
-        """Who makes the request. Raises ``AccessError`` for whoever may not."""
+        """Identify the caller of the request. Raises ``AccessError`` if it may not pass."""
         check_origin(call)
         if call.secret:
             return _caller_of(await self._check_secret(call))
@@ -79,7 +79,7 @@ class AccessGate:
             await self._tokens.end_session(digest)
 
     async def _admit_local(self, call: CallFacts, *, has_session: bool) -> Caller:
-        """Whoever is on this machine, where there is no token."""
+        """Admit a caller on this machine while no token exists."""
         if not self._is_local or await self._are_there_tokens():
             raise AccessError(
                 "the session is over" if has_session else "no token was given",

@@ -12,7 +12,7 @@ from gossamer.core.record import Record
 from gossamer.ports.token_store import TokenStore
 
 PREFIX = "gossamer_"
-"""Before every secret, so that people and scanners of repositories know what they have found."""
+"""The prefix of every secret, so that people and repository scanners recognise it."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
 
 
@@ -29,10 +29,10 @@ def make_secret() -> str:
 
 
 def digest_of(secret: str) -> bytes:
-    """What is kept of a secret.
+    """Return the stored digest of a secret.
 
-    One round of SHA-256 is enough: slow and salted hashes make up for passwords that can be guessed, and of
-    256 random bits there is nothing to guess. So each request can be checked at no cost worth naming.
+    One round of SHA-256 is enough: slow and salted hashes protect passwords that can be guessed, and 256
+    random bits cannot be. So checking each request costs next to nothing.
     """
     return sha256(secret.encode("utf-8", "replace")).digest()
 

@@ -1,7 +1,7 @@
-"""The index of an archive: CDXJ, one line for each answer, sorted by the key of its URL. Pure.
+"""The CDXJ index of an archive: one line for each answer, sorted by the key of its URL. Pure.
 
-``KEY TIMESTAMP {JSON}``. The key is a SURT, the host's names turned round (``com,example)/page?a=1``). What
-only this reader needs is below ``gossamer``.
+A line is ``KEY TIMESTAMP {JSON}``. The key is a SURT, with the host's labels reversed
+(``com,example)/page?a=1``). Fields that only this reader needs are below ``gossamer``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _NO_SIGNS = str.maketrans("", "", "-:T")
 
 
 class _OwnFields(Record, frozen=True, kw_only=True, gc=False):
-    """What no other tool says."""
+    """Fields that other tools do not write."""
 
     at: float
     rung: str

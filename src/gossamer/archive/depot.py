@@ -18,7 +18,7 @@ WARC = ".warc.gz"
 INDEX = ".cdxj"
 
 _OURS = re.compile(r"[^/]+/[0-9a-f]{12}-[0-9]{5,}\.warc\.gz")
-"""Names that a ``WarcWriter`` gives; what is called otherwise is somebody else's."""
+"""The file names that a ``WarcWriter`` gives; other files are left alone."""
 _HALF_STORED = re.compile(r"[^/]+/[0-9a-f]{12}-[0-9]{5,}(?:\.warc\.gz|\.cdxj)\.[0-9a-f]{8}~")
 
 log = logging.getLogger("gossamer.crawl")
@@ -36,7 +36,7 @@ async def delete_files(blobs: BlobStore, before: float) -> int:
     for name in files:
         await blobs.delete_blob(name.removesuffix(WARC) + INDEX)
         await blobs.delete_blob(name)
-    for name in old:  # a worker was killed between the two, and what it wrote is gone
+    for name in old:  # a worker was killed between the two, and its file is gone
         file = name.removesuffix(INDEX) + WARC
         if name.endswith(INDEX) and _OURS.fullmatch(file) and not changed.keys() & {file, file + OPEN}:
             await blobs.delete_blob(name)
@@ -87,7 +87,7 @@ class ArchiveDepot:
             name = path.relative_to(self._folder).as_posix().removesuffix(OPEN)
             try:
                 file = await asyncio.to_thread(OpenWarcFile, path, is_new=False)
-            except OSError:  # somebody writes it, or has just finished it
+            except OSError:  # another worker writes it, or has just finished it
                 continue
             try:
                 await self._recover_file(file, name)
@@ -95,9 +95,9 @@ class ArchiveDepot:
                 file.close()
 
     async def delete_abandoned(self, before: float) -> int:
-        """Delete what killed workers left here and nobody has changed since then; how many files.
+        """Delete files of killed workers that have not changed since then. Return how many.
 
-        Nobody continues their jobs, or ``recover_files`` had taken them over. Raises ``StorageError``.
+        Their jobs are abandoned: a resumed job would have called ``recover_files``. Raises ``StorageError``.
         """
         try:
             return await asyncio.to_thread(self._delete_abandoned, before)
@@ -114,7 +114,7 @@ class ArchiveDepot:
             )
             if not (is_open or is_left or _HALF_STORED.fullmatch(name)):
                 continue
-            with suppress(FileNotFoundError, BlockingIOError):  # somebody writes it, or has just finished it
+            with suppress(FileNotFoundError, BlockingIOError):  # written or just finished by another worker
                 if path.stat().st_mtime < before:
                     file = OpenWarcFile(path, is_new=False)
                     try:

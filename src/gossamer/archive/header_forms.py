@@ -1,7 +1,7 @@
-"""Headers that are written like one before: what they say is known without reading them.
+"""Recognises headers that have the form of an earlier one, without parsing them.
 
-The answers of a site have the same fields, written the same way; only values differ. Reading a header costs
-five times as much as filling in the form that one before had, and looking whether this gives the same text.
+The answers of a site have the same fields in the same order; only values differ. Parsing a header costs five
+times as much as filling in a known form and comparing the text.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ _forms: dict[tuple[int, tuple[str, ...]], str] = {}
 
 
 def has_known_form(text: str, status: int, names: tuple[str, ...], values: tuple[str, ...]) -> bool:
-    """Whether a header says this and nothing else; ``False``: nobody knows."""
+    """Whether a header is known to say exactly this; ``False`` if that is unknown."""
     form = _forms.get((status, names))
     if form is None or form % values != text or not text.isascii():
         return False

@@ -1,9 +1,9 @@
-"""HTTP messages as they stand in records of an archive, and back: pure.
+"""HTTP messages as blocks of archive records, and back. Pure.
 
-A header is kept as it was received, but for the values of credentials, and for a Transfer-Encoding: the
-framing of chunks is not kept, so that line is renamed, and a Content-Length says how long the body is. What
-came by another way than plain HTTP has no header of its own to keep: one is made, and says the same. Lines
-that no longer hold for the kept body are renamed as other archives do it: ``X-Archive-Orig-...``.
+A header is kept as received, except that credentials are masked. Chunked framing is not kept:
+Transfer-Encoding is renamed, and a Content-Length is added. A page that was not fetched by plain HTTP gets a
+header made from its fields. Lines that do not describe the kept body are renamed to ``X-Archive-Orig-...``,
+as other archives do.
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ class HttpBlock(Record, frozen=True, kw_only=True, gc=False):
 
 
 class BodyContent(NamedTuple):
-    """What the header of an answer says of its body."""
+    """The body's type, encoding and length according to the header."""
 
     media_type: str  # without its parameters
     is_compressed: bool  # as it was sent it is not worth compressing once more
 
 
 class _Traits(NamedTuple):
-    """What the names of the fields of a header tell."""
+    """Properties that follow from the names of the header's fields."""
 
     has_credentials: bool
     is_chunked: bool
@@ -106,12 +106,12 @@ def _read_block(fetched: FetchResult, *, hides: bool, is_chunked: bool) -> HttpB
 
 @lru_cache(1000)
 def _traits_of(names: tuple[str, ...]) -> _Traits:
-    """What these names tell; remembered, since the answers of a site share few sets of names."""
+    """Return the traits of these names. They are cached: the answers of a site share few sets of names."""
     return _Traits(any(map(_is_secret_answer, names)), "transfer-encoding" in names)
 
 
 def _says(header: bytes, said: tuple[int, Headers], *, is_remade: bool) -> bool:
-    """Whether a header gives back what was fetched."""
+    """Whether a header gives back the fetched status and fields."""
     try:
         return read_header(header, is_remade=is_remade) == said
     except ValueError:
@@ -166,7 +166,7 @@ def _is_secret(name: bytes) -> bool:
 
 
 def read_header(header: bytes, *, is_remade: bool = False) -> tuple[int, Headers]:
-    """The status and the fields, names in lower case. Raises ``ValueError`` for what is no header."""
+    """Return the status and the fields, names in lower case. Raises ``ValueError`` for an invalid header."""
     text = header.decode("latin-1").rstrip("\r\n")
     first, *lines = _LINE_END.split(text) if text.count("\n") != text.count("\r\n") else text.split("\r\n")
     parts = first.split(None, 2)
@@ -182,8 +182,8 @@ def read_header(header: bytes, *, is_remade: bool = False) -> tuple[int, Headers
 
 
 def content_of(headers: Headers) -> BodyContent:
-    """What a header says of its body."""
-    fields = dict(reversed(headers))  # the first one of several counts, as for whoever reads the page
+    """Return the header's facts about its body."""
+    fields = dict(reversed(headers))  # the first of several counts, as in a page that is read
     return _content_of(fields.get("content-type", ""), fields.get("content-encoding", ""))
 
 
@@ -196,7 +196,7 @@ def _content_of(kind: str, encoding: str) -> BodyContent:
 
 
 def split_block(block: bytes) -> tuple[bytes, bytes]:
-    """The header with its empty line, and the body. Raises ``ValueError`` where there is no end of it."""
+    """Return the header with its empty line, and the body. Raises ``ValueError`` if the header has no end."""
     found = _HEADER_END.search(block)
     if found is None:
         raise ValueError("a header without an end")

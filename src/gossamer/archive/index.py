@@ -55,10 +55,10 @@ class CdxjIndex:
         return low
 
     async def _probe(self, place: int) -> tuple[int, bytes]:
-        """How far behind a place the next line begins, and what it is; 0: there is none in a block.
+        """Return the distance to the next line after a place, and that line; 0 if the block has none.
 
-        It is remembered: all searches ask at the same few places (two for each block), and a replay searches
-        for every page.
+        The result is cached: all searches probe the same few places (two for each block), and a replay
+        searches for every page.
         """
         if place not in self._probes:
             block = await self._blobs.read_range(self._name, place, BLOCK_BYTES)

@@ -11,11 +11,11 @@ from pathlib import Path
 OPEN = ".open"
 """Ends the name of a file that is being written, or whose writer was killed."""
 NOTES = ".lines"
-"""Ends the name of the file beside it that says what is in it, for who looks for a page."""
+"""The suffix of the file beside it that holds index lines until the index is written."""
 
 
 class OpenWarcFile:
-    """A file that nobody else writes to, until it is closed. Its methods raise ``OSError``."""
+    """A file that only this process writes to, until it is closed. Its methods raise ``OSError``."""
 
     def __init__(self, path: Path, *, is_new: bool = True) -> None:
         self.path = path
@@ -50,7 +50,7 @@ class OpenWarcFile:
         self.size += len(data)
 
     def note_lines(self, lines: Sequence[str]) -> None:
-        """Say in the file beside it what was appended. Raises nothing: it only saves others time."""
+        """Append index lines to the file beside it. Never raises: these lines only save readers time."""
         if not self._is_noted:
             return
         try:
@@ -63,21 +63,21 @@ class OpenWarcFile:
             self._is_noted = False  # who reads the notes reads on behind the last one
 
     def delete(self) -> None:
-        """Remove it and what was noted of it."""
+        """Remove the file and its index lines."""
         self.path.unlink(missing_ok=True)
         self._delete_notes()
 
     def cut_at(self, size: int) -> None:
-        """Take away what stands behind the last whole record."""
+        """Cut off everything after the last whole record."""
         os.ftruncate(self._file, size)
         self.size = size
 
     def sync(self) -> None:
-        """Make what was written durable."""
+        """Make the written bytes durable."""
         os.fsync(self._file)
 
     def rename_to(self, path: Path) -> None:
-        """Give it its final name. What was noted of it is removed: then there is an index."""
+        """Give the file its final name, and remove its index lines: the index replaces them."""
         self.path.replace(path)
         self._delete_notes()
         self.path = path

@@ -28,9 +28,9 @@ def pack_record(data: bytes) -> bytes:
 
 
 def store_record(data: bytes) -> bytes:
-    """The member of a record, as it is: for what is short, and for what is compressed already.
+    """Return the uncompressed member of a record that is short or already compressed.
 
-    Each call of a compressor lets go of the interpreter, and waits until it is the thread's turn again.
+    Each call of a compressor releases the interpreter, and then waits to get it back.
     """
     trailer = _TRAILER.pack(deflate.crc32(data), len(data) & 0xFFFFFFFF)
     if len(data) <= MOST_STORED:

@@ -1,4 +1,4 @@
-"""Reads the archives of all jobs below one place: a page by where it is, or by what was asked for."""
+"""Reads the archives of all jobs below one place: pages by location, or by URL."""
 
 from __future__ import annotations
 
@@ -44,15 +44,14 @@ class _ScannedFile(NamedTuple):
 
     size: int  # when it was read
     whole_bytes: int  # up to the end of its last whole record
-    lines: list[bytes]  # what an index would have
+    lines: list[bytes]  # lines of an index
 
 
 class WarcReader:
-    """An :class:`~gossamer.ports.archive_reader.ArchiveReader` of WARC files that a ``WarcWriter`` wrote.
+    """Reads WARC files that a ``WarcWriter`` wrote.
 
-    Of a file that has no index, since it is being written or its writer was killed, what its writer noted is
-    believed, and the rest is read.
-    ``is_snapshot``: what is there of a job is looked up once, and what is written later is not found.
+    If a file has no index yet, or its writer was killed, the reader uses the writer's index lines and scans
+    the rest. With ``is_snapshot`` the files of a job are listed once, and later ones are not found.
     """
 
     def __init__(self, blobs: BlobStore, *, is_snapshot: bool = False) -> None:
@@ -61,7 +60,7 @@ class WarcReader:
         self._listings: dict[str, dict[str, int]] = {}
         self._indexes: dict[str, dict[str, CdxjIndex]] = {}
         self._scanned: dict[str, _ScannedFile] = {}
-        self._damaged: set[str] = set()  # files that were told of
+        self._damaged: set[str] = set()  # files with a warning already logged
 
     def __repr__(self) -> str:
         return f"WarcReader({self._blobs!r})"
@@ -72,7 +71,7 @@ class WarcReader:
             location, record = await self._read_record(place)
             entry = entry_of(record, location)
             if entry is None:
-                raise ValueError("it is no answer")
+                raise ValueError("it is not an answer")
             _, body = split_block(record.block)
             if entry.is_revisit:
                 _, former = await self._read_record(record.fields["gossamer-refers-to"])
@@ -127,9 +126,9 @@ class WarcReader:
     # ------------------------------------------------------------------ indexes
 
     async def _find_entries(self, job: str, prefix: bytes) -> list[ArchiveEntry]:
-        """What the indexes of a job have under a key.
+        """Return the entries of a job's indexes under a key.
 
-        A file that is finished between the listing and the reading has another name then: it is listed again.
+        A file that is finished between listing and reading changes its name: the job is listed again.
         """
         for _ in range(FINISHED_MEANWHILE):
             with suppress(BlobMissingError):
@@ -166,7 +165,7 @@ class WarcReader:
         return sizes
 
     async def _scan(self, name: str, size: int) -> list[bytes]:
-        """The lines that a file without an index would have there; only what is new in it is read."""
+        """Return the index lines of a file without an index; only its new part is read."""
         known = self._scanned.get(name)
         if known is not None and known.size == size:
             return known.lines
@@ -181,14 +180,14 @@ class WarcReader:
             if start < size and name not in self._damaged and not name.endswith(OPEN):
                 self._damaged.add(name)
                 log.warning(
-                    "the archive's file %s is whole only up to byte %d of %d; what was behind is missing",
+                    "the archive's file %s is whole only up to byte %d of %d; the rest is missing",
                     *(name, start, size),
                 )
         self._scanned[name] = _ScannedFile(size, start, lines)
         return lines
 
     async def _read_notes(self, name: str, size: int) -> tuple[int, list[bytes]]:
-        """What its writer noted of a file, and up to where that goes."""
+        """Return the index lines that its writer left for a file, and the size they cover."""
         with suppress(BlobMissingError, ArchiveDamagedError):
             data = await self._blobs.read_range(name + NOTES)
             is_cut = b"\0" in data  # a power cut leaves zeros

@@ -1,6 +1,6 @@
-"""Reads a file of an archive from front to end: what an index would say of it, and where it is whole.
+"""Reads an archive file from front to end: its index lines, and the end of its last whole record.
 
-A file whose writer was killed may end in the middle of a record; what stands before is whole.
+A file whose writer was killed may end in the middle of a record; all records before that are whole.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class WarcFileReader:
         self._length = 0  # of the member, as far as it has come
         self.lines: list[str] = []  # of an index, in the order of the file
         self.whole_bytes = start  # up to the end of the last whole record
-        self.is_broken = False  # what comes now is not read any more
+        self.is_broken = False  # the rest of the file is ignored
 
     def __repr__(self) -> str:
         return f"<WarcFileReader of {self._name}: {len(self.lines)} answers>"
@@ -59,7 +59,7 @@ class WarcFileReader:
 
 
 def scan_file(path: Path, name: str) -> WarcFileReader:
-    """What has been read of a whole file. Raises ``OSError``."""
+    """Read a whole file. Raises ``OSError``."""
     reader = WarcFileReader(name)
     with path.open("rb") as file:
         while not reader.is_broken and (piece := file.read(PIECE_BYTES)):

@@ -1,9 +1,8 @@
 """The key of a URL in an index: its SURT, as pywb makes it, so that both can read an index. Pure.
 
-The names of the host are turned round. User, default port and ``www`` are left out, and so are the session
-ids of four kinds of server. Escapes are resolved as often as there are any, and only what must be is
-escaped again. Parameters are sorted, and all is lower case. Beyond RFC 3986, these are rules of the Wayback
-Machine.
+The labels of the host are reversed. User, default port and ``www`` are left out, and so are the session ids
+of four kinds of server. Escapes are resolved repeatedly, and only necessary ones are written again.
+Parameters are sorted, and all is lower case. Beyond RFC 3986, these are rules of the Wayback Machine.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Records of WARC 1.1 (ISO 28500:2017), and what they say, read again: pure.
+"""Writes and reads records of WARC 1.1 (ISO 28500:2017). Pure.
 
-Written by us, since what a record says is little, and a library's general writer costs more than an archive
-may cost a crawl. Fields of our own begin with ``Gossamer-``; other readers pass over them.
+The project has its own writer: records are simple, and a general library costs more time than an archive may
+take from a crawl. The project's own fields begin with ``Gossamer-``; other readers ignore them.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def digest_of(*parts: bytes) -> str:
 
 
 def request_digest_of(body: bytes) -> str:
-    """What stands for the body of a request, which is not kept; empty for none."""
+    """Return the digest that replaces a request's body, which is not kept; empty without a body."""
     return digest_of(body) if body else ""
 
 
@@ -107,7 +107,7 @@ def parts_of(request: Request, fetched: FetchResult, *, keeps_credentials: bool)
 
 
 class RecordCounter:
-    """Numbers records, behind what is random for each writer."""
+    """Numbers records, after a random prefix for each writer."""
 
     def __init__(self) -> None:
         digits = os.urandom(10).hex()
@@ -206,11 +206,11 @@ def read_member(data: bytes) -> WarcRecord:
 
 
 def read_record(whole: bytes) -> WarcRecord:
-    """The record of these bytes. Raises ``ValueError`` for what is none."""
+    """Parse a record. Raises ``ValueError`` for invalid bytes."""
     head, end, rest = whole.partition(_END)
     first, *lines = head.split(b"\r\n")
     if not end or not first.startswith(b"WARC/1."):
-        raise ValueError("it is no record of WARC 1.x")
+        raise ValueError("it is not a record of WARC 1.x")
     pairs = (line.decode("utf-8", "replace").partition(":") for line in lines)
     fields = {name.strip().lower(): value.strip() for name, _, value in pairs}
     length = fields.get("content-length", "")
@@ -220,7 +220,7 @@ def read_record(whole: bytes) -> WarcRecord:
 
 
 def entry_of(record: WarcRecord, location: ArchiveLocation) -> ArchiveEntry | None:
-    """What an index says of a record; ``None`` for one that is no answer. Raises ``ValueError``."""
+    """Return the index entry of a record; ``None`` unless it is an answer. Raises ``ValueError``."""
     fields = record.fields
     if fields.get("warc-type") not in ("response", "revisit") or "gossamer-rung" not in fields:
         return None

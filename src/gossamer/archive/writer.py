@@ -36,15 +36,15 @@ log = logging.getLogger("gossamer.crawl")
 ValueT = TypeVar("ValueT")
 
 MAX_ANSWERS = 25_000
-"""Of one file: its index is kept in memory until the file is finished (about 10 MB)."""
+"""The limit for one file: its index is kept in memory until the file is finished (about 10 MB)."""
 MAX_DIGESTS = 100_000
 PACKED_HERE_BYTES = 512 * 1024
 """So much is packed at once, in about 2 ms: a thread would fight for the interpreter for longer than that."""
 LISTED_AT_ONCE = 32
-"""Answers whose lines of the index are made together, but for the first: by themselves, the few of most
-commits would cost twice as much. Whoever looks for a page meanwhile reads up to so many records."""
+"""Answers whose index lines are made together, except for the first: separate calls for the few answers of
+most commits would cost twice as much. Until then a reader scans at most this many records."""
 LISTED_BYTES = 1024 * 1024
-"""So much is written without a line at most, and what the last commit brought."""
+"""At most this much, plus the last commit, is written without index lines."""
 SLOW_S = 0.02
 """A disk that takes longer for that is written to in a thread from then on, until the next file."""
 REFERS_FOR_S = 86_400.0
@@ -58,13 +58,13 @@ class ArchiveOptions(Record, frozen=True, kw_only=True):
     revisits: bool = True  # whether a body that was written before is referred to
     keeps_credentials: bool = False
     is_synced: bool = False  # whether ``flush`` waits for the disk; else only for the operating system
-    publishes_turns: bool = False  # whether ``flush`` makes a file of what was written
+    publishes_turns: bool = False  # whether ``flush`` makes a file of the written bytes
 
 
 class _Waiting(Record, frozen=True):
     request: Request
     fetched: FetchResult
-    place: asyncio.Future[str] | None = None  # None: nobody waits for it
+    place: asyncio.Future[str] | None = None  # None: no task waits for it
 
 
 class _PackedBatch(NamedTuple):
@@ -81,10 +81,10 @@ def _is_small(batch: Sequence[_Waiting]) -> bool:
 
 
 class WarcWriter:
-    """A :class:`~gossamer.ports.archive_writer.ArchiveWriter` of WARC 1.1 files.
+    """An :class:`~gossamer.ports.archive_writer.ArchiveWriter` of WARC 1.1 files.
 
-    What has gathered is written in a thread, and the loop goes on meanwhile. The few pages of a turn are
-    handed to the operating system at once: a thread costs more, most of all a commit that waits for it.
+    Larger batches are written in a thread while the loop runs. The few pages of a turn are written at once: a
+    thread costs more, most of all for a commit that waits for it.
     """
 
     def __init__(self, depot: ArchiveDepot, job: str, options: ArchiveOptions | None = None) -> None:
@@ -97,12 +97,12 @@ class WarcWriter:
         self._file: OpenWarcFile | None = None
         self._name = ""
         self._lines: list[str] = []  # of the index of the file
-        self._unlisted: list[ArchiveEntry] = []  # what is in the file, and not yet in its lines
+        self._unlisted: list[ArchiveEntry] = []  # written, but not yet in the index lines
         self._former: OrderedDict[str, ArchiveEntry] = OrderedDict()
         self._waiting: list[_Waiting] = []
         self._writing: asyncio.Task[None] | None = None
         self._is_slow = False
-        self._trouble: BaseException | None = None  # why what is queued could not be written
+        self._trouble: BaseException | None = None  # why the queue could not be written
         self._publishing: asyncio.Task[None] | None = None
         self._one_publishes = asyncio.Lock()
         self._finished: list[tuple[OpenWarcFile, str, list[str]]] = []  # with the lines of their index
@@ -139,7 +139,7 @@ class WarcWriter:
             await self._finish_all()
 
     async def _finish_all(self) -> None:
-        if self._writing is not None:  # nobody waits for it any more
+        if self._writing is not None:  # no task waits for it any more
             await asyncio.wait({self._writing})
         self._finish_file()
         if self._publishing is not None:
@@ -147,7 +147,7 @@ class WarcWriter:
         try:
             await self._publish_finished()
         finally:
-            for file, _, _ in self._finished:  # for whoever takes them over
+            for file, _, _ in self._finished:  # left for the worker that takes them over
                 file.close()
 
     # ------------------------------------------------------------------ writing
@@ -170,7 +170,7 @@ class WarcWriter:
                 batch, self._waiting = self._waiting, []
                 try:
                     entries = await self._append_batch(batch)
-                except BaseException as error:  # noqa: BLE001 - whoever waits for it raises it
+                except BaseException as error:  # noqa: BLE001 - the waiting task raises it
                     self._take_back([*batch, *self._waiting], error)
                     return
                 for waiting, entry in zip(batch, entries, strict=True):
@@ -183,7 +183,7 @@ class WarcWriter:
             self._writing = None
 
     def _take_back(self, batch: Sequence[_Waiting], error: BaseException) -> None:
-        """Tell those who wait what is wrong; what is queued is tried again."""
+        """Report the error to the waiting tasks, and keep the queue for another attempt."""
         self._waiting = [waiting for waiting in batch if waiting.place is None]
         self._trouble = error if self._waiting else None
         for waiting in batch:
@@ -210,7 +210,7 @@ class WarcWriter:
             ) from error
 
     async def _append_batch(self, batch: Sequence[_Waiting]) -> Sequence[ArchiveEntry]:
-        """What was written of each. Either all of them are written or none."""
+        """Append a batch and return its entries. Either all are written or none."""
         file = self._file
         if file is None:
             file = await self._in_thread(self._open_file)
@@ -302,7 +302,7 @@ class WarcWriter:
             self._file, self._lines = None, []
 
     def _publish_aside(self) -> None:
-        """Put finished files where they stay, while others are written; what fails is tried again."""
+        """Publish finished files while others are written; failures are retried."""
         if self._publishing is None:
             self._publishing = asyncio.create_task(self._try_to_publish())
 
@@ -315,7 +315,7 @@ class WarcWriter:
             self._publishing = None
 
     async def _publish_finished(self) -> None:
-        """Raises ``StorageError``; what was not published is still there."""
+        """Publish the finished files. Raises ``StorageError``; files that were not published remain."""
         async with self._one_publishes:
             while self._finished:
                 file, name, lines = self._finished[0]

@@ -23,7 +23,7 @@ from gossamer.core.errors import BlobMissingError, StorageError
 
 PIECE_BYTES = 1024 * 1024
 PART_BYTES = 8 * 1024 * 1024
-"""Of a file that is uploaded in parts."""
+"""The size of a part in a multipart upload."""
 TRIES = 5
 PATIENCE = timedelta(seconds=60)
 SHOWN_CHARACTERS = 300
@@ -32,15 +32,15 @@ SHOWN_CHARACTERS = 300
 class BucketBlobStore:
     """A :class:`~gossamer.ports.blob_store.BlobStore` over S3. Keys come from the environment (``AWS_*``).
 
-    What fails for a moment is tried again, five times within a minute. An object is there when all of it has
-    arrived: that is the service's own guarantee.
+    Temporary failures are retried, five times within a minute. An object becomes visible only when all of it
+    has arrived: S3 guarantees that.
     """
 
     def __init__(
         self, bucket: str, prefix: str, *, endpoint: str = "", region: str = "", allow_http: bool = False
     ) -> None:
         self._shown = f"s3://{bucket}/{prefix}".rstrip("/")
-        said: dict[str, Any] = {"endpoint": endpoint, "region": region}  # what is empty: the environment's
+        said: dict[str, Any] = {"endpoint": endpoint, "region": region}  # empty: taken from the environment
         self._store = S3Store(
             bucket,
             prefix=prefix or None,
@@ -110,7 +110,7 @@ class BucketBlobStore:
                 return
 
     async def delete_unfinished(self, before: float) -> int:
-        """Nothing: parts of an upload that did not end are no objects; the bucket's own rules delete them."""
+        """Do nothing: parts of an unfinished upload are not objects; the bucket's own rules delete them."""
         return 0
 
     async def close(self) -> None:
@@ -121,7 +121,7 @@ class BucketBlobStore:
 
     @contextmanager
     def _trouble(self, name: str) -> Iterator[None]:
-        """Say what is wrong as our own errors do."""
+        """Raise errors of the service as errors of the project."""
         try:
             yield
         except (BaseError, OSError) as error:
@@ -145,6 +145,6 @@ class BucketBlobStore:
 
 
 def _info_of(found: Any) -> BlobInfo:
-    """What the service's client says of an object."""
+    """Return the facts about an object from the client's answer."""
     changed_at = found["last_modified"].timestamp()
     return BlobInfo(name=found["path"], size_bytes=found["size"], changed_at=changed_at)

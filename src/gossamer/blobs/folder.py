@@ -28,8 +28,8 @@ ValueT = TypeVar("ValueT")
 class FolderBlobStore:
     """A :class:`~gossamer.ports.blob_store.BlobStore` of files. The folder is made with the first blob.
 
-    A blob is written to a file beside its place, synced, and moved there. Nothing outside of the folder is
-    read or written, even where somebody has put a link into it.
+    A blob is written to a file beside its place, synced, and moved there. Nothing outside the folder is read
+    or written, even through a link in it.
     """
 
     def __init__(self, folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""What blobs may be called."""
+"""Valid names of blobs."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Values that every sink can take: base types, no white space around text, no NUL, no lone surrogates.
+"""Converts values for every sink: base types, text without surrounding white space, NUL and lone surrogates.
 
-NUL is refused by PostgreSQL and lone surrogates have no UTF-8; both come from broken pages, and one such
-value must not cost a whole batch. Each becomes U+FFFD, the character for what could not be
-represented. What needs no change is returned as the same object.
+PostgreSQL refuses NUL, and lone surrogates have no UTF-8. Both come from broken pages, and one such value
+must not cost a whole batch. Each becomes U+FFFD, the replacement character. A value that needs no change is
+returned as the same object.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def clean_text(text: str) -> str:
 
 
 def clean_json(data: bytes) -> bytes:
-    """JSON without NUL: what writes a model may make one of bytes, which are cleaned by nobody before."""
+    """Return JSON without NUL: a model's serialiser may take it from bytes, which are not cleaned before."""
     return _NUL_IN_JSON.sub(rb"\1" + REPLACEMENT.encode(), data)
 
 
@@ -89,7 +89,7 @@ def _clean_set(values: set[Any] | frozenset[Any]) -> set[Any] | frozenset[Any]:
 
 
 def model_values(item: BaseModel) -> dict[str, Any]:
-    """The fields of a model, and what it was given beside them where it allows that."""
+    """Return the fields of a model, and its extra values where it allows them."""
     extra = item.__pydantic_extra__
     return {**item.__dict__, **extra} if extra else item.__dict__
 
@@ -126,9 +126,9 @@ def _with_changed_fields(item: Any, change: Callable[[dict[str, Any]], dict[str,
 
 
 def with_sorted_sets(value: Any) -> Any:
-    """The same value, with lists for the sets in it: sorted, since a set has another order in each process.
+    """Return the value with its sets as sorted lists, since the order of a set differs between processes.
 
-    What has no set in it is returned as the same object.
+    A value without a set is returned as the same object.
     """
     if isinstance(value, set | frozenset):
         return sorted(map(with_sorted_sets, value), key=_ORDER)

@@ -1,6 +1,6 @@
-"""Where a spider's source gives a field its value: for the message about a field without one.
+"""Finds the place where a spider's source sets a field, for the message about a missing field.
 
-Read only when an item is dropped for it, and of source that is there; what is not certain is not said.
+It reads the source only when an item is dropped for it, and reports only certain results.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _values_of(function: ast.AST, kind: str, field: str) -> Iterator[ast.expr]:
 
 
 def _look_up(value: ast.expr, function: ast.AST) -> ast.expr:
-    """What a local name stands for, where it is assigned once."""
+    """Return the value of a local name that is assigned once."""
     if not isinstance(value, ast.Name):
         return value
     assigned = [

@@ -1,4 +1,4 @@
-"""The URLs of files in an item: made whole, and told to whoever fetches them."""
+"""Makes the URLs of files in an item absolute, and collects them for the fetcher."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from gossamer.policy.urls import UrlOptions, canonicalise_url, join_url
 def resolve_files(
     item: Any, fields: Sequence[str], page_url: str, page: Any, options: UrlOptions
 ) -> tuple[Any, tuple[str, ...]]:
-    """The item with absolute URLs in these fields, and those URLs, each once.
+    """Return the item with absolute URLs in these fields, and those URLs without duplicates.
 
-    What is no URL stays as it is, and is told, too: whoever asks for it says that it is none. Raises what
-    :func:`~gossamer.items.typed.check_item` raises.
+    An invalid URL is left as it is and collected as well: its fetch reports the error. Raises the errors of
+    :func:`~gossamer.items.typed.check_item`.
     """
     item = check_item(item)
     found: dict[str, None] = {}
@@ -35,7 +35,7 @@ def resolve_files(
             return type(value)(map(resolve, value))
         return {name: resolve(inner) for name, inner in value.items()} if isinstance(value, dict) else value
 
-    if isinstance(item, dict):  # a dataclass whose types nobody can check
+    if isinstance(item, dict):  # the types of this dataclass cannot be checked
         return item | {name: resolve(item[name]) for name in fields}, tuple(found)
     changes = {name: resolve(getattr(item, name)) for name in fields}
     if isinstance(item, BaseModel):

@@ -147,7 +147,7 @@ def parse_quantity(text: str | None, unit: str) -> Decimal | None:
     try:
         target = _units().Unit(_MEANT.get(unit, unit))
     except Exception as error:
-        raise UsageError(f"there is no unit {unit!r}: {error}") from error
+        raise UsageError(f"unknown unit {unit!r}: {error}") from error
     found = _first_quantity(text, target)
     if found is None:
         return None
@@ -172,7 +172,7 @@ def _first_quantity(text: str, target: Any) -> tuple[Decimal, Decimal, str] | No
 
 
 def _read_unit(text: str) -> tuple[str, str]:
-    """The unit at the start of a text, as pint calls it, and the rest; one that nobody knows stays so."""
+    """Return the unit at the start of a text, as pint calls it, and the rest. Unknown units stay."""
     if words := _WORDS.match(text):
         said = words[1].lower()
         name = "fluid_ounce" if said.startswith("fl") else f"{said[2:].lstrip('. ')}**2"

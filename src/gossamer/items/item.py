@@ -1,7 +1,7 @@
 """Items, the records that spiders yield, and their keys.
 
 An :class:`Item` is a pydantic model that does not raise for a value of a page: the pipeline drops the item
-with the bad price and keeps the nineteen others of the page. Dicts and dataclasses are items, too. An item
+with the bad price and keeps the nineteen others of the page. Dicts and dataclasses are items as well. An item
 without a key field is identified by its content.
 """
 
@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 from pydantic_core import PydanticUndefined
 
 _PARTS = ("__dict__", "__pydantic_fields_set__", "__pydantic_extra__", "__pydantic_private__")
-"""What a model is made of."""
+"""The attributes that hold a model's state."""
 KEY = "key"
 """The mark of a key field, in a model's ``json_schema_extra`` or a dataclass field's ``metadata``."""
 
@@ -125,7 +125,8 @@ def assigned_fields(item: BaseModel) -> frozenset[str] | None:
 
 
 def as_another(item: BaseModel, kind: type[BaseModel], values: dict[str, Any]) -> BaseModel:
-    """An item as one of a class with more fields, and their ``values``; what was checked stays so."""
+    """Return the item as an instance of a class with more fields, and their ``values``; checks are not
+    repeated."""
     made = kind.__new__(kind)
     for name in _PARTS:
         object.__setattr__(made, name, getattr(item, name))

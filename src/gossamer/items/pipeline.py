@@ -1,11 +1,10 @@
-"""From what a spider yields to the record that is stored.
+"""Turns the values that a spider yields into records for the store.
 
-The order: the user's own steps, then cleaning, validation, required fields, key; steps of a later order see
-items that are clean and valid already, and are checked again after them. An item that a step drops
-or that does not hold what its type promises is dropped alone, with a short reason; nothing else of its page
-is touched. A step that fails since a server is away fails the page: nothing of it is stored, and it is tried
-again. A step that fails in any other way is a mistake, as is an item that no store could take: the page is a
-dead letter, and its other items are stored.
+The order: the user's own steps, then cleaning, validation, required fields, key. Steps of a later order see
+items that are clean and valid, and the items are checked again after them. An item that a step drops, or that
+does not match its type, is dropped alone, with a short reason. If a step fails because a server is away, the
+page fails: nothing of it is stored, and it is retried. Any other failure of a step is a bug, as is an item
+that cannot be stored: the page becomes a dead letter, and its other items are stored.
 """
 
 from __future__ import annotations
@@ -104,7 +103,7 @@ class DefaultPipeline:
         self._opened: list[Step] = []
 
     async def open_steps(self) -> None:
-        """Call ``open_spider`` of the steps that have it. Raises what it raises; then none is left open."""
+        """Call ``open_spider`` of the steps that have it. If one raises, those already open are closed."""
         for step in self._all_steps:
             try:
                 if method := getattr(step.thing, "open_spider", None):
@@ -249,7 +248,7 @@ def find_step(frame: FrameType) -> tuple[str, str] | None:
 
 
 def _slip_of(item: Any, error: BaseException) -> BaseException:
-    """What is raised for an error of validators, serialisers and values that the spider's items have."""
+    """Return the exception for an error in validators, serialisers and values of the spider's items."""
     if ends_task(error):
         return error
     return UnstorableItemError(f"{_describe_type(item)}: {traceback_text(error, __file__)}")
@@ -266,14 +265,15 @@ def _describe_type(thing: Any) -> str:
 
 
 def _describe_failure(name: str, error: BaseException) -> str:
-    """What a step raised, for the ledger: its name, and the traceback from its own frame down."""
+    """Return the step's name and the traceback from its own frame down, for the ledger."""
     told = traceback_text(error, __file__)
-    between = "\n" if "\n" in told.rstrip() else " "  # one line is its headline, too
+    between = "\n" if "\n" in told.rstrip() else " "  # one line serves as its headline
     return f"in the pipeline step {name}:{between}{told}"
 
 
 def _from_model(item: BaseModel) -> tuple[str, dict[str, Any], bytes]:
-    """A model was checked when it was made, so only misfits and what was assigned later need it again."""
+    """Convert a model. It was checked when it was made, so only misfits and later assignments are checked
+    again."""
     kind = type(item).__name__
     given = model_values(item)
     is_flat = SCALARS.issuperset(map(type, given.values()))
@@ -302,7 +302,7 @@ def _from_model(item: BaseModel) -> tuple[str, dict[str, Any], bytes]:
 
 
 def _not_serialised(item: BaseModel, told: str) -> UnstorableItemError:
-    """The error that names the field whose value has no JSON, such as bytes that are no text."""
+    """Return the error that names the field whose value has no JSON, such as undecodable bytes."""
     kind, serialiser = type(item).__name__, item.__pydantic_serializer__
     for name in type(item).model_fields:
         try:
@@ -333,7 +333,7 @@ def _from_dataclass(item: Any) -> tuple[str, dict[str, Any], bytes]:
 
 
 def _from_foreign(item: ForeignItem) -> tuple[str, dict[str, Any], bytes]:
-    """What another framework says of its item; only what no store could take is an error."""
+    """Convert another framework's item. Only a value that cannot be stored is an error."""
     kind, values = item.kind, item.to_values()
     has_sets = check_shape(kind, values)
     try:

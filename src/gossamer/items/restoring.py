@@ -1,4 +1,4 @@
-"""From an item as the store has it back to what the spider gave: an ``Item``, a dataclass or a dict."""
+"""Restores a stored item to the form that the spider yielded: an ``Item``, a dataclass or a dict."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ class ItemClasses:
         return found_anywhere.pop() if len(found_anywhere) == 1 else None
 
     def restore_item(self, item: StoredItem) -> Any:
-        """What the spider gave, with the stored values; a dict where the class is not known.
+        """Return the item as the spider yielded it, with the stored values; a dict if its class is not known.
 
-        Raises :class:`UsageError` for values that the class, as it is now, does not take.
+        Raises :class:`UsageError` for values that the class, as it is now, does not accept.
         """
         kind = self.find_class(item.type)
         if kind is None:

@@ -8,7 +8,7 @@ from gossamer.policy import urls
 
 
 def result_of_item(record: ItemRecord, at: float) -> VisitResult:
-    """What a visit would have brought back at a time, without page and attempt: nothing of it is counted."""
+    """Return a visit's result for one item, without page and attempt: it is not counted as a visit."""
     entry = Entry(request=Request(record.url), fingerprint=0, host=urls.host_key(record.url))
     lease = Lease(entry=entry, token=0, granted_at=at, start_by=at, deadline=at, attempt=1)
     return VisitResult(outcome=Outcome(lease=lease, verdict=Verdict.SUCCESS), items=(record,))

@@ -28,27 +28,27 @@ class Step(Record, frozen=True, kw_only=True):
 
     name: str  # in reasons and errors
     order: StageOrder
-    thing: Any  # what may have ``open_spider`` and ``close_spider``
+    thing: Any  # may have ``open_spider`` and ``close_spider``
     call: Callable[..., Any]
     arguments: tuple[Any, ...] = ()  # the spider, for what takes it
     takes_page: bool = False
 
 
 def load_steps(stages: Sequence[Any], spider: Any, options: Options) -> list[Step]:
-    """The stages of a spider, in order; those of one order as they are listed.
+    """Return the stages of a spider in order; equal orders keep the order of the list.
 
     A stage is a function ``stage(item)`` or ``stage(item, spider)``, an object (or class) with
-    ``process_item(item, spider)``, or text that names one: ``module:Name``, one that is built in, or an entry
-    point of ``gossamer.stages``. A parameter ``page`` gets the response. A class is made with its options, by
-    ``from_settings(options, spider)`` where it has that. Raises ``UsageError`` for what is no stage, and what
-    the making raises.
+    ``process_item(item, spider)``, or text that names one: ``module:Name``, a built-in stage, or an entry
+    point of ``gossamer.stages``. A parameter ``page`` gets the response. A class is instantiated with its
+    options, by ``from_settings(options, spider)`` where it has that. Raises ``UsageError`` for any other
+    value, and the errors of the constructor.
     """
     steps = [_adapt_step(*_make_stage(stage, spider, options), spider) for stage in stages]
     return sorted(steps, key=lambda step: ORDERS.index(step.order))
 
 
 def name_of(stage: Any) -> str:
-    """What a stage is called in the settings: the text that names it, or its class's or function's name."""
+    """Return a stage's name in the settings: the text that names it, or its class's or function's name."""
     if isinstance(stage, str):
         return stage
     return str(getattr(stage, "__name__", type(stage).__name__))
@@ -127,7 +127,7 @@ def _order_of(name: str, thing: Any) -> StageOrder:
 
 
 def _parameters_of(call: Callable[..., Any]) -> tuple[str, ...]:
-    """The names of what a stage is called with; some functions written in C do not tell."""
+    """Return the names of a stage's parameters; some functions written in C have none."""
     try:
         return tuple(inspect.signature(call).parameters)
     except ValueError:

@@ -14,19 +14,19 @@ from gossamer.items.item import Item, is_misfit
 from gossamer.items.validate import check_shape, checked_dataclass, revalidate_item
 
 _MEANT: tuple[tuple[Any, str], ...] = (
-    (Generator, "`yield from` gives what it makes, not `yield`"),
+    (Generator, "`yield from` yields its items, `yield` does not"),
     (Coroutine | AsyncGenerator, "call it with `await`, or in `async for`"),
     (list | tuple | set, "`yield from` gives its elements, not `yield`"),
     (str, "yield an Item, a dict or a dataclass that holds it"),
 )
-"""What is probably meant by things of other types."""
+"""Likely intentions behind values of other types."""
 
 
 def check_item(item: Any) -> Any:
-    """The item with clean text and values of its fields' types; a copy where anything had to be changed.
+    """Return the item with clean text and values of its fields' types; a copy if anything had to change.
 
-    Raises :class:`~gossamer.core.errors.DropItem` for one that does not hold what its type promises, and
-    :class:`UnstorableItemError` for what is no item.
+    Raises :class:`~gossamer.core.errors.DropItem` for an item that does not match its type, and
+    :class:`UnstorableItemError` for a value that is not an item.
     """
     kind = type(item).__name__
     if isinstance(item, BaseModel):
@@ -47,7 +47,7 @@ def check_item(item: Any) -> Any:
 
 
 def describe_stranger(thing: Any) -> str:
-    """What was yielded, which is no item, and what was probably meant."""
+    """Describe a yielded value that is not an item, and the likely intention."""
     if isinstance(thing, type):
         return f"the class {thing.__name__} is not an item: make one, {thing.__name__}(...)"
     what = "None" if thing is None else f"a {type(thing).__name__}"

@@ -31,13 +31,13 @@ MAX_REASON = 200
 MAX_VALUES = 1_000_000
 """Values of one item, those within lists and dicts included."""
 MAX_ITEM_BYTES = 64 * 1024 * 1024
-"""Of an item's JSON: PostgreSQL takes no text above 255 MB, and several items are in memory at once."""
+"""The limit of an item's JSON: PostgreSQL refuses text above 255 MB, and several items share memory."""
 
 _NO_TYPES = (PydanticSchemaGenerationError, PydanticUndefinedAnnotation, PydanticUserError)
 
 PLAIN = frozenset({str, int, bool, type(None)})
 ENCODABLE = (str, int, date, time, timedelta, Enum, UUID)
-"""What JSON carries by itself or as a string with one meaning (ISO 8601 for times)."""
+"""Types that JSON carries as they are or as a string with one meaning (ISO 8601 for times)."""
 
 SCALARS = frozenset({str, int, float, bool, type(None), Decimal, date, datetime})
 """Types of values that hold no others, and that cannot be changed, only be replaced."""
@@ -75,7 +75,8 @@ def to_drop_error(kind: str, error: ValidationError) -> DropItem:
 
 
 def _name_slip(value: Any, wrong: str) -> str:
-    """What is wrong, with the kind of a value that is a slip of the spider and nothing that a page says."""
+    """Return the message; add the value's type if only a bug in the spider explains it, not a value of the
+    page."""
     if value is None:
         return f"None, {wrong}"
     if isinstance(value, list) and wrong.startswith("not a "):
@@ -84,10 +85,10 @@ def _name_slip(value: Any, wrong: str) -> str:
 
 
 def revalidate_item(item: BaseModel, values: dict[str, Any]) -> BaseModel:
-    """A checked item of the same class from these values. Raises :class:`DropItem`.
+    """Return a checked item of the same class with these values. Raises :class:`DropItem`.
 
-    Of an item that was checked before only what was assigned since is checked, so that no validator is given
-    what it has made itself; all of it by validators of the whole model.
+    If the item was checked before, field validators run only on later assignments, so that no validator gets
+    its own result; validators of the whole model get all of it.
     """
     kind = type(item)
     names = assigned_fields(item)
@@ -104,7 +105,7 @@ def revalidate_item(item: BaseModel, values: dict[str, Any]) -> BaseModel:
 
 @cache
 def adapter_for(kind: type) -> TypeAdapter[Any] | None:
-    """What reads and writes a dataclass; ``None``: its annotations say nothing that can be checked."""
+    """Return the type adapter of a dataclass; ``None`` if its annotations cannot be checked."""
     try:
         return TypeAdapter(kind)
     except _NO_TYPES:
@@ -113,7 +114,7 @@ def adapter_for(kind: type) -> TypeAdapter[Any] | None:
 
 @cache
 def field_checker_of(kind: type) -> TypeAdapter[Any] | None:
-    """What checks a dict of a dataclass's fields, without making one; ``None`` as for :func:`adapter_for`."""
+    """Return a checker for a dict of a dataclass's fields; ``None`` as for :func:`adapter_for`."""
     try:
         hints = get_type_hints(kind, include_extras=True)
         fields = {field.name: hints[field.name] for field in dataclasses.fields(kind)}
@@ -139,10 +140,10 @@ def checked_dataclass(item: Any, values: dict[str, Any]) -> Any:
 
 
 def check_shape(kind: str, values: Mapping[Any, Any]) -> bool:
-    """Refuse what is nested too deep, contains itself, or has no end; whether there is a set in it.
+    """Refuse values that are nested too deep, cyclic or endless. Return whether they contain a set.
 
-    Raises :class:`UnstorableItemError`. It looks at what holds other values only, so that all who come after
-    it may follow them without care.
+    Raises :class:`UnstorableItemError`. Only containers are examined, so that later code may walk them
+    safely.
     """
     left, has_sets = MAX_VALUES, False
     waiting = [

@@ -24,18 +24,18 @@ BLOCK_BYTES = 1 << 16
 
 
 class FileState(msgspec.Struct, frozen=True):
-    """What is known of the file before a batch."""
+    """The state of the file before a batch."""
 
     length: int
     marks: bytes = b""  # of the lines that the batch has when it is planned, by which its rest is known
 
 
 class FileOutput:
-    """An ``ItemOutput`` into a file of this machine, which others may append to, as well.
+    """An ``ItemOutput`` that appends to a local file; other programs may append as well.
 
-    What the file has stays, but for what a killed process has left of the same batch: that is cut off before
-    it is written again; where somebody has appended something since, what is missing of it follows. A file
-    that is gone was moved away, and begins anew.
+    The file's content stays, except for the rest of a batch that a killed process has left: that is cut off
+    before the batch is written again. If another program has appended since, the missing lines follow
+    instead. A file that is gone was moved away: a new one begins.
     """
 
     def __init__(self, path: Path) -> None:
@@ -110,7 +110,7 @@ def _mark_of(line: bytes) -> bytes:
 
 
 def _cut_rest(file: BinaryIO, lines: list[bytes], planned: FileState) -> list[bytes]:
-    """The lines to be written; what a killed process wrote of them is cut off, if it is the end."""
+    """Return the lines still to write; cut off the lines of a killed process if they are at the end."""
     _mend_end(file)
     length = file.seek(0, os.SEEK_END)
     begin = planned.length if planned.length <= length else 0  # it is another file by now
@@ -124,7 +124,7 @@ def _cut_rest(file: BinaryIO, lines: list[bytes], planned: FileState) -> list[by
 
 
 def _mend_end(file: BinaryIO) -> None:
-    """Cut off a part of a line that a killed process has left; end one that somebody else has not ended."""
+    """Cut off a partial line of a killed process; complete a line of another program that has no end."""
     begin = length = file.seek(0, os.SEEK_END)
     last = b""
     while begin and b"\n" not in last:

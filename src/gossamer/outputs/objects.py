@@ -13,10 +13,10 @@ from gossamer.ports.blob_store import BlobStore
 
 
 class ObjectOutput:
-    """An ``ItemOutput`` into named bytes: a batch that is written again replaces itself.
+    """An ``ItemOutput`` that writes named objects: a repeated batch replaces itself.
 
-    Other stores, whose batches have the same names, may have the same place: what is known of it is an id
-    that is drawn once, and a part of each name.
+    Other stores may write to the same place with equal batch names, so each store draws a random id, which is
+    a part of each name.
     """
 
     def __init__(self, blobs: BlobStore, name: str) -> None:

@@ -1,9 +1,9 @@
-"""Writes items to outputs as they change: each at its own pace, beside the crawl.
+"""Writes items to outputs as they change, each at its own pace, beside the crawl.
 
-Guarantee: what changed is written to every output, also after a kill, each batch as if once; an output that
-is slow or away holds up no other and no crawl, and what it has not got waits in the store. How: a batch is
-planned (its end is noted), written, and noted as done. Whoever finds one that is planned writes it again with
-the same end, and the output knows it by its name.
+Guarantee: every change is written to every output, also after a kill, each batch as if once. A slow or absent
+output delays neither other outputs nor the crawl: its items wait in the store. A batch is planned (its end is
+noted), written, and noted as done. After a kill, a planned batch is written again with the same end, and the
+output recognises it by its name.
 """
 
 from __future__ import annotations
@@ -61,13 +61,13 @@ class OutputRunner:
             self._tasks[asyncio.create_task(self._follow(plan))] = plan
 
     async def end(self) -> list[str]:
-        """Write what is left, as long as the outputs are waited for; the names of those with a rest."""
+        """Write the remaining items within the time limit. Return the names of outputs with items left."""
         self._ending.set()
         late = await asyncio.gather(*(self._wait_for(task, plan) for task, plan in self._tasks.items()))
         return [name for name in late if name]
 
     def abandon(self) -> None:
-        """Let go of what is being written; it is written the next time."""
+        """Abandon the current batch; it is written the next time."""
         end_soon(*self._tasks)
 
     async def _wait_for(self, task: asyncio.Task[None], plan: OutputPlan) -> str:
@@ -172,4 +172,4 @@ def _wanted_of(changes: ItemChanges, plan: OutputPlan) -> list[ChangedItem]:
 
 
 def _other_writer(name: str) -> StorageError:
-    return StorageError(f"another process writes the output {name}, too; let one of them do it")
+    return StorageError(f"another process writes the output {name}as well; stop one of them")

@@ -1,1 +1,1 @@
-"""Who works on what: the rosters of a fleet."""
+"""The rosters of a fleet: which worker works on which job."""

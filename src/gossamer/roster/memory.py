@@ -73,7 +73,7 @@ class MemoryRoster:
         return {shift_id: why for shift_id, why in orders.items() if why is not None}
 
     def _update_shift(self, worker: WorkerInfo, said: Shift, now: float) -> EndReason | None:
-        """Take down what a worker says of a shift; whether it shall stop."""
+        """Record a worker's report of a shift. Return the reason if the shift must stop."""
         known = self._shifts.get(said.id, said)
         is_anothers = known.worker not in ("", worker.id)
         if said.id in self._buried or known.state is ShiftState.LOST or is_anothers:
@@ -215,7 +215,7 @@ class MemoryRoster:
         self._bell.clear()
         return rang
 
-    # ----------------------------------------------------------------- what is remembered
+    # -------------------------------------------------------------------- state
 
     def _count_lost(self, shift: Shift, detail: str) -> None:
         self._count_end(

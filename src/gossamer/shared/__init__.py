@@ -1,1 +1,1 @@
-"""What the workers of a job share beside the requests: robots.txt, cookies, trusted hosts."""
+"""Facts that the workers of a job share beside the requests: robots.txt, cookies, trusted hosts."""

@@ -1,8 +1,8 @@
 """Small facts that all workers share, in Redis.
 
-Guarantee: a value is there until it expires by the clock, which all workers share, too (Redis's own, in
-production); of all who claim a value at the same time exactly one may make it, and a claim ends with the
-value, at the latest at its time. Redis lets go of both by itself.
+Guarantee: a value is there until it expires by the common clock (Redis's own, in production). When several
+workers claim a value at the same time, exactly one may make it, and its claim ends with the value, at the
+latest at its time. Redis deletes both by itself.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class RedisSharedState:
 
 
 def _value_at(stored: bytes | None, now: float) -> bytes | None:
-    """What is stored, without its time; ``None``: nothing, or it has expired."""
+    """Return the stored value without its time; ``None`` if it is missing or has expired."""
     if stored is None or _EXPIRES_AT.unpack_from(stored)[0] <= now:
         return None
     return stored[_EXPIRES_AT.size :]

@@ -96,7 +96,7 @@ def test_quantities(text, unit, expected):
 
 
 def test_a_unit_that_is_none_is_a_slip_of_the_spider():
-    with pytest.raises(UsageError, match="there is no unit 'wobble'"):
+    with pytest.raises(UsageError, match="unknown unit 'wobble'"):
         parse_quantity("1 kg", "wobble")
 
 

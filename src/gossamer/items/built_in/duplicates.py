@@ -17,13 +17,13 @@ _encode = msgspec.json.Encoder(order="deterministic", enc_hook=str).encode
 
 
 class DuplicateFilter:
-    """Drops an item whose fields ``by`` have the values of one that another page has shown.
+    """Drops an item whose fields ``by`` have the values of an item from another page.
 
-    It remembers the last ``most`` of them (each some 200 bytes), those of one process and run. A page that is
-    visited again shows its items again: they pass. It goes by what was shown, not by what was stored: where a
-    later stage fails for the first page until that is a dead letter, what another page showed was dropped
-    nevertheless, and comes with the letter when that is retried. Items whose key is equal are one item
-    without this stage; it is for those that are the same although their keys are not.
+    It remembers the last ``most`` items (some 200 bytes each) of one process and run. A page that is visited
+    again may yield its items again. Items count when they are yielded, not when they are stored: if a later
+    stage fails for the first page, the duplicates from other pages stay dropped, and the item is stored when
+    the dead letter is retried. Items with equal keys are one item without this stage; it is for duplicates
+    whose keys differ.
     """
 
     order = StageOrder.DEDUPLICATE
