@@ -114,7 +114,7 @@ class ArchiveDepot:
             )
             if not (is_open or is_left or _HALF_STORED.fullmatch(name)):
                 continue
-            with suppress(FileNotFoundError, BlockingIOError):  # written or just finished by another worker
+            with suppress(FileNotFoundError, BlockingIOError):  # another worker writes it
                 if path.stat().st_mtime < before:
                     file = OpenWarcFile(path, is_new=False)
                     try:

@@ -1,8 +1,8 @@
-"""Runs a spider's callbacks: the only place where users' code is called for a page.
+"""Runs a spider's callbacks: the only place that calls users' code for a page.
 
-Whatever a callback does - raise, return junk, call ``sys.exit``, give no end of requests, wait forever -
-ends as a record of that page, with what it had yielded until then. Only Ctrl-C and the end of the task are
-not its own. Pages that are suspicious are judged in another process before they come here.
+Whatever a callback does - raise, return junk, call ``sys.exit``, yield without end, wait forever - ends as a
+record of that page, with everything it had yielded until then. Only Ctrl-C and the end of the task pass
+through. Suspicious pages are examined in another process first.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from gossamer.spiders.rules import follows_rules
 from gossamer.spiders.spider import Spider
 
 MAX_REFRESH_S = 5.0
-"""A meta refresh up to so many seconds is a redirect, as search engines read it; a later one is not."""
+"""The longest delay at which a meta refresh counts as a redirect, as for search engines."""
 
 
 _TURN_S = 0.05
@@ -50,7 +50,7 @@ PassOutput = Callable[[Request, Response, list[Any], int], Awaitable[list[Any]]]
 
 
 class ExtractorOptions(Record, frozen=True, kw_only=True):
-    """What one page may cost."""
+    """The limits for one page."""
 
     follow_nofollow: bool = False
     keeps_fragment: Callable[[str], bool] | None = None  # of a link; None: none does
@@ -61,10 +61,10 @@ class ExtractorOptions(Record, frozen=True, kw_only=True):
 
 
 class SpiderExtractor:
-    """Port ``Extractor`` over spiders; ``choose`` names the one that a request goes to.
+    """Port ``Extractor`` over spiders; ``choose`` returns the spider of a request.
 
-    Without ``isolation`` every page is parsed as it is. ``pass_output`` makes of what a callback gave what
-    the crawl takes. ``engine`` is what selectors of HTML work on.
+    Without ``isolation`` no page is examined before it is parsed. ``pass_output`` runs the hooks over a
+    callback's output. ``engine`` runs selectors on HTML.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class SpiderExtractor:
         return self._choose(request).wants_status(request, status)
 
     async def find_block(self, request: Request, fetched: FetchResult) -> Block | None:
-        """What the spider's ``is_blocked`` says of the response, if it has one."""
+        """Return the verdict of the spider's ``is_blocked`` on the response, if it has one."""
         spider = self._choose(request)
         if type(spider).is_blocked is Spider.is_blocked:
             return None
@@ -128,7 +128,8 @@ class SpiderExtractor:
     async def read_response(
         self, request: Request, fetched: FetchResult, *, is_selected: bool = True
     ) -> Response:
-        """What the spider gets; raises :class:`ParseLimitError` and :class:`ParseInterruptError`."""
+        """Return the response for the spider; raises :class:`ParseLimitError` and
+        :class:`ParseInterruptError`."""
         cut, is_examined, options = None, False, self._options
         if self._isolation is not None and is_suspicious(fetched.body, options.max_inline_bytes):
             content_type = fetched.content_type
@@ -199,7 +200,7 @@ class SpiderExtractor:
     async def _pass_through(
         self, pass_output: PassOutput, response: Response, given: _CallbackResult
     ) -> _CallbackResult:
-        """What hooks make of what a callback gave. Raises ``HookError``."""
+        """Return a callback's output after the hooks. Raises ``HookError``."""
         limit = self._options.max_links
         passed = _CallbackResult(limit)
         output = [*given.items, *given.requests]
@@ -261,7 +262,7 @@ class _CallbackTimeoutError(Exception):
 
 
 class _CallbackResult:
-    """What a callback has given so far, with an end to it."""
+    """The output of a callback so far, with a limit."""
 
     def __init__(self, limit: int) -> None:
         self.items: list[Any] = []
@@ -293,7 +294,7 @@ class _CallbackResult:
                     raise _CallbackTimeoutError
 
     async def _take_waiting(self, returned: AsyncGenerator[Any, None]) -> None:
-        """The same for what waits by itself, within its caller's time limit."""
+        """Collect the results of an async callback within its caller's time limit."""
         turn = time.monotonic()
         try:
             async for result in returned:
@@ -334,7 +335,7 @@ def _may_wait(returned: Any) -> bool:
 
 
 def _find_failure(spider: Spider, name: str, response: Response) -> ExtractResult | None:
-    """Why a page is not for its callback: it is one for visitors, or lacks what the spider requires."""
+    """Return a failure if the page is a visitors' page, or lacks an element that the spider requires."""
     try:
         if spider.log_in is not None and _is_for_visitors(spider, response):
             return ExtractResult(fault=Fault.LOGGED_OUT, error="is_logged_in() says no to the page")
@@ -370,7 +371,7 @@ def _refresh_target(response: Response) -> str:
 
 
 def _describe_error(spider: Spider, name: str, raised: BaseException) -> str:
-    """The traceback, from the callback's frame down: what a spider's author needs."""
+    """Return the traceback from the callback's frame down: the part that concerns the spider's author."""
     if name == "parse" and type(spider).parse is Spider.parse and isinstance(raised, NotImplementedError):
         return str(raised)
     if isinstance(raised, AttributeError) and not spider.has_callback(name):

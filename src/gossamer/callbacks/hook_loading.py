@@ -1,4 +1,4 @@
-"""The hooks of a spider: found by name, made, and taken apart into what they are called for."""
+"""Loads the hooks of a spider: finds them by name, creates them, and collects their methods."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ class Hook(Record, frozen=True):
     """One hook, ready to be called."""
 
     name: str  # in errors
-    thing: Any  # what may have ``open_spider`` and ``close_spider``
+    thing: Any  # may have ``open_spider`` and ``close_spider``
     calls: Mapping[str, Callable[..., Any]]  # by the names in ``HOOK_METHODS``
 
 
 def load_hooks(spider: Spider, names: Sequence[str] = ()) -> list[Hook]:
-    """The hooks of a spider in the order in which requests pass them: itself, its ``hooks``, those of the
-    settings (``names``).
+    """Return the hooks of a spider in the order in which requests pass them.
 
-    Raises ``UsageError`` for what is no hook, and what making one raises.
+    The spider itself comes first, then its ``hooks``, then those of the settings (``names``). Raises
+    ``UsageError`` for an invalid hook, and the errors of its constructor.
     """
     own = own_calls(spider)
     first = [Hook(spider.name, None, own)] if own else []
@@ -38,9 +38,9 @@ def load_hooks(spider: Spider, names: Sequence[str] = ()) -> list[Hook]:
 
 
 def own_calls(spider: Spider) -> dict[str, Callable[..., Any]]:
-    """What a spider is called for as a hook.
+    """Return the hook methods of the spider itself.
 
-    Callbacks and errbacks may have the same names: a callback yields, and an errback takes the failure alone.
+    Callbacks and errbacks may have the same names: a callback yields, and an errback takes only the failure.
     """
     found = {}
     for name in HOOK_METHODS:
@@ -57,7 +57,7 @@ def _yields(call: Callable[..., Any]) -> bool:
 
 
 def _takes(call: Callable[..., Any], count: int) -> bool:
-    """Whether it can be called with so many arguments; some functions written in C do not tell."""
+    """Whether a function accepts this many arguments; some functions written in C do not say."""
     try:
         inspect.signature(call).bind(*range(count))
     except TypeError:

@@ -1,8 +1,8 @@
-"""Runs the hooks of a crawl's spiders: the only place where users' code is called for a request or an answer.
+"""Runs the hooks of a crawl's spiders: the only place that calls users' code for a request or an answer.
 
-Whatever a hook does ends as a :class:`~gossamer.core.hooks.HookError` that names the hook and the request:
-the request is tried again, and is a dead letter in the end; none is lost. Hooks get copies of requests, so
-that what they change in place reaches the wire, too, and nothing that is stored.
+Every failure of a hook becomes a :class:`~gossamer.core.hooks.HookError` that names the hook and the request:
+the request is retried, and ends as a dead letter; none is lost. Hooks get copies of requests, so that changes
+in place reach the wire and leave stored requests alone.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ ReadResponse = Callable[[Request, FetchResult], Awaitable[Response]]
 
 
 async def read_plainly(request: Request, fetched: FetchResult) -> Response:
-    """What hooks get where no extractor looks at pages first."""
+    """Return the response for hooks if no extractor examines pages first."""
     return Response(request, fetched)
 
 
@@ -70,8 +70,8 @@ class SpiderHooks:
         """Tracebacks of the hooks that did not close."""
 
     async def open_hooks(self, spider: Spider) -> list[Hook]:
-        """A spider's hooks, opened. Raises ``UsageError`` for what they raise: the crawl ends."""
-        async with self._opening:  # nobody uses hooks that are still being opened
+        """Return a spider's hooks, opened. Raises ``UsageError`` if one raises: the crawl ends."""
+        async with self._opening:  # no task uses hooks that are still being opened
             if id(spider) not in self._open:
                 with refuse_failed_opening(f"a hook of the spider {spider.name!r}"):
                     hooks = load_hooks(spider, self._names)
@@ -169,10 +169,10 @@ class SpiderHooks:
             rung=HOOK_RUNG,
         )
 
-    # ------------------------------------------------------------------ what a spider gives
+    # ------------------------------------------------------------------ a spider's output
 
     async def pass_start(self, spider: Spider, requests: AsyncIterator[Any]) -> AsyncIterator[Any]:
-        """A spider's first requests as its hooks make them. Raises what they raise."""
+        """Pass a spider's first requests through its hooks. Raises the hooks' errors."""
         for hook in await self.open_hooks(spider):
             if "on_start" in hook.calls:
                 requests = results_of(hook.calls["on_start"](requests))
@@ -182,7 +182,7 @@ class SpiderHooks:
     async def pass_output(
         self, request: Request, response: Response, output: list[Any], most: int
     ) -> list[Any]:
-        """What a callback gave as hooks make it, at most so many things. Raises ``HookError``."""
+        """Pass a callback's output through the hooks, up to the limit. Raises ``HookError``."""
         for hook in await self._hooks_for(request):
             if "on_output" not in hook.calls:
                 continue
@@ -246,13 +246,13 @@ class SpiderHooks:
             if ends_task(raised):
                 raise
             told = _hide_changes(request, args, traceback_text(raised, __file__))
-            between = "\n" if "\n" in told.rstrip() else " "  # one line is its headline, too
+            between = "\n" if "\n" in told.rstrip() else " "  # one line serves as its headline
             detail = f"{_describe_call(hook, method, request)}:{between}{told}"
             raise HookError(Fault.HOOK, detail, fetched=fetched) from raised
 
 
 async def _gather_results(returned: Any, given: list[Any], most: int) -> list[Any]:
-    """What ``on_output`` returned, as a list: all that was given where it is ``None``."""
+    """Return the result of ``on_output`` as a list; ``None`` stands for the unchanged output."""
     if inspect.isawaitable(returned):
         returned = await returned
     if returned is None:

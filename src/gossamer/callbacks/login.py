@@ -75,7 +75,7 @@ class SpiderLogin:
 
 
 def _find_failure(spider: Spider, last: Response | None) -> str:
-    """By what the last answer of a log-in shows that one is not logged in."""
+    """Return the reason why the last answer of a log-in shows that it failed."""
     if last is None:
         return ""
     if last.status >= 400:
@@ -90,7 +90,7 @@ def _find_failure(spider: Spider, last: Response | None) -> str:
 
 
 def _describe_error(spider: Spider, raised: BaseException) -> str:
-    """What was raised, and in which line; not the line itself, which may hold a password."""
+    """Return the error and its line number; not the line itself, which may hold a password."""
     frames = traceback.extract_tb(raised.__traceback__)
     others = ("<", str(Path(__file__).parents[1]))  # such as <frozen os>, and our own
     lines = [frame for frame in frames if not frame.filename.startswith(others)]

@@ -1,4 +1,4 @@
-"""Runs what a spider does by itself on a page in a browser, and knows what it wants done there."""
+"""Runs a spider's own code on a page in a browser, and reports the actions that it asks for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people read on a page that was parsed, for comparing it with others."""
+"""The readable text of a parsed page, for comparisons with other pages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MOST_HEADINGS = 3
 
 
 def read_page(response: Response) -> PageReading:
-    """The text of a page, and what stands above it."""
+    """Return the text of a page, and its headings."""
     return read_html(response.page) if response.is_html else PageReading("", response.text)
 
 

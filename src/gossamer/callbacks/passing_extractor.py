@@ -1,4 +1,4 @@
-"""An extractor around another one: what it says itself it overrides, all else it passes on."""
+"""An extractor around another one: it passes everything on except the methods that a subclass overrides."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class SpiderPipeline:
 
     async def open_pipeline(self, spider: Spider) -> DefaultPipeline:
         """A spider's pipeline, opened. Raises ``UsageError`` for what its steps raise: the crawl ends."""
-        async with self._opening:  # nobody uses a pipeline that is still being opened
+        async with self._opening:  # no task uses a pipeline that is still being opened
             if id(spider) not in self._open:
                 with refuse_failed_opening(f"a pipeline of the spider {spider.name!r}"):
                     pipeline = self._make_pipeline(spider)
@@ -65,7 +65,7 @@ class SpiderPipeline:
         stages = (*own, *self._stages)
         for name in sorted(self._options.keys() - set(map(name_of, stages))):
             known = ", ".join(map(name_of, stages)) or "none"
-            log.warning("pipeline.options: %r is no stage of the spider %r: %s", name, spider.name, known)
+            log.warning("pipeline.options: %r is not a stage of the spider %r: %s", name, spider.name, known)
         return DefaultPipeline(
             require_fields=spider.require_fields,
             steps=stages,

@@ -11,7 +11,7 @@ from gossamer.spiders.spider import Spider
 
 
 def ask_for_end(spider: Spider) -> str:
-    """Why a spider wants the crawl to end. Raises ``UsageError`` for what is no answer."""
+    """Return a spider's reason to end the crawl. Raises ``UsageError`` for an invalid answer."""
     try:
         why: Any = spider.find_end()
     except Exception as error:

@@ -23,7 +23,7 @@ from gossamer.observe.text import one_line, shown_url
 
 FindCall = Callable[[FrameType], tuple[str, str] | None]
 FINDERS: Sequence[FindCall] = (find_callback, find_step)
-"""By what a frame is known to have called users' code, and for which URL."""
+"""Functions that recognise a frame that called users' code, and return its URL."""
 HELD_S = 10.0
 BLOCKED_S = 0.5
 """Seconds of one block that are worth a warning, and between two looks: ``time.sleep(1)`` is found always."""

@@ -1,7 +1,7 @@
-"""The Celery application: what its messages are, and what they must never be.
+"""The Celery application and the rules for its messages.
 
-A message names a shift, and holds nothing of value: no URL, no setting, no result. It is acknowledged when
-it is received; lost, late and doubled ones are recognised by the roster, and the supervisor asks again.
+A message names a shift and carries nothing of value: no URL, no setting, no result. It is acknowledged on
+receipt; the roster recognises lost, late and duplicate ones, and the supervisor asks again.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def make_app(settings: Settings, lanes: Sequence[str] = ()) -> Celery:
         task_acks_late=False,
         task_queues=[Queue(queue_of(fleet, lane), durable=False, auto_delete=False) for lane in lanes],
         task_default_queue=queue_of(fleet, PAGE_LANE),
-        # Remote control and events are of one fleet, too, whatever else uses the broker.
+        # Remote control and events belong to one fleet, even if others use the broker.
         control_exchange=f"gossamer.{fleet}.control",
         event_exchange=f"gossamer.{fleet}.events",
         worker_consumer="gossamer.cluster.consumer:PatientConsumer",

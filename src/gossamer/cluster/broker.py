@@ -37,14 +37,14 @@ def broker_url(settings: Settings) -> str:
         )
     wrong = _wrong_with(url)
     if wrong:
-        name = "broker.url" if settings.broker.url else "frontier.url, which names the broker, too,"
+        name = "broker.url" if settings.broker.url else "frontier.url, which also names the broker,"
         raise SettingError(f"{name} is not a broker URL: {wrong}. {FORMS}")
     return url
 
 
 def celery_options(url: str) -> dict[str, Any]:
-    """What Celery is configured with for the broker at a URL; Sentinels have a form of their own there."""
-    # Who publishes is told at once that it cannot be done: it tries again by itself.
+    """Return Celery's configuration for the broker at a URL; Sentinel URLs have a form of their own there."""
+    # Publishing fails at once: the publisher retries by itself.
     transport: dict[str, Any] = {
         "socket_connect_timeout": CONNECT_S,
         "visibility_timeout": 3600,
@@ -61,7 +61,7 @@ def is_redis(url: str) -> bool:
 
 
 def _wrong_with(url: str) -> str:
-    """What is wrong with a broker's URL, without a word of it; nothing, if nothing is."""
+    """Return the problem with a broker's URL, without quoting it; empty if the URL is valid."""
     scheme, colon, _ = url.partition("://")
     if not colon or scheme not in BROKERS:
         return f"it does not begin with {', '.join(f'{scheme}://' for scheme in BROKERS)}"
@@ -87,7 +87,7 @@ def _wrong_with_server(url: str) -> str:
 
 
 def broker_errors(connection: Any) -> tuple[type[BaseException], ...]:
-    """What a broker's driver raises, by one of its connections or an application."""
+    """Return the exceptions of a broker's driver, for a connection or an application."""
     if isinstance(connection, Celery):
         connection = connection.connection_for_write()
     return (
@@ -100,7 +100,7 @@ def broker_errors(connection: Any) -> tuple[type[BaseException], ...]:
 
 
 def broker_trouble(url: str, error: BaseException) -> str:
-    """What is wrong with a broker, for people; no secrets."""
+    """Describe a broker's failure for people, without secrets."""
     while isinstance(error, KombuError | OperationalError) and error.__cause__ is not None:
         error = error.__cause__
     after = "shifts are asked for again when that is mended"

@@ -17,7 +17,7 @@ from gossamer.config.settings import Settings
 from gossamer.observe.log_setup import attach_handlers, open_log_file
 
 _attached = ExitStack()
-"""What is attached until the process ends."""
+"""Handlers that stay attached until the process ends."""
 
 
 def keep_log() -> None:

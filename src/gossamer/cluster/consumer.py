@@ -1,7 +1,7 @@
-"""How a worker holds on to its broker: it waits for one that is away, full or forbids something.
+"""Keeps a worker connected to its broker: it waits while the broker is away, full or refuses something.
 
-Guarantee: nothing that the broker does ends the worker. One line says what is wrong when it begins, one when
-it is over, and the tries between them become rare; shifts that are under way go on meanwhile.
+Guarantee: no failure of the broker ends the worker. It logs one line when trouble begins and one when it is
+over, and retries less and less often; running shifts continue meanwhile.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class PatientConsumer(Consumer):  # type: ignore[misc] # it has no types
                 return conn
 
     def on_connection_error_before_connected(self, exc: BaseException) -> None:
-        """It was reached, and refuses what a worker has to do first."""
+        """Handle a broker that was reached and refuses the worker's first commands."""
         self._wait_after(exc)
 
     def on_connection_error_after_connected(self, exc: BaseException) -> None:
@@ -60,7 +60,7 @@ class PatientConsumer(Consumer):  # type: ignore[misc] # it has no types
         super().on_ready()
 
     def _wait_after(self, error: BaseException) -> None:
-        """Complain, and leave it alone for a while, unless the worker is told to end."""
+        """Log the trouble, and wait before the next attempt, unless the worker is ending."""
         text = broker_trouble(self.app.conf.broker_place, error)
         until = time.monotonic() + self._complaints.report_error(BROKER, text, time.monotonic())
         while time.monotonic() < until:
@@ -74,7 +74,7 @@ def is_news(record: logging.LogRecord) -> bool:
 
 
 def quiet_celery() -> None:
-    """Celery's own lines that repeat what a worker says anyway."""
+    """Silence Celery's own lines that repeat the worker's."""
     for name in ("celery.app.trace", "celery.worker.strategy", "kombu.transport.redis"):
         logging.getLogger(name).setLevel(logging.WARNING)
     logging.getLogger("celery.worker.consumer.consumer").addFilter(is_news)

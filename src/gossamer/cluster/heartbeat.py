@@ -1,9 +1,9 @@
-"""A worker's word to the roster: it beats, begins shifts and tells their ends, from a thread of its own.
+"""Reports a worker to the roster: it beats, begins shifts and reports their ends, from a thread of its own.
 
-Guarantee: spiders that keep the loop of their shifts busy, for seconds on end, delay no beat; nobody takes
-their worker for dead. One whose loop does not turn at all any more for ``hung_s`` is as good as dead: it
-beats no more until the loop turns again, so that others get its shifts. Code that holds Python's own lock
-(GIL) for longer than a dead worker is given stops every thread, this one too.
+Guarantee: spiders that keep the loop of their shifts busy, for seconds on end, delay no beat, and their
+worker is not taken for dead. A worker whose loop has not turned for ``hung_s`` counts as dead: it stops
+beating until the loop turns again, so that others get its shifts. Code that holds Python's GIL for longer
+than ``hung_s`` stops every thread, this one as well.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ def thread_of(loop: asyncio.AbstractEventLoop, name: str) -> threading.Thread:
 class Heartbeat:
     """One worker's connection to the roster. Its public methods are for any thread; they block.
 
-    ``said`` is what a beat says, asked in the pulse's thread; ``obey`` is called in ``loop`` with the answer,
-    ``told`` with what a person asks of this worker.
+    ``said`` returns the state for a beat and is called in the pulse's thread; ``obey`` is called in ``loop``
+    with the answer, ``told`` with an operator's orders to this worker.
     """
 
     def __init__(
@@ -122,7 +122,7 @@ class Heartbeat:
         return self._run_in_loop(self._read_roster())
 
     def remove_worker(self, worker_id: str, timeout_s: float) -> None:
-        """Beat no more, and strike the worker off; within so many seconds, or without a word."""
+        """Stop beating, and remove the worker from the roster; give up silently after the timeout."""
         if not self._thread.is_alive():
             return
         ending = asyncio.run_coroutine_threadsafe(self._remove_worker(worker_id), self._loop)
@@ -158,7 +158,7 @@ class Heartbeat:
         self._beating = asyncio.ensure_future(self._keep_beating())
 
     async def _keep_beating(self) -> None:
-        """Say every second that this worker lives, and pass the answers on. Ends when it is told to."""
+        """Beat every second and pass the answers on, until ``stop`` is set."""
         is_away = is_hung = False
         while not self._is_ending:
             self._turned_at = time.monotonic()

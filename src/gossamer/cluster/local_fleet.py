@@ -41,9 +41,9 @@ def _end_with_parent() -> None:
 
 
 class LocalFleet:
-    """Keeps a supervisor and some workers going; what dies is started again.
+    """Keeps a supervisor and some workers running; a process that dies is started again.
 
-    ``variables`` are added to their environment, which nobody else may read.
+    ``variables`` are added to their environment, which other users cannot read.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What a fleet needs of Celery and Kombu; without them, a message that says what to install."""
+"""Imports Celery and Kombu; without them, an error says which packages to install."""
 
 from __future__ import annotations
 

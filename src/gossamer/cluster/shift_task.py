@@ -55,7 +55,7 @@ from gossamer.wiring.fleet import named_seeds
 ASK_EVERY_S = 0.5
 """A spider is asked so often whether it wants its job to end."""
 MUCH = 32
-"""So many new requests are worth another shift: the supervisor hears of them at once."""
+"""At this many new requests the supervisor is notified at once: another shift may be worth it."""
 
 log = logging.getLogger("gossamer.worker")
 
@@ -91,7 +91,7 @@ class ShiftTask:
 
     @property
     def watched(self) -> WatchedShift:
-        """How long it may take, for whoever watches its deadline."""
+        """The shift's limits, for the watch of its deadline."""
         is_told = self._why is not None
         patience_s = self._settings.store.patience
         return watch_shift(self._shift, self._lengths, patience_s, is_told=is_told)
@@ -103,20 +103,20 @@ class ShiftTask:
         return replace(self._shift, pages=self._pages, in_flight=in_flight)
 
     def stop(self, why: EndReason) -> None:
-        """End it soon; what is in hand is finished."""
+        """End the shift soon; requests in flight are finished."""
         self._why = self._why or why
         if self._run is not None:
             self._run.stop(why)
         end_soon(self._seeding)
 
     async def abandon(self) -> None:
-        """End it at once; what is in hand is given back."""
+        """End the shift at once; requests in flight are given back."""
         self.stop(EndReason.DRAINED)
         if self._run is not None:
             await self._run.abandon()
 
     def emit(self, event: Event) -> None:
-        """Port ``Sink``: counts what was recorded."""
+        """Port ``Sink``: counts the recorded results."""
         if not isinstance(event, PageDoneEvent):
             return
         self._pages += event.attempt.verdict is Verdict.SUCCESS
@@ -159,7 +159,7 @@ class ShiftTask:
     async def _run_lane(self) -> tuple[EndReason, str]:
         job = await self._backends.book.get(self._shift.job)
         if job is None:
-            raise StorageError(f"there is no job {self._shift.job} in the store that this worker looks into")
+            raise StorageError(f"the store of this worker has no job {self._shift.job}")
         if self._shift.tag not in ("", tag_of(job)):
             raise UsageError(
                 f"the shift is for a job {job.id} of another store than the one that this worker works with: "
@@ -252,7 +252,7 @@ class ShiftTask:
 
 
 async def _all_of(seeding: Seeder, seeds: AsyncIterator[Request]) -> str:
-    """Add all seeds; what a person should know of those that were refused."""
+    """Add all seeds. Return a note on refused ones, for the operator."""
     await await_endable(seeding.add_seeds(seeds))
     seeded = seeding.so_far
     if not seeded.refused:

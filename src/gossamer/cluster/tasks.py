@@ -32,11 +32,11 @@ from gossamer.core.shifts import WorkerState
 from gossamer.core.text import format_count
 
 MOST_PASSES = 3
-"""How often a shift is passed on to a worker that is idle, before whoever has it begins it."""
+"""How often a shift is passed on to an idle worker before it is begun in any case."""
 GARBAGE = 700
 """Objects made between two searches for garbage, once the worker is at work (Python's own number)."""
 AT_ONCE_S = 0.8
-"""How long a worker may give back what it holds when it is told a second time to end."""
+"""How long a worker may give back its requests after a second signal to end."""
 
 log = logging.getLogger("gossamer.worker")
 
@@ -81,7 +81,7 @@ class SignalHandler:
             _leave(error)
         self.is_open = True
         gc.collect()
-        gc.freeze()  # what was imported stays: no search has to go through it
+        gc.freeze()  # imported objects stay: no collection has to visit them
         gc.set_threshold(
             GARBAGE
         )  # the start of the process had few searches, which a long life cannot afford
@@ -93,7 +93,7 @@ class SignalHandler:
         )
 
     def on_shutting_down(self, **_: object) -> None:
-        """Celery was told to end before its worker was ready: nothing is in hand."""
+        """Handle a signal that ends Celery before its worker was ready: there are no shifts yet."""
         os._exit(ExitCode.OK)
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
@@ -110,7 +110,7 @@ class SignalHandler:
         celery_state.should_stop = 0
 
     def _obey_person(self, state: WorkerState) -> None:
-        """Do what the dashboard was asked for; a worker that is told to end ends."""
+        """Carry out the dashboard's order; a worker that is told to end ends."""
         if not self._is_told:
             self.set_state(state)
 
@@ -132,7 +132,7 @@ class SignalHandler:
 
 
 def _leave(error: OperatorError) -> NoReturn:
-    """End at once: what is wrong is a person's to mend, and said as such."""
+    """Exit at once with the error: only an operator can fix it."""
     log.error("%s", error)
     os._exit(error.exit_code)
 
@@ -191,12 +191,12 @@ def resume_shifts(panel: Any) -> dict[str, str]:
 
 @control_command()
 def shutdown(panel: Any, msg: str = "", **_: object) -> None:
-    """End as by SIGTERM; Celery's own waits for the ends of shifts that nobody told to end."""
+    """End as by SIGTERM; Celery's own command waits for shifts that never get a signal to end."""
     os.kill(os.getpid(), signal.SIGTERM)
 
 
 @inspect_command()
 def shifts(panel: Any) -> dict[str, Any]:
-    """What this worker works on."""
+    """Return the worker's current shifts."""
     place = _handler_of(panel).place
     return {} if place is None else place.current_work()

@@ -1,8 +1,8 @@
 """A worker process's place of work: one event loop in a thread, in which all its shifts run.
 
-Celery's threads only begin the shift that their message named, wait for its end and tell it. The process's
+Celery's threads only begin the shift that their message named, wait for its end and report it. The process's
 :class:`~gossamer.cluster.heartbeat.Heartbeat` beats once a second for all its shifts, from another thread,
-since spiders may keep this loop busy; the loop does what the answers say.
+since spiders may keep this loop busy; the loop carries out the answers.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from gossamer.wiring.process_health import watch_process
 from gossamer.wiring.sinks import open_sinks
 
 BEGIN = "cannot begin yet"
-"""What servers that are away when a process starts are complained of as."""
+"""The log's subject for servers that are away when a process starts."""
 
 PAST_DEADLINE = "it did not end by its deadline and was cancelled; the worker's log says where it hung"
 LEAVE_S = 5.0
@@ -74,8 +74,8 @@ class WorkerProcess:
         self._running: dict[str, asyncio.Task[Any]] = {}  # the tasks of the shifts
         self._watch = ProcessWatch(self._watched_shifts, self._cancel_shift, self._leave, self._place_of)
         self._overdue: set[str] = set()  # shifts that were cancelled for being past their deadlines
-        self._begun: dict[str, Shift] = {}  # from their beginning until their end is told
-        hung_s = settings.frontier.lease_ttl  # by then others have what it held
+        self._begun: dict[str, Shift] = {}  # from the beginning of each until its end is reported
+        hung_s = settings.frontier.lease_ttl  # by then other workers have its requests
         self.obey_person: Callable[[WorkerState], None] = self.set_state  # what to do for a person who asks
         self._pulse = Heartbeat(
             settings,
@@ -101,17 +101,17 @@ class WorkerProcess:
     # ------------------------------------------------------------------ for other threads
 
     def begin(self) -> None:
-        """Open the sinks: whoever looks at this process sees that it is there, whatever it waits for.
+        """Open the sinks, so that operators see this process whatever it waits for.
 
-        Raises what waiting does not mend: a package that is missing, a setting that is wrong.
+        Raises errors that waiting does not fix: a missing package, an invalid setting.
         """
         self._thread.start()
         self._run_in_loop(self._open_sinks())
 
     def start(self) -> bool:
-        """Begin to beat, when the servers are there; ``False``: it was told to end before.
+        """Begin to beat when the servers are there; ``False`` if it was told to end before.
 
-        Raises as ``begin`` does, which comes first.
+        Comes after ``begin`` and raises the same errors.
         """
         self._pulse.start_thread()
         is_ready = self._run_in_loop(self._wait_for_servers())
@@ -147,7 +147,7 @@ class WorkerProcess:
             log.warning("a shift of %s was not begun: %s", job, error)
             return "not begun: storage trouble"
         if shift is None:
-            return "not begun: nobody asks for it any longer"
+            return "not begun: it is no longer needed"
         self._begun[shift_id] = shift
         try:
             end = self._run_in_loop(self._run_shift(shift))
@@ -161,7 +161,7 @@ class WorkerProcess:
         self._loop.call_soon_threadsafe(self._set_state, state)
 
     def abort(self, timeout_s: float) -> None:
-        """Give everything back at once, within so many seconds; by leaving, when the loop is blocked."""
+        """Give everything back at once, within the timeout; leave even if the loop is blocked."""
         ends_at = time.monotonic() + timeout_s
         with contextlib.suppress(Exception):
             asyncio.run_coroutine_threadsafe(self._abandon_shifts(), self._loop).result(timeout_s * 0.7)
@@ -177,7 +177,7 @@ class WorkerProcess:
         self._thread.join(JOIN_S)
 
     def current_work(self) -> dict[str, Any]:
-        """What it does now, for remote control."""
+        """Return the current work, for remote control."""
         shifts = [work.current_shift for work in list(self._works.values())]
         return {
             "worker": self.card.id,
@@ -321,13 +321,14 @@ class WorkerProcess:
         return sum(work.current_shift.in_flight for work in tuple(self._works.values()))
 
     def _state_for_beat(self) -> tuple[WorkerInfo, list[Shift]]:
-        """What a beat says; asked in the pulse's thread."""
+        """Return the state for a beat; called in the pulse's thread."""
         as_begun, works = dict(self._begun), dict(self._works)
         card = replace(self.card, memory_bytes=resident_bytes())
         return card, [works[key].current_shift if key in works else as_begun[key] for key in as_begun]
 
     def _obey_orders(self, orders: dict[str, EndReason]) -> None:
-        """What a beat was answered. One that was declared dead stops like any other: it is refused anyway."""
+        """Carry out the answer to a beat. A shift declared dead stops like any other: its results are refused
+        anyway."""
         for shift_id, why in orders.items():
             if shift_id in self._works:
                 self._works[shift_id].stop(why)

@@ -1,7 +1,7 @@
-"""Items out of the store, into a file of the format that its suffix names.
+"""Exports items from the store to a file; its suffix selects the format.
 
-A file appears whole or not at all: it is written beside its place and renamed when complete, so a crash
-or a full disk leaves what was there before. Memory does not grow with the number of items.
+A file appears whole or not at all: it is written beside its place and renamed when complete, so a crash or a
+full disk leaves the old file. Memory does not grow with the number of items.
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ async def write_items(
     ready: Callable[[Path], None] = lambda part: None,
     refuse: Callable[[StoredItem, str], None] = log_refusal,
 ) -> int:
-    """Write the items' data and say how many there were.
+    """Write the items' data. Return their number.
 
     ``target`` is a path, whose suffixes are the ``format`` and the ``compression`` unless they are given, or
-    an open binary file, which is neither renamed nor closed. ``append`` keeps what a file has; ``safe_csv``
+    an open binary file, which is neither renamed nor closed. ``append`` keeps a file's content; ``safe_csv``
     marks cells that a spreadsheet would take for a formula with a leading apostrophe. ``ready`` is called
-    with the path of the new file when that is complete, before it takes the place of the old one; ``refuse``
-    with each item that the format cannot hold, and why: it alone is left out. Raises :class:`UsageError` for
-    an unknown format and for a file that cannot be appended to,
+    with the path of the new file when that is complete, before it replaces the old one; ``refuse`` with each
+    item that the format cannot hold, and the reason: only that item is left out. Raises :class:`UsageError`
+    for an unknown format and for a file that cannot be appended to,
     :class:`~gossamer.core.errors.MissingServiceError` for a format whose package is missing,
     :class:`~gossamer.core.errors.StorageError` when writing fails.
     """
@@ -88,7 +88,7 @@ def write_rows(
     *,
     compression: str = "",
 ) -> None:
-    """Write rows that are no items, such as those of a query; raises what :func:`write_items` does."""
+    """Write rows that are not items, such as those of a query; raises the errors of :func:`write_items`."""
     with ExitStack() as stack:
         out: BinaryIO = cast("BinaryIO", target)
         if isinstance(target, str):

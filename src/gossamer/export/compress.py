@@ -38,7 +38,7 @@ def open_packed(out: BinaryIO, compression: str) -> Iterator[BinaryIO]:
         try:
             yield cast("BinaryIO", buffered)
         finally:
-            buffered.detach()  # writes what it holds
+            buffered.detach()  # writes the rest
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from gossamer.export.buffer import ItemBuffer
 from gossamer.export.files import copy_bytes, read_tail
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
-"""What makes spreadsheet programs run a cell (OWASP, CSV injection); the last four are wide forms."""
+"""First characters of a formula in spreadsheets (OWASP, CSV injection); the last four are wide forms."""
 
 MAX_HEADER_BYTES = 1 << 20
 
@@ -51,7 +51,7 @@ class CsvWriter:
         self._items.add_item(data)
 
     def write_end(self) -> None:
-        """Write the header, what the file had, and the items that waited for it."""
+        """Write the header, the file's old content, and the items that waited for it."""
         columns = list(self._items.columns)
         if self._old is None:
             if columns:

@@ -1,10 +1,10 @@
 """Excel workbooks (``.xlsx``), with a header in the first row of each sheet.
 
 Texts are text cells, never formulas, links or numbers. Whole numbers that Excel would round, lists and
-objects are text cells that hold JSON; absent fields and nulls are empty cells. What Excel has no room for is
-refused, item by item: a text of more than 32,767 characters, and a field that would be column 16,385. After
-1,048,575 items a further sheet begins. Columns are known only after the last item: until then the items wait
-in a temporary file.
+objects are text cells that hold JSON; absent fields and nulls are empty cells. Items beyond Excel's limits
+are refused one by one: a text of more than 32,767 characters, or a field in column 16,385. After 1,048,575
+items a further sheet begins. Columns are known only after the last item: until then the items wait in a
+temporary file.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ EXACT = 1 << 53
 """Whole numbers up to this size are the same as floating-point numbers, which is what Excel has."""
 
 Cell = str | float | bool | None
-"""What a cell can hold."""
+"""The types of a cell."""
 
 
 class ExcelTable(Worksheet):  # type: ignore[misc]
-    """A sheet that writes what it is given: XlsxWriter rounds numbers, and takes text for its own XML."""
+    """A sheet that writes values unchanged: XlsxWriter rounds numbers, and takes text for its own XML."""
 
     def _xml_number_element(self, number: float, attributes: Sequence[tuple[str, Any]] = ()) -> None:
         """With all digits; XlsxWriter writes 16 of 17."""
@@ -50,8 +50,8 @@ class ExcelTable(Worksheet):  # type: ignore[misc]
 class WorkbookFile:
     """The file as XlsxWriter gets it, which raises an error of the disk once.
 
-    After it, it takes anything: the archive within is ended by its destructor, and what goes wrong there
-    nobody can catch.
+    After that it accepts any call: the archive within is closed by its destructor, and an error there cannot
+    be caught.
     """
 
     def __init__(self, out: BinaryIO) -> None:

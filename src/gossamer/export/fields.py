@@ -17,7 +17,7 @@ OWN: Mapping[str, Callable[[StoredItem], Any]] = {
     "_last_seen": lambda item: iso_time(item.last_seen),
     "_changed_at": lambda item: iso_time(item.changed_at),
 }
-"""What the store knows of an item besides its fields, by the names under which it can be chosen."""
+"""The store's facts about an item besides its fields, by the names that select them."""
 
 _ABSENT = object()
 
@@ -25,9 +25,9 @@ _ABSENT = object()
 class FieldChoice:
     """Fields to write, in their order, and fields to leave out; without names, all others as they come.
 
-    ``offer.price`` is a field of a field, ``images.0`` an element of a list; a field that has such a name as
-    a whole comes first. What the store knows of an item (``OWN``) is written only if it is named. Names may
-    come with others, under which the fields are written.
+    ``offer.price`` is a field of a field, ``images.0`` an element of a list; a field with such a name as a
+    whole comes first. The store's own facts about an item (``OWN``) are written only if they are named. Names
+    may come with others, under which the fields are written.
     """
 
     def __init__(self, names: Sequence[str] | Mapping[str, str] = (), without: Sequence[str] = ()) -> None:

@@ -18,12 +18,12 @@ from gossamer.core.errors import FileChangedError, StorageError, UsageError
 def replace_file(
     path: Path, *, keep: bool, ready: Callable[[Path], None] = lambda part: None
 ) -> Iterator[tuple[BinaryIO, BinaryIO | None]]:
-    """A new file to write, and the old one to copy from (``keep``, when it has content).
+    """Open a new file to write, and the old one to copy from (``keep``, when it has content).
 
-    The new one takes the old one's place (that of a symlink's target) when the block ends well, and is gone
+    The new file replaces the old one (or a symlink's target) when the block succeeds, and is deleted
     otherwise; ``ready`` is called right before, with its path until then. Devices and pipes are written
-    directly. Raises :class:`StorageError`, and of that ``FileChangedError`` where the old one is kept and is
-    another one by then: what somebody else has written meanwhile would be lost.
+    directly. Raises :class:`StorageError`; ``FileChangedError`` if the old file is kept and another program
+    has replaced it by then, since its changes would be lost.
     """
     try:
         path = Path(os.path.realpath(path))
@@ -44,9 +44,9 @@ def replace_file(
 
 
 def identity_of(path: Path) -> tuple[int, ...]:
-    """What tells a file from all others and from what it is once it is changed, and stays when it is renamed.
+    """Return a value that differs for every file and every change, and stays when the file is renamed.
 
-    Raises ``OSError`` where there is none.
+    Raises ``OSError`` for a missing file.
     """
     found = path.stat()
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
@@ -71,7 +71,7 @@ def _check_unchanged(path: Path, before: tuple[int, ...] | None) -> None:
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Nobody else of us renames a file of this folder; only for moments, since it waits for the others."""
+    """Keep other Gossamer processes from renaming files of this folder; only briefly: they wait."""
     place = os.open(folder, os.O_RDONLY)
     try:
         with suppress(OSError):  # a file system without locks

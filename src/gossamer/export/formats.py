@@ -22,7 +22,7 @@ class FileKind(Record, frozen=True, kw_only=True):
     can_grow: bool = True  # False: a file cannot be continued
     is_packed: bool = False  # it is compressed by itself
     extra: str = ""  # the extra of Gossamer that it needs
-    package: str = ""  # what has to be there for that
+    package: str = ""  # a package that it needs
 
 
 KINDS = {
@@ -47,7 +47,7 @@ KINDS = {
         package="xlsxwriter",
     ),
 }
-"""Every format by its name, which is that of its module, too."""
+"""Every format by its name, which is also that of its module."""
 
 SUFFIXES = {suffix: name for name, kind in KINDS.items() for suffix in kind.suffixes}
 """The format that a suffix stands for."""
@@ -59,7 +59,7 @@ COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 def find_kind(name: str) -> FileKind:
     """A format by its name. Raises :class:`UsageError` for an unknown one."""
     if name not in KINDS:
-        raise UsageError(f"there is no format {name!r}; known are {', '.join(KINDS)}")
+        raise UsageError(f"unknown format {name!r}; known are {', '.join(KINDS)}")
     return KINDS[name]
 
 
@@ -85,7 +85,7 @@ def compression_of(path: PurePath | str) -> str:
 def check_compression(name: str, format: str) -> None:  # noqa: A002 - the word that users know
     """Raises :class:`UsageError` for a compression that does not exist, or that a format has no use for."""
     if name and name not in COMPRESSIONS.values():
-        raise UsageError(f"there is no compression {name!r}; known are {', '.join(COMPRESSIONS.values())}")
+        raise UsageError(f"unknown compression {name!r}; known are {', '.join(COMPRESSIONS.values())}")
     if name and find_kind(format).is_packed:
         raise UsageError(f"{format} files are compressed as they are; leave {name} out")
 
@@ -96,9 +96,9 @@ def available_formats() -> tuple[str, ...]:
 
 
 def load_writer(name: str) -> Callable[..., Any]:
-    """What writes a format.
+    """Return the constructor of a format's writer.
 
-    Raises :class:`UsageError` for an unknown one, :class:`MissingServiceError` where its package is missing.
+    Raises :class:`UsageError` for an unknown format, :class:`MissingServiceError` if its package is missing.
     """
     kind = find_kind(name)
     try:

@@ -13,7 +13,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class JsonlWriter:
-    """Writes ``.jsonl``. Of a file that ends within a record (a crash cut it) that record is left out."""
+    """Writes ``.jsonl``. If a file ends within a record (a crash cut it), that record is left out."""
 
     def __init__(self, out: BinaryIO, old: BinaryIO | None, place: str) -> None:
         self._write = out.write
@@ -37,7 +37,7 @@ class JsonlWriter:
 
 
 def _last_line(old: BinaryIO, step: int = 1 << 16) -> bytes:
-    """What follows the last line end, found from the back."""
+    """Return everything after the last line end, searched from the back."""
     line = b""
     position = old.seek(0, os.SEEK_END)
     while position > 0:

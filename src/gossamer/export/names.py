@@ -11,7 +11,7 @@ from gossamer.core.jobs import Job
 
 TYPE, NUMBER = "type", "n"
 PLACEHOLDERS = ("job", "spider", TYPE, "date", "time", NUMBER)
-"""What a name may have in braces."""
+"""The names that may stand in braces."""
 
 MAX_VALUE = 80
 """Bytes of one value in a name."""
@@ -30,7 +30,7 @@ def placeholders_in(name: str) -> frozenset[str]:
     if unknown:
         known = ", ".join(f"{{{known}}}" for known in PLACEHOLDERS)
         raise UsageError(
-            f"{name}: there is no placeholder {{{unknown[0]}}}; known are {known}; "
+            f"{name}: unknown placeholder {{{unknown[0]}}}; known are {known}; "
             "braces that are none are written twice"
         )
     return frozenset(found)

@@ -1,9 +1,9 @@
 """Apache Parquet, in row groups of at most 10,000 items, compressed with zstd.
 
-A column holds booleans, whole numbers (64 bits), numbers, text, or lists of one of these, as all of its
-values do. Where they differ, or are objects, the column is text that holds each value as JSON; its metadata
-say so (``gossamer: json``). So nothing is lost: whole numbers beyond 64 bits are JSON, too. A field that is
-absent is null. Types are known only after the last item: until then the items wait in a temporary file.
+A column holds booleans, whole numbers (64 bits), numbers, text, or lists of one of these, if all of its
+values do. If they differ, or are objects, the column is text that holds each value as JSON, and its metadata
+say so (``gossamer: json``). Nothing is lost: whole numbers beyond 64 bits become JSON as well. An absent
+field is null. Types are known only after the last item: until then the items wait in a temporary file.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class ColumnType:
-    """What the values of a column have been so far."""
+    """The type of a column's values so far."""
 
     __slots__ = ("elements", "is_exact", "is_long", "kinds")
 

@@ -15,18 +15,18 @@ from gossamer.export.files import identity_of, replace_file
 from gossamer.export.new_items import IdRanges
 
 MOST_JOBS = 100
-"""Jobs of which it is remembered what a file has, the latest ones."""
+"""The number of jobs (the latest) whose exported items are remembered."""
 
 
 class ExportRecord(Record, frozen=True, kw_only=True):
-    """What a file has. Ids, because the order of ids is not the order in which a job saw the items."""
+    """The items in a file. Ids, because the order of ids is not the order in which a job saw the items."""
 
     file: str  # for people
     job: str
     ranges: tuple[tuple[int, int], ...] = ()
     others: dict[str, tuple[tuple[int, int], ...]] = {}  # of jobs that had written to the file before
     place: tuple[int, ...] = ()  # of a file that is about to take that one's place; empty: no other is
-    former: ExportRecord | None = None  # what the file has as long as that has not happened
+    former: ExportRecord | None = None  # the file's items until the replacement happens
 
 
 class ExportRecordFile:
@@ -45,23 +45,23 @@ class ExportRecordFile:
         return self._read_known() is not None
 
     def known_ranges(self, job: Job) -> IdRanges:
-        """The items of the job that the file has; none when the file is gone, or nobody knows."""
+        """Return the items of the job that the file has; none if the file is gone, or unknown."""
         known = self._read_known()
         if known is None:
             return ()
         return known.ranges if known.job == job.id else known.others.get(job.id, ())
 
     def note_replacement(self, part: Path, job: Job, ranges: IdRanges, *, is_grown: bool) -> None:
-        """Remember what a new file has that takes this one's place next, unless the process is killed.
+        """Remember the items of a new file that replaces this one next, unless the process is killed.
 
-        ``is_grown``: it has what the old one has, too.
+        ``is_grown``: it keeps the items of the old one.
         """
         former = self._read_known()
         known = self._make_record(job, ranges, former if is_grown else None)
         self._write_known(structs.replace(known, place=identity_of(part), former=former))
 
     def note_items(self, job: Job, ranges: IdRanges, *, is_grown: bool) -> None:
-        """Remember what the file has."""
+        """Remember the items of the file."""
         self._write_known(self._make_record(job, ranges, self._read_known() if is_grown else None))
 
     def _make_record(self, job: Job, ranges: IdRanges, before: ExportRecord | None) -> ExportRecord:
@@ -71,7 +71,7 @@ class ExportRecordFile:
         return ExportRecord(file=str(self._target), job=job.id, ranges=tuple(ranges), others=kept)
 
     def _read_known(self) -> ExportRecord | None:
-        """What the file has that is there now."""
+        """Return the record for the file that is there now."""
         if not self._is_kept:
             return None
         try:

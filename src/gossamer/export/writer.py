@@ -1,4 +1,4 @@
-"""What every format has: a writer, and a word for what the format cannot hold."""
+"""The parts that every format shares: a writer, and an error for items that the format cannot hold."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ class UnfitItemError(GossamerError):
 
 
 class ItemWriter(Protocol):
-    """One format being written. What is to be kept of an old file was written by the constructor."""
+    """A format being written. Its constructor writes the kept content of an old file."""
 
     def write_item(self, data: dict[str, Any]) -> None:
         """Add one item. Raises :class:`UnfitItemError` for one that the format cannot hold."""
         ...
 
     def write_end(self) -> None:
-        """Write what comes after the last item."""
+        """Write the end of the file, after the last item."""
         ...
 
     def close(self) -> None:
-        """Let go of what the writer holds; called in any case."""
+        """Release the writer's resources; called in any case."""
         ...

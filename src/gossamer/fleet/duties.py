@@ -14,9 +14,9 @@ from gossamer.ports.clock import Clock
 from gossamer.ports.duty import Duty
 
 FIRST_S = 60.0
-"""A supervisor that has just begun sees to the jobs first; one that stands by looks again this often.
+"""A new supervisor looks after the jobs first; a standby looks again this often.
 
-A duty that is due more often comes earlier, too.
+A duty with a shorter interval comes earlier.
 """
 AGAIN_S = 60.0
 """A duty that failed is run again after so long, or earlier if it is due."""

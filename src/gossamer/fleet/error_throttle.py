@@ -12,9 +12,9 @@ log = logging.getLogger("gossamer.fleet")
 
 
 class ErrorThrottle:
-    """Trouble by what it is with: one line when it begins or changes, one when it is over, and back-off.
+    """Logs trouble by its subject: one line when it begins or changes, one when it is over, with back-off.
 
-    The same words are not said twice: a server that is gone is the trouble of every job.
+    Equal messages are logged once: a server that is gone troubles every job.
     """
 
     def __init__(

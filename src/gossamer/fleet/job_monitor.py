@@ -1,7 +1,7 @@
-"""One look at one job: take back what nobody holds any more, see whether it is over, say what it needs.
+"""One look at one job: reclaims abandoned requests, checks whether it is over, and reports its demand.
 
-Every step may be done twice, or be cut off by a crash and be done by another supervisor: taking back finds
-nothing the second time, a job that ended ends the same way again.
+Every step may run twice, or be cut off by a crash and be repeated by another supervisor: reclaiming finds
+nothing the second time, and a job that ended ends the same way again.
 """
 
 from __future__ import annotations
@@ -70,16 +70,16 @@ class JobMonitor:
             await parts.roster.reap_shifts([shift.id])
 
     async def _follow_changes(self) -> None:
-        """Go by what a person has changed of the job since the last look."""
+        """Apply an operator's changes to the job since the last look."""
         changes = await self._parts.book.read_changes(self.job)
         if changes != self._changes:
             changed = self._parts.watched(self.job, changes)
-            # What this frontier knows of the lives of its servers must not be forgotten.
+            # This frontier's memory of its servers' restarts must be kept.
             self._watched = replace(changed, frontier=self._watched.frontier)
             self._changes = changes
 
     async def check_job(self) -> tuple[LaneDemand, ...]:
-        """What the job asks for; nothing when it has just ended."""
+        """Return the job's demand for shifts; empty if it has just ended."""
         await self._follow_changes()
         parts, watched = self._parts, self._watched
         try:
@@ -117,9 +117,9 @@ class JobMonitor:
         )
 
     async def _begin_anew(self) -> bool:
-        """Make the frontier of a job that Redis has lost before anything was fetched; whether it did.
+        """Create the frontier again if Redis lost it before anything was fetched. Return whether it did.
 
-        It is seeded then, as any new job. What to do with a job that had begun, a person has to say.
+        The job is seeded then, as any new job. For a job that had begun, the operator decides.
         """
         parts, job = self._parts, self.job
         if self._watched.make_frontier is None or job.created_at + YOUNG_S > parts.clock.now():
@@ -140,10 +140,10 @@ class JobMonitor:
         return await spent_s(self._parts.shared, self.job, now)
 
     async def _end_job(self, end: JobEnd, stats: FrontierStats) -> bool:
-        """End the job, in the frontier and then in the book. ``False``: there is work again.
+        """End the job, in the frontier and then in the book. ``False``: it has work again.
 
-        A person may steer the job, or revive dead letters, between any two steps: the book is changed only if
-        it still says what was read, and changed back if the frontier goes on by then.
+        An operator may steer the job, or revive dead letters, between any two steps: the book is changed only
+        if it is as it was read, and changed back if the frontier has work again by then.
         """
         parts, frontier = self._parts, self._watched.frontier
         state, reason = stats.state, end.reason
@@ -157,7 +157,7 @@ class JobMonitor:
                 return False
             try:
                 await frontier.apply_change(JobCommand.FINISH)
-            except TransitionError:  # somebody paused or cancelled it since the look: the next one sees that
+            except TransitionError:  # paused or cancelled since: the next look sees that
                 return False
             if not _is_done(await frontier.read_stats()):  # dead letters were revived, or seeds were lost
                 await frontier.apply_change(JobCommand.REOPEN)

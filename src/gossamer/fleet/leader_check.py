@@ -1,6 +1,6 @@
-"""Whether a supervisor leads the fleet, as its workers see it.
+"""Checks whether a supervisor leads the fleet, as its workers see it.
 
-Alerts are the leader's to tell, so nobody tells that there is none: the logs of the workers do.
+Only the leader sends alerts, so none reports a missing leader: the logs of the workers do.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ log = logging.getLogger("gossamer.worker")
 
 
 class LeaderCheck:
-    """One line when nobody has led for ``patience_s`` (0: none), and one when somebody does again."""
+    """Logs one line after ``patience_s`` without a leader (0: never), and one when a leader is back."""
 
     def __init__(self, patience_s: float) -> None:
         self._patience_s = patience_s
         self._next_at = 0.0
-        self._since: float | None = None  # nobody leads since then
+        self._since: float | None = None  # without a leader since then
         self._is_told = False
 
     def is_due(self, now: float) -> bool:
@@ -27,7 +27,7 @@ class LeaderCheck:
         return self._patience_s > 0 and now >= self._next_at
 
     def note_leader(self, now: float, *, is_there: bool) -> None:
-        """What a look found."""
+        """Record the result of a look."""
         self._next_at = now + EVERY_S
         if is_there:
             if self._is_told:

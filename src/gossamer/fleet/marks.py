@@ -1,4 +1,4 @@
-"""What supervisors of a job leave for each other in shared state."""
+"""Marks that the supervisors of a job leave for each other in shared state."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from gossamer.ports.shared_state import SharedState
 
 SPENT = "fleet-spent"
 BREAK_S = 10.0
-"""A longer time between two looks counts as so much: nobody looked after the job meanwhile."""
+"""A longer gap between two looks counts as this long: no supervisor looked after the job meanwhile."""
 
 KEPT_S = 10 * 365 * 86_400.0
 """The mark outlives any job; losing it lets the job's time count anew."""

@@ -1,4 +1,4 @@
-"""What a fleet's supervisor works with, and the time it keeps of jobs in shared state."""
+"""The dependencies of a fleet's supervisor, and the times of jobs that it keeps in shared state."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class FleetParts:
     join: Callable[[], Awaitable[None]] | None = (
         None  # enters the store; raises OperatorError for another one
     )
-    series: Series | None = None  # None: nobody asks how the jobs went on
+    series: Series | None = None  # None: no history of jobs is needed
     sink: Sink = field(default_factory=lambda: MultiSink(()))  # told of lost leases, progress and ends
 
 
@@ -64,7 +64,7 @@ class FleetOptions:
     look_every_s: float = 1.0
     breath_s: float = 0.02  # between two looks, however often the bell rings
     lead_ttl_s: float = 5.0  # a leader that is gone is followed after so long
-    expires_s: float = 5.0  # a shift that nobody began for so long is asked for again
+    expires_s: float = 5.0  # a shift that has not begun for so long is requested again
     patience_s: float = 10.0  # for any one answer of a server
     sample_every_s: float = 2.0
     first_pause_s: float = 1.0  # after trouble with a server; twice as long each time

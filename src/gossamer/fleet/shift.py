@@ -1,8 +1,8 @@
-"""One shift: an ordinary worker, for a bounded time, or until there is nothing for it to do.
+"""One shift: an ordinary worker, for a bounded time, or until it has no work.
 
-A shift that ends has nothing in its hands. It ends by itself when its time is over, so that another job may
-have its slot, and when nothing is due for a while; others end it when the job is not to go on, or the
-worker's process is to end.
+A shift that ends holds no requests. It ends by itself when its time is over, so that another job may have its
+slot, and when nothing is due for a while; others end it when the job is to stop, or the worker's process is
+to end.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gossamer.ports.worker_group import WorkerGroup
 from gossamer.runtime.cancelling import end_tasks, wait_for_first
 
 LINGER_S = 2.0
-"""A shift without work goes on asking for so long: another worker's page may bring some."""
+"""How long a shift without work keeps asking: another worker's page may bring some."""
 SOON_S = 5.0
 """... and for longer while something comes due so soon."""
 LOOK_S = 0.25
@@ -51,12 +51,12 @@ class ShiftRun:
         self._told = asyncio.Event()
 
     def stop(self, why: EndReason) -> None:
-        """End it: what is in hand is finished, within the time to drain. The first reason counts."""
+        """End the shift: requests in flight may finish within the time to drain. The first reason counts."""
         self._why = self._why or why
         self._told.set()
 
     async def abandon(self) -> None:
-        """End it at once: what is in hand is given back."""
+        """End the shift at once: requests in flight are given back."""
         self.stop(EndReason.DRAINED)
         await self._worker.abandon()
 
@@ -101,7 +101,7 @@ class ShiftRun:
         return None if dry_s < LINGER_S or is_soon else EndReason.IDLE
 
     async def _wait_for_end(self, ends: set[asyncio.Task[None]], seconds: float) -> None:
-        """Until one of them ends, or for so long; and while it still works, until it is told to end."""
+        """Wait until one of them ends, for at most this long; a working shift stops waiting when told to end."""
         waits: list[Coroutine[Any, Any, object]] = [self._clock.sleep(seconds)]
         if not self._told.is_set():
             waits.append(self._told.wait())

@@ -20,7 +20,7 @@ class WatchedShift(Record, frozen=True, kw_only=True):
 
     name: str  # for people: its job and lane
     max_s: float  # its length; infinite for one that ends by itself
-    drain_s: float  # to finish what is in hand
+    drain_s: float  # to finish requests in flight
     patience_s: float = 0.0  # with a store that is away
     is_told: bool = False  # to end
 

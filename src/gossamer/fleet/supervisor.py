@@ -99,7 +99,7 @@ class FleetSupervisor:
         return parts
 
     def stop(self) -> None:
-        """Let another one lead; jobs and their shifts go on."""
+        """Let another supervisor lead; jobs and their shifts continue."""
         self._stop.set()
 
     async def run(self) -> None:
@@ -145,7 +145,7 @@ class FleetSupervisor:
             self._seen_since = self._seen_since or asked_at
             self._set_leadership(token, asked_at + ttl_s)
             await self._parts.clock.sleep(ttl_s / 4)
-            if self._loop_time() - asked_at > ttl_s:  # this process was stopped: others may have been, too
+            if self._loop_time() - asked_at > ttl_s:  # this process was stopped: others may have been as well
                 self._seen_since = None
 
     def _set_leadership(self, token: int | None, until: float) -> None:
@@ -209,7 +209,7 @@ class FleetSupervisor:
     async def _look_at(
         self, running: Sequence[Job], jobs: Mapping[str, Job], gone: Mapping[str, list[Shift]]
     ) -> list[LaneDemand]:
-        """What the running jobs ask for, in the order of their age; the dead of all jobs are seen to."""
+        """Return the demand of the running jobs, oldest first. Abandoned requests are reclaimed."""
         ids = {job.id for job in running}
         others = [jobs[job_id] for job_id in gone if job_id in jobs and job_id not in ids]
         forsaken = [shift.id for job_id in gone if job_id not in jobs for shift in gone[job_id]]
@@ -233,7 +233,7 @@ class FleetSupervisor:
     async def _look_at_one(
         self, job: Job, gone: Sequence[Shift], *, is_running: bool
     ) -> tuple[LaneDemand, ...]:
-        """What one job asks for; its trouble stays its own. Called in a task of its own."""
+        """Return one job's demand; its errors do not affect other jobs. Called in a task of its own."""
         describe_lines(job=job.id)
         nothing = (LaneDemand(job=job.id, lane="", useful=0),) if is_running else ()
         if self._complaints.leaves_alone(job.id, self._loop_time()) or not self.is_leading:
@@ -261,7 +261,7 @@ class FleetSupervisor:
     # ----------------------------------------------------------------- carrying out
 
     async def _carry_out(self, decision: ShiftPlan, at: float, token: int) -> None:
-        """Enter what is decided into the roster, then publish it."""
+        """Enter the decisions into the roster, then publish them."""
         roster = self._parts.roster
         can_publish = not self._complaints.leaves_alone(BROKER, self._loop_time())
         shifts = [self._make_shift(job_lane, at) for job_lane in decision.asks] if can_publish else []
@@ -324,5 +324,5 @@ class FleetSupervisor:
         await self._parts.clock.sleep(self._complaints.report_error(what, text, self._loop_time()))
 
     def _loop_time(self) -> float:
-        """This loop's time: it goes on while the process is stopped, and nobody sets it."""
+        """This loop's time: it continues while the process is stopped, and cannot be set."""
         return asyncio.get_running_loop().time()

@@ -1,4 +1,4 @@
-"""What a person asks of single workers: left in shared state, where each worker looks with its beats."""
+"""An operator's orders to single workers: left in shared state, where each worker looks with its beats."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ async def give_order(shared: SharedState, worker: str, state: WorkerState) -> No
 
 
 class OrderReader:
-    """What one worker is told; each order once, however often it is read."""
+    """Reads one worker's orders; each order once, however often it is read."""
 
     def __init__(self) -> None:
         self._known = b""
 
     async def read_order(self, shared: SharedState, worker: str) -> WorkerState | None:
-        """What it was told since the last time; ``None``: nothing. Raises ``StorageError``."""
+        """Return the order since the last call; ``None`` without one. Raises ``StorageError``."""
         said = await shared.get(SPACE, worker)
         if not said or said == self._known:
             return None

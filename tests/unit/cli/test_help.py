@@ -108,7 +108,7 @@ def test_version():
         (["crawl", "x", "-a", "nothing"], "-a 'nothing' is not of the form ARG=VALUE"),
         (["crawl", "x", "-s", "dealy=1"], "there is no s"),
         (["crawl", "x.py", "-o", "y.foo"], "--format names it"),
-        (["export", "x", "-o", "y.jsonl", "--format", "yaml"], "there is no format 'yaml'"),
+        (["export", "x", "-o", "y.jsonl", "--format", "yaml"], "unknown format 'yaml'"),
         (["export", "x", "--json", "--format", "csv"], "contradict each other"),
         (["export", "x", "--safe-csv"], "--safe-csv is for csv; this is jsonl"),
         (["dead", "list", "x", "--reason", "weather"], "not a reason of a dead letter"),

@@ -269,7 +269,7 @@ def test_formats_are_known_by_suffix():
 
 async def test_an_unknown_format_is_refused():
     with pytest.raises(
-        UsageError, match="there is no format 'yaml'; known are jsonl, json, csv, xml, parquet, excel"
+        UsageError, match="unknown format 'yaml'; known are jsonl, json, csv, xml, parquet, excel"
     ):
         await write_items([], io.BytesIO(), "yaml")
 

@@ -70,7 +70,7 @@ async def test_a_stage_is_made_with_the_options_of_its_name(monkeypatch, stage, 
 async def test_options_of_no_stage_are_said(caplog):
     with caplog.at_level(logging.WARNING):
         await mark_of(Marked, {"Marcked": {"mark": 1}})
-    assert "pipeline.options: 'Marcked' is no stage of the spider 'one': Marked" in caplog.text
+    assert "pipeline.options: 'Marcked' is not a stage of the spider 'one': Marked" in caplog.text
 
 
 class Nothing:
