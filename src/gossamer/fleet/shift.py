@@ -101,7 +101,7 @@ class ShiftRun:
         return None if dry_s < LINGER_S or is_soon else EndReason.IDLE
 
     async def _wait_for_end(self, ends: set[asyncio.Task[None]], seconds: float) -> None:
-        """Wait until one of them ends, for at most this long; a working shift stops waiting when told to end."""
+        """Wait for one of the tasks to end, at most ``seconds``, or until the shift is told to end."""
         waits: list[Coroutine[Any, Any, object]] = [self._clock.sleep(seconds)]
         if not self._told.is_set():
             waits.append(self._told.wait())

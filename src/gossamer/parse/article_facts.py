@@ -1,4 +1,4 @@
-"""What the JSON-LD of a page says of its article: the author and the dates (schema.org)."""
+"""The author and the dates of an article in a page's JSON-LD (schema.org)."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 _ARTICLES = ("article", "posting", "report", "apireference")
 """How the names of schema.org's articles end; ``Article`` has some twenty of them below it."""
 _PAGES = ("page", "creativework", "recipe", "howto")
-"""Things that a page may be, too. They fill in what no article says."""
+"""Types that a page may also have. They fill in facts that no article gives."""
 _SCHEMES = ("http://", "https://")
 
 
 class ArticleFacts(NamedTuple):
-    """An author and dates, as written; ``""`` for what is not said."""
+    """An author and dates, as written; ``""`` where the page gives none."""
 
     author: str = ""  # several names with commas between them
     published: str = ""
@@ -46,7 +46,7 @@ def _facts_of(node: Mapping[str, Any], by_id: Mapping[str, dict[str, Any]]) -> A
 
 
 def _nodes(objects: Sequence[Any]) -> Iterator[dict[str, Any]]:
-    """The objects of a page, with those in a graph that has a name of its own, and what a page is about."""
+    """Yield the objects of a page, including those in a named graph and the page's main entity."""
     for node in objects:
         if isinstance(node, dict):
             yield node
@@ -59,7 +59,7 @@ def _names_something(node: Mapping[str, Any]) -> bool:
 
 
 def _types_of(node: Mapping[str, Any]) -> list[str]:
-    """Its types in lower case, without what stands before them (``https://schema.org/``, ``schema:``)."""
+    """Return the types in lower case, without prefixes (``https://schema.org/``, ``schema:``)."""
     named = (one for one in _as_list(node.get("@type")) if isinstance(one, str))
     return [name.replace("#", "/").replace(":", "/").rpartition("/")[2].lower() for name in named]
 
@@ -71,7 +71,7 @@ def _has_url(node: Mapping[str, Any], own_urls: Collection[str]) -> bool:
 
 
 def _names_of(value: Any, by_id: Mapping[str, dict[str, Any]]) -> str:
-    """The names of people and organizations; what is named by its ``@id`` is looked up on the page."""
+    """Return the names of people and organizations; an ``@id`` is looked up on the page."""
     names = [_name_of(one, by_id) for part in _as_list(value) for one in _as_list(part)]
     return ", ".join(dict.fromkeys(name for name in names if name and not name.startswith(_SCHEMES)))
 

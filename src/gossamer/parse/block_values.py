@@ -1,4 +1,4 @@
-"""What the blocks of a list hold: values that stand in the same place of several blocks, and differ."""
+"""Values in the blocks of a list: those in the same place of several blocks that differ."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FEWEST = 3
 _EXAMPLES = 12
 """Blocks in which places are looked for that may hold a value."""
 _MOST_BLOCKS = 60
-"""Blocks in which it is looked at what is in such a place."""
+"""The number of blocks that are examined for a place."""
 _MOST_LEAVES = 200
 """Places of one block."""
 _MADE_UP = re.compile(
@@ -27,7 +27,7 @@ _PRICE = re.compile(r"[$\u20ac\u00a3\u00a5\u20b9]|\b(?:EUR|USD|GBP|CHF|kr)\b")
 
 
 class BlockValue(NamedTuple):
-    """Something that blocks hold: where it is, and what it is in the first of them."""
+    """A value of the blocks: its selector, and its text in the first block."""
 
     selector: str  # relative to a block; empty: the block itself
     kind: str  # ``text``, ``link``, ``image``, ``time`` or ``data``
@@ -61,7 +61,7 @@ class _Leaf(NamedTuple):
 
 
 def find_values(blocks: Sequence[Element]) -> list[BlockValue]:
-    """What several blocks hold in the same place, and what is not the same in all of them."""
+    """Return values in the same place of several blocks, unless they are equal in all of them."""
     blocks = blocks[:_MOST_BLOCKS]
     leaves = [[*islice(_read_leaves(block), _MOST_LEAVES)] for block in blocks]
     found: dict[tuple[str, str], BlockValue | None] = {}
@@ -157,7 +157,8 @@ def _place_of(element: Element) -> int:
 def _examine_place(
     blocks: Sequence[Element], leaves: Sequence[Sequence[_Leaf]], selector: str, leaf: _Leaf
 ) -> BlockValue | None:
-    """What a selector finds in all blocks; ``None`` where that is nothing, or not the same thing."""
+    """Return the value that a selector finds in all blocks; ``None`` if it finds nothing, or different
+    things."""
     found: list[list[_Leaf]] = []
     for block, own in zip(blocks, leaves, strict=True):
         places = [one for one in block.select(selector) if isinstance(one, Element)] if selector else [block]
@@ -183,14 +184,14 @@ def _examine_place(
 
 
 def _are_several(found: Sequence[Sequence[_Leaf]], size: int) -> bool | None:
-    """Whether blocks have a list of texts in one place; ``None``: several things that are no list."""
+    """Whether blocks have a list of texts in one place; ``None``: several things that are not a list."""
     counts = {len(one) for one in found}
     if counts <= {1}:
         return False
     names = {(leaf.element.tag, *classes_of(leaf.element)) for one in found for leaf in one}
     is_list = found[0][0].kind == "text" and len(names) == 1
     if not is_list or (len(counts) == 1 and len(found) == size):
-        return None  # always so many: columns, and no list
+        return None  # always equally many: columns, not a list
     return True
 
 
@@ -202,7 +203,7 @@ def _are_labels(found: Sequence[Sequence[_Leaf]]) -> bool:
 
 
 def _words_of(element: Element) -> tuple[str, ...]:
-    """What names an element: ``itemprop``, the head of its column, its classes, its tag."""
+    """Return the words that name an element: ``itemprop``, its column's head, its classes, its tag."""
     column = ""
     table = element.closest("table") if element.tag == "td" else None
     if table is not None:

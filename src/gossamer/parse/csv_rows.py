@@ -1,4 +1,4 @@
-"""CSV, read row by row: what is no row of the table is counted and said, and the others are read."""
+"""Reads CSV row by row: malformed rows are counted and reported, and the others are read."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import TextIO
 class CsvReader:
     """The rows of a text, as dicts by the names of the first row, or by ``headers``.
 
-    ``trouble`` counts lines that are in no row, by reason: ``fields`` (more or fewer than there are names),
-    ``malformed`` (a field longer than 128 KB: a quotation mark that nobody closed). ``first`` says where the
-    first of them is. Empty lines are no rows.
+    ``trouble`` counts skipped lines by reason: ``fields`` (more or fewer than there are names), ``malformed``
+    (a field longer than 128 KB: an unclosed quotation mark). ``first`` gives the line of the first. Empty
+    lines are ignored.
     """
 
     def __init__(

@@ -1,11 +1,10 @@
-"""Which characters the bytes of a body stand for.
+"""Detects the encoding of a body.
 
-Decided as the HTML standard says (section 13.2.3): a byte-order mark, then the charset of the HTTP
-header, then what the document declares in its first 1,024 bytes, then what it declares later on; and
-where nobody says anything, UTF-8 if the bytes are valid UTF-8, else what a detector like those of browsers
-takes them for, windows-1252 if it does not know. Labels and decoders are
-those of the WHATWG Encoding standard, so UTF-7 is never spoken, and nothing here ever raises: bytes that
-mean nothing become U+FFFD.
+The order is that of the HTML standard (section 13.2.3): a byte-order mark, the charset of the HTTP header, a
+declaration in the first 1,024 bytes of the document, a later declaration. Without any of these it is UTF-8 if
+the bytes are valid UTF-8, else the guess of a detector like those of browsers, else windows-1252. Labels and
+decoders are those of the WHATWG Encoding standard, so UTF-7 is never used. Nothing here raises: invalid bytes
+become U+FFFD.
 """
 
 from __future__ import annotations
@@ -57,7 +56,8 @@ def charset_of(content_type: str) -> str | None:
 
 
 def declared_encoding(body: bytes, content_type: str = "") -> str | None:
-    """What the byte-order mark, the header or an XML declaration says; ``None``: ask the document."""
+    """Return the encoding of the byte-order mark, the header or an XML declaration; ``None``: ask the
+    document."""
     for mark, name in _BYTE_ORDER_MARKS:
         if body.startswith(mark):
             return name
@@ -71,10 +71,10 @@ def declared_encoding(body: bytes, content_type: str = "") -> str | None:
 
 
 def encoding_of(body: bytes, content_type: str = "", guess_at: str | None = None) -> str:
-    """The name of the encoding of a body, as the WHATWG Encoding standard writes it.
+    """Return the name of a body's encoding, as the WHATWG Encoding standard writes it.
 
-    May parse the document once, where only a late ``<meta>`` can tell. Where nobody says anything, it is
-    guessed for the URL ``guess_at`` (:func:`guess_encoding`); ``None``: it is not.
+    May parse the document once, if only a late ``<meta>`` can tell. An undeclared encoding is guessed for the
+    URL ``guess_at`` (:func:`guess_encoding`), unless that is ``None``.
     """
     declared = declared_encoding(body, content_type)
     if declared is not None:
@@ -88,17 +88,17 @@ def encoding_of(body: bytes, content_type: str = "", guess_at: str | None = None
 
 
 def guess_encoding(body: bytes, url: str = "") -> str:
-    """The encoding of bytes of which nobody says it, and which are not UTF-8, as browsers guess it.
+    """Guess the undeclared encoding of bytes that are not UTF-8, as browsers do.
 
-    The characters decide, and the country that the host of ``url`` names, as in Firefox. UTF-8 with few slips
-    is UTF-8, as in Chromium. ASCII is windows-1252.
+    The characters decide, and the country in the host of ``url``, as in Firefox. UTF-8 with few errors is
+    UTF-8, as in Chromium. ASCII is windows-1252.
     """
     start = _NOT_ASCII.search(body)
     if start is None:
         return "windows-1252"
     detect = import_module("turbohtml.detect")
     sample = body[max(0, start.start() - _PRESCAN) :][:_GUESSED]
-    if len(sample) == _GUESSED:  # it ends at a byte that is no part of a longer character
+    if len(sample) == _GUESSED:  # the last byte is then not a part of a longer character
         sample = sample[: sample.rfind(b"<") + 1] or sample
     if _is_nearly_utf8(sample):
         return "UTF-8"
@@ -119,7 +119,7 @@ def _is_nearly_utf8(sample: bytes) -> bool:
 
 
 def _has_signs_only(sample: bytes, found: str) -> bool:
-    """Whether all in which it differs from windows-1252 stands alone: the pound of a price is no letter."""
+    """Whether all differences from windows-1252 stand alone: the pound of a price is not a letter."""
     text, usual = decode_as(sample, found), decode_as(sample, "windows-1252")
     return all(
         not usual[at].isalpha()
@@ -132,7 +132,7 @@ def _has_signs_only(sample: bytes, found: str) -> bool:
 
 @lru_cache(maxsize=64)
 def query_encoder(encoding: str) -> Callable[[str], str] | None:
-    """What encodes the queries of links on a page in this encoding; ``None``: they are UTF-8."""
+    """Return the encoder for queries of links on a page in this encoding; ``None``: they are UTF-8."""
     return None if encoding.startswith(("UTF-", "replacement")) else partial(_encode_query, encoding)
 
 

@@ -14,6 +14,6 @@ def engine_named(name: str) -> SelectorEngine:
     if name == "turbohtml":
         return HTML
     if name != "lxml":
-        raise UsageError(f"there is no engine {name!r} for selectors; there are turbohtml and lxml")
+        raise UsageError(f"unknown engine {name!r} for selectors; known are turbohtml and lxml")
     engine: SelectorEngine = import_module("gossamer.parse.lxml_html").LXML_HTML
     return engine

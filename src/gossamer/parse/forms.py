@@ -1,7 +1,7 @@
-"""Forms: what a browser would send (HTML standard, 4.10.22, "form submission").
+"""Forms: the data that a browser would send (HTML standard, 4.10.22, "form submission").
 
-What belongs to a form is asked of the whole page: fields may stand outside of it and name it, and a form that
-is written between the rows of a table is empty in the tree, with its fields behind it.
+The fields of a form are searched in the whole page: they may stand outside it and name it, and a form between
+the rows of a table is empty in the tree, with its fields behind it.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from gossamer.parse.selectors import Selector
 _CONTROLS = "input, select, textarea, button"
 _SUBMITS = frozenset({"submit", "image"})
 _DIRECTED = frozenset({"", "text", "search", "hidden", "tel", "url", "email", "password"})
-"""Types of input that send a direction (``dirname``), too."""
+"""Types of input that also send a direction (``dirname``)."""
 MAX_FIELDS = 1000
 
 
 class FormButton(NamedTuple):
-    """A button that sends a form, and what it says of how."""
+    """A button that sends a form, and its settings for that."""
 
     element: Any  # of the tree
     action: str | None
@@ -29,17 +29,17 @@ class FormButton(NamedTuple):
 
 
 class FormControl(NamedTuple):
-    """What may be sent in one place of a form."""
+    """The values that one control of a form may send."""
 
     name: str
-    values: tuple[str, ...]  # as the page has it; of a button, what it sends when it is clicked
+    values: tuple[str, ...]  # as on the page; of a button, the value that a click sends
     kind: str  # ``text``, ``hidden``, ``box``, ``radio``, ``select``, ``file`` or ``button``
-    choice: str = ""  # of a box: what it sends when it is checked
+    choice: str = ""  # of a box: the value that it sends when it is checked
     button: FormButton | None = None
 
 
 class PageForm(NamedTuple):
-    """One form of a page, with what is filled in already."""
+    """One form of a page, with its initial values."""
 
     action: str  # as written; empty: the page itself
     method: str  # ``GET``, ``POST`` or ``DIALOG``
@@ -50,7 +50,7 @@ class PageForm(NamedTuple):
 
     @property
     def names(self) -> set[str]:
-        """Of all that can be filled in."""
+        """The names of all fields that can be filled in."""
         return {control.name for control in self.controls}
 
     @property
@@ -137,7 +137,7 @@ def _read_form(form: Selector, elements: list[Selector], barred: set[Any]) -> Pa
 
 
 def _read_control(element: Selector, said: dict[str, str]) -> Iterator[FormControl]:
-    """What an element may send; nothing for one that never does."""
+    """Yield the control of an element; nothing for an element that never sends anything."""
     tag, name = _tag_of(element), said.get("name", "")
     kind = said.get("type", "").strip().lower()
     if kind in _SUBMITS or (tag == "button" and kind not in ("button", "reset")):
@@ -189,7 +189,7 @@ def _direction_of(said: dict[str, str]) -> Iterator[FormControl]:
 
 
 def _with_one_radio(controls: list[FormControl]) -> list[FormControl]:
-    """Of each group of radio buttons, the last one that is checked is."""
+    """Keep only the last checked button of each radio group."""
     last = {
         control.name: place
         for place, control in enumerate(controls)
@@ -204,7 +204,7 @@ def _with_one_radio(controls: list[FormControl]) -> list[FormControl]:
 
 
 def _selected_in(field: Selector, said: dict[str, str]) -> tuple[str, ...]:
-    """What is chosen in a list; a closed list without a choice shows the first option that may be."""
+    """Return the selected values of a list; a closed list defaults to its first enabled option."""
     barred = {option.root for option in field.css("optgroup[disabled] option")}
     options = [(option, option.attrib) for option in field.css("option")]
     free = [(option, own) for option, own in options if "disabled" not in own and option.root not in barred]

@@ -1,8 +1,7 @@
-"""One page of HTML: parsed once, everything about it worked out when it is asked for.
+"""One page of HTML: parsed once; everything else is computed on demand and cached.
 
-The tree is the one the HTML standard describes and browsers build, whatever the bytes are: no input
-raises. What is asked for is remembered. ``turbohtml`` is known to this package only; a :class:`HtmlPage` is
-what the rest of the house sees.
+The tree is that of the HTML standard and of browsers, whatever the bytes are: no input raises. Only this
+package imports ``turbohtml``; the rest of the project uses :class:`HtmlPage`.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _MIN_ARTICLE = 250
 
 
 class Article(NamedTuple):
-    """The dominant text of a page and what the page says of it; ``""`` for what it does not say."""
+    """The dominant text of a page and its facts; ``""`` for facts that the page does not give."""
 
     title: str
     text: str
@@ -85,7 +84,7 @@ class HtmlPage:
             return document
         self._encoding = document.encoding or "windows-1252"
         is_open = self._encoding == "windows-1252" and document.encoding_confidence != "certain"
-        if is_open and self._guesses:  # nobody says what the bytes stand for
+        if is_open and self._guesses:  # the encoding is not declared
             self._encoding = guess_encoding(self.body, self.url)
             if self._encoding != document.encoding:
                 return turbohtml.parse(self.body, encoding=self._encoding, **_TREE)
@@ -109,13 +108,13 @@ class HtmlPage:
         """The page for ``css()`` and ``xpath()``."""
         return Selector(self.document)
 
-    # ----------------------------------------------------------------------- what the head says
+    # ----------------------------------------------------------------------- contents of the head
 
     @lazy_property
     def title(self) -> str:
         """The title, blanks collapsed; ``""`` without one."""
         for element in self.document.select("title"):
-            if element.namespace is Namespace.HTML:  # drawings in SVG have titles, too
+            if element.namespace is Namespace.HTML:  # drawings in SVG also have titles
                 return _collapse_blanks(element.text)
         return ""
 
@@ -151,7 +150,7 @@ class HtmlPage:
 
     @lazy_property
     def base_url(self) -> str:
-        """What relative references are resolved against (HTML standard, "document base URL").
+        """The URL that relative references are resolved against (HTML standard, "document base URL").
 
         The first ``<base>`` of the document with an ``href`` counts, wherever it stands (not in a template, a
         drawing or ``noscript``), unless it is not a URL, or is a ``data:`` or ``javascript:`` one.
@@ -185,12 +184,12 @@ class HtmlPage:
 
     @lazy_property
     def description(self) -> str:
-        """What the page says it is about; ``""`` when it does not say."""
+        """The page's own description; ``""`` without one."""
         return self.meta_content("description", "og:description", "twitter:description")
 
     @lazy_property
     def canonical_url(self) -> str | None:
-        """The http(s) URL of ``<link rel=canonical>``: what the site prefers this page to be known by."""
+        """The http(s) URL of ``<link rel=canonical>``: the site's preferred URL of this page."""
         links = self.document.select("link[rel~=canonical i][href]")
         link = next(filter(is_in_document, links), None)
         target = self.join_url(link.attr("href") or "") if link is not None else None
@@ -213,15 +212,15 @@ class HtmlPage:
 
     @lazy_property
     def robots_directives(self) -> RobotsDirectives:
-        """What ``<meta name=robots>`` asks of everyone."""
+        """The directives of ``<meta name=robots>`` for all crawlers."""
         return self.robots_for()
 
     def robots_for(self, bot: str = "") -> RobotsDirectives:
-        """What the page asks of everyone and of the crawler called ``bot``."""
+        """Return the page's directives for all crawlers and for the crawler called ``bot``."""
         names = {"robots", bot.lower()}
         return read_robots(content for name, content, _ in self.meta_tags if name in names)
 
-    # ----------------------------------------------------------------------- what the body holds
+    # ----------------------------------------------------------------------- contents of the body
 
     @lazy_property
     def links(self) -> PageLinks:
@@ -245,7 +244,7 @@ class HtmlPage:
         return self._visible.to_text().strip()
 
     def main_text(self) -> str:
-        """The article of the page without its navigation; all visible text when there is no article."""
+        """The article of the page without its navigation; all visible text if there is none."""
         text = self._visible.main_text().strip()
         return text if len(text) >= _MIN_ARTICLE else self.visible_text()
 

@@ -14,7 +14,7 @@ _WITH_ELEMENTS = (Document, Element)
 
 
 class HtmlEngine:
-    """Port ``SelectorEngine`` over turbohtml. A document is a root, too; paths start at its ``<html>``."""
+    """Port ``SelectorEngine`` over turbohtml. A document is also a root; paths start at its ``<html>``."""
 
     type = "html"
 

@@ -39,7 +39,7 @@ _COMMA = re.compile(
 )
 _ESCAPE = re.compile(r'\\(?:(["\\/bfnrt]|u[0-9a-fA-F]{4})|(.))', re.DOTALL)
 _BETWEEN = re.compile(r"[\s,;]*+")
-"""What stands between the objects of one block."""
+"""Separators between the objects of one block."""
 _DECODER = json.JSONDecoder(strict=False)
 """Line ends within strings are forgiven: many sites write them."""
 

@@ -43,7 +43,7 @@ def parse_path(text: str) -> tuple[PathStep, ...]:
 
 
 def find_values(value: Any, path: str) -> list[Any]:
-    """The values at a path, in their order; ``null`` is no value. Raises ``ValueError`` for a bad path."""
+    """Return the values at a path, in order, without ``null``. Raises ``ValueError`` for an invalid path."""
     found = [value]
     for step in parse_path(path):
         found = [inner for outer in found for inner in _values_in(outer, step)]
@@ -61,9 +61,9 @@ def _values_in(value: Any, step: PathStep) -> Iterator[Any]:
 
 
 def replace_value(document: Any, path: str, value: Any) -> Any:
-    """The same JSON with another value at a path of names, which are made where they are not there.
+    """Return the same JSON with another value at a path of names; missing names are added.
 
-    Raises ``ValueError`` for a path with indices or ``*``, and where a part of it is no object.
+    Raises ``ValueError`` for a path with indices or ``*``, and if a part of it is not an object.
     """
     steps = parse_path(path)
     if not steps or not all(isinstance(step, str) for step in steps):
@@ -72,7 +72,7 @@ def replace_value(document: Any, path: str, value: Any) -> Any:
     place = changed
     for number, step in enumerate(steps):
         if not isinstance(place, dict):
-            raise ValueError(f"{path!r} cannot be set: what is around {step!r} is not an object")  # noqa: TRY004 - the document's
+            raise ValueError(f"{path!r} cannot be set: the parent of {step!r} is not an object")  # noqa: TRY004 - the document's
         if number == len(steps) - 1:
             place[step] = value
         else:

@@ -1,8 +1,8 @@
 """The links of a page.
 
-What a browser could be led to from ``a`` and ``area`` elements: absolute http(s) URLs, resolved against
-the document's base as the WHATWG URL standard says, without fragments, each once, in document order. This
-runs for every link of every page, so references are made unique before they are resolved.
+These are the possible targets of ``a`` and ``area`` elements: absolute http(s) URLs, resolved against the
+document's base by the WHATWG URL standard, without fragments, without duplicates, in document order. This
+runs for every link of every page, so duplicates are removed before references are resolved.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _NOFOLLOW_UNION = "a[rel~=nofollow i],area[rel~=nofollow i]"
 
 
 class PageLinks(NamedTuple):
-    """The links of one page, and what was left out of them."""
+    """The links of one page, and the number of skipped ones."""
 
     urls: list[str]
     nofollow: frozenset[str]  # those that every element pointing there marks ``rel=nofollow``
@@ -49,7 +49,7 @@ def extract_links(document: Document, joiner: UrlJoiner, limit: int = MAX_LINKS)
 def join_links(
     hrefs: list[str], joiner: UrlJoiner, limit: int
 ) -> tuple[list[str], list[str], dict[str, int]]:
-    """The URLs that hrefs mean, each once; the references that were looked at; what was left out."""
+    """Return the URLs without duplicates, the resolved references, and the counts of skipped ones."""
     dropped: dict[str, int] = {}
     if len(hrefs) > limit:
         dropped["too_many"] = len(hrefs) - limit

@@ -29,7 +29,7 @@ class LxmlHtmlEngine(XmlEngine):
     type = "html"
 
     def parse_document(self, text: str) -> tuple[object, tuple[str, ...]]:
-        """The ``<html>`` element; what was cut: ``attributes``."""
+        """Return the ``<html>`` element, and the parts that were cut: ``attributes``."""
         cuts: tuple[str, ...] = ()
         if len(text) > _SMALL:
             document = turbohtml.parse(text, positions=False)

@@ -14,7 +14,7 @@ def is_in_document(element: Element) -> bool:
 
 
 class RobotsDirectives(NamedTuple):
-    """What a page asks of crawlers."""
+    """A page's directives for crawlers."""
 
     noindex: bool = False  # do not keep this page
     nofollow: bool = False  # do not follow its links
@@ -36,10 +36,10 @@ _VALUED = ("unavailable_after", "max-snippet", "max-image-preview", "max-video-p
 
 
 def read_robots_headers(values: Iterable[str], bot: str = "") -> RobotsDirectives:
-    """What ``X-Robots-Tag`` header values ask of everyone and of the crawler called ``bot``.
+    """Return the directives of ``X-Robots-Tag`` values for all crawlers and for the crawler called ``bot``.
 
-    A value may begin with the name it is meant for, which then holds up to the next name:
-    ``googlebot: nofollow, otherbot: noindex``.
+    A value may begin with the name of a crawler, which then holds up to the next name: ``googlebot: nofollow,
+    otherbot: noindex``.
     """
     meant: list[str] = []
     for value in values:

@@ -1,9 +1,9 @@
-"""What a body is to be read as: HTML, XML, or neither.
+"""Decides how to read a body: as HTML, as XML, or neither.
 
-The Content-Type decides. Where it is missing, says nothing or is not a media type (``html``, ``text/html
-charset=utf-8``), the first bytes do, by the WHATWG MIME Sniffing standard; and what begins with an XML
-declaration and has a root that HTML does not know is XML, whatever its header says: many feeds are sent as
-``text/html`` or ``text/plain``. XHTML is read as HTML.
+The Content-Type decides. If it is missing, empty or not a media type (``html``, ``text/html charset=utf-8``),
+the first bytes decide by the WHATWG MIME Sniffing standard. A body with an XML declaration and a root unknown
+to HTML is XML, whatever its header says: many feeds are sent as ``text/html`` or ``text/plain``. XHTML is
+read as HTML.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ _COMMENT = re.compile(rb"(?:\xef\xbb\xbf)?[\t\n\f\r ]*<!--")
 _BINARY = re.compile(rb"%PDF-|.{0,1444}?[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]", re.DOTALL)
 """How a body begins that is not text."""
 _WIDE_MARKS = (b"\xfe\xff", b"\xff\xfe")
-"""Byte-order marks of UTF-16, in which text has such bytes, too."""
+"""Byte-order marks of UTF-16, whose text also contains such bytes."""
 
 
 @cache
 def _markup() -> re.Pattern[bytes]:
-    """Compiled where it is needed: most pages say what they are."""
+    """Compile the pattern on first use: most pages declare their type."""
     return re.compile(_MARKUP, re.IGNORECASE | re.DOTALL)
 
 

@@ -20,7 +20,7 @@ from gossamer.core.lazy import lazy_pattern
 
 _PSEUDO = lazy_pattern(r"::(?:text|attr\(\s*(?P<name>[^()\s]+)\s*\))\s*$", re.IGNORECASE)
 STRING = r"""(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')"""
-# What cssselect has and the standard has not, or has otherwise (it calls an element with blanks empty).
+# Selectors of cssselect that the standard lacks or defines otherwise (``:empty`` with blanks).
 _NOT_STANDARD = lazy_pattern(rf":(?:contains\(\s*({STRING}|[\w-]+)\s*\)|empty\b)")
 _EMPTY_TEST = "(not(*) and not(string-length()))"
 _COMBINING = " \t\r\n\f>+~"
@@ -152,7 +152,7 @@ def _compile_part(text: str, *, compound: bool) -> CssSubQuery:
         xpath = xpath.replace(f"@gossamer-{number}-", condition)
     native = not conditions
     if result is not None:
-        if xpath.endswith("/descendant::*"):  # parsel takes ``p *::text`` to mean the texts of ``p``, too
+        if xpath.endswith("/descendant::*"):  # parsel takes ``p *::text`` to include the texts of ``p``
             xpath, native = xpath.removesuffix("descendant::*") + "descendant-or-self::*", False
         xpath += f"/@{result}" if result else "/text()"
     return CssSubQuery(selector, compound, native, result, xpath)

@@ -1,7 +1,7 @@
-"""What repeats on a page: the blocks of a list, and what each of them holds, with selectors that find it.
+"""Finds the repeated blocks of a page, and the values in each of them, with selectors for both.
 
-A block is one of several elements that lie beside each other and are built alike: by their tags, and by what
-is in them. Menus, footers and pagers repeat, too, and are no lists.
+A block is one of several sibling elements of equal structure: by their tags, and by their contents. Menus,
+footers and pagers repeat as well, but are not lists.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gossamer.parse.block_values import FEWEST, BlockValue, classes_of, find_val
 MOST_ELEMENTS = 60_000
 """Elements of a page that are looked at."""
 _ALIKE = 0.6
-"""How much of what is usual in a list a block must have."""
+"""The share of a list's usual contents that a block must have."""
 _SHARED = 0.5
 """The part of the blocks that must have something for it to be usual."""
 _SCENERY = re.compile(
@@ -32,7 +32,7 @@ _PLAIN_WORD = re.compile(
     r"result|element|left|right|first|last|even|odd|clearfix|layout|column|group|site|body|primary|secondary|"
     r"table|view|widget|panel"
 )
-"""Classes that say nothing of what a block is."""
+"""Classes that say nothing about a block."""
 
 
 class BlockList(NamedTuple):
@@ -41,7 +41,7 @@ class BlockList(NamedTuple):
     selector: str
     size: int  # blocks
     values: tuple[BlockValue, ...]
-    type_name: str  # as microdata or classes call them; empty: nobody does
+    type_name: str  # as microdata or classes call them; empty: unnamed
 
 
 def find_blocks(document: Document) -> list[BlockList]:
@@ -77,7 +77,7 @@ def _find_groups(document: Document) -> Iterator[list[Element]]:
         for child in children:
             by_tag[child.tag].append(child)
         for tag, alike in by_tag.items():
-            if len(alike) >= FEWEST and tag != "p":  # paragraphs of a text are no list
+            if len(alike) >= FEWEST and tag != "p":  # paragraphs of a text are not a list
                 yield from _split_group(alike)
 
 
@@ -109,7 +109,7 @@ def _attribute_words(element: Element) -> tuple[str, ...]:
 
 
 def _signature(element: Element) -> frozenset[str]:
-    """What is in an element: the way to each descendant, by tags, three levels deep at the most."""
+    """Return the contents of an element: the path to each descendant, by tags, at most three levels deep."""
     found: set[str] = set()
     waiting = [(element, "")]
     while waiting:
@@ -124,7 +124,7 @@ def _signature(element: Element) -> frozenset[str]:
 
 
 def _are_alike(elements: Sequence[Element]) -> bool:
-    """Whether most elements have most of what is usual among them."""
+    """Whether most elements have most of their usual contents."""
     signatures = [_signature(element) for element in elements]
     counted = Counter(way for signature in signatures for way in signature)
     usual = {way for way, count in counted.items() if count >= _SHARED * len(elements)}
@@ -197,7 +197,7 @@ def _rate(blocks: Sequence[Element], values: Sequence[BlockValue]) -> float:
 
 
 def _type_of(blocks: Sequence[Element]) -> str:
-    """What a list's blocks are called: by microdata, else by a class of theirs."""
+    """Return the name of a list's blocks: by microdata, else by one of their classes."""
     itemtype = blocks[0].attr("itemtype") or ""
     if itemtype:
         return itemtype.rstrip("/").rpartition("/")[2]

@@ -1,9 +1,9 @@
-"""Sitemaps of every kind, read in slices: XML, index, RSS, Atom, plain text; gzipped, and gzipped twice.
+"""Reads sitemaps of every kind in slices: XML, index, RSS, Atom, plain text; gzipped, and gzipped twice.
 
-Not an XML parser, on purpose. A sitemap is a flat list of a few known elements, and real ones are broken in
-every way (bare ampersands, wrong namespaces, HTML entities, cut off in the middle). What is looked for is
-found by one linear pattern; nothing is ever expanded or opened, for there is no code that could: an entity
-is text, and a document that declares one is read no further. Memory is bounded by a slice, whatever comes.
+Deliberately not an XML parser. A sitemap is a flat list of a few known elements, and real ones are broken in
+every way (bare ampersands, wrong namespaces, HTML entities, cut off in the middle). One linear pattern finds
+the elements. Entities are never expanded and nothing is opened: a document that declares an entity is read no
+further. One slice bounds the memory for any input.
 """
 
 from __future__ import annotations
@@ -60,11 +60,11 @@ class _SitemapStopError(Exception):
 
 
 class SitemapReader:
-    """The entries of one body, a list for each slice; ``url`` is where it was read.
+    """The entries of one body, a list for each slice; ``url`` is its address.
 
-    ``trouble`` counts what was not taken, by reason: ``html`` (a page, no sitemap), ``entities`` (the
-    document declares some), ``bad_url``, ``too_many``, ``too_large``, ``broken`` (damaged gzip), ``packing``.
-    What was found before stays. No body raises.
+    ``trouble`` counts skipped parts by reason: ``html`` (a page, not a sitemap), ``entities`` (the document
+    declares some), ``bad_url``, ``too_many``, ``too_large``, ``broken`` (damaged gzip), ``packing``. Entries
+    before the trouble stay. No body raises.
     """
 
     def __init__(
@@ -171,7 +171,7 @@ class SitemapReader:
 
 
 def _read_head(chunks: Iterator[bytes]) -> bytes:
-    """The first slices together, enough to tell what they are."""
+    """Return the first slices together, enough to recognise their kind."""
     first = b""
     while len(first) < HEAD and (chunk := next(chunks, None)) is not None:
         first += chunk
@@ -184,7 +184,7 @@ def _prepend_chunk(first: bytes | str, rest: Iterator) -> Iterator:  # type: ign
 
 
 def _decode_chunks(chunks: Iterator[bytes], content_type: str) -> Iterator[str]:
-    """Text of the slices; where nobody names an encoding it is UTF-8 (sitemaps.org)."""
+    """Decode the slices; without a declared encoding as UTF-8 (sitemaps.org)."""
     first = _read_head(chunks)
     encoding = declared_encoding(first, content_type) or "UTF-8"
     if first.startswith((b"<\0", b"\0<")):  # UTF-16 that forgot to say so
@@ -286,7 +286,7 @@ class _XmlReader:
         self._begin_record("", "")
 
     def _keep_rest(self, text: str, at: int) -> None:
-        """What is looked at again with the next slice: a record without anything yet, or half a tag."""
+        """Keep the part to read again with the next slice: a record without a URL yet, or half a tag."""
         start = self._tag_at
         if start >= 0 and not (self._href or self._guess) and len(text) - start <= MAX_TOKEN:
             self._rest = text[start:]

@@ -1,4 +1,4 @@
-"""What pages say for machines: JSON-LD, OpenGraph and microdata."""
+"""Structured data of pages: JSON-LD, OpenGraph and microdata."""
 
 from __future__ import annotations
 

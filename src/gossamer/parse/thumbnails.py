@@ -1,8 +1,8 @@
-"""Small pictures of pictures, made in a thread. A picture may be broken, or small and unfold to gigabytes.
+"""Makes thumbnails in a thread. A picture may be broken, or small and expand to gigabytes.
 
-Only formats are opened that are read by code for pictures alone, and the size that a picture announces is
-checked before it is unfolded. It is in memory once, with four bytes for each pixel at most: what is made of
-it is made strip by strip, and smaller.
+Only formats whose decoders read nothing but pictures are opened, and the announced size is checked before
+decoding. The picture is in memory once, with at most four bytes for each pixel; thumbnails are made strip by
+strip, and are smaller.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ class ThumbnailMaker:
         self._turn = asyncio.Lock()  # of its own loop, so that a thread at most waits for others
 
     async def make_thumbnails(self, path: str, sizes: Mapping[str, tuple[int, int]]) -> dict[str, bytes]:
-        """JPEG pictures by the names of their sizes, none larger than the picture itself.
+        """Return JPEG pictures by the names of their sizes, none larger than the picture itself.
 
-        Raises ``ValueError`` for what is no picture, broken, or larger than allowed.
+        Raises ``ValueError`` for data that is not a picture, is broken, or larger than allowed.
         """
         async with self._turn:
             return await asyncio.to_thread(_make_all, path, dict(sizes), self._max_pixels)

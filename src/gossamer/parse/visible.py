@@ -11,15 +11,15 @@ from turbohtml import Document, Element, Namespace, Text
 
 _HIDDEN = "[hidden],[popover]"
 _UNSHOWN = ("iframe", "video", "audio", "canvas", "annotation", "annotation-xml")
-"""In them stands what browsers without frames or films would show, and what a formula is called."""
+"""Their text is a fallback for browsers without frames or films, or the source of a formula."""
 _UNDRAWN = "title,desc,metadata,defs,symbol"
 _BOXES = (
     *("button", "select", "textarea", "option", "input", "meter", "progress", "dialog"),
     "[role=button],[role=tab],[role=menuitem],[role=option]",
 )
-"""What browsers draw as boxes: no word goes on across their edges."""
+"""Elements that browsers draw as boxes: a word ends at their edges."""
 _FLOWING = frozenset({"a", "label", "summary", "output"})
-"""Controls that flow with the text: a word may go on behind them, unless another control begins there."""
+"""Controls that flow with the text: a word may continue behind them, unless another control begins there."""
 _LINES = ("a + a", "label + label", "span + span > a:first-child", "summary + a", "a + label", "label + a")
 _INLINE = frozenset(
     {*_FLOWING, "span", "b", "i", "em", "strong", "small", "font", "u", "bdi", "bdo", "abbr", "code", "sub"}

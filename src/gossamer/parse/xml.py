@@ -1,10 +1,9 @@
-"""XML, parsed by libxml2 as it is and within its limits: nothing is expanded, loaded or validated.
+"""Parses XML by libxml2 within its limits: nothing is expanded, loaded or validated.
 
-An entity that a document declares stays a reference, a DTD is not looked at, no address is asked. What is
-nested deeper than 256 elements, or has a text of more than 10 MB, ends there (libxml2 would be open to
-attacks beyond), and the document says that it was cut. Slips such as a bare ``&`` are mended first
-(:mod:`gossamer.parse.xml_mending`); documents that are broken in another way are read as far as they make
-sense, and say that they are malformed.
+A declared entity stays a reference, DTDs are ignored, and nothing is requested. Elements nested deeper than
+256 and texts of more than 10 MB are cut (libxml2 would be open to attacks beyond), and the document reports
+the cut. Errors such as a bare ``&`` are fixed first (:mod:`gossamer.parse.xml_mending`); other broken
+documents are read as far as possible, and reported as malformed.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _REFUSALS = (
     ("too big", "rest"),
     ("huge text", "rest"),
 )
-"""What libxml2 (2.12 to 2.15) says when a document exceeds its limits, and what is missing then."""
+"""Messages of libxml2 (2.12 to 2.15) for documents beyond its limits, and the missing part."""
 PARSER_OPTIONS: Mapping[str, Any] = {
     "recover": True, "encoding": "utf-8", "resolve_entities": False, "no_network": True, "load_dtd": False,
     "attribute_defaults": False, "dtd_validation": False, "huge_tree": False,
@@ -46,10 +45,10 @@ _EXSLT = (("re", "http://exslt.org/regular-expressions"), ("set", "http://exslt.
 
 
 def parse_xml(text: str) -> tuple[etree._Element, tuple[str, ...]]:
-    """The root element, and what was cut: ``depth``, ``entities``, ``rest``. Nothing raises.
+    """Return the root element, and the parts that were cut: ``depth``, ``entities``, ``rest``. Never raises.
 
-    ``malformed`` stands there alone: nothing was cut, but parts may be missing, or in the wrong place. What
-    has no element at all is an empty ``html`` element, as in parsel.
+    ``malformed`` stands alone: nothing was cut, but parts may be missing, or in the wrong place. A document
+    without elements becomes an empty ``html`` element, as in parsel.
     """
     text = text.lstrip(BLANKS)
     root, log = _parse_text(text)
@@ -83,7 +82,7 @@ def find_error(entries: Iterable[etree._LogEntry]) -> str:
 def find_cuts(
     entries: Iterable[etree._LogEntry], root: etree._Element | None, *, has_lost_entities: bool
 ) -> tuple[str, ...]:
-    """What libxml2 refused to read on; its log is full after so many errors, then the tree tells."""
+    """Return the parts that libxml2 did not read; if its log is full, the tree shows them."""
     log = list(entries)
     found = {cut for entry in log for words, cut in _REFUSALS if words in entry.message}
     if has_lost_entities:
@@ -107,7 +106,7 @@ class XmlEngine:
         self._namespaces = namespaces
 
     def parse_document(self, text: str) -> tuple[object, tuple[str, ...]]:
-        """The root element, and what was cut."""
+        """Return the root element, and the parts that were cut."""
         return parse_xml(text)
 
     def select_css(self, root: object, query: str) -> Sequence[object]:

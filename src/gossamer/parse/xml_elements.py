@@ -47,7 +47,7 @@ class XmlElementReader:
             yield from self._take_elements(parser)
         try:
             root = parser.close() if started else None
-        except etree.XMLSyntaxError:  # there is no element at all
+        except etree.XMLSyntaxError:  # the document has no elements
             root = None
         yield from self._take_elements(parser)
         self._look_at_log(parser, root)
@@ -65,7 +65,7 @@ class XmlElementReader:
 
     def _take_elements(self, parser: etree.XMLPullParser) -> Iterator[Selector]:
         for _, element in parser.read_events():
-            assert isinstance(element, etree._Element)  # as that is what is asked for
+            assert isinstance(element, etree._Element)  # the iterator was asked for elements only
             if self._is_meant(element):
                 own = deepcopy(element)
                 own.tail = None
@@ -78,7 +78,7 @@ class XmlElementReader:
         return (element.prefix or "") == self._prefix
 
     def _let_go(self, element: etree._Element) -> None:
-        """Empty an element, and take away what stands before it, unless that is of an element to come."""
+        """Empty an element, and remove its earlier siblings, unless they belong to a later element."""
         element.clear()
         parent = element.getparent()
         if parent is None or next(element.iterancestors(f"{{*}}{self._name}"), None) is not None:

@@ -23,7 +23,7 @@ _MENDED = {
     "&": "&#38;", "<": "&#60;", "]]>": "]]&#62;",
     "&amp;": "&#38;", "&lt;": "&#60;", "&gt;": "&#62;", "&quot;": "&#34;", "&apos;": "&#39;",
 }  # fmt: skip
-"""Also XML's own names, by number: behind the first error of a document, libxml2 drops what has a name."""
+"""XML's own names by number as well: after its first error, libxml2 drops named entities."""
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 

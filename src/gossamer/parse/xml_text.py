@@ -30,7 +30,7 @@ def decode_xml(body: bytes, content_type: str = "") -> tuple[str, str]:
 
 
 def cut_xml(text: str, *, max_tags: int, max_chars: int) -> str:
-    """As much of a document from its start as has so many elements and characters."""
+    """Return the start of a document, up to a number of elements and characters."""
     text = text[:max_chars]
     tags = (match for match in _TAG.finditer(text) if match[1])
     next_tag = next(islice(tags, max_tags, None), None)

@@ -144,9 +144,7 @@ def test_a_saved_page_may_have_either_engine():
     page = "<p>one</p></p>"
     assert len(Response.from_html(URL, page).css("p")) == 2
     assert len(Response.from_html(URL, page, engine="lxml").css("p")) == 1
-    with pytest.raises(
-        UsageError, match="there is no engine 'bs4' for selectors; there are turbohtml and lxml"
-    ):
+    with pytest.raises(UsageError, match="unknown engine 'bs4' for selectors; known are turbohtml and lxml"):
         Response.from_html(URL, page, engine="bs4")
 
 

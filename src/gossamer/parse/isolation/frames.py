@@ -1,4 +1,4 @@
-"""What the crawl and the process for suspicious pages say to each other: a head in JSON, then bytes."""
+"""Messages between the crawl and the process for suspicious pages: a head in JSON, then bytes."""
 
 from __future__ import annotations
 

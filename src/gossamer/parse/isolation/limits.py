@@ -1,8 +1,8 @@
-"""Which pages are not parsed as they are, told by a look that ordinary pages do not feel.
+"""Decides which pages must be examined in a separate process, at no cost for ordinary pages.
 
-What makes the tree of a small page large, or its construction slow, is told from a handful of counts that
-run at the speed of memory; from pages beyond 64 KB they take samples. The measure of every figure is the
-same: a page below it costs less than about 200 ms and 200 MB, whatever its shape.
+A handful of counts, at the speed of memory, shows shapes that make the tree of a small page large or slow to
+build; pages beyond 64 KB are sampled. Every limit has the same meaning: a page below it costs less than about
+200 ms and 200 MB, whatever its shape.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ MAX_INLINE_BYTES = 3 * 1024 * 1024
 
 
 class ParseLimits(Record, frozen=True, kw_only=True):
-    """What a suspicious page may cost the process that judges it, and what is left of one that is cut."""
+    """The limits of a suspicious page in the process that examines it, and of the rest when it is cut."""
 
     cpu_s: float = 5.0  # of that process, for one page; how busy the machine is does not count
     memory_bytes: int = 512 * 1024 * 1024  # of that process: its address space
     max_depth: int = 256  # elements within one another in a page that is cut
-    max_tags: int = 400_000  # elements of a page; what comes after them is left out
+    max_tags: int = 400_000  # elements of a page; later ones are left out
     guesses_charset: bool = True  # of pages that name none
 
 
@@ -54,7 +54,7 @@ def is_suspicious(body: bytes, max_inline_bytes: int = MAX_INLINE_BYTES) -> bool
 
 
 def _is_costly(sample: bytes, size: int) -> bool:
-    """What a sample says of a body of this size; the body itself is one, too."""
+    """Whether a sample shows a costly body of this size; a body is also a sample of itself."""
     scale = size / len(sample)
     found = sample.count(b"<")
     if found * scale > _TOO_MANY_TAGS:

@@ -1,10 +1,9 @@
-"""Suspicious pages are tried in a process that can be killed, before the crawl parses them itself.
+"""Tries suspicious pages in a process that can be killed, before the crawl parses them itself.
 
-The process says that a page is harmless, or sends back what is left of it when it is cut to a shape that
-is. It is started with the first such page, and ends itself when a page has used up its CPU time; the next
-page gets a new one. How long that takes on the wall says how busy the machine is, and nothing of the page:
-only a process that makes no progress at all is killed for it, and its page is tried again later. The event
-loop never waits: all talking is done on a thread.
+The process reports a page as harmless, or returns the rest of it after cutting it to a harmless shape. It is
+started with the first such page, and ends itself when a page has used up its CPU time; the next page gets a
+new one. Wall time depends on other load, not on the page: only a process without any progress is killed, and
+its page is retried later. The event loop never waits: all communication runs in a thread.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from gossamer.ports.page_examiner import ParseInterruptError, ParseLimitError, T
 
 _WORKER = "gossamer.parse.isolation.worker"
 _PATIENCE, _PATIENCE_S = 24.0, 60.0
-"""The process may take so many times its CPU time, and at least so long: a machine may be very busy."""
+"""The process may take this many times its CPU time, and at least this long: a machine may be very busy."""
 
 
 class IsolatedExaminer:
@@ -69,7 +68,7 @@ class IsolatedExaminer:
     def _ask_process(self, question: ExamineTask, body: bytes) -> tuple[ExamineResult, bytes]:
         """One exchange."""
         process = self._ensure_process()
-        if self._is_closed:  # since it was looked for: nobody else ends what was started just now
+        if self._is_closed:  # closed meanwhile: only this code can end the new process
             process.kill()
         alarm = threading.Timer(self._patience_s, process.kill)
         alarm.daemon = True
@@ -88,7 +87,7 @@ class IsolatedExaminer:
         return answer
 
     def _exit_error(self, code: int) -> Exception:
-        """What the end of the process says of the page."""
+        """Return the error for a page whose process ended."""
         if code == -signal.SIGPROF:
             return ParseLimitError(
                 f"the page needs more than {self._limits.cpu_s:g} s of CPU time (parse.timeout)"
@@ -125,7 +124,7 @@ class IsolatedExaminer:
             try:
                 if stream is not None:
                     stream.close()
-            except OSError:  # what it had not read any more
+            except OSError:  # the process did not read the rest
                 pass
 
     def close(self) -> None:
@@ -133,6 +132,6 @@ class IsolatedExaminer:
         self._is_closed = True
         process = self._process
         if process is not None:
-            process.kill()  # whoever waits for its answer lets go of the turn
+            process.kill()  # the task that waits for its answer gives its turn back
         with self._turn:
             self._end_process()

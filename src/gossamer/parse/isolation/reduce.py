@@ -1,9 +1,9 @@
-"""Makes a page of any shape into one that is quick to parse: one pass over its tokens, in linear time.
+"""Makes a page of any shape quick to parse: one pass over its tokens, in linear time.
 
-What goes: nesting below a depth (the text and the links stay, less deep), formatting elements that are left
-open by the dozen, end tags of nothing, second ``<body>`` tags, attributes beyond a number and a length,
-comments, and what is left after so many elements or characters. What an ordinary page has comes through as it
-was. Nothing here looks at a clock: equal pages are cut equally.
+Removed are nesting below a depth (its text and links stay, less deep), formatting elements left open by the
+dozen, end tags without start tags, second ``<body>`` tags, attributes beyond a number and a length, comments,
+and everything after a number of elements or characters. Parts that ordinary pages have come through
+unchanged. No clock is involved: equal pages are cut equally.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ _CLOSES = {
     **{name: {"p"} for name in ("p", "div", "ul", "ol", "dl", "table", "section", "article", "pre", "form")},
     **{name: {"p"} for name in ("h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "hr", "header", "footer")},
 }
-"""Start tags and what they end when it is innermost, as far as pages rely on it."""
+"""Start tags and the open elements that they close, as far as pages rely on it."""
 
 _MAX_FORMATTING = 16
 _MAX_ATTRIBUTES = 100
 _MAX_VALUE = 64 * 1024
 _LONG_TAG = 2048  # characters of a tag from which its attributes are looked at
-_TOKENS_PER_TAG = 4  # tokens looked at for each tag there may be: what is left out costs time, too
+_TOKENS_PER_TAG = 4  # tokens read for each possible tag: skipped ones cost time as well
 
 _DEEPEST = 512  # the parser nests ordinary elements no deeper, and reopens no more of them at once
 _MORE_DEPTH = 256
@@ -61,7 +61,7 @@ class ReduceResult(NamedTuple):
     """A page that was cut."""
 
     html: str
-    cuts: dict[str, int]  # what was left out, by kind: ``depth``, ``formatting``, ``attributes``, ...
+    cuts: dict[str, int]  # the removed parts, by kind: ``depth``, ``formatting``, ``attributes``, ...
     tags: int  # start tags that are left
 
 
@@ -71,10 +71,10 @@ def reduce_html(text: str, *, max_depth: int, max_tags: int, max_chars: int) -> 
 
 
 def is_harmless(reduced: ReduceResult, size: int) -> bool:
-    """Whether the page of ``size`` characters that this was made of may be parsed uncut.
+    """Whether the original page of ``size`` characters may be parsed uncut.
 
-    By what was cut it is told what the parser would have to do; pages of people who close nothing are cut
-    here and there, and cost little nevertheless.
+    The cuts show how much work the parser would have; pages that close no elements are cut here and there,
+    and are cheap nevertheless.
     """
     cuts = reduced.cuts
     clones = _MAX_FORMATTING + min(cuts.get("formatting", 0), _DEEPEST)

@@ -1,10 +1,10 @@
-"""The process that suspicious pages are tried in: ``python -m gossamer.parse.isolation.worker``.
+"""The process that examines suspicious pages: ``python -m gossamer.parse.isolation.worker``.
 
 It answers one page after the other on its standard streams, in the frames of
-:mod:`gossamer.parse.isolation.frames`. What becomes of a page is decided by counts alone, so that it is the
-same on a busy machine: one whose shape is harmless gets an empty answer, of all others it sends
-what is left when they are cut. The clock decides one thing only: a page that uses up the CPU seconds it may
-have kills the process. It may be killed at any time, and ends by itself when its parent is gone.
+:mod:`gossamer.parse.isolation.frames`. Counts alone decide the answer, so that it is the same on a busy
+machine: a page of harmless shape gets an empty answer, any other page is cut and the rest returned. The clock
+decides one thing only: a page that uses up its CPU seconds kills the process. The process may be killed at
+any time, and ends by itself when its parent is gone.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from gossamer.parse.mime import is_xml
 from gossamer.parse.xml_text import cut_xml, decode_xml
 
 _MAX_CHARS = 12 * 1024 * 1024
-"""Of a page; it is parsed, and its text taken, in about 150 ms."""
+"""The limit of a page; parsing it and taking its text takes about 150 ms."""
 _MAX_BYTES = 64 * 1024 * 1024
-"""Looked at: one attribute may be longer than what is kept of a page."""
+"""The limit of bytes read: one attribute may be longer than the part of a page that is kept."""
 _MAX_ELEMENTS = 600_000
-"""Of the tree, in which open formatting elements stand many times: some 150 ms and 150 MB."""
+"""The limit of the tree, in which open formatting elements stand many times: some 150 ms and 150 MB."""
 _FEWEST_TAGS = 16
 _SNIFFED = 1024
 _COUNT = turbohtml.XPath("count(//*)")
 
 
 def examine_body(question: ExamineTask, body: bytes) -> tuple[ExamineResult, bytes]:
-    """What becomes of one page; equal bytes get equal answers."""
+    """Examine one page; equal bytes get equal answers."""
     if is_xml(question.content_type, body):
         return _answer_xml(question, body)
     encoding = _find_encoding(body, question)
@@ -81,7 +81,7 @@ def _is_small(text: str) -> bool:
 
 
 def _find_encoding(body: bytes, question: ExamineTask) -> str:
-    """As for any page, but what the page declares after its first 1,024 bytes is not looked for."""
+    """Detect the encoding as usual, but ignore declarations after the first 1,024 bytes."""
     declared = declared_encoding(body, question.content_type)
     if declared is not None:
         return declared
@@ -99,7 +99,7 @@ def serve_tasks(source: BinaryIO, sink: BinaryIO) -> None:
     """Answer until the input ends."""
     while (frame := read_frame(source, ExamineTask)) is not None:
         question, body = frame
-        signal.setitimer(signal.ITIMER_PROF, question.cpu_s)  # SIGPROF, which nobody handles, kills
+        signal.setitimer(signal.ITIMER_PROF, question.cpu_s)  # the default action of SIGPROF kills
         reply, page = examine_body(question, body)
         signal.setitimer(signal.ITIMER_PROF, 0)
         write_frame(sink, reply, page)
