@@ -18,19 +18,19 @@ PAUSES_S = (0.05, 2.0)
 
 
 class ErrorRules(NamedTuple):
-    """What the errors of a driver mean."""
+    """The meaning of a driver's errors."""
 
     kinds: tuple[type[BaseException], ...]  # those that it raises; all others pass through
     is_passing: Callable[[BaseException], bool]  # whether it may be otherwise at another try
-    is_outage: Callable[[BaseException], bool]  # whether the server is away, of which people are told
+    is_outage: Callable[[BaseException], bool]  # whether the server is away, which is reported
     translate: Callable[[BaseException], StorageError]  # in words, without secrets
-    try_s: float = 0.0  # how long one try takes to find nobody: so much counts from the first one on
+    try_s: float = 0.0  # how long one failed try takes: this much counts from the first one on
 
 
 async def run_patiently(
     work: Callable[[], Awaitable[T]], rules: ErrorRules, alarm: OutageAlarm, patience_s: float
 ) -> T:
-    """What ``work`` returns; it is run again as a whole for ``patience_s`` after it has failed first.
+    """Return the result of ``work``, retried as a whole for ``patience_s`` after its first failure.
 
     Raises the ``StorageError`` of the last try; it is the cause of a cancellation between two tries.
     """

@@ -37,7 +37,7 @@ def write_rows(conn: sqlite3.Connection, statement: str, rows: Sequence[tuple[An
 def write_rows_returning(
     conn: sqlite3.Connection, statement: str, rows: Sequence[tuple[Any, ...]]
 ) -> list[tuple[Any, ...]]:
-    """The same for a statement with ``RETURNING``; what it returned, in no promised order."""
+    """Run a statement with ``RETURNING``; its rows come in no guaranteed order."""
     return [row for cursor in _run_chunks(conn, statement, rows, fetch=True) for row in cursor]
 
 

@@ -1,10 +1,10 @@
 """A request as text, short enough that millions of them wait on disk.
 
-Guarantee: whatever ``Request`` accepts comes back equal. A request is a line of parts with tabs between
-them, those at the end left out while they are empty: the URL below its host, how much of it the page that
-led here has in common with it and the rest of that page's URL, callback, depth, priority, and as JSON
-whatever else is not as usual. Text that a line cannot carry (control characters, lone surrogates) goes
-into that JSON too. Never pickle: the text may have been written by somebody else.
+Guarantee: whatever ``Request`` accepts comes back equal. A request is a line of parts separated by tabs;
+empty parts at its end are left out. The parts: the URL below its host, the length that it shares with the URL
+of the page that led here and the rest of that URL, callback, depth, priority, and all unusual values as JSON.
+Text that a line cannot carry (control characters, lone surrogates) is part of that JSON. Never pickle:
+another program may have written the text.
 """
 
 from __future__ import annotations

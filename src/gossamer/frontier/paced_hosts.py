@@ -1,7 +1,7 @@
-"""A host of one job whose pace is that of all jobs of a place: what memory and SQLite have in common.
+"""A host of one job that shares its pace with all jobs of a place: common to memory and SQLite.
 
-Guarantee: what is read of a host is what all jobs know of it now. What one job has made of it is theirs when
-it is published (:meth:`PacedHost.publish`), which a frontier does in the transaction that stores it.
+Guarantee: a host is read with the latest knowledge of all jobs. A job's changes become visible to the others
+when it publishes them (:meth:`PacedHost.publish`); a frontier does so in the transaction that stores them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from gossamer.policy.domains import adopt_domain
 
 NOTHING_KNOWN = SharedPace()
 Paces = dict[str, SharedPace] | None
-"""The paces of the hosts of a place, by name: one dict for all its jobs; ``None``: there are no others."""
+"""The paces of the hosts of a place, by name: one dict for all its jobs; ``None``: nothing is shared."""
 
 
 class PaceTable:
@@ -39,7 +39,7 @@ class PacedHost:
         is_free = FREE in name
         self.name = name
         self._state = replace(state, is_free=True) if is_free else adopt_domain(state, name, paces.rules)
-        self._paces = None if is_free or paces.paces is None else paces  # None: nobody shares it
+        self._paces = None if is_free or paces.paces is None else paces  # None: not shared
         self.pace = NOTHING_KNOWN
         self.claim = host_sharing.claim_of(NOTHING_KNOWN, paces.job)
         self.turn_at = 0.0  # when the turn began that was taken and is not published yet
@@ -72,7 +72,7 @@ class PacedHost:
 
     @property
     def report(self) -> HostState:
-        """The host as people are told of it: whatever another job does there at the moment."""
+        """Return the host's state for people, with the current requests of other jobs."""
         paces = self._paces
         if paces is None or paces.paces is None or (pace := paces.paces.get(self.name)) is None:
             return self._state
@@ -102,7 +102,7 @@ class PacedHost:
         self.claim = replace(self.claim, until=max(self.claim.until, deadline))
 
     def publish(self) -> SharedPace | None:
-        """What all jobs know of it from now on; ``None``: nobody shares it, or nothing has changed."""
+        """Return the new common knowledge of the host; ``None`` if it is not shared or has not changed."""
         is_changed, self.is_changed = self.is_changed, False
         paces = self._paces
         if not is_changed or paces is None or paces.paces is None:

@@ -1,6 +1,6 @@
-"""What every frontier decides alike, without storage: whose turn it is, and what an end leads to.
+"""Decisions that all frontiers share, without storage: the next turn, and the consequences of an outcome.
 
-Pure, so that the memory and the SQL frontier differ only in where they keep things.
+Pure, so that the memory and the SQL frontier differ only in storage.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LETTERS = 10_000
 """Dead letters that are looked at for one part of a listing, and that are counted."""
 
 DUE_HOSTS = 500
-"""Hosts, and delayed requests come due, of one lane that are looked at to count what may start now."""
+"""The limit of hosts, and of delayed requests come due, that are examined to count a lane's due requests."""
 
 _MOVES = {
     Verdict.SUCCESS: RequestTransition.FINISH,
@@ -38,29 +38,29 @@ _MOVES = {
 
 
 def recorded_as(entry: Entry) -> int:
-    """The fingerprint under which a frontier records that it has accepted an entry.
+    """Return the fingerprint under which a frontier records an accepted entry.
 
-    A request with ``dont_filter`` has one of its own: it is found again by it, and what asks for the page
-    without it is no duplicate.
+    A request with ``dont_filter`` has one of its own: it is found again by it, and an ordinary request for
+    the page is not a duplicate.
     """
     return again_twin_of(entry.fingerprint) if entry.request.dont_filter else entry.fingerprint
 
 
 def latest_known(again: KnownRequest | None, usual: KnownRequest | None) -> KnownRequest | None:
-    """Of what is known of a page's two kinds of requests, that which is not done; those on purpose first."""
+    """Return the kind of a page's request that is not done; the one with ``dont_filter`` first."""
     is_over = again is None or (usual is not None and again.state is RequestState.DONE)
     return usual if is_over else again
 
 
 def best_wanted(entries: Iterable[Entry]) -> dict[int, Entry]:
-    """Of the entries for one page the one with the highest priority, by what is recorded of it."""
+    """Return the entry with the highest priority for each page, by recorded fingerprint."""
     return {recorded_as(one): one for one in sorted(entries, key=lambda one: one.request.rank, reverse=True)}
 
 
 def raised_request(waiting: Request, wanted: Request) -> Request | None:
-    """A waiting request with the higher priority of another one for its page; ``None``: that is no higher.
+    """Return a waiting request with the higher priority of another; ``None`` if that is not higher.
 
-    What the other says of its callback, of ``meta`` and of ``cb_kwargs`` counts.
+    Callback, ``meta`` and ``cb_kwargs`` of the other request replace those of the waiting one.
     """
     if wanted.rank >= waiting.rank:
         return None
@@ -88,7 +88,7 @@ def state_after(outcome: Outcome) -> RequestState:
 
 
 def request_after(outcome: Outcome) -> Request:
-    """What waits from now on after the verdict ``REROUTED``: the request in its lane, with its priority."""
+    """Return the request that waits after the verdict ``REROUTED``: in its lane, with its priority."""
     request = outcome.lease.entry.request
     priority = request.priority if outcome.priority is None else outcome.priority
     return request.replace(lane=outcome.lane, priority=priority)

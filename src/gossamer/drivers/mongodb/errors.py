@@ -32,12 +32,12 @@ _WAYS_OUT = {
     100: "the write concern cannot be met: the replica set has too few members",
     10107: "this node is not the primary; name all nodes, or the replica set, in the URL",
     13435: "this node is not the primary; name all nodes, or the replica set, in the URL",
-    14031: "the server's disk is full; free some space: what was stored is intact",
+    14031: "the server's disk is full; free some space: stored data is intact",
 }
 
 
 def codes_of(error: BaseException) -> list[int]:
-    """The codes of what the server refused; empty for anything else."""
+    """Return the codes of errors that the server reports; empty for other errors."""
     return [code for code, _ in _refusals(error)]
 
 

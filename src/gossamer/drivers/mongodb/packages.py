@@ -1,4 +1,4 @@
-"""What is needed of PyMongo; without it, a message that says what to install."""
+"""Imports PyMongo; without it, an error says which package to install."""
 
 from __future__ import annotations
 

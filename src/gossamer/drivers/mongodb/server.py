@@ -1,12 +1,11 @@
-"""A MongoDB server or replica set: its connections, its indexes, and patience while it is away.
+"""A MongoDB server or replica set: its connections, its indexes, and retries while it is away.
 
-Guarantee: nothing connects before it is used; what is run on it is run again, with growing pauses, for
-``patience_s`` seconds while the trouble may pass. Errors come out in words (``drivers/mongodb/errors.py``),
-without secrets.
+Guarantee: nothing connects before it is used. Work is retried, with growing pauses, for ``patience_s``
+seconds while the trouble may pass. Errors are described (``drivers/mongodb/errors.py``), without secrets.
 
-There are no transactions, since a server alone has none: functions handed to :meth:`MongoServer.run` may run
-more than once, also when the first run did all and only its answer was lost, and must come to the same. What
-they write last is written durably (``DURABLE``), and with it all that was written before it.
+There are no transactions, since a standalone server has none. Functions passed to :meth:`MongoServer.run` may
+run twice, also after a complete first run whose answer was lost, and must be idempotent. Their last write is
+durable (``DURABLE``), and makes all earlier ones durable.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ SELECT_S = 5.0
 
 DURABLE = WriteConcern(w="majority", j=True)
 QUICK = WriteConcern(w=1)
-"""For what is followed by a durable write."""
+"""For writes that a durable write follows."""
 _ERRORS = (driver.PyMongoError, OSError)
 
 
@@ -101,9 +100,9 @@ class MongoServer:
         return f"<MongoServer {self.place} ({self._alarm.state})>"
 
     async def prepare_database(self) -> None:
-        """Connect and make the indexes; without patience, for the start of a program.
+        """Connect and create the indexes, without retries, for the start of a program.
 
-        Raises :class:`StorageError` that says what is wrong.
+        Raises :class:`StorageError` with the reason.
         """
         await self._run_patiently(self._make_indexes, patience_s=0.0)
 
@@ -115,7 +114,7 @@ class MongoServer:
             await self.close()
 
     async def run(self, work: Work[T]) -> T:
-        """What ``work`` returns for the database. It is run again as a whole while the trouble may pass."""
+        """Return ``work``'s result on the database. All of it is retried while the trouble may pass."""
         return await self._run_patiently(work, self._patience_s)
 
     async def close(self) -> None:
@@ -141,7 +140,7 @@ class MongoServer:
         return client.get_database(
             self._database,
             codec_options=CODEC,
-            read_preference=ReadPreference.PRIMARY,  # whoever reads decides what is written next
+            read_preference=ReadPreference.PRIMARY,  # reads decide the next write
             write_concern=DURABLE,
         )
 
@@ -161,7 +160,7 @@ def _database_of(url: str, place: str) -> str:
     """The database that a URL names. Raises ``UsageError`` that holds no part of a password."""
     if not url.startswith(SCHEMES):
         raise UsageError(f"{place!r} is not a MongoDB URL; {FORM}")
-    if url.startswith(SCHEMES[1]):  # where it leads is asked of DNS, by whoever connects
+    if url.startswith(SCHEMES[1]):  # connecting resolves the address by DNS
         name = re.sub(r"^[^/]*//[^/]*/?|\?.*$", "", url) or DATABASE
         return name.partition(".")[0]
     try:

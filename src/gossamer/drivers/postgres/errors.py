@@ -28,7 +28,7 @@ _WAYS_OUT = {
     "3D000": "this database does not exist; create it with: createdb NAME",
     "42501": "this user lacks the rights; an administrator can grant them, for instance with: "
     "CREATE SCHEMA gossamer AUTHORIZATION user",
-    "53100": "the server's disk is full; free some space: what was stored is intact",
+    "53100": "the server's disk is full; free some space: stored data is intact",
     "53200": "the server is out of memory",
     "53300": "the server has no connections left; raise max_connections, or run fewer workers",
     "53400": "a limit of the server's configuration is reached",
@@ -79,7 +79,7 @@ def translate_error(error: BaseException, place: str) -> StorageError:
     if isinstance(error, StorageError):
         return error
     kind = RefusedValueError if is_refused(error) else StorageError
-    # Of a server's error the first part: the others (detail, hint) may hold values of a row.
+    # Only the first part of a server's error: the others (detail, hint) may hold values of a row.
     said = (
         str(error.args[0]) if code_of(error) and error.args and not isinstance(error, OSError) else str(error)
     )

@@ -1,4 +1,4 @@
-"""What a PostgreSQL says of itself and of our user there, without changing anything."""
+"""A PostgreSQL server's facts about itself and our user, read without changing anything."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SELECT c.relname FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnames
 
 
 async def read_facts(conn: Connection, schema: str, version: int | None, newest: int) -> PostgresFacts:
-    """Of a server whose schema has a version, or none yet, and has to become the newest."""
+    """Return the facts of a server whose schema has a version, or none yet, and must become the newest."""
     row = await conn.fetchrow(_SELF)
     assert row is not None
     return PostgresFacts(

@@ -23,7 +23,7 @@ async def stream_rows(url: str, query: str, chunk: int) -> AsyncIterator[list[di
     try:
         try:
             conn = await driver.connect(url, timeout=CONNECT_S)
-        except ValueError:  # what it says may have a part of a password
+        except ValueError:  # its text may have a part of a password
             raise UsageError(
                 f"{place} is not a URL of PostgreSQL: write postgresql://USER@HOST:PORT/DATABASE, and "
                 "special characters of a password as %23 (#), %2F (/), %3A (:), %40 (@)"

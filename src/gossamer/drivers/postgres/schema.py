@@ -1,9 +1,9 @@
-"""The schema in PostgreSQL: which version it has, how an older one becomes today's, what is needed for it.
+"""The schema in PostgreSQL: its version, its migrations, and its requirements.
 
 All tables are in one schema of the database (``gossamer``), so that the database may have other tenants; its
-table ``version`` says which version it is. Migrations come, by their number, from whoever keeps tables
-there; they run in one transaction under an advisory lock, so that of many workers that start together one
-migrates, and a crash leaves the old version or the new one. A newer schema is refused, never guessed at.
+table ``version`` holds the version. The owner of the tables passes the migrations, by number; they run in one
+transaction under an advisory lock, so that one of many workers that start together migrates, and a crash
+leaves the old version or the new one. A newer schema is refused.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gossamer.drivers.postgres.types import Connection
 
 MINIMUM = 13
-"""The oldest major version of PostgreSQL that is supported by its makers, too."""
+"""The oldest major version of PostgreSQL that its makers support."""
 MIGRATE_S = 1800.0
 """How long a migration may take, one's own or that of another worker, which is waited for."""
 LOCK = 0x476F7373  # "Goss": the first key of our advisory locks
@@ -66,7 +66,7 @@ async def _check_server(conn: Connection, place: str) -> None:
 
 async def _read_version(conn: Connection, schema: str, place: str, ours: int) -> int | None:
     """The schema's version; ``None``: it was never made."""
-    # From the catalogue, because to_regclass() may answer from memory what was so before we got the lock.
+    # From the catalogue: to_regclass() may return the cached state from before we got the lock.
     may_use = await conn.fetchval(
         "SELECT has_schema_privilege(schemaname, 'USAGE') FROM pg_tables "
         "WHERE schemaname = $1 AND tablename = 'version'",

@@ -1,8 +1,8 @@
 """A PostgreSQL server: few connections, today's schema, and patience while it is away.
 
-Guarantee: what is run on it happens as a whole or not at all; when the connection is lost, the server
+Guarantee: work on it happens as a whole or not at all; when the connection is lost, the server
 restarts, or two transactions are in each other's way, it is run again as a whole, with growing pauses, for
-``patience_s`` seconds. Errors come out in words (``postgres_errors``), without secrets.
+``patience_s`` seconds. Errors are described (``postgres_errors``), without secrets.
 
 Functions handed to :meth:`PostgresServer.run` may therefore run more than once, also when the first run did
 commit and only its answer was lost: they have to be idempotent (see ``receipt`` in the store's schema).
@@ -86,9 +86,9 @@ class PostgresServer:
         return f"<PostgresServer {self.place} ({self._alarm.state})>"
 
     async def migrate_schema(self) -> None:
-        """Connect and bring the schema to today's version; without patience, for the start of a program.
+        """Connect and migrate the schema to today's version, without retries, for the start of a program.
 
-        Raises :class:`StorageError` that says what is wrong, :class:`MissingServiceError` without the driver.
+        Raises :class:`StorageError` with the reason, :class:`MissingServiceError` without the driver.
         """
         await self._run_patiently(_do_nothing, patience_s=0.0)
 
@@ -116,7 +116,7 @@ class PostgresServer:
         return found[0]
 
     async def run(self, work: Work[T]) -> T:
-        """What ``work`` returns for a connection. It is run again as a whole while the trouble may pass."""
+        """Return ``work``'s result on a connection. All of it is retried while the trouble may pass."""
         return await self._run_patiently(work, self._patience_s)
 
     async def close(self) -> None:
@@ -199,7 +199,7 @@ class PostgresServer:
 
 
 class _LoopState:
-    """What belongs to one event loop."""
+    """The objects that belong to one event loop."""
 
     def __init__(self) -> None:
         self.opening = asyncio.Lock()
@@ -207,7 +207,7 @@ class _LoopState:
 
 
 def _without_secrets(error: ValueError) -> str:
-    """What the driver says of a URL, as far as it cannot hold a part of it."""
+    """Return the driver's message about a URL, unless it may hold a part of it."""
     return re.split(r"[:\"'@]", str(error))[0].strip()
 
 
@@ -227,5 +227,5 @@ def import_driver() -> ModuleType:
 
 
 def driver_errors(driver: ModuleType) -> tuple[type[Exception], ...]:
-    """What the driver raises for troubles of a server and of the way to it."""
+    """Return the driver's exceptions for failures of a server or of the network."""
     return (driver.PostgresError, driver.InterfaceError, driver.InternalClientError, OSError)

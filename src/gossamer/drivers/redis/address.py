@@ -1,6 +1,6 @@
 """The address of a Redis: one server, a primary that Sentinels name, or a cluster. Needs no driver.
 
-Guarantee: no word of an address is in what is raised about it, since any part may be of a password.
+Guarantee: errors never quote an address, since any part of it may be of a password.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ FORMS = (
     "TLS; in a password write %2F for /, %3F for ?, %23 for #, %40 for @"
 )
 SENTINEL_PARAMETERS = {"sentinel_username": "username", "sentinel_password": "password"}
-"""What Sentinels are told that ask for a password of their own."""
+"""Parameters for Sentinels that require a password of their own."""
 _PORTS = {CLUSTER: 6379, SENTINEL: 26379}
 
 
@@ -57,7 +57,7 @@ def kind_of(url: str) -> str:
 
 
 def parse_address(url: str) -> RedisPlace:
-    """The parts of an address. Raises ``ValueError`` that says what is wrong."""
+    """Return the parts of an address. Raises ``ValueError`` with the reason."""
     kind = kind_of(url)
     if kind not in _PORTS:
         return RedisPlace(url=url)

@@ -27,14 +27,14 @@ class PrimaryPool(SentinelConnectionPool, BlockingConnectionPool):
 
 
 def make_client(address: RedisPlace) -> Redis | RedisCluster:
-    """A client, which connects when it is used.
+    """Return a client, which connects on first use.
 
-    Raises what the driver does for an address it cannot use: ``TypeError`` for an unknown parameter.
+    Raises the driver's error for an unusable address: ``TypeError`` for an unknown parameter.
     """
     bounds: dict[str, Any] = {
         "socket_timeout": ANSWER_S,
         "socket_connect_timeout": CONNECT_S,
-        "retry": Retry(NoBackoff(), 0),  # what may be repeated is known here, not there
+        "retry": Retry(NoBackoff(), 0),  # retries are decided here, not in the driver
         "decode_responses": False,
         "protocol": 2,  # what every version speaks
     }

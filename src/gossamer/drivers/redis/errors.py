@@ -1,4 +1,4 @@
-"""What Redis's errors mean to the person who runs it: what happened, where, and the way out. No secrets."""
+"""Describes Redis's errors to the operator: the event, the server, and a suggested fix. No secrets."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def translate_error(error: BaseException, where: str) -> StorageError:
 
 
 def describe_error(error: BaseException, rights: str = RIGHTS) -> str:
-    """What a Redis does or is that raised ``error``; ``rights`` are what its user should have."""
+    """Describe the state of a Redis that raised ``error``; ``rights`` are those that its user needs."""
     text = str(error) or type(error).__name__
     lower = text.lower()
     if isinstance(error, MasterNotFoundError):
@@ -56,7 +56,7 @@ def _describe_sentinels(text: str) -> str:
     if failed:
         return (
             f"has no Sentinel that answers and names a primary {name} (do they run, and can their "
-            "certificates be verified, where they are reached over TLS?); what was stored is not lost"
+            "certificates be verified, where they are reached over TLS?); stored data is not lost"
         )
     return (
         f"has Sentinels that name no primary {name} that is up; is it called so (`sentinel monitor NAME`)? "
@@ -73,7 +73,7 @@ _MEANINGS: tuple[tuple[tuple[type[BaseException], ...], tuple[str, ...], str], .
     (
         (driver.NoPermissionError,),
         ("noperm", "can't run this command", "can't access at least one of the keys", "no permissions"),
-        "does not give this user the rights it needs ({text}); what is needed: {rights}",
+        "does not give this user the rights it needs ({text}); needed: {rights}",
     ),
     (
         (driver.OutOfMemoryError,),
@@ -119,11 +119,11 @@ _MEANINGS: tuple[tuple[tuple[type[BaseException], ...], tuple[str, ...], str], .
         "has a certificate that cannot be verified ({text}); where it is of an authority of your own, add "
         "?ssl_ca_certs=FILE to the URL",
     ),
-    ((driver.TimeoutError, TimeoutError), (), "does not answer in time; what was stored is not lost"),
+    ((driver.TimeoutError, TimeoutError), (), "does not answer in time; stored data is not lost"),
     (
         PASSING,
         ("redis cluster cannot be connected",),
-        "cannot be reached ({text}); is it running? What was stored is not lost",
+        "cannot be reached ({text}); is it running? Stored data is not lost",
     ),
 )
 """The first that fits: the driver's classes, or words of the server's, and what to say."""

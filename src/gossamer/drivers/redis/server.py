@@ -35,7 +35,7 @@ T = TypeVar("T")
 STEP = 500
 """Keys that one step of a search goes through."""
 PATIENCE_S = 10.0
-"""How long what may be repeated is repeated."""
+"""How long repeatable calls are retried."""
 OLDEST = (6, 2)
 """The version from which on everything is there that is used."""
 
@@ -98,18 +98,19 @@ class RedisServer:
             raise translate_error(error, self.where) from error
 
     async def answer_of(self, call: Awaitable[T]) -> T:
-        """What a call of the client gives. A cancellation that the driver loses counts all the same."""
+        """Return a client call's answer. A cancellation that the driver loses still takes effect."""
         with self.translate_errors():
             return await heed_cancellation(call)
 
     async def run_command(self, command: str, *args: Any) -> Any:
-        """What one command answers, in Redis's own words."""
+        """Return the raw answer of one command."""
         return await self.answer_of(self.client.execute_command(command, *args))
 
     async def run_together(self, commands: Sequence[Sequence[Any]]) -> list[Any]:
-        """What many commands answer, a few hundred in a round trip; an error stands in its answer's place.
+        """Return many commands' answers, a few hundred in a round trip; an error stands in its answer's
+        place.
 
-        Only where this is no cluster. Raises :class:`StorageError` when the server is away.
+        Not for clusters. Raises :class:`StorageError` when the server is away.
         """
         answers: list[Any] = []
         for start in range(0, len(commands), STEP):
@@ -120,9 +121,9 @@ class RedisServer:
         return answers
 
     async def run_script(self, script: LuaScript, key: str, *args: Any, repeat: bool = False) -> Any:
-        """What a script answers. ``key`` is its first key, and all that it touches are in the same slot.
+        """Return a script's answer. ``key`` is its first key; all its keys are in the same slot.
 
-        ``repeat``: it may run twice, so that a server that goes away for a moment is waited for.
+        With ``repeat`` it may run twice, so a short absence of the server is waited for.
         """
         ends_at, tries = time.monotonic() + PATIENCE_S, 0
         while True:
@@ -204,7 +205,7 @@ class RedisServer:
         await self.run_command("SETRANGE", self.key_for("doctor", "nothing"), 0, b"")
 
     async def read_facts(self) -> list[RedisFacts]:
-        """What the server, or each primary of a cluster, reports of itself."""
+        """Return the reports of the server, or of each primary of a cluster."""
         return [
             RedisFacts(
                 version=str(info["redis_version"]),
@@ -219,9 +220,9 @@ class RedisServer:
         ]
 
     async def read_memory(self) -> tuple[int, int]:
-        """The bytes that it uses, and may use; of a cluster, those of its fullest server.
+        """Return the bytes used, and the limit; of a cluster, those of its fullest server.
 
-        0 for what has no limit, or what it does not report to this user.
+        0 stands for no limit, and for a figure that this user may not read.
         """
         try:
             found = await self.answer_of(self._read_infos())
@@ -254,10 +255,10 @@ class RedisServer:
 
 
 class RedisClock:
-    """A :class:`~gossamer.ports.clock.Clock` that shows the server's time, on every machine the same.
+    """A :class:`~gossamer.ports.clock.Clock` that shows the server's time, equal on every machine.
 
-    Between two measurements it goes on by this machine's monotonic clock, so that setting the clock of this
-    machine moves nothing.
+    Between two measurements it follows this machine's monotonic clock, so that setting the machine's clock
+    changes nothing.
     """
 
     MEASURED_FOR_S = 30.0
@@ -303,10 +304,10 @@ class RedisClock:
                 async with asyncio.timeout(max(seconds, 1.0)):
                     await self.measure_offset()
             except (StorageError, TimeoutError):
-                pass  # who talks to the server will say so; the time goes on without it
+                pass  # callers of the server report it; the time continues without it
         await asyncio.sleep(max(ends_at - time.monotonic(), 0.0))
 
 
 def _without_secrets(error: Exception) -> str:
-    """What the driver says of a URL, as far as it cannot hold a part of it."""
+    """Return the driver's message about a URL, unless it may hold a part of it."""
     return re.split(r"[:\"'@]", str(error))[0].strip()

@@ -1,8 +1,8 @@
 """Keeps the write-ahead log short beside the writer, so that no call waits while pages are copied back.
 
-A checkpoint copies what was committed from the log into the file, and waits for the disk twice. Done by
-the writer it would hold up every call behind it for tens of milliseconds. Here a thread with a connection
-of its own does it while the writer goes on; to begin its log anew the writer has to copy only the rest.
+A checkpoint copies committed pages from the log into the file, and waits for the disk twice. In the writer it
+would block every later call for tens of milliseconds. Here a thread with its own connection does it while the
+writer runs; to restart its log the writer has to copy only the rest.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ LOG_LIMIT = 32_000
 
 
 class Checkpointer(threading.Thread):
-    """Checkpoints when it is told to. A daemon: what it has not done yet, the next one to open does.
+    """Makes checkpoints on demand. A daemon: the next process to open the file completes its work.
 
-    The connection must have read something: one that has not does not know that there is a log.
+    The connection must have read something: otherwise it does not know that there is a log.
     """
 
     def __init__(self, conn: sqlite3.Connection) -> None:
@@ -33,7 +33,7 @@ class Checkpointer(threading.Thread):
         self.start()
 
     def report_changes(self, changes: int) -> None:
-        """The writer has changed so many rows since it was opened."""
+        """Note how many rows the writer has changed since it was opened."""
         if changes - self._seen >= EVERY:
             self._seen = changes
             self._wanted.release()
@@ -48,7 +48,7 @@ class Checkpointer(threading.Thread):
             self._conn.close()
 
     def close(self) -> None:
-        """Finish what it is at. Idempotent; blocks."""
+        """Finish the current checkpoint. Idempotent; blocks."""
         self._closing = True
         self._wanted.release()
         self.join()

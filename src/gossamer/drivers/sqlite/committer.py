@@ -1,7 +1,7 @@
 """Frontier and store in one file: the results of visits are recorded in one transaction.
 
-Guarantee: a lease is settled, its outlinks are queued, its items, page and ledger rows are stored
-together or not at all. What becomes of a lost lease: see :class:`~gossamer.ports.committer.Committer`.
+Guarantee: a lease is settled, its outlinks are queued, its items, page and ledger rows are stored together or
+not at all. For lost leases see :class:`~gossamer.ports.committer.Committer`.
 """
 
 from __future__ import annotations

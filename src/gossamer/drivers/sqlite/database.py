@@ -40,7 +40,7 @@ CACHES_KIB = (32768, 8192, 1024)
 
 
 STEPS = 20_000
-"""Of SQLite's machine, between two looks at the clock where a read has a limit: about a millisecond."""
+"""SQLite's virtual machine steps between two checks of a read's time limit: about a millisecond."""
 TURN_S = 0.0003
 """Between two tries to become the one process that writes, in seconds."""
 
@@ -91,8 +91,8 @@ class Database:
         self._closed = False
         self._outstanding = 0
         self.memory: dict[Any, Any] = {}
-        """What functions given to :meth:`run` remember of the file for those that come after them. It is
-        empty again whenever it may be wrong: another connection has written, or a call was rolled back."""
+        """Values that functions given to :meth:`run` keep for later ones. It is emptied whenever it may be
+        wrong: after another connection has written, or a call was rolled back."""
         self._glancer: sqlite3.Connection | None = None  # opened when it is needed
         self._version = -1  # of the file, while ``memory`` is right
         try:
@@ -124,13 +124,13 @@ class Database:
         return await self._call_async(self._writer, fn)
 
     async def read(self, fn: Fn[T]) -> T:
-        """``fn``'s result from a snapshot of what is committed; does not wait for the writer."""
+        """Return ``fn``'s result from a snapshot of committed data; does not wait for the writer."""
         return await self._call_async(self._reader, fn)
 
     def read_now(self, fn: Fn[T]) -> T:
-        """``fn``'s result at once, in the caller's thread: for a row or two of what is committed.
+        """Return ``fn``'s result at once, in the caller's thread: for a row or two of committed data.
 
-        To hand those over to the reader costs more than to read them, and beside a busy parser much more.
+        Handing those to the reader costs more than reading them, and beside a busy parser much more.
         """
         with self._lock:
             if self._closed:
@@ -150,7 +150,7 @@ class Database:
         return future.result()
 
     def close(self) -> None:
-        """Finish what was handed over, then close the file. Idempotent; blocks."""
+        """Finish the queued calls, then close the file. Idempotent; blocks."""
         with self._lock:
             if self._closed:
                 return
@@ -217,7 +217,7 @@ class Database:
         migrate_schema(conn, self.path)
         conn.execute("PRAGMA busy_timeout = 0")  # from here on, `_begin` waits
 
-    # ----------------------------------------------------------------- what the threads do
+    # ----------------------------------------------------------------- the work of the threads
 
     def _write_group(self, conn: sqlite3.Connection, calls: Sequence[_DatabaseCall]) -> None:
         try:
@@ -287,10 +287,10 @@ class Database:
 
 
 class _DatabaseThread(threading.Thread):
-    """Takes calls from its queue, as many as are there, and reports each group at once.
+    """Takes all waiting calls from its queue, and reports each group at once.
 
-    A daemon: a program that forgets to close ends all the same, and loses only what nobody was told
-    is stored.
+    A daemon: a program that forgets to close still ends, and loses only calls that were not yet reported as
+    stored.
     """
 
     def __init__(
@@ -339,7 +339,7 @@ class _DatabaseThread(threading.Thread):
                 continue
             try:
                 loop.call_soon_threadsafe(self._resolve_calls, done)
-            except RuntimeError:  # the loop is closed: nobody waits any more
+            except RuntimeError:  # the loop is closed: no task waits any more
                 self._done_hook(len(done))
 
     def _resolve_calls(self, calls: Sequence[_DatabaseCall]) -> None:

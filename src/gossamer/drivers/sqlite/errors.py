@@ -20,7 +20,7 @@ _OTHER_VERSION = (
     "use another --data directory"
 )
 _WAYS_OUT = {
-    sqlite3.SQLITE_FULL: "the disk is full; free some space and start again: what was stored is intact",
+    sqlite3.SQLITE_FULL: "the disk is full; free some space and start again: stored data is intact",
     sqlite3.SQLITE_READONLY: "the file is read-only; make it and its directory writable",
     sqlite3.SQLITE_CORRUPT: "the file is damaged; keep a copy, then: sqlite3 FILE .recover | sqlite3 NEW",
     sqlite3.SQLITE_NOTADB: "the file is not an SQLite database; move it away or name another one",
@@ -46,7 +46,7 @@ def translate_error(error: sqlite3.Error, path: Path) -> StorageError:
 
 
 def describe_lock(path: Path) -> str:
-    """Who keeps a file locked, and the way out."""
+    """Describe the process that keeps a file locked, and the fix."""
     writer = writer_of(path)
     if writer is None:
         return "another process keeps the file locked; stop it, or use another --data directory"
@@ -55,7 +55,7 @@ def describe_lock(path: Path) -> str:
     if _is_of_a_crawl(writer):
         return (
             f"process {writer} of a crawl keeps the file locked and does not continue (stopped, or its "
-            "disk does not answer); start the same command again: what was stored is intact"
+            "disk does not answer); start the same command again: stored data is intact"
         )
     return f"process {writer} keeps the file locked; stop it, or use another --data directory"
 

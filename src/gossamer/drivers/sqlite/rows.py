@@ -12,7 +12,7 @@ from urllib.parse import quote
 from gossamer.core.errors import StorageError, UsageError
 
 WAIT_S = 10.0
-"""For how long whoever writes to the file is waited for."""
+"""How long to wait for another process that writes to the file."""
 
 
 async def stream_rows(url: str, query: str, chunk: int) -> AsyncIterator[list[dict[str, Any]]]:

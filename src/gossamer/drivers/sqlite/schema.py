@@ -1,11 +1,11 @@
-"""The schema of the one file: which version it has, and how an older one becomes today's.
+"""The schema of the one file: its version, and its migrations.
 
-``PRAGMA application_id`` says that a file is ours, ``PRAGMA user_version`` which schema it has.
-Migrations are the numbered ``migrations/NNNN_*.sql``; each runs with its version number in one
-transaction, so a crash leaves the old version or the new one. A newer file is refused, never guessed at.
+``PRAGMA application_id`` marks a file as ours, ``PRAGMA user_version`` holds its schema version. Migrations
+are the numbered ``migrations/NNNN_*.sql``; each runs with its version number in one transaction, so a crash
+leaves the old version or the new one. A newer file is refused.
 
-What all of them lead to is in ``whole/NNNN.sql``, by the number of the last: with it a new file is made in a
-fifth of the time. ``scripts/sqlite_schema.py`` writes it.
+Their common result is in ``whole/NNNN.sql``, by the number of the last: it makes a new file in a fifth of the
+time. ``scripts/sqlite_schema.py`` writes it.
 """
 
 from __future__ import annotations

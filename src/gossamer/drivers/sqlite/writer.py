@@ -1,7 +1,7 @@
-"""Which process holds the lock of an SQLite file that keeps all others from writing.
+"""Finds the process that holds the write lock of an SQLite file.
 
-Read from ``/proc/locks`` and not asked of the file: a process that opens and closes a locked file loses its
-own locks on it. Where there is no such list (not Linux), nobody knows.
+It reads ``/proc/locks`` rather than the file: a process that opens and closes a locked file loses its own
+locks on it. Without that list (not Linux) the process is unknown.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ RESERVED_LOCK = 0x40000001
 
 
 def writer_of(path: Path | str, locks: Path | str = "/proc/locks") -> int | None:
-    """The id of the process that may write to the file now; ``None``: nobody, or nobody knows."""
+    """Return the id of the process that may write to the file now; ``None`` if none is known."""
     try:
         lines = Path(locks).read_text("ascii", "replace").splitlines()
     except OSError:

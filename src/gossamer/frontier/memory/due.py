@@ -1,4 +1,4 @@
-"""What of the memory frontier may start now. The readable reference: it looks at every host."""
+"""Finds the requests of the memory frontier that may start now. It checks every host, for readability."""
 
 from __future__ import annotations
 

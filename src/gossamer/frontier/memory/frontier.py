@@ -1,8 +1,8 @@
 """The frontier in memory: the readable reference, for tests and for crawls that need not survive.
 
-Guarantee: the same behaviour as the SQL frontier, call by call (a test compares them). Every queue is
-a heap or a dict, so the cost of a call follows what it returns and not what waits. Heap entries that
-have become stale are left where they are and dropped when they surface.
+Guarantee: it behaves as the SQL frontier, call by call (a test compares them). Every queue is a heap or a
+dict, so the cost of a call depends on its result, not on the number of waiting requests. Stale heap entries
+are left where they are and dropped when they surface.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from gossamer.ports.clock import Clock
 
 
 class MemoryLetters(SteeredHosts):
-    """What of ``FrontierAdmin`` reads dead letters."""
+    """The methods of ``FrontierAdmin`` that read dead letters."""
 
     def __init__(self, rules: FrontierRules, clock: Clock, paces: Paces = None) -> None:
         super().__init__(rules, clock, paces)

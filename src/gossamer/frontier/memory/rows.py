@@ -1,4 +1,4 @@
-"""What the memory frontier keeps of a request and of a host."""
+"""The memory frontier's records of a request and of a host."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class RequestRow:
         )
 
     def describe_request(self) -> KnownRequest:
-        """What is known of it."""
+        """Return the facts about the request."""
         return KnownRequest(
             state=self.state,
             entry=self.entry,

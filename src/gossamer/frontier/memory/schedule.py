@@ -79,6 +79,6 @@ class HostSchedule:
                 heappush(heaps[turn[0]], (turn[1], host.id))
 
     def keep_lease(self, host: MemoryHost, deadline: float) -> None:
-        """A lease of a host is valid until ``deadline``, for other jobs, too."""
+        """Note a lease of a host, valid until ``deadline``; other jobs see it as well."""
         host.keep_lease(deadline)
         self.place_host(host, self._paces.rules)

@@ -1,7 +1,7 @@
-"""Looking into a frontier in Redis, and what a person may do to it.
+"""Inspects a frontier in Redis, and carries out an operator's actions on it.
 
-Guarantee: nothing here holds the server up: it goes through what may be long in small steps, so an answer
-may mix two moments of a crawl that goes on meanwhile. What changes something is done by scripts.
+Guarantee: nothing here blocks the server: long data is read in small steps, so an answer may mix two moments
+of a running crawl. Scripts make all changes.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ async def busiest_hosts(shards: Sequence[RedisShard], limit: int) -> list[HostRe
 
 
 async def merge_paces(shard: RedisShard, rows: Sequence[HostRow]) -> list[HostState]:
-    """Hosts as people are told of them: with what all jobs know. Any shard of the job will do."""
+    """Return hosts for people, with the knowledge of all jobs. Any shard of the job will do."""
     now, paces = await shard.read_paces([row.name for row in rows])
     return [
         row.state if pace is None or row.state.is_free else merge_pace(row.state, pace, now)

@@ -18,7 +18,7 @@ from gossamer.frontier.redis.shard import RedisShard
 
 
 async def dedup_report(shards: Sequence[RedisShard]) -> DedupReport:
-    """Of a job, from its counters; with ``seen_ttl_s`` an upper bound of the errors."""
+    """Return a job's report, from its counters; with ``seen_ttl_s`` an upper bound of the errors."""
     fields = ("dedup", "buckets", "pending", "delayed", "leased", "done", "dead")
     rows = await asyncio.gather(*(shard.read_meta(*fields) for shard in shards))
     dedup = rows[0][0].decode()

@@ -9,7 +9,7 @@ A host is on one shard, so its politeness is exact; ``lease`` asks every shard w
 ``stats`` are repeated over a short break of the server; then links that were added count as
 duplicates, and leases that were settled as lost. A server that was restarted, or replaced by its replica,
 may have lost its last second: the first ``lease`` or ``add`` that meets it does nothing and raises, so that
-nobody goes by what was accepted before.
+no caller relies on requests accepted before.
 """
 
 from __future__ import annotations
@@ -60,11 +60,11 @@ from gossamer.ports.clock import Clock
 class RedisFrontier(RedisLetters):
     """An ``OwnedFrontier`` and ``FrontierAdmin`` over a Redis.
 
-    ``create`` makes a job's requests a place once; ``rules``, ``shards``, ``dedup``, ``seen_ttl_s`` and
-    ``expected`` are those of a new job, and one that exists keeps its own. ``owner`` is who leases, for
-    ``recover``. ``tag`` is the job's name in keys (default: ``job_id``). Those with the same ``paces`` share
-    the pace of their hosts, except in a cluster. ``seed`` seeds the jitter of back-offs. Without
-    ``uses_server_time`` the clock is asked. What ``fence`` raises, ``lease`` does.
+    ``create`` makes the place for a job's requests once; ``rules``, ``shards``, ``dedup``, ``seen_ttl_s`` and
+    ``expected`` apply to a new job only. ``owner`` names the holder of leases, for ``recover``. ``tag`` is
+    the job's name in keys (default: ``job_id``). Jobs with the same ``paces`` share the pace of their hosts,
+    except in a cluster. ``seed`` seeds the jitter of back-offs. Without ``uses_server_time`` the clock is
+    used. Errors that ``fence`` raises are raised by ``lease``.
     """
 
     def __init__(
@@ -117,11 +117,11 @@ class RedisFrontier(RedisLetters):
         return await self._pool.open_shards()
 
     async def is_there(self) -> bool:
-        """Whether there is anything of the job, be it what a deletion that was cut short has left."""
+        """Whether anything of the job exists, even the rest of an interrupted deletion."""
         return await self._pool.count_shards() > 0
 
     async def delete_requests(self) -> None:
-        """Delete everything of the job, its marker first. What was cut short continues the next time."""
+        """Delete everything of the job, its marker first. An interrupted deletion continues the next time."""
         await self._pool.delete_shards()
 
     # ----------------------------------------------------------------- the port
@@ -219,10 +219,11 @@ class RedisFrontier(RedisLetters):
     async def _add_ahead(
         self, shards: Sequence[RedisShard], shard: RedisShard, outcomes: list[Outcome], lives: Lives
     ) -> list[tuple[Entry, ...]]:
-        """Add what does not fit into the call that settles: links of other shards, and those past its size.
+        """Add the links that do not fit into the settling call: those of other shards, and those past its
+        size.
 
-        Only while the lease is in force. What is left to be added with each outcome; ``lives`` takes in
-        where the others went.
+        Only while the lease is in force. Returns the links still to add with each outcome; ``lives`` collects
+        the shards' lives that took the others.
         """
         held = await self._extend_chunk(shard, [outcome.lease for outcome in outcomes], None)
         elsewhere: list[Entry] = []
@@ -281,7 +282,7 @@ class RedisFrontier(RedisLetters):
         moves, state = job_moves_of(change), ""
         packed = False if rules is None else raw_bytes(packed_rules(rules))
         for shard in shards:  # the first one decides, the others follow it
-            # What was accepted in an earlier life may be lost: by that, nobody may call the job finished.
+            # Requests accepted in an earlier life may be lost: then the job must not count as finished.
             known = self._lives.get(shard.index, b"") if change is JobCommand.FINISH else b""
             placing, life, before, after = await shard.run_script(
                 "control", {} if state else moves, state, packed, raw_bytes(known)
@@ -312,8 +313,8 @@ class RedisFrontier(RedisLetters):
     async def read_stats(self) -> FrontierStats:
         """See :class:`~gossamer.ports.frontier.Frontier`.
 
-        Several shards are read one after the other. What says that a job may be over is read until two
-        readings agree; then there was a moment at which it was so, since their counters only rise.
+        Several shards are read one after the other. The figures that decide whether a job may be over are
+        read until two readings agree; since their counters only rise, there was a moment at which they held.
         """
         shards = await self._open_shards()
         rows: list[Any] = []
@@ -361,7 +362,7 @@ class RedisFrontier(RedisLetters):
     async def find_request(
         self, fingerprint: int, host: str, *, tried_at: float = 0.0
     ) -> KnownRequest | None:
-        """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`. Searches what waits for the host."""
+        """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`. Searches the host's waiting requests."""
         return await find_request(shard_of(await self._open_shards(), host), fingerprint, host, tried_at)
 
     async def raise_requests(self, entries: Sequence[Entry]) -> int:

@@ -1,4 +1,4 @@
-"""What of ``FrontierAdmin`` is about dead letters, in Redis."""
+"""The methods of ``FrontierAdmin`` for dead letters, in Redis."""
 
 from __future__ import annotations
 

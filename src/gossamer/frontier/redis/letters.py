@@ -1,4 +1,4 @@
-"""The dead letters of a frontier in Redis, read in small steps, and what a person decides about them."""
+"""The dead letters of a frontier in Redis, read in small steps, and an operator's decisions about them."""
 
 from __future__ import annotations
 
@@ -64,9 +64,9 @@ class ShardLetters:
     async def read_part(
         self, limit: int, before: LetterPlace, *, within: int = LETTERS
     ) -> tuple[list[StoredLetter], LetterPlace | None]:
-        """The newest before a place: ``limit`` of them, if so many are near; and where the part ends.
+        """Return the newest letters before a place, up to ``limit``, and the place where this part ends.
 
-        It ends nowhere (``None``) when there are no more.
+        The place is ``None`` when there are no more.
         """
         chosen: list[StoredLetter] = []
         newest = "+inf" if before[0] == inf else repr(before[0])
@@ -83,7 +83,7 @@ class ShardLetters:
                 return chosen, self._place_of(*older[-1])
 
     async def to_letter(self, letter: StoredLetter) -> DeadLetter:
-        """What is known of it."""
+        """Return the letter with its details."""
         return DeadLetter(
             id=letter.number,
             entry=letter.stored.to_entry(await self._name_of(letter.host)),
@@ -161,7 +161,7 @@ async def page_letters(
         ours, end = await letters_of.read_part(limit + 1, before or NEWEST)
         found += [(letter.place, letters_of, letter) for letter in ours]
         ends += [] if end is None else [end]
-    end = max(ends, default=None)  # what is older may not be there of every shard
+    end = max(ends, default=None)  # older letters of some shard may be missing
     known = sorted((row for row in found if end is None or row[0] >= end), key=lambda row: row[0])[::-1]
     return LetterRows(
         letters=tuple([await letters_of.to_letter(letter) for _, letters_of, letter in known[:limit]]),

@@ -1,6 +1,6 @@
-"""What a Redis that has lost its last second had accepted, and what was settled in reliance on it.
+"""Handles the loss of a Redis server's last second: pages settled in reliance on lost links are redone.
 
-Links of other shards are added before their page is settled. Where both shards are on one server, its
+Links of other shards are added before their page is settled. If both shards are on one server, its
 append-only file keeps that order, so that it never has the page without the links. Two servers lose different
 seconds: a page that was settled on one of them remembers for a while in which lives of the others its links
 were added. When one of those lives has ended, the page is done again.
@@ -18,7 +18,7 @@ Lives = set[tuple[int, bytes]]
 
 
 async def redo_lost(shards: Sequence[RedisShard]) -> int:
-    """Make pending again what was settled in reliance on lives that have ended; how many requests."""
+    """Make pages pending again that rely on ended lives. Return the number of requests."""
     found = [await shard.run_script("reliances", repeat=True) for shard in shards]
     lives = [life for life, *_ in found]
     redone = 0

@@ -1,7 +1,7 @@
-"""Searching for one request, for a person who asks: Redis has no index of requests by their fingerprints.
+"""Finds one request for an operator: Redis has no index of requests by their fingerprints.
 
-Guarantee: only what may hold it is searched, and only so much of that (``OF_HOST``, ``OF_OTHERS``), in steps
-that hold the server up for about a millisecond each; an answer may mix two moments of a crawl that goes on.
+Guarantee: only places that may hold it are searched, up to a limit (``OF_HOST``, ``OF_OTHERS``), in steps
+that block the server for about a millisecond each; an answer may mix two moments of a running crawl.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class StoredPosition(NamedTuple):
 async def find_request(
     shard: RedisShard, fingerprint: int, host: str, tried_at: float
 ) -> KnownRequest | None:
-    """What is known of a request to a host of the shard."""
+    """Return the facts about a request to a host of the shard."""
     wanted = raw_bytes(fingerprint_bytes(fingerprint))
     found = await _find_places(shard, fingerprint, host, max(tried_at - SLACK_S, 0.0))
     if not found:
@@ -112,7 +112,7 @@ async def raise_requests(shard: RedisShard, entries: Sequence[Entry]) -> int:
     asked = [raw_bytes(fingerprint_bytes(number)) for number in {one.fingerprint for one in wanted.values()}]
     pieces = list(_split_parts(await _find_queues(shard, wanted.values())))
     groups: dict[tuple[str, QueueRange], dict[bytes, tuple[Any, ...]]] = {}
-    async for place in _search_parts(shard, asked, pieces[::-1]):  # what goes ahead meanwhile is met again
+    async for place in _search_parts(shard, asked, pieces[::-1]):  # entries that move ahead are met again
         stored, whole = _stored_at(place), place.part._replace(first=0, end=0)
         for entry in (wanted.get(stored.fingerprint), wanted.get(again_twin_of(stored.fingerprint))):
             if entry is not None and (row := _raised_row(place, stored, entry)):
@@ -129,7 +129,7 @@ async def _known_of(shard: RedisShard, wanted: Mapping[int, Entry]) -> dict[int,
 
 
 async def _find_queues(shard: RedisShard, wanted: Iterable[Entry]) -> list[QueueRange]:
-    """Where accepted entries may wait: what is delayed in the shard, and the queues of their hosts."""
+    """Return the places of accepted entries: the shard's delayed requests, and their hosts' queues."""
     parts: list[QueueRange] = []
     for entry in {entry.host: entry for entry in wanted}.values():
         found = await _find_places(shard, entry.fingerprint, entry.host, 0.0)
@@ -184,7 +184,7 @@ def _others_of(ranks: list[int]) -> Iterator[QueueRange]:
 
 
 def _queues_of(owner: HostRow) -> Iterator[QueueRange]:
-    """What waits for a host's turns, the best band first, in it what is not in the list before the others."""
+    """Yield the queues of a host, best band first; in each band, entries outside the list come first."""
     for lane, band, listed, back in sorted(owner.waiting, key=lambda slot: slot.band):
         for kind, key, size in (("zset", "b", back), ("list", "q", listed)):
             name = f":{key}:{lane}:{band}:{owner.name}"

@@ -1,7 +1,7 @@
 """One shard of a job's frontier in Redis: its keys, and its scripts.
 
-Guarantee: every call of a script is one atomic step, at one time; one for a job whose marker is gone
-(somebody emptied Redis) raises, so that a crawl that lost its requests never looks finished.
+Guarantee: every call of a script is one atomic step, at one time; a call for a job whose marker is gone
+(Redis was emptied) raises, so that a crawl that lost its requests never looks finished.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _packed = msgspec.msgpack.Encoder().encode
 
 
 def script_of(name: str) -> LuaScript:
-    """A script of the frontier, with what it is made of."""
+    """Load a script of the frontier, with the parts that it includes."""
     if name == "create":
         return load_script("gossamer.frontier.redis", "create.lua")
     more = ("admit.lua",) if name in _ADMITTING else ("steering.lua",) if name in _STEERING else ()
@@ -63,12 +63,12 @@ class RedisShard:
         self._claimant = sha1(self.key.encode(), usedforsecurity=False).hexdigest()[:8]
 
     def token_of(self, lease: Lease) -> int:
-        """A lease's token as this shard knows it; 0, which is nobody's, for another's."""
+        """Return a lease's token on this shard; 0, which matches no lease, for a lease of another shard."""
         token, index = divmod(lease.token, self.of)
         return token if index == self.index and 0 < token < 2**48 else 0
 
     async def run_script(self, name: str, *args: Any, repeat: bool = False) -> Any:
-        """What a script answers. Raises :class:`StorageError`."""
+        """Run a script and return its answer. Raises :class:`StorageError`."""
         try:
             return await self.server.run_script(
                 script_of(name), self.key, *self._script_arguments(args), repeat=repeat
@@ -104,7 +104,7 @@ class RedisShard:
         return id_here * self.of + self.index
 
     async def run_command(self, command: str, key: str | bytes, *args: Any) -> Any:
-        """What a command answers about one of its keys."""
+        """Run a command on one of the shard's keys and return its answer."""
         return await self.server.run_command(command, self.key_of(key), *args)
 
     def key_of(self, key: str | bytes) -> bytes:
@@ -119,7 +119,7 @@ class RedisShard:
         return list(found[1:])
 
     def gone_error(self) -> LostRequestsError:
-        """What to say when the marker is not there."""
+        """Return the error for a missing marker."""
         return LostRequestsError(
             f"the requests of job {self._job} are gone from Redis at {self.server.where}: it was emptied, "
             "it started without its append-only file, or the job ended longer ago than frontier.keep says. "

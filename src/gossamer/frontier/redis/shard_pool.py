@@ -82,7 +82,7 @@ class ShardPool:
             (of,) = await first.read_meta("shards")
             shards = self._make_shards(int(of))
             for shard in shards:
-                await admin.place_hosts(shard)  # what a change of the rules that was cut short has left
+                await admin.place_hosts(shard)  # the rest of an interrupted change of the rules
             self._opened = shards
         return self._opened
 
@@ -95,7 +95,7 @@ class ShardPool:
         return 0
 
     async def delete_shards(self) -> None:
-        """Delete everything of the job, its marker first. What was cut short continues the next time."""
+        """Delete everything of the job, its marker first. An interrupted deletion continues the next time."""
         (first,) = self._make_shards(1)
         self._opened = ()
         if of := await self.count_shards():
@@ -111,7 +111,7 @@ def packed_rules(rules: FrontierRules) -> bytes:
 
 
 def check_budget(rules: FrontierRules, shards: int) -> None:
-    """Refuse a budget of pages where nobody could count it. Raises :class:`UsageError`."""
+    """Refuse a page budget that cannot be counted exactly. Raises :class:`UsageError`."""
     if rules.max_pages is not None and shards > 1:
         raise UsageError(
             f"max_pages needs a frontier with one shard, which counts the pages, and this one has {shards}; "

@@ -70,7 +70,7 @@ async def first_shares(shards: Sequence[RedisShard], lane: str, limit: int) -> d
 
 
 def even_shares(shards: Iterable[RedisShard], left: int) -> dict[RedisShard, int]:
-    """What is still wanted, from those who may have more."""
+    """Distribute the remaining number over the shards that may give more."""
     shares: dict[RedisShard, int] = {}
     waiting = list(shards)
     while waiting and left > 0:

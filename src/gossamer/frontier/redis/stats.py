@@ -26,7 +26,7 @@ async def read_many_stats(shards: Mapping[str, RedisShard]) -> dict[str, Frontie
 
 
 def stats_of(rows: Sequence[Any]) -> FrontierStats:
-    """The sums of what the script ``stats`` says of each shard."""
+    """Return the sums of the shards' answers to the script ``stats``."""
     counts = [sum(numbers) for numbers in zip(*(row[5:14] for row in rows), strict=True)]
     by_lane: dict[str, float] = {}
     for row in rows:
@@ -44,7 +44,7 @@ def stats_of(rows: Sequence[Any]) -> FrontierStats:
 
 
 def due_of(rows: Iterable[Sequence[Any]]) -> list[DueCounts]:
-    """The sums of what the script ``due`` says of each shard's lanes."""
+    """Return the sums of the shards' lanes from the script ``due``."""
     found: dict[str, DueCounts] = {}
     for name, requests, since, has_more in rows:
         lane = name.decode()
@@ -59,6 +59,6 @@ def due_of(rows: Iterable[Sequence[Any]]) -> list[DueCounts]:
 
 
 def may_be_over(stats: FrontierStats) -> bool:
-    """Whether somebody would end the job by this reading."""
+    """Whether a job may be declared over by this reading."""
     is_stuck = stats.state is JobState.RUNNING and not stats.leased and stats.next_at is None
     return stats.waiting == 0 or is_stuck

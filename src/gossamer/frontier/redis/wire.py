@@ -1,7 +1,7 @@
-"""How requests, leases and outcomes travel to the scripts of the Redis frontier, and back.
+"""Packs requests, leases and outcomes for the scripts of the Redis frontier, and unpacks their answers.
 
-Guarantee: what is packed here is what ``lua/library.lua`` and its scripts take apart, and the other way
-round; numbers are exact, since doubles go as doubles and 64-bit fingerprints as text or bytes.
+Guarantee: this format is the one that ``lua/library.lua`` and its scripts read and write; numbers are exact,
+since doubles travel as doubles and 64-bit fingerprints as text or bytes.
 """
 
 from __future__ import annotations
@@ -60,12 +60,12 @@ class StoredRequest(NamedTuple):
     place: int  # among those of its host and band
 
     def to_entry(self, host: str) -> Entry:
-        """What was accepted."""
+        """Return the accepted entry."""
         return read_entry(self.text, self.fingerprint, host, self.due_at)
 
 
 class WaitingRow(NamedTuple):
-    """What waits for a host in one lane and band."""
+    """The requests that wait for a host in one lane and band."""
 
     lane: int
     band: int
@@ -118,7 +118,7 @@ def fingerprint_bytes(fingerprint: int) -> bytes:
 
 
 def held_by(lease: Lease) -> msgspec.Raw:
-    """What a lease must be of, beside its token, to be in force."""
+    """Return the holder that a lease must match, beside its token, to be in force."""
     return raw_bytes(fingerprint_bytes(lease.entry.fingerprint))
 
 
@@ -156,7 +156,7 @@ def raised_parts(request: Request, host: str) -> tuple[Any, ...]:
 
 
 def _packed_head(rank: int, due_at: float) -> bytes:
-    """What stands before the text of a request that was never tried."""
+    """Return the bytes before the text of a request that was never tried."""
     is_ranked = rank != band_of(rank)
     head = _RANK.pack(rank) if is_ranked else b""
     if due_at:
@@ -267,7 +267,7 @@ def leases_of(shown: Sequence[bytes], index: int, of: int) -> Iterator[Lease]:
 
 
 def pace_of(raw: bytes) -> SharedPace:
-    """What all jobs know of a host."""
+    """Return the common knowledge of a host."""
     numbers = _PACE.unpack_from(raw)
     next_at, delay_s, crawl_delay_s, incident_at, last_at, hold_until, answered_at, troubled_since = numbers[
         :8

@@ -40,7 +40,7 @@ _STATES = {code: state for state, code in CODES.items()}
 
 
 def find_request(conn: Connection, job: str, fingerprint: int, now: float) -> KnownRequest | None:
-    """What is known of a fingerprint."""
+    """Return the facts about a fingerprint."""
     again = _find_recorded(conn, job, again_twin_of(fingerprint), now)
     return latest_known(again, _find_recorded(conn, job, fingerprint, now))
 
@@ -78,7 +78,7 @@ def _find_place(conn: Connection, state: RequestState, request: int) -> QueuePos
 
 
 def raise_requests(s: FrontierTransaction, entries: Sequence[Entry]) -> int:
-    """Give waiting requests a higher priority, and what comes with it."""
+    """Give waiting requests a higher priority, with the values that come with it."""
     wanted = best_wanted(entries)
     rows = s.conn.execute(SQL["waiting"], (s.id, as_json(sorted(wanted)))).fetchall()
     s.hosts.load_by_id(s.conn, {row[2] for row in rows})

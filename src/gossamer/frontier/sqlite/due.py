@@ -1,4 +1,4 @@
-"""What of a frontier in SQLite may start now, at bounded cost, however many requests and hosts there are."""
+"""Finds the requests of a SQLite frontier that may start now, at bounded cost for any number of hosts."""
 
 from __future__ import annotations
 

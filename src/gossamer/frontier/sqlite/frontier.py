@@ -41,7 +41,7 @@ from gossamer.ports.clock import Clock
 
 T = TypeVar("T")
 PACES = "paces"
-"""In the database's memory: what the frontiers of all jobs know of hosts."""
+"""The key in the database's memory for the common knowledge of hosts."""
 MOST_PACES = 4 * KEPT
 """Hosts that are remembered there, about 1 KB each; beyond it, memory starts anew."""
 
@@ -134,9 +134,9 @@ class SqliteFrontier:
         return await self._run_change(lambda s: moves.take_back(s, inf, -1, owner))
 
     async def withdraw_claims(self, at: float) -> None:
-        """What was in flight ``at`` a time takes no slot from other jobs any more; it stays leased.
+        """Release the slots of requests that were in flight at a time; the requests stay leased.
 
-        For who knows that nobody works on the job: what it has asked since then counts as ever.
+        Call it only if the job has no live worker: later requests count as usual.
         """
 
         def withdraw(conn: Connection) -> None:

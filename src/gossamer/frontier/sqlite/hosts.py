@@ -1,8 +1,8 @@
-"""The hosts of a SQL frontier: who they are, what waits for them, and when it is their turn.
+"""The hosts of a SQL frontier: their states, their waiting requests, and their turns.
 
-Guarantee: the rows of ``turn`` are those that the hosts' pace, as the job has stored it, and the rules imply
-(``SqliteHost.turns_under``), so that they are written without being looked for; pace and turns are written
-once per transaction, however often a host has changed in it.
+Guarantee: the rows of ``turn`` follow from the hosts' stored pace and the rules (``SqliteHost.turns_under``),
+so that they are written without a look-up; pace and turns are written once per transaction, however often a
+host has changed in it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ waiting_of = msgspec.json.Decoder(Waiting).decode
 
 
 class SqliteHost(PacedHost):
-    """One host: its politeness, what waits for it, and the turns it has on disk."""
+    """One host: its politeness, its waiting requests, and its turns on disk."""
 
     __slots__ = ("heads", "id", "turns", "waiting")
 
@@ -69,15 +69,15 @@ class SqliteHost(PacedHost):
 
 
 def report_of(name: str, state: str, pace: str | None, now: float) -> HostState:
-    """A host as people are told of it, from its rows."""
+    """Return a host for people, from its rows."""
     own = state_of(state)
-    if FREE in name:  # what is stored does not say so before its first request was leased
+    if FREE in name:  # stored only with its first lease
         return replace(own, is_free=True)
     return own if pace is None else merge_pace(own, pace_of(pace), now)
 
 
 def withdraw_claims(conn: Connection, job: str, at: float) -> None:
-    """What a job had in flight ``at`` a time counts for no other job any more."""
+    """Stop counting the requests that a job had in flight ``at`` a time, for all other jobs."""
     published = []
     for frontier, name, state, known in conn.execute(SQL["claimed"], (job, at)).fetchall():
         claimant = str(frontier)
@@ -185,7 +185,7 @@ class HostCache:
             self._ask_others(conn, lonely)
 
     def _ask_others(self, conn: Connection, lonely: Mapping[str, SqliteHost]) -> None:
-        """What other jobs know of hosts that they did not share until now; the latest counts."""
+        """Read other jobs' knowledge of hosts that were not shared until now; the latest counts."""
         rows = conn.execute(SQL["beside"], (as_json(self._others), as_json([*lonely])))
         latest: dict[str, SharedPace] = {}
         for name, frontier, stored in rows:

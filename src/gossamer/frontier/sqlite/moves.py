@@ -32,7 +32,7 @@ from gossamer.policy.page_failures import asks_known, blames_pages
 from gossamer.policy.retry import due_after_expiry
 
 HEAD_COLUMNS = 6
-"""Of a line of the statement ``heads``, at least."""
+"""The minimum number of columns in a line of the statement ``heads``."""
 
 Head = tuple[int, int, int, Sequence[Any], Sequence[str]]
 """A request that may be handed out: rank, id, fingerprint, earlier tries, parts of its record."""
@@ -43,7 +43,7 @@ Head = tuple[int, int, int, Sequence[Any], Sequence[str]]
 def hand_out(
     s: FrontierTransaction, lane: str, limit: int, ttl_s: float, owner: str, *, jitter: Callable[[], float]
 ) -> tuple[Lease, ...]:
-    """Lease what may start now to ``owner``, within the job's budget."""
+    """Lease due requests to ``owner``, within the job's budget."""
     left = left_in(s, lane)
     limit = limit if left is None else min(limit, left)
     if s.state is not JobState.RUNNING or limit <= 0:

@@ -1,9 +1,9 @@
 """One transaction's view of one job's frontier.
 
-Guarantee: what is known is the file's state under the write lock, so any number of processes may share
-it; what has changed is written once, at the end: counters, hosts and turns cannot disagree with the
-requests. A session serves one transaction after another for as long as nobody else has written to the
-file (``Database.memory``), so that most need to read nothing but requests.
+Guarantee: it has the file's state under the write lock, so any number of processes may share the file.
+Changes are written once, at the end: counters, hosts and turns cannot disagree with the requests. A session
+serves successive transactions until another connection writes to the file (``Database.memory``), so that most
+need to read only requests.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ def lane_name(key: str) -> str:
 
 
 class FrontierTransaction:
-    """What transactions know of the frontier of ``job``, and what the present one has changed.
+    """The transactions' common knowledge of the frontier of ``job``, and the changes of the present one.
 
-    ``paces`` is what those of all jobs remember of hosts; ``None``: it is read anew.
+    ``paces`` is the common knowledge of hosts in all jobs; ``None``: it is read anew.
     """
 
     def __init__(self, conn: Connection, job: str, now: float, paces: Paces = None) -> None:
@@ -141,7 +141,7 @@ class FrontierTransaction:
     # ----------------------------------------------------------------- adding
 
     def add_entries(self, entries: Sequence[Entry]) -> AddResult:
-        """Accept what is new; duplicates cost one look-up, and nothing else."""
+        """Accept new entries; a duplicate costs one look-up."""
         max_depth = self.rules.max_depth
         offered = len(entries)
         if max_depth is not None:
@@ -207,7 +207,7 @@ class FrontierTransaction:
     # ----------------------------------------------------------------- writing back
 
     def save(self) -> None:
-        """Write back what has changed."""
+        """Write the changes back."""
         self.hosts.save(self.conn)
         row = self._frontier_row()
         if row != self._before:
