@@ -5,7 +5,7 @@ PY      := $(VENV)/bin/python
 CORE    := $(VENV)/.core
 READY   := $(VENV)/.ready
 CORPORA := $(or $(GOSSAMER_CORPORA),../shared/corpora)
-# What is known of Debian's documentation sites is among the corpora: without them nothing has to be fetched.
+# Debian's documentation sites are fetched only if the corpora have facts about them.
 DOCS    := $(if $(wildcard $(CORPORA)/debian-docs),docs-corpus)
 
 .PHONY: demo test check lint types contracts clean setup docs-corpus lock
@@ -27,7 +27,7 @@ test: prepare
 test-long: prepare
 	$(PY) -m pytest -n 3 --dist loadscope --no-loadscope-reorder -m "long and not thorough"
 
-# What `make test` leaves out for its length, and ten times as many examples of each property: about an hour.
+# The longest tests, and ten times as many examples of each property: about an hour.
 # Other targets run parts of it on larger sites.
 .PHONY: test-thorough
 test-thorough: prepare
@@ -40,7 +40,7 @@ test-fast: $(READY)
 	TEST_SERVERS=none GOSSAMER_TEST_EXAMPLES=10 $(PY) -m pytest -n 2 \
 	  -m "not server and not slow and not long and not thorough" tests/unit tests/contract
 
-# `make test` again and again, every other time beside a busy loop on every core, and a table of what failed.
+# Repeats `make test`, every other time beside a busy loop on every core, and prints a table of failures.
 RUNS := 20
 .PHONY: flake
 flake: $(READY)
@@ -76,7 +76,7 @@ fleet: prepare
 blocked: $(READY)
 	GOSSAMER_TEST_FULL=1 $(PY) -m pytest -s tests/acceptance/test_blocked_crawls.py
 
-# Incidents for real, and who is told: a site that changes its markup, proxies that die, Redis killed under a fleet.
+# Real incidents and their alerts: a site that changes its markup, proxies that die, Redis killed under a fleet.
 .PHONY: alerts
 alerts: prepare
 	$(PY) -m pytest -s tests/acceptance/test_alerts_for_real.py
@@ -190,12 +190,12 @@ bench-frontier: $(READY)
 	scripts/servers.sh
 	$(PY) benchmarks/frontier.py $(BENCH)
 
-# What keeping every answer costs a crawl.
+# The cost of archiving every response.
 .PHONY: bench-archive
 bench-archive: $(READY)
 	$(PY) benchmarks/archive.py $(BENCH)
 
-# Where its time goes on one of those sites: make profile PROFILE=docs
+# A profile of a crawl of one of those sites: make profile PROFILE=docs
 .PHONY: profile
 profile: $(READY)
 	scripts/bench-setup.sh
@@ -207,7 +207,7 @@ bench-dashboard: $(READY)
 	scripts/servers.sh
 	$(PY) benchmarks/dashboard.py $(BENCH)
 
-# What it costs a fleet that metrics are on and dashboards are open: by turns with the same fleet alone.
+# The cost of metrics and open dashboards for a fleet, in turns with the same fleet alone.
 .PHONY: bench-observation
 bench-observation: $(READY)
 	scripts/servers.sh
@@ -215,7 +215,7 @@ bench-observation: $(READY)
 	$(PY) benchmarks/observation.py $(BENCH)
 
 # Public projects written for Scrapy, by Scrapy and by Gossamer on pages made for them: see docs/contributing/scrapy-projects.md.
-# COMPARE="--clones DIR" says where their clones are; "--fetch" fetches from GitHub what is missing.
+# COMPARE="--clones DIR" names the folder of their clones; "--fetch" fetches missing ones from GitHub.
 .PHONY: compare-scrapy
 compare-scrapy: $(READY)
 	$(PY) scripts/compare_scrapy.py $(COMPARE)

@@ -1,10 +1,10 @@
-"""What an archive costs a crawl. Run: make bench-archive, or python benchmarks/archive.py --products 1000
+"""The cost of an archive for a crawl. Run: make bench-archive, or python benchmarks/archive.py --products
+1000
 
-Crawls a shop of 10,000 product pages (20 KB each) on this machine, by turns without an archive and with one,
-and prints pages a second and the CPU seconds of the crawling process for 1,000 pages, and those of its own
-thread among them; then the medians of the ratios of a turn with and one without. The server is a process
-of its own and shares the cores. With --gzip it sends its pages compressed, as most sites do. A crawl with an
-archive may take 15 % longer.
+Crawls a local shop of 10,000 product pages (20 KB each) alternately without and with an archive. Prints pages
+per second and the CPU seconds for 1,000 pages, of the process and of its crawling thread, then the medians of
+the ratios. The server is a separate process on the same cores; with --gzip it sends compressed pages, as most
+sites do. A crawl with an archive may take 15 % longer.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Turn(NamedTuple):
 
     seconds: float  # of the crawl, without the start of the process
     cpu: float  # seconds for a thousand pages
-    own: float  # ... of the thread that crawls, and packs what a commit has few pages of
+    own: float  # ... of the thread that crawls, and packs the small commits
     pages: int
     archived_bytes: int
 
@@ -141,7 +141,7 @@ def watch_thread(process: int) -> float:
 
 
 def compare(turns: dict[str, list[Turn]]) -> int:
-    """Say what the archive costs; 1 if that is too much, or if a page is missing."""
+    """Print the cost of the archive; return 1 if it is too high or a page is missing."""
     if len({turn.pages for some in turns.values() for turn in some}) != 1:
         print("!! the crawls have different numbers of pages")
         return 1

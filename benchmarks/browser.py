@@ -44,7 +44,7 @@ def find_chromium() -> str:
     for name in ("chromium", "chromium-browser", "google-chrome"):
         if found := shutil.which(name):
             return found
-    sys.exit("there is no Chromium; scripts/servers.sh installs it")
+    sys.exit("Chromium is missing; scripts/servers.sh installs it")
 
 
 def run_once(peer: str, seeds: Sequence[str], timeout_s: float) -> Run:

@@ -1,9 +1,9 @@
 """The same crawl on two workers: Gossamer, scrapy-redis, the tutorials' recipe. Run: ``make bench-cluster``.
 
-Workers and servers are up and idle when the clock starts. It starts when the crawl is given to them, and is
-read twice: at the answer to the last page, by nginx's log, and when the last item was stored. The CPU of the
-workers and of their servers is what the kernel counted in between. A run counts only when it got every page
-once and every item. The fleets take turns; medians are printed and kept in ``results/cluster.jsonl``.
+Workers and servers run idle before the clock starts, at the submission of the crawl. The clock is read at the
+answer to the last page, by nginx's log, and when the last item was stored. CPU is that of the workers and
+their servers in between, by the kernel. A run counts only if it fetched every page once and every item. The
+fleets take turns; medians are printed and kept in ``results/cluster.jsonl``.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ STANDSTILL_S = 30.0
 
 @dataclass(frozen=True)
 class ClusterRun:
-    """What one run came to; all rates are in pages of the site."""
+    """Results of one run; all rates are in pages of the site."""
 
     pages_per_s: float  # from the submission to the answer to the last page
     stored_per_s: float  # from the submission to the last item stored
@@ -53,7 +53,7 @@ class ClusterRun:
 
 @dataclass(frozen=True)
 class Watched:
-    """What was seen from outside."""
+    """Figures seen from outside."""
 
     began: float  # seconds since the epoch
     stored_s: float  # from there
@@ -114,7 +114,7 @@ def own_cpu_s() -> float:
 
 
 def figures(seen: Watched, pages: Sequence[Answer], trouble: str) -> ClusterRun:
-    """The rates and costs. Of a run that lacks pages, too: by the pages that were fetched."""
+    """Return the rates and costs; for an incomplete run, by the fetched pages."""
     fetched = len({(page.address, page.path) for page in pages})
     first_s = pages[0].at - seen.began if pages else 0.0
     last_s = pages[-1].at - seen.began if pages else 0.0

@@ -1,7 +1,7 @@
-"""What the cluster's benchmark compares: fleets of two workers that are up and idle until a crawl is given.
+"""The fleets of the cluster's benchmark: two workers that run idle until a crawl is submitted.
 
-Each starts its own servers and workers for one run and ends them after it. Their start is before the clock's;
-giving the crawl to them is within it.
+Each starts its own servers and workers for one run and stops them after it. The clock starts after that, and
+before the submission.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Fleet(contextlib.ExitStack):
         raise NotImplementedError
 
     def is_working(self) -> bool:
-        """Whether there is something left to do, as far as can be told from outside."""
+        """Return whether work seems to be left, as seen from outside."""
         raise NotImplementedError
 
     def export(self, items: Path) -> None:

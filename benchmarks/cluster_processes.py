@@ -1,6 +1,6 @@
 """Processes of the cluster's benchmark: run beside a block, idle before the clock starts, their CPU counted.
 
-What was started is ended, whatever happens, with all that it has started itself.
+On any exit the processes and their descendants are stopped.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ PATIENCE_S = 15.0
 
 
 class FleetError(Exception):
-    """A fleet did not do what it was told; the run does not count, and the others go on."""
+    """A fleet failed; its run does not count, and the other fleets continue."""
 
 
 @contextlib.contextmanager
 def running(command: Sequence[str], output: Path, **options: Any) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a command beside the block, in a session of its own; what it says goes to ``output``."""
+    """Run a command beside the block, in its own session; its output goes to ``output``."""
     with output.open("ab") as log:
         process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, **options
@@ -42,7 +42,7 @@ def end(process: subprocess.Popen[bytes]) -> None:
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(PATIENCE_S)
     with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)  # and what it has left behind
+        os.killpg(process.pid, signal.SIGKILL)  # and its descendants
     process.wait(PATIENCE_S)
 
 
@@ -54,7 +54,8 @@ def cpu_s(pids: Sequence[int]) -> float:
         if folder.name.isdigit():
             with contextlib.suppress(OSError):  # it has just ended; then its parent counts it
                 fields = (folder / "stat").read_text().rpartition(")")[2].split()
-                # Of proc(5), from the state on, which is field 3: ppid is 4; utime to cstime are 14 to 17.
+                # See proc(5): fields from the state on, which is field 3: ppid is 4; utime to cstime are 14
+                # to 17.
                 ticks[int(folder.name)] = sum(map(int, fields[11:15]))
                 below.setdefault(int(fields[1]), []).append(int(folder.name))
     todo, total = list(pids), 0

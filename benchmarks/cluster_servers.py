@@ -1,7 +1,7 @@
-"""Redis and PostgreSQL for the cluster's benchmark: on free ports here, durable, ended with the block.
+"""Redis and PostgreSQL for the cluster's benchmark: on free local ports, durable, stopped with the block.
 
-Redis syncs its append-only file every second and evicts nothing; PostgreSQL is as ``initdb`` makes it, and
-syncs what it commits. Each starts with an empty folder, so that no run finds anything of another.
+Redis syncs its append-only file every second and evicts nothing; PostgreSQL has ``initdb``'s defaults and
+syncs its commits. Each starts with an empty folder, so runs do not affect each other.
 """
 
 from __future__ import annotations

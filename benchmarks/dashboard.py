@@ -1,9 +1,9 @@
 """The first answer of each view of the dashboard over a large crawl. Run: make bench-dashboard
 
-A crawl is made up (``large_crawl.py``): so many requests, attempts and items, on as many hosts as a broad
-crawl has, in one file or, with ``--fleet``, in Redis and PostgreSQL. Then each view is asked of a dashboard
-that was just started, once cold and three times again, a second apart. Ends with 1 when a first answer takes
-longer than 300 ms or has more than 200 kB.
+``large_crawl.py`` makes up a crawl with the requests, attempts, items and hosts of a broad crawl, in one file
+or, with ``--fleet``, in Redis and PostgreSQL. Then each view is requested from a newly started dashboard,
+once cold and three times more, a second apart. Exits with 1 if a first answer takes longer than 300 ms or has
+more than 200 kB.
 """
 
 from __future__ import annotations

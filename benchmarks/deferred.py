@@ -1,10 +1,9 @@
-"""What a worker fetches when others run its callbacks. Run: python benchmarks/deferred.py
+"""The fetch rate of a worker whose callbacks run elsewhere. Run: python benchmarks/deferred.py
 
-One worker with the frontier and the store of one machine, and a server in a process of its own, whose pages
-are of 54 KB. The callback takes 60 selectors. By turns the worker runs it as it fetches, and archives pages
-for others (``extract.deferred``); and a worker that only reads runs the callbacks that were put off.
-Of each the pages in a second of the clock are told, and those in a second of the processor, which say more
-where others work, too.
+One worker with the frontier and the store of one machine, and a server in a separate process with pages of 54
+KB. The callback takes 60 selectors. In turns, the worker runs it while fetching; archives pages for other
+workers (``extract.deferred``); and, as a reading worker, runs the deferred callbacks. Prints pages per second
+of the clock and of the processor; the latter depend less on other load.
 """
 
 from __future__ import annotations
@@ -73,7 +72,9 @@ def serve(told: Connection) -> None:
 
 
 async def work_through(parts: EngineParts, shift: ShiftOptions, pages: int) -> tuple[float, float]:
-    """Pages per second of a worker, and of its processor, until so many requests of its lane are settled."""
+    """Return a worker's pages per second of clock and processor until this many requests of its lane are
+    settled.
+    """
     done = await count_done(parts)
     worker = Worker(parts, shift)
     began, cpu_began = time.perf_counter(), time.process_time()

@@ -1,12 +1,12 @@
-"""What the frontiers cost alone. Run: make bench-frontier, or python benchmarks/frontier.py --only redis
+"""The cost of the frontiers alone. Run: make bench-frontier, or python benchmarks/frontier.py --only redis
 
-For memory, SQLite and Redis, at one host, 1,000 and 100,000, each in a process of its own: fills a frontier,
-opens it again with leases to take back, and then lets requests live: lease 64, settle them with a new link
-each, four of five to a page of the same host. Nothing is fetched, parsed or stored, and every call waits for
-the one before. ``server us`` is the CPU that Redis itself takes for one life cycle (add, lease, settle), its
-append-only file included; ``server max/s`` is what one core of it can do, whatever the number of clients;
-``cycles/s`` is this one client's. ``bytes/seen`` are those of the fingerprints alone. The default, 200,000
-pending, takes some minutes; BENCH="--pending 1000000" is the figure of a large crawl.
+For memory, SQLite and Redis, with one host, 1,000 and 100,000, each in its own process: fills a frontier,
+opens it again with leases to take back, and then runs life cycles: leases 64 requests and settles each with a
+new link, four of five to a page of the same host. Nothing is fetched, parsed or stored, and calls run one
+after the other. ``server us`` is the CPU of Redis for one life cycle (add, lease, settle), including its
+append-only file; ``server max/s`` is the rate of one of its cores for any number of clients; ``cycles/s`` is
+the rate of this client. ``bytes/seen`` is the size of the fingerprints alone. The default, 200,000 pending,
+takes some minutes; use BENCH="--pending 1000000" for a large crawl.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ def _size_of(folder: Path) -> int:
     return sum(file.stat().st_size for file in folder.iterdir())
 
 
-# ------------------------------------------------------------------------------------ what is done
+# ------------------------------------------------------------------------------------ operations
 
 
 def link(host: str) -> Entry:
@@ -185,7 +185,7 @@ def any_host(hosts: int) -> str:
 
 
 def outcome(lease: Lease, hosts: int) -> Outcome:
-    """A page that was had, with one new link."""
+    """Return the outcome of a fetched page with one new link."""
     host = lease.entry.host if _random.random() < 0.8 else any_host(hosts)
     signal = HostSignal(kind=HostSignalKind.OK, started_at=lease.granted_at, latency_s=0.05)
     return Outcome(lease=lease, verdict=Verdict.SUCCESS, is_page=True, signal=signal, outlinks=(link(host),))
@@ -217,7 +217,7 @@ async def measured(kind: str, hosts: int, pending: int, seconds: float) -> Figur
 
 
 async def lived(frontier: Frontier, subject: Subject, hosts: int, seconds: float) -> Figures:
-    """Life cycles for so many seconds; making their links is not counted."""
+    """Return the number of life cycles in this many seconds, without the time to make their links."""
     took: list[float] = []
     spent = used = served = 0.0
     done = 0
@@ -245,7 +245,7 @@ def _share(values: Sequence[float], share: float) -> float:
     return sorted(values)[int(len(values) * share)]
 
 
-# ------------------------------------------------------------------------------------ what is shown
+# ------------------------------------------------------------------------------------ output
 
 
 def _cell(value: float | None, width: int) -> str:

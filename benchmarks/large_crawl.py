@@ -1,6 +1,6 @@
-"""A crawl of any size, made up, in a place that the settings name: requests, attempts, items, dead letters.
+"""A made-up crawl of any size in the back ends of the settings: requests, attempts, items, dead letters.
 
-What is written goes through the real frontier and the real store, so it is laid out as a crawl leaves it.
+Everything is written through the real frontier and the real store, so it is laid out as after a crawl.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def _visit(admission: Admission, number: int, hosts: int, at: float) -> VisitRes
         fingerprint=entry.fingerprint,
         verdict=Verdict.RETRY if failed else Verdict.SUCCESS,
         reason=reason,
-        detail="what was said, at some length: " + "x" * 80 if failed else "",
+        detail="a message of some length: " + "x" * 80 if failed else "",
         status=status,
         size_bytes=20_000 + number % 40_000,
         elapsed_ms=_random.lognormvariate(4.5, 0.8),

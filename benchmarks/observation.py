@@ -1,11 +1,11 @@
-"""What it costs to look on: a fleet alone, observed, and with twenty dashboards. Run: make bench-observation
+"""The cost of observing a fleet: alone, observed, and with twenty dashboards. Run: make bench-observation
 
-``alone`` has no metrics and nobody who looks. ``observed`` has metrics on for each process, a dashboard that
-is open on the job, and a Prometheus that asks all of them every 5 s; ``crowded`` has twenty dashboards open.
-They take turns, and each round gives one ratio to ``alone``: by the time of the crawl and by the CPU of the
-workers and their servers. The dashboard's own process and those who look share the machine with the fleet:
-their CPU is not the fleet's, but it takes from its time where there are few cores. So it is shown by itself,
-in seconds of one core for each second of the crawl: that is what a noisy machine can tell apart.
+``alone`` has neither metrics nor dashboards. ``observed`` has metrics on for each process, one dashboard open
+on the job, and a Prometheus that scrapes all of them every 5 s; ``crowded`` has twenty dashboards. They take
+turns, and each round gives one ratio to ``alone``: by the time of the crawl and by the CPU of the workers and
+their servers. The CPU of the dashboard's process and its clients is not included, but slows the fleet on few
+cores; it is shown separately, in seconds of one core per second of the crawl, a figure that holds on a noisy
+machine too.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from servers import CATALOGUES, free_ports, serve, wait_for
 ONLOOKERS = Path(__file__).with_name("onlookers.py")
 TIMEOUT_S = 300
 SITE = Workload("catalogues", pages=CATALOGUES * 5_200, per_host=16, kind="catalogue")
-"""Long enough that what is done once, when a page is opened, is little beside what goes on."""
+"""Large enough that the cost of opening a page is small beside the running cost."""
 
 
 class Observed(Gossamer):
@@ -61,7 +61,9 @@ class Observed(Gossamer):
         self._run(sys.executable, str(ONLOOKERS), *looking)
 
     def export(self, items: Path) -> None:
-        """Once the crawl is over: what the dashboard took meanwhile, in seconds of a core each second."""
+        """Return the dashboard's CPU during the crawl, in seconds of one core per second, once the crawl is
+        over.
+        """
         used_s = cpu_s([self._dashboard.pid]) - self._used_s
         self.dashboard_cores = used_s / (time.perf_counter() - self._began)
         super().export(items)

@@ -1,7 +1,7 @@
-"""Who looks on while a fleet crawls: so many open dashboards, and a Prometheus.
+"""Observers of a crawling fleet: a number of open dashboards, and a Prometheus.
 
-Each dashboard holds a stream of what the views of a job show and reads all of it, as a browser does; once
-told the job (``job`` in the file given), it watches that. The Prometheus asks each endpoint every 5 s.
+Each dashboard holds a stream of the data for a job's views and reads all of it, as a browser does; it watches
+the job that the given file names (``job``). The Prometheus scrapes each endpoint every 5 s.
 """
 
 from __future__ import annotations

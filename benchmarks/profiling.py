@@ -1,9 +1,9 @@
-"""Where Gossamer's time goes on one of the benchmark's sites: ``make profile``.
+"""A profile of Gossamer on one of the benchmark's sites: ``make profile``.
 
-``make profile PROFILE="docs --rate 500"`` names the site and how often to look. py-spy looks at all threads
-of an ordinary crawl, from outside. What it saw is summed up by the room of the house that was at work - the
-innermost frame of ours, whatever library it had called - and by function. Threads that wait are left out.
-The raw stacks stay in ``.cache/bench/profiles`` for other tools (speedscope, flamegraph).
+``make profile PROFILE="docs --rate 500"`` names the site and the sampling rate. py-spy samples all threads of
+an ordinary crawl from outside. Samples are summed up by package (the innermost frame of our code, whichever
+library it called) and by function, without waiting threads. The raw stacks stay in ``.cache/bench/profiles``
+for other tools (speedscope, flamegraph).
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def read(stacks: Path) -> Iterator[tuple[Stack, int]]:
 
 
 def room(stack: Stack) -> str:
-    """Who was at work: a room of the house, the spider, importing, or the event loop itself."""
+    """Return the active part: a package of ours, the spider, importing, or the event loop itself."""
     if any("importlib" in frame for frame in stack):
         return "importing"
     for frame in reversed(stack):
@@ -87,7 +87,7 @@ def report(stacks: Path, most: int) -> str:
     total = max(1, sum(rooms.values()))
     lines = [f"{total} looks at busy threads", "", f"{'thread':<26} {'room':<14} share"]
     lines += [f"{thread:<26} {name:<14} {n / total:>5.1%}" for (thread, name), n in rooms.most_common(most)]
-    for title, counter in (("in the function itself", own), ("with what it calls", whole)):
+    for title, counter in (("in the function itself", own), ("with its callees", whole)):
         lines += ["", title]
         lines += [f"{n / total:>6.1%}  {name}" for name, n in counter.most_common(most)]
     return "\n".join(lines)

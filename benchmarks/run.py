@@ -62,7 +62,7 @@ class Workload:
 
     @property
     def site(self) -> str:
-        """What is crawled, however it is served."""
+        """Return the site to crawl, in any way of serving."""
         return self.kind or self.name
 
 
@@ -95,7 +95,7 @@ PRODUCTS = ("catalogue", "scripted")
 
 @dataclass(frozen=True)
 class Run:
-    """What one run came to. Rates are of the whole process; ``crawl_rate`` is from first to last answer."""
+    """Results of one run. Rates are of the whole process; ``crawl_rate`` is from first to last answer."""
 
     wall_s: float
     pages_per_s: float
@@ -185,7 +185,9 @@ def run(
 
 
 def environment() -> dict[str, str]:
-    """This one's, but the sites' authority is known, and Python may keep what it compiles, as for users."""
+    """Return this process's environment; it knows the sites' authority, and Python may cache bytecode, as for
+    users.
+    """
     own = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     return own | {"SSL_CERT_FILE": str(AUTHORITY)}
 
@@ -273,7 +275,7 @@ def table(results: dict[str, dict[str, list[Run]]]) -> str:
 
 
 def versions(*peers: str) -> dict[str, str]:
-    """Of everything that takes part: ours, and of the peers' packages."""
+    """Return the versions of our package and of the peers' packages."""
 
     def of(python: str | Path, *names: str) -> dict[str, str]:
         ask = f"import importlib.metadata as m; print(*(m.version(n) for n in {names!r}))"

@@ -1,7 +1,7 @@
-"""A shop whose pages are empty until their scripts have run: what a browser is needed for.
+"""A shop whose pages are empty until their scripts have run, so that they need a browser.
 
-Every page loads a style sheet and a program, asks for its data, and shows a product with pictures or a list
-of links. Pictures and fonts are what crawlers do not load: the server's log tells who did.
+Every page loads a style sheet and a program, requests its data, and shows a product with pictures or a list
+of links. Crawlers do not load pictures and fonts; the server's log shows which crawler did.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """The servers of the benchmark, on free ports of this machine only, and their access log.
 
-The log is the judge: what was answered, when, and how evenly, is read from the server's side and is
-the same for every crawler.
+All figures about answers come from the log: it is the same for every crawler.
 """
 
 from __future__ import annotations
@@ -177,7 +176,7 @@ def log_position() -> int:
 
 
 def answers_since(position: int) -> list[Answer]:
-    """What was answered since, in the order of time."""
+    """Return the answers since then, in the order of time."""
     time.sleep(FLUSH_S * 1.5)
     with LOG.open() as log:
         log.seek(position)

@@ -1,8 +1,8 @@
-"""What the benchmark's sites serve, and the truth about it, below ``.cache/bench/sites``.
+"""The benchmark's sites and their expected items, below ``.cache/bench/sites``.
 
-Deterministic: the same pages byte for byte on every machine (but for python3.11-doc, which is Debian's).
-Beside each site stands ``<site>.json`` with the items that a complete crawl yields. Run as a program
-of its own (``python benchmarks/sites.py``), so that the memory this takes is not the measuring process's.
+Deterministic: the same pages byte for byte on every machine (except for python3.11-doc, which is Debian's).
+``<site>.json`` beside each site has the items of a complete crawl. Run as a separate program (``python
+benchmarks/sites.py``), so that its memory does not count for the measuring process.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ CACHE = ROOT / ".cache" / "bench"
 SITES = CACHE / "sites"
 DOCS = ROOT / ".cache/docs/python3.11-doc/usr/share/doc/python3.11/html"
 EDITION = "3"
-"""Part of the stamp of what is made: a change of the pages below is a new edition."""
+"""Part of the version stamp; increase it when the pages below change."""
 
 LISTINGS, PER_LISTING = 200, 25
 HOST_PAGES = 50
@@ -38,7 +38,7 @@ _WORDS = _TEXT.split()
 
 
 def build() -> None:
-    """Make what is missing, and read everything once: no run shall pay for a cold page cache."""
+    """Make missing sites, and read every file once: no run must pay for a cold page cache."""
     stamp = SITES / "edition"
     if not stamp.is_file() or stamp.read_text() != EDITION:
         shutil.rmtree(SITES, ignore_errors=True)

@@ -1,10 +1,9 @@
-"""What the stores cost alone. Run: make bench-store, or python benchmarks/store.py --only postgres
+"""The cost of the stores alone. Run: make bench-store, or python benchmarks/store.py --only postgres
 
-Each in an empty place: new items, the same ones found again as they were (by the same job, and by another
-one), the same ones changed, and rows of the ledger. Nothing is fetched or parsed; results are made before.
-Batches have ``--batch`` items; ``--writers`` of them are under way at once. ``rows written`` are the rows of
-the table of items that PostgreSQL wrote anew, by its own statistics: for items that are as they were there
-are none, but for the mark of a second job.
+Each in an empty back end: new items, the same ones found unchanged (by the same job, and by another one), the
+same ones changed, and rows of the ledger. Nothing is fetched or parsed; results are made before. Batches have
+``--batch`` items; ``--writers`` batches run concurrently. ``rows written`` are the rows of the table of items
+that PostgreSQL wrote, by its own statistics: none for unchanged items, except for the mark of a second job.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ PER_PAGE = 10
 JOBS = [Job(id=f"shop-{number}", name="shop", target="t", created_at=0.0) for number in (1, 2)]
 UPDATED = "SELECT coalesce(sum(n_tup_upd), 0) FROM pg_stat_user_tables WHERE relname = 'item'"
 STATISTICS_S = 1.5
-"""After so long PostgreSQL has counted what it wrote."""
+"""The time after which PostgreSQL has counted its writes."""
 
 
 def make_results(items: int, at: float, price: int) -> list[VisitResult]:

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What the benchmarks need besides our own environment: nginx and the peers, which have a virtualenv of their own;
+# Installs the needs of the benchmarks besides our own environment: nginx and the peers, in a separate virtualenv;
 # with --cluster, also the servers of a cluster.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -32,5 +32,5 @@ if [ "$(cat "$venv/.ready" 2>/dev/null)" != "$wanted" ]; then
   "$venv/bin/python" -m pip install --quiet --disable-pip-version-check $wanted
   echo "$wanted" >"$venv/.ready"
 fi
-# pip compiles what it installs; what is run from this folder is compiled here, so that no run pays for it.
+# pip compiles the installed packages; compile this folder too, so that no run pays for it.
 .venv/bin/python -m compileall -q src

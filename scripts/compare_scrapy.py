@@ -48,7 +48,7 @@ def _read_options() -> argparse.Namespace:
     parser.add_argument(
         "--clones", type=Path, default=None, help="a folder of clones or bare git directories"
     )
-    parser.add_argument("--fetch", action="store_true", help="fetch from GitHub what is not among the clones")
+    parser.add_argument("--fetch", action="store_true", help="fetch missing projects from GitHub")
     parser.add_argument(
         "--cache", type=Path, default=HERE.parent / ".cache" / "scrapy-projects", help="working files"
     )

@@ -64,7 +64,7 @@ PAGES = {
     ),
     "browsing": Page(
         "Browsing",
-        "These records say what a browser does on a page before the spider gets it.",
+        "These records describe the actions of a browser on a page before the spider gets it.",
         ("Browsing", "Click", "Type", "Press", "Scroll", "Wait", "Screenshot", "Pdf", "CapturedResponse"),
     ),
     "crawling": Page(
@@ -211,7 +211,7 @@ def find_definition(module: str, name: str) -> ast.stmt:
 
 
 def read_entry(name: str) -> Entry:
-    """Everything about a public name. Raises ``Undocumented`` for what has no meaning in words."""
+    """Return everything about a public name. Raises ``Undocumented`` if a part has no description."""
     module = home_of(name)
     node = find_definition(module, "read_items" if name == "items" else name)
     if isinstance(node, Function):
@@ -323,7 +323,7 @@ def _member_of_function(part: Function, kind: type) -> Iterator[Member]:
 
 
 def _string_after(body: list[ast.stmt], node: ast.stmt) -> str:
-    """The string below a statement, which says what it defines."""
+    """Return the string below a statement, which documents it."""
     after = body[body.index(node) + 1 :][:1]
     if after and isinstance(after[0], ast.Expr) and isinstance(after[0].value, ast.Constant):
         return inspect.cleandoc(str(after[0].value.value))

@@ -37,7 +37,7 @@ SHOWN = (
     "fleet-dead-1440-dark",
     "fleet-job-390-dark",
 )
-"""What the documentation shows."""
+"""The views that the documentation shows."""
 MOST_BYTES = 600_000
 SIZES = ((1440, 900), (390, 844))
 OF_JOB = ("", "/hosts", "/errors", "/dead", "/items", "/attempts", "/settings")
@@ -47,7 +47,7 @@ UNDER_WAY_MS = 45_000
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    options.add_argument("--docs", action="store_true", help="write those of the documentation, too")
+    options.add_argument("--docs", action="store_true", help="also write those of the documentation")
     wanted = options.parse_args()
     PLACE.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as driver:
@@ -63,7 +63,7 @@ def main() -> None:
 
 @contextmanager
 def crawl_under_way(browser: Browser) -> Iterator[tuple[str, str]]:
-    """A dashboard, and the job that somebody has started with it."""
+    """Serve a dashboard with a job that was started in it."""
     with (
         tempfile.TemporaryDirectory() as folder,
         serve_in_thread(HostileShop(3000)) as shop,
@@ -95,7 +95,7 @@ def take_all(browser: Browser, url: str, what: str, paths: list[str]) -> None:
 
 
 def name_of(path: str) -> str:
-    """What a view is called in the name of its picture."""
+    """Return the name of a view's picture."""
     address, _, query = path.partition("?")
     parts = address.strip("/").split("/")
     name = {"": "overview", "jobs": parts[2] if len(parts) > 2 else "job"}.get(parts[0], parts[0])

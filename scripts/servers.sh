@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# What the tests start: Redis, PostgreSQL and RabbitMQ of Debian, three kinds of proxies, Chromium and Firefox,
-# installed when they are missing. And what checks unit files and rules: systemd, Prometheus. Nothing is started here;
-# the tests run them in folders of their own.
+# Installs the programs that the tests start, where missing: Redis, PostgreSQL and RabbitMQ of Debian, three kinds of
+# proxies, Chromium and Firefox; also systemd and Prometheus, which check unit files and rules. Starts nothing: the
+# tests run the programs in their own folders.
 set -euo pipefail
 as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
 there() {

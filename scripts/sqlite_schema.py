@@ -1,4 +1,4 @@
-"""Writes what the migrations of the SQLite file lead to, for new files: python scripts/sqlite_schema.py"""
+"""Write the schema for new SQLite files, as the migrations leave it: python scripts/sqlite_schema.py"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Crawlee's ``PlaywrightCrawler``: ``crawlee_browser_peer.py SEED AT_ONCE CHROMIUM ITEMS``.
 
 As fast as a careful user would set it: one browser, no made-up fingerprints, no session pool, everything in
-memory, and what is not to be loaded is blocked by the browser itself (``Network.setBlockedURLs``).
+memory, and unwanted resources blocked by the browser itself (``Network.setBlockedURLs``).
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ async def main(seed: str, at_once: str, chromium: str, items: str) -> None:
     await crawler.run([seed])
     data = await crawler.get_data()
     lines = [json.dumps(item) + "\n" for item in data.items]
-    Path(items).write_text("".join(lines), encoding="utf-8")  # noqa: ASYNC240 - nothing else goes on
+    Path(items).write_text("".join(lines), encoding="utf-8")  # noqa: ASYNC240 - the only task
 
 
 if __name__ == "__main__":

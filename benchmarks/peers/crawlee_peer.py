@@ -73,7 +73,7 @@ async def main(workload: str, seeds: str, per_host: str, delay: str, items: str)
     await crawler.run(seeds.split(","))
     data = await crawler.get_data()
     lines = [json.dumps(item) + "\n" for item in data.items]
-    Path(items).write_text("".join(lines), encoding="utf-8")  # noqa: ASYNC240 - nothing else goes on
+    Path(items).write_text("".join(lines), encoding="utf-8")  # noqa: ASYNC240 - the only task
 
 
 if __name__ == "__main__":
