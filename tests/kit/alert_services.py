@@ -18,7 +18,7 @@ from gossamer.testing.contracts.alert_target import ServiceState
 
 @dataclass
 class AlertService:
-    """What is known of the other end."""
+    """The state of the receiving service."""
 
     port: int = 0
     state: ServiceState = ServiceState.WELL

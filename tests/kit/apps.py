@@ -17,7 +17,7 @@ from gossamer.testing.answers import SiteResponse
 
 
 class App(NamedTuple):
-    """One application. ``body`` is what is below its common head; ``start`` is relative to its folder."""
+    """One application. ``body`` goes below the common head; ``start`` is relative to its folder."""
 
     body: str
     count: int = 3
@@ -222,7 +222,7 @@ APPS: dict[str, App] = {
         pages={"there": "<script>document.write(items(0, 3))</script>"},
     ),
 }
-"""By name: what it is made of, and how it is used."""
+"""Applications by name: their parts and their use."""
 
 
 def serve_app(path: str, _headers: Mapping[str, str]) -> SiteResponse:
@@ -272,5 +272,5 @@ def write_spider(site: str) -> str:
 
 
 def expected_items() -> set[tuple[str, str]]:
-    """What there is on all of them: the name, and a text."""
+    """Return the items of all of them: the name and a text."""
     return {(name, f"{name} {n}") for name, app in APPS.items() for n in range(app.count)}

@@ -1,11 +1,11 @@
-"""A site that refuses plain clients by their address, with proxies and a gateway before it, as a process.
+"""A site that blocks plain clients by address, with proxies and a gateway in front of it, as a process.
 
-It has two hosts. Each gives every address some pages; from then on ``127.0.0.1`` wants a client that looks
-like a browser, and ``shop.example`` answers nobody but the gateway. Each proxy asks from an address of its
-own; some are dead, since nobody listens on their ports, and some are refused from the start. Every request at
-the site is one line of a file.
+It has two hosts. Each allows every address some pages; then ``127.0.0.1`` wants a client that looks like a
+browser, and ``shop.example`` answers only the gateway. Each proxy has an address of its own; some are dead
+(their ports are closed), and some are refused from the start. Every request to the site is one line of a
+file.
 
-The process ends when its standard input does, so it never outlives the tests.
+The process ends with its standard input, so it never outlives the tests.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from kit.programs import free_port
 HOSTS = ("127.0.0.1", "shop.example")
 WELL, BANNED, DEAD = 5, 2, 3
 PRICE = 0.25
-"""What a call of the gateway costs."""
+"""The price of a call of the gateway."""
 IN_FLIGHT_S = 1.0
-"""So long after the first failure of a proxy, others that began before it may fail, too."""
+"""Seconds after the first failure of a proxy in which requests that began before may fail as well."""
 GATEWAY = "gateway"
-"""Who asks, when it is the gateway."""
+"""The client's name for requests of the gateway."""
 TESTS = Path(__file__).resolve().parents[1]
 
 SPIDER = """
@@ -146,9 +146,9 @@ class BlockedSite:
         return [read_visit(line) for line in self._log.read_text().splitlines()]
 
     def wait_for_climbed(self, count: int, crawl: subprocess.Popen[str], within_s: float = 50.0) -> bool:
-        """Until ``crawl`` has had so many pages of each host otherwise than as a plain client.
+        """Wait until ``crawl`` has this many pages of each host by a better than plain client.
 
-        ``False``: it ended before, or was too slow.
+        Return ``False`` if the crawl ended before, or was too slow.
         """
         deadline = time.monotonic() + within_s
         while min(self._climbed().values()) < count:
@@ -187,7 +187,7 @@ def judge(site: BlockedSite, tries: Sequence[Try], said: str) -> None:
 
 
 class Pages:
-    """What the site answers to whom."""
+    """The site's answers to each client."""
 
     def __init__(self, pages: int, free: int, log: Path) -> None:
         self._pages, self._free = pages, free
@@ -234,7 +234,7 @@ async def serve(answer: Answer, opening: AsyncExitStack) -> int:
             headers = {
                 name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)
             }
-            await asyncio.sleep(0.02)  # so that some requests are in flight when somebody is killed
+            await asyncio.sleep(0.02)  # so that some requests are in flight when a process is killed
             writer.write(answer(writer, first.split(" ")[1], headers))
 
     return (await opening.enter_async_context(FakeProxy(behave))).port

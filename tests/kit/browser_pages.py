@@ -31,7 +31,7 @@ def answer(body: bytes | str, *headers: str, status: str = "200 OK", kind: str =
 
 
 def choose_checks(own_ways: Container[str], short: Iterable[str]) -> list[Any]:
-    """The contract of fetchers without ``own_ways``; what is not in ``short`` is thorough."""
+    """Return the contract of fetchers without ``own_ways``; checks that are not in ``short`` are thorough."""
     return some_of((name for name in FETCHER_CHECKS if name not in own_ways), *short)
 
 

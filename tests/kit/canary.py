@@ -149,7 +149,7 @@ def environment_of(host: str) -> dict[str, str]:
 
 
 def variables(host: str) -> dict[str, str]:
-    """The same settings as environment variables, with what they refer to."""
+    """Return the same settings as environment variables, with their references."""
     headers = {"Authorization": f"Bearer {SECRETS['header']}", "Cookie": f"sid={SECRETS['cookie']}"}
     listed = f"http://lister:{SECRETS['proxy_list']}@{host}/list?token={SECRETS['proxy_list']}"
     return {
@@ -170,7 +170,7 @@ def variables(host: str) -> dict[str, str]:
 
 @dataclass
 class CanarySite:
-    """The site, its proxy, the list of its proxies and its gateway; what it was sent is in ``told``."""
+    """The site, its proxy, the list of its proxies and its gateway; ``told`` has everything sent to them."""
 
     host: str = ""
     told: list[str] = field(default_factory=list)
@@ -218,7 +218,7 @@ def _decode_base64(text: str) -> str:
 
 
 def stored_rows(data: Path) -> dict[str, str]:
-    """What the database of a data directory has in each of its tables."""
+    """Return the rows of each table in the database of a data directory."""
     with closing(sqlite3.connect(data / "gossamer.db")) as connection, connection:
         tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
         return {name: repr(connection.execute(f'SELECT * FROM "{name}"').fetchall()) for (name,) in tables}

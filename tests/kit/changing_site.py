@@ -35,7 +35,7 @@ def log_normal_rates(pages, random):
 
 @dataclass
 class YearResult:
-    """What a year of looking at the site came to."""
+    """Results of a year of visits to the site."""
 
     checks: int
     found: int  # checks that met a page which had changed
@@ -59,7 +59,7 @@ class ChangingSite:
 
 
 def look_at_intervals(rates, checks, days, seed=1):
-    """Every page is looked at as often as every other: so many checks in all."""
+    """Visit every page equally often, with this many checks in all."""
     site, between = ChangingSite(rates, seed), days * len(rates) / checks
     found = made = 0
     for number in range(len(rates)):

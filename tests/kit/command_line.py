@@ -12,7 +12,7 @@ FAST = ("--delay", "0", "--per-host", "16")
 
 
 def gossamer(line, *more, cwd, code=0, env=None):
-    """Run ``gossamer LINE MORE`` and check its exit code; what it printed."""
+    """Run ``gossamer LINE MORE``, check its exit code and return its output."""
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(cwd)
         arguments = [*shlex.split(line), *map(str, more)]
@@ -22,5 +22,5 @@ def gossamer(line, *more, cwd, code=0, env=None):
 
 
 def asked(line, *more, cwd, env=None):
-    """What the command prints with ``--json``."""
+    """Return the output of the command with ``--json``."""
     return json.loads(gossamer(line, *more, "--json", cwd=cwd, env=env).stdout)

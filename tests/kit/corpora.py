@@ -1,9 +1,9 @@
-"""Inputs of others, which only add cases: ``corpus("pages")`` is a folder outside the project.
+"""Optional test inputs from elsewhere: ``corpus("pages")`` is a folder outside the project.
 
 They lie in ``../shared/corpora`` beside the checkout or in the folder that ``GOSSAMER_CORPORA`` names. They
-are only read, and every promise has a test that stands on inputs of our own. A test that reads them is marked
-with ``from_corpus("pages", cases=60)``. Where there are no corpora it is left out, and the run's last
-line says so; where they are present, everything that is missing is a failure.
+are only read and only add cases: every guarantee also has a test with inputs of our own. A test that reads
+them is marked with ``from_corpus("pages", cases=60)``. Without corpora it is skipped, and the run's last line
+says so; if they are present, any missing file is a failure.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ def corpus(name: str) -> Path:
 
 
 def check_root() -> None:
-    """Refuse a folder that somebody named and that is not there."""
+    """Refuse a configured folder that does not exist."""
     if GIVEN and not ROOT.is_dir():
-        raise pytest.UsageError(f"GOSSAMER_CORPORA={GIVEN}: there is no such folder")
+        raise pytest.UsageError(f"GOSSAMER_CORPORA={GIVEN}: the folder does not exist")
 
 
 def leave_out(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -54,7 +54,7 @@ def leave_out(config: pytest.Config, items: list[pytest.Item]) -> None:
 
 
 def closing_line(counts: Iterable[int]) -> str:
-    """What the last line of the run says of ``counts``, the cases left out as each process counted them."""
+    """Return the run's last line for ``counts``, the skipped cases as each process counted them."""
     count = max(counts, default=0)
     if not count:
         return ""

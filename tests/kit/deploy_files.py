@@ -30,7 +30,7 @@ PAGES = (
 )
 
 GIVEN = {"PROJECT": "/srv/spiders", "REDIS_PASSWORD": "r3d1s", "POSTGRES_PASSWORD": "p0stgr3s"}
-"""What a person fills in."""
+"""The values that an operator fills in."""
 STOP_S = max(setting_fields()["cluster.drain"].default, 30) + 15
 """How long a process is given to end before it is killed."""
 
@@ -122,7 +122,7 @@ def tool(name: str, package: str) -> str:
 
 
 def run(*command: str | Path) -> str:
-    """Run a check; what it complains of is the failure. Returns what else it says."""
+    """Run a check, fail with its complaints, and return the rest of its output."""
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert not done.stderr, done.stderr  # warnings of systemd-analyze do not change its exit code

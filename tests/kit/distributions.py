@@ -1,4 +1,4 @@
-"""Packages as an installer leaves them, for what is found by entry points."""
+"""Packages in their installed form, for the discovery of entry points."""
 
 from __future__ import annotations
 

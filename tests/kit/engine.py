@@ -51,7 +51,7 @@ Reply = FetchResult | FetchError | Callable[[Request], Any]
 
 
 class Site:
-    """A fetcher: the reply of each URL, a list for one after the other; counts what was asked."""
+    """A fetcher with the reply of each URL, or a list of replies in turn; counts the requests."""
 
     rung = "http"
     touches_network = True

@@ -1,7 +1,7 @@
 """The environment of the tests and of every process that they start: the same on every machine.
 
-What a shell or a build machine sets (``PYTHONUNBUFFERED``, proxies, ``NO_COLOR``, settings of Gossamer's own)
-changes what programs do: a test that passes only with it would prove nothing to anybody else.
+Variables of a shell or a build machine (``PYTHONUNBUFFERED``, proxies, ``NO_COLOR``, settings of Gossamer's
+own) change the behaviour of programs: a test that passes only with them proves nothing elsewhere.
 """
 
 from __future__ import annotations
@@ -12,18 +12,20 @@ import random
 SEED_VARIABLE = "GOSSAMER_TEST_SEED"
 """By which pairs of features are drawn."""
 NEEDED = frozenset({"PATH", "HOME", "TMPDIR"})
-"""What programs find their way with."""
+"""The variables that every program needs."""
 FOR_TESTS = ("CI", "TEST_", "PYTEST_", "COV_", "COVERAGE_")
-"""What fixtures, pytest and coverage are told by, by the beginnings of the names."""
+"""The beginnings of the names of variables for fixtures, pytest and coverage."""
 
 
 def environment(**more: str) -> dict[str, str]:
-    """The environment for a program of a test: what every program needs, and what the test adds."""
+    """Return the environment for a program of a test: the needs of every program, and the test's own
+    variables.
+    """
     return {name: value for name, value in os.environ.items() if name in NEEDED} | more
 
 
 def keep_plain() -> None:
-    """Take from this process's own environment what the tests do not need, for good."""
+    """Remove the variables that the tests do not need from this process's own environment, for good."""
     for name in list(os.environ):
         if name not in NEEDED and not name.startswith(FOR_TESTS):
             del os.environ[name]

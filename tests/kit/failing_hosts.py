@@ -1,7 +1,6 @@
-"""A site on several hosts, each with some URLs that always fail in one way; and what a crawl made of it.
+"""A site on several hosts, each with some URLs that always fail in one way, and the results of a crawl of it.
 
-One host has none of them: it shows how long the same site takes without, at the same time and on the same
-machine, so that a busy machine slows all of them down alike.
+One host has none of them: its time, measured at once on the same machine, is the measure for the others.
 """
 
 from __future__ import annotations
@@ -127,7 +126,7 @@ class FailingHosts:
         return [urls[number] for number in range(longest) for urls in lists if number < len(urls)]
 
     def paths(self, kind: str) -> list[str]:
-        """What there is on a host of this kind, in the order in which it is asked for."""
+        """Return the paths on a host of this kind, in the order of the requests."""
         good, bad = self.case.good, self.case.bad
         paths = [f"/good/{number}" for number in range(good)]
         for number in range(bad if kind != PLAIN else 0):

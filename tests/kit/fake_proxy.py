@@ -1,4 +1,4 @@
-"""A proxy that keeps what it was told and does as the test wants: as a rule, something wrong."""
+"""A proxy that records its input and gives the answers of a test, mostly wrong ones."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ async def drip(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> No
 
 
 def say(*answers: bytes, then: Behaviour = hang) -> Behaviour:
-    """Answer what comes, in turn, with these bytes."""
+    """Answer connections, in turn, with these bytes."""
 
     async def behave(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         for answer in answers:

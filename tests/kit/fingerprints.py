@@ -1,8 +1,8 @@
-"""What a server can tell a client by, as servers compute it: JA3, JA4 and Akamai's of HTTP/2.
+"""The fingerprints of clients as servers compute them: JA3, JA4 and Akamai's of HTTP/2.
 
 JA3: <https://github.com/salesforce/ja3>; JA4: <https://github.com/FoxIO-LLC/ja4>, "JA4: TLS Client
-Fingerprinting"; HTTP/2: "Passive Fingerprinting of HTTP/2 Clients", Akamai 2017. GREASE (RFC 8701)
-is left out.
+Fingerprinting"; HTTP/2: "Passive Fingerprinting of HTTP/2 Clients", Akamai 2017. GREASE (RFC 8701) is left
+out.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _JA4_VERSIONS = {0x0304: "13", 0x0303: "12", 0x0302: "11", 0x0301: "10"}
 
 @dataclass(frozen=True)
 class ClientHello:
-    """The first message of TLS, as far as a client is told by it."""
+    """The parts of TLS's first message that fingerprint a client."""
 
     version: int
     ciphers: tuple[int, ...]
@@ -34,7 +34,7 @@ class ClientHello:
 
     @property
     def protocols(self) -> tuple[str, ...]:
-        """What it offers by ALPN."""
+        """Return the protocols offered by ALPN."""
         return tuple(name.decode() for name in _vectors(self.bodies.get(ALPN, b"")[2:], 1))
 
     @property
@@ -56,7 +56,7 @@ class ClientHello:
 
     @property
     def ja4_parts(self) -> tuple[str, str, str]:
-        """What JA4 is made of, before it is hashed ("JA4_r")."""
+        """Return the parts of JA4 before they are hashed ("JA4_r")."""
         versions = without_grease(_numbers(self.bodies.get(VERSIONS, b"\0")[1:]))
         version = _JA4_VERSIONS.get(max(versions, default=self.version), "00")
         name = "d" if SERVER_NAME in self.extensions else "i"
@@ -124,7 +124,7 @@ def read_hello(data: bytes) -> ClientHello | None:
 
 @dataclass
 class Http2Opening:
-    """What a client says of itself when it begins to talk HTTP/2."""
+    """A client's opening frames of HTTP/2."""
 
     settings: list[tuple[int, int]] = field(default_factory=list)
     window: int = 0  # by which it opens the connection's window

@@ -1,4 +1,4 @@
-"""A resolver that says what the test wants."""
+"""A resolver with the answers of a test."""
 
 from __future__ import annotations
 

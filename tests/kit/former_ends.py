@@ -1,4 +1,4 @@
-"""How the ends of jobs were stored before they were a reason and an error, and what they are now."""
+"""The former stored ends of jobs, and the reasons and errors that replace them."""
 
 from __future__ import annotations
 

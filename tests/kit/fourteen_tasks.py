@@ -20,7 +20,7 @@ DOCS = ROOT / "docs"
 PAGE = DOCS / "how-to/fourteen-tasks.md"
 PROGRAMS = ROOT / "tests/docs/scrapy_tasks"
 OFFLINE = ROOT / "tests/kit/side_by_side/environment"
-"""What keeps Scrapy from asking the network for lists of domains, as a folder of ``PYTHONPATH``."""
+"""The folder of ``PYTHONPATH`` that keeps Scrapy from downloading lists of domains."""
 HEAD = ("task", "how to", "Gossamer", "Scrapy")
 
 

@@ -1,6 +1,6 @@
-"""A gateway on loopback that bills: at ``/`` it speaks as ScraperAPI does, at ``/v1/extract`` as Zyte does.
+"""A gateway on loopback that bills: at ``/`` like ScraperAPI, at ``/v1/extract`` like Zyte.
 
-Pages come from the sites that it is told of, so that a test can crawl ``http://shop.example/``.
+Pages come from the test's sites, so that a test can crawl ``http://shop.example/``.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _OWN = {"content-encoding", "content-length", "transfer-encoding", "connection",
 
 @dataclass
 class GatewayCall:
-    """One call: what was asked for, and how it was answered."""
+    """One call: its request and its answer."""
 
     method: str
     path: str  # without the query

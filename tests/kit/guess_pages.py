@@ -13,7 +13,7 @@ PROSE = (
 
 
 class GuessPage(NamedTuple):
-    """A page, and what a proposal for it has to find."""
+    """A page, and the required findings of a proposal for it."""
 
     body: str
     size: int  # items; 1: the page is about one thing

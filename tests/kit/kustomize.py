@@ -1,4 +1,6 @@
-"""What ``kubectl apply -k`` would apply: kustomizations, as far as ``deploy/kubernetes`` uses them."""
+"""The objects that ``kubectl apply -k`` would apply: kustomizations, as far as ``deploy/kubernetes`` uses
+them.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,7 @@ def _patch(documents: list[Document], rule: Document, folder: Path) -> None:
 
 
 def _merge(old: Any, new: Any) -> Any:
-    """A strategic merge: tables by key, lists of what has a name by name, all else is replaced."""
+    """Return a strategic merge: tables by key, lists of named entries by name, other values replaced."""
     if isinstance(old, dict) and isinstance(new, dict):
         merged = {key: _merge(old.get(key), value) for key, value in new.items()}
         return {key: value for key, value in {**old, **merged}.items() if value is not None}
@@ -113,4 +115,4 @@ _STEPS: dict[str, Callable[[list[Document], Any, Path], None]] = {
     "images": _set_image,
     "replicas": _set_replicas,
 }
-"""What a kustomization may say, in the order in which it is done."""
+"""The supported fields of a kustomization, in the order of their application."""

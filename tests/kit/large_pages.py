@@ -47,7 +47,7 @@ def reference_page(methods: int = 7_000, size: int = 6_000_000) -> str:
 
 @contextmanager
 def busy_machine(loops: int = 2) -> Iterator[None]:
-    """Other programs use every core meanwhile; they end by themselves should nobody end them."""
+    """Load every core with other programs; they end by themselves in any case."""
     code = f"import time; end = time.monotonic() + {BUSY_S}\nwhile time.monotonic() < end: pass"
     others = [subprocess.Popen([sys.executable, "-c", code]) for _ in range(loops)]
     try:

@@ -55,10 +55,11 @@ def spider_file(folder: Path, start: str, more: str = "") -> Path:
 
 
 class Club:
-    """The site. ``refusal``: what visitors get: a ``redirect`` to the form, the ``form`` itself, or ``401``.
+    """The site. ``refusal``: the answer to visitors: a ``redirect`` to the form, the ``form`` itself, or
+    ``401``.
 
-    A session is good for ``uses`` pages and for ``lasts`` requests of anybody, which is how time passes here;
-    ``private`` pages are for nobody.
+    A session lasts for ``uses`` pages and for ``lasts`` requests of all clients, which stand for time here;
+    ``private`` pages are refused to all.
     """
 
     def __init__(

@@ -11,11 +11,11 @@ QUIET = {"hello", "ismaster", "ping", "endSessions", "createIndexes"}
 
 
 class LossyWay:
-    """What stands between a client and its server, and loses the answers to some commands."""
+    """A relay between a client and its server that loses the answers to some commands."""
 
     def __init__(self, url: str) -> None:
         self.url = url
-        self.commands = 0  # so many have come
+        self.commands = 0  # the number received
         self.loses = range(0)  # the numbers of those whose answers are lost
 
     @asynccontextmanager

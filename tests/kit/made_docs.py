@@ -1,7 +1,7 @@
-"""A site of documentation, made here: everything that can be reached in it is known by how it is made.
+"""A site of documentation, generated here, so that all its reachable pages are known.
 
-Chapters in folders, links of every spelling, pages in Latin-1 and UTF-8, names with blanks and percent signs,
-links that are broken, that leave the site, and to folders without the slash; and pages that nobody links to.
+It has chapters in folders, links of every spelling, pages in Latin-1 and UTF-8, names with blanks and percent
+signs, broken links, external links, links to folders without the slash, and pages without links to them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ START = "/index.html"
 
 @dataclass(frozen=True)
 class DocsTruth:
-    """Paths of everything that a crawl from ``START`` comes to, by what it is."""
+    """Paths of everything that a crawl from ``START`` finds, by kind."""
 
     pages: frozenset[str]
     missing: frozenset[str]

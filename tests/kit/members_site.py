@@ -10,7 +10,7 @@ from gossamer.testing.site import SiteResponse
 
 PAGES = 40
 MOVED = 5
-"""Pages that have an old address, too, which redirects to the new one."""
+"""Pages that also have an old address, which redirects to the new one."""
 
 SPIDER = """
 from gossamer import Request, Spider
@@ -41,7 +41,7 @@ def spider_file(folder: Path, start: str) -> Path:
 
 
 class Members:
-    """The site. Every page sets a cookie, too. ``refused`` are the pages asked for without a log-in."""
+    """The site. Every page also sets a cookie. ``refused`` are the pages requested without a log-in."""
 
     def __init__(self, *, delay_s: float = 0.0) -> None:
         self.delay_s = delay_s

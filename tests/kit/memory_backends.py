@@ -74,7 +74,7 @@ class PluginFrontierBackend:
 
 
 class PluginLedgerReader:
-    """Of a store whose ledger nobody reads, but for the look at a crawl's items at its end."""
+    """The ledger of a store that is read only for the check of a crawl's items at its end."""
 
     async def page_attempts(self, job, limit, which, before_id=None) -> AttemptRows:
         return AttemptRows()
@@ -84,7 +84,7 @@ class PluginLedgerReader:
 
 
 class PluginItemReader:
-    """Of a store whose items nobody looks at, but for the same look."""
+    """The items of a store that are read only for the same check."""
 
     def __init__(self, store: MemoryStore) -> None:
         self.store = store

@@ -27,11 +27,11 @@ METRICS: dict[str, tuple[str, ...]] = dict(_list_series())
 """The series that dashboards and workers serve, with their labels."""
 
 PARTS = {"fleet": MetricSource.FLEET, "worker": MetricSource.PROCESS}
-"""What the label ``part`` says of a series: who serves it."""
+"""The values of the label ``part``, by the source of a series."""
 
 
 def sources_of(name: str) -> set[MetricSource]:
-    """Who serves a series."""
+    """Return the sources of a series."""
     if name in _OF_PROCESSES:
         return set(MetricSource)
     whole = re.sub(r"_(bucket|sum|count)$", "", name)
@@ -39,7 +39,7 @@ def sources_of(name: str) -> set[MetricSource]:
 
 
 OTHERS = {"up": ("job",), "redis_memory_used_bytes": (), "redis_memory_max_bytes": ()}
-"""What Prometheus itself and the exporter of Redis give."""
+"""The metrics of Prometheus itself and of the exporter of Redis."""
 
 TARGET = {"instance", "part", "fleet"}
 """The labels that every series gets when it is scraped."""
@@ -74,7 +74,7 @@ def find_metrics(expression: str) -> list[Asked]:
 
 
 def wrong_labels(expression: str, known: Mapping[str, tuple[str, ...]]) -> list[str]:
-    """What an expression asks for that no series has: metrics, labels to select by and labels to group by."""
+    """Return the unknown metrics, selectors and grouping labels of an expression."""
     text = _without_strings(expression)
     wrong = [asked.name for asked in find_metrics(text) if asked.name not in known]
     for name, labels in _scan(text):

@@ -1,8 +1,8 @@
-"""A small server that speaks MongoDB's wire protocol, with its documents in memory, as a program of its own.
+"""A small server of MongoDB's wire protocol, with its documents in memory, as a separate program.
 
-It knows the commands, filters and updates that the stores use, and refuses all others by name, so that
-nobody takes for stored what a real server would have understood otherwise. It is atomic by document, as the
-real one; it has no replica sets, transactions, users or disk. Encoding is that of PyMongo.
+It knows the commands, filters and updates that the stores use, and refuses all others by name, so that it
+never differs silently from a real server. It is atomic by document, as the real one; it has no replica sets,
+transactions, users or disk. Encoding is that of PyMongo.
 
 ``python mongo_server.py PORT``
 """
@@ -25,7 +25,7 @@ Document = dict[str, Any]
 
 
 class CommandError(Exception):
-    """What a server answers with ``ok: 0``."""
+    """A server's answer with ``ok: 0``."""
 
     def __init__(self, code: int, text: str) -> None:
         super().__init__(text)
@@ -182,7 +182,7 @@ class Documents:
         return [document for document in found if fits(document, others)]
 
     def upsert(self, query: Document, update: Document) -> Document:
-        """Make a document of what a filter says and an update sets."""
+        """Make a document from a filter and an update."""
         equal = {
             path: value for path, value in query.items() if not isinstance(value, dict) and path[0] != "$"
         }
@@ -194,7 +194,7 @@ class Documents:
         return made
 
     def update(self, query: Document, update: Document, *, upsert: bool, multi: bool) -> tuple[int, Any]:
-        """How many fitted, and the ``_id`` of what was made instead."""
+        """Return the number of matches, and the ``_id`` of a document made instead."""
         found = self.find(query)[: None if multi else 1]
         for document in found:
             change(document, update, is_new=False)
@@ -214,7 +214,7 @@ class Server:
         self.cursors: dict[int, tuple[str, list[Document]]] = {}
 
     def answer(self, command: Document) -> Document:
-        """What is answered to a command."""
+        """Return the answer to a command."""
         name = next(iter(command))
         handler = getattr(self, f"do_{name.lower()}", None)
         try:
@@ -330,7 +330,7 @@ class Server:
         return {"value": (found[0] if found else None) if command.get("new") else before}
 
     def do_find(self, command: Document) -> Document:
-        """The first part; the rest is had with getMore."""
+        """Return the first part; getMore returns the rest."""
         found = self._documents(command).find(command.get("filter", {}))
         for path, way in reversed(list(command.get("sort", {}).items())):
             found = sorted(found, key=lambda one: _sort_key(look_up(one, path)), reverse=way < 0)
@@ -354,7 +354,7 @@ class Server:
         return {"cursor": {"nextBatch": rest, "id": bson.Int64(0), "ns": space}}
 
     def do_killcursors(self, command: Document) -> Document:
-        """Nobody reads on."""
+        """Drop cursors that are no longer read."""
         for number in command["cursors"]:
             self.cursors.pop(number, None)
         return {}

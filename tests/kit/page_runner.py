@@ -1,13 +1,13 @@
-"""Runs a page of the documentation as a reader would: its files written, its commands typed, in their order.
+"""Runs a page of the documentation as a reader would: writes its files and types its commands, in order.
 
-A block is one of these; what stands before it says more about it:
+Comments before a block mark its kind:
 
-- ``<!-- file: NAME -->``: the block is a file, and is written;
+- ``<!-- file: NAME -->``: the block is written to a file;
 - ``<!-- replace: NAME, METHOD -->``: the block takes the place of a method in that file;
-- a ``console`` block: each line that begins with ``$`` is run, and the lines below it are what it must print.
+- a ``console`` block: each line that begins with ``$`` is run, and must print the lines below it.
   ``&`` at its end leaves it running, ``kill %1`` ends the first of these, and a line ``^C`` interrupts a
   command once the crawl has made some progress. Variables that a command exports hold for those after it;
-- a ``python`` block that is no file: it is run, ``await`` allowed;
+- a ``python`` block that is not a file: it is run, ``await`` allowed;
 - ``<!-- not run: WHY -->``: it is not run.
 
 ``<!-- roughly -->``: numbers are not compared. ``<!-- exit: N -->``: a command may end with N. A line ``...``
@@ -76,7 +76,7 @@ def blocks(page: str) -> list[Block]:
 
 
 def commands(text: str) -> Iterator[tuple[str, list[str]]]:
-    """The commands of a console block, with what each is said to print."""
+    """Return the commands of a console block, each with its expected output."""
     for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
         command, *output = part.rstrip("\n").split("\n")
         while command.endswith("\\"):
@@ -200,7 +200,7 @@ class PageRunner:
         process.send_signal(signal.SIGINT)
 
     def _compare(self, command: str, said: list[str], printed: list[str], marks: dict[str, str]) -> None:
-        """What the page says is printed is printed."""
+        """Assert that the printed output is that of the page."""
         printed = [line.replace(str(self._home), "/home/me") for line in printed]
         if not any(LOG.match(line) for line in said):
             printed = without_log(printed)

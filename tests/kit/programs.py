@@ -1,4 +1,4 @@
-"""Running the command line as a user does: a process of its own, and what it said."""
+"""Runs of the command line as a user does: a separate process, and its output."""
 
 from __future__ import annotations
 
@@ -62,13 +62,13 @@ def crawl(*args: str | Path, cwd: Path | None = None) -> dict[str, Any]:
 
 
 def rows(data: Path, query: str) -> list[tuple[Any, ...]]:
-    """What a query gives on the database of a data directory."""
+    """Return the rows of a query on the database of a data directory."""
     with closing(sqlite3.connect(data / "gossamer.db")) as connection, connection:
         return connection.execute(query).fetchall()
 
 
 def crawls_in(folder: Path) -> list[int]:
-    """The processes that work in a folder or below it, whoever has started them."""
+    """Return the processes that work in a folder or below it, from any parent."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):

@@ -1,4 +1,4 @@
-"""A real Prometheus for the tests, which reads what it is told to several times a second."""
+"""A real Prometheus for the tests, which scrapes its targets several times a second."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class PrometheusProcess(Process):
         return b" 200 " in said(self.port, b"GET /-/ready HTTP/1.0\r\n\r\n")
 
     def ask(self, expression: str) -> dict[tuple[str, ...], float]:
-        """What an expression comes to now, by the values of the labels that are left, in their order."""
+        """Return an expression's present values by the values of the remaining labels, in their order."""
         query = urllib.parse.urlencode({"query": expression})
         url = f"http://127.0.0.1:{self.port}/api/v1/query?{query}"
         with urllib.request.urlopen(url, timeout=10) as response:

@@ -10,7 +10,7 @@ from gossamer.core.routes import Proxy
 from kit.server_process import Process, program, said
 
 USER, PASSWORD = "canary-user", "canary-password"
-"""Who is let in. Neither may show anywhere."""
+"""The admitted user. Neither value may show anywhere."""
 
 
 class ProxyProcess(Process):
@@ -96,7 +96,7 @@ class SquidProcess(ProxyProcess):
 
     @property
     def cache_log(self) -> Path:
-        """What it says once it is set up."""
+        """Return its output once it is set up."""
         return self.folder / "cache.log"
 
 
@@ -115,7 +115,7 @@ class MicrosocksProcess(ProxyProcess):
         return [self._binary, "-i", "127.0.0.1", "-p", str(self.port), "-u", USER, "-P", PASSWORD]
 
     def answers(self) -> bool:
-        """Whether it refuses somebody without a name."""
+        """Return whether it refuses a client without a name."""
         return self.is_running and said(self.port, b"\5\1\0") == b"\5\xff"
 
 

@@ -1,4 +1,4 @@
-"""A program in a terminal of its own: what is on its screen, and keys for it."""
+"""A program in a terminal of its own: its screen, and keys for it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from typing import Self
 PATIENCE_S = 30.0
 _CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[()][0-9A-B]")
 HOME = "\x1b[H"
-"""What begins each picture of a program that draws in place."""
+"""The beginning of each picture of a program that draws in place."""
 
 
 class PseudoTerminal:

@@ -18,7 +18,7 @@ NOT_FOUND = SiteResponse(404, b"<!doctype html><title>Not found</title>")
 
 
 class QuotesSite:
-    """So many quotes, ten to a page."""
+    """A site of this many quotes, ten to a page."""
 
     def __init__(self, quotes: int = 95) -> None:
         self.quotes = quotes

@@ -15,7 +15,7 @@ OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 
 class Raw:
-    """A server that answers each path with given bytes, ``OK`` where there are none; keeps what it got."""
+    """A server that answers each path with given bytes, or ``OK``; records the requests."""
 
     def __init__(
         self,

@@ -42,11 +42,11 @@ LINK = re.compile(rb'<a [^>]*href="([^"?]*)"')
 POLITE = FrontierRules(delay_s=0.5, per_host=1, backoff_base_s=1.0)
 Answer = tuple[int, dict[str, str], bytes]
 Order = tuple[float, str, HostOrder]
-"""When a person orders what of which host; a hold lasts ``until`` so many seconds later."""
+"""The time, host and order of an operator; a hold lasts for ``until`` seconds from then."""
 
 
 class Moment(NamedTuple):
-    """What is known of a crawl at one look."""
+    """The known figures of a crawl at one moment."""
 
     at: float  # seconds since the beginning
     settled: int
@@ -73,7 +73,7 @@ class Recording(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """What was said at a moment, and what became true."""
+    """An estimate at a moment, and the true value."""
 
     moment: Moment
     left: TimeEstimate
@@ -96,7 +96,7 @@ def _load(path: Path) -> Recording:
 
 
 def replay(recording: Recording, *, max_pages: int | None = None) -> Iterator[Estimate]:
-    """What the estimator says at each moment."""
+    """Return the estimates at each moment."""
     samples: tuple[JobSample, ...] = ()
     left: TimeEstimate | None = None
     for moment in recording.moments:
@@ -215,7 +215,7 @@ def leaf(path: str, now: float) -> Answer:
 
 
 def limited(answer: Callable[[str, float], Answer], every_s: float) -> Callable[[str, float], Answer]:
-    """A host that refuses what comes sooner than so long after its latest answer."""
+    """Return a host that refuses requests too soon after its latest answer."""
     latest = [0.0]
 
     def limit(path: str, now: float) -> Answer:
@@ -296,7 +296,7 @@ def _failing_now_and_then(seed: int) -> Callable[[str, float], Answer]:
 
 
 async def record(script: Script) -> tuple[float, list[Moment]]:
-    """Crawl it, and what was seen at each look."""
+    """Crawl it, and return the figures at each moment."""
     kit = Kit(script.rules, concurrency=script.slots)
     site = MadeSites(kit, script.hosts, script.latency_s)
     admission = Admission(Scope(list(script.hosts)), UrlOptions(), JOB.key)

@@ -1,4 +1,4 @@
-"""A sink as another package would bring it, which remembers what it was given."""
+"""A sink as another package would provide it, which records its events."""
 
 from __future__ import annotations
 

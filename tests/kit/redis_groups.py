@@ -80,7 +80,7 @@ class SentinelProcess(RedisProcess):
         ]
 
     def prepare(self) -> None:
-        """It keeps what it knows in its configuration."""
+        """Prepare its configuration, which also holds its state."""
         (self.folder / "sentinel.conf").write_text("\n".join(self._lines))
 
     def command(self) -> Sequence[str]:
@@ -151,7 +151,7 @@ class SentinelGroup:
         _until(lambda: b"role:master" in self._info(self.replica), "there is no fail-over")
 
     def _info(self, server: RedisProcess | None) -> bytes:
-        """What it reports; nothing when it closes the connection, as a Sentinel has it do in a fail-over."""
+        """Return its INFO; empty when it closes the connection, as a Sentinel makes it do in a fail-over."""
         assert server is not None
         done = subprocess.run([*server.cli(), "INFO"], check=False, capture_output=True, timeout=START_S)
         return done.stdout

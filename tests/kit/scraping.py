@@ -17,7 +17,7 @@ Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
 
 
 class Scraped:
-    """What was read at one look."""
+    """The metrics of one scrape."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -57,13 +57,13 @@ def show(samples: Iterable[MetricSample]) -> Scraped:
 
 
 def scrape(port: int, path: str = "/metrics") -> Scraped:
-    """What a process of this machine serves."""
+    """Return the metrics that a process of this machine serves."""
     with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=10) as response:
         return Scraped(response.read().decode())
 
 
 def lint(text: str) -> str:
-    """What ``promtool check metrics`` has to say; nothing is best."""
+    """Return the complaints of ``promtool check metrics``; ideally none."""
     command = [program("promtool", "prometheus"), "check", "metrics"]
     done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=30, check=False)
     return done.stdout + done.stderr + (f"ended with {done.returncode}" if done.returncode else "")

@@ -72,6 +72,6 @@ def run_gossamer(file: Path, *options: str, url: str) -> list[dict[str, Any]]:
 
 
 def read_items(file: Path) -> list[dict[str, Any]]:
-    """The items of a file of lines, sorted by what they hold."""
+    """Return the items of a JSON Lines file, sorted by content."""
     items = [json.loads(line) for line in file.read_text().splitlines()]
     return sorted(items, key=lambda item: json.dumps(item, sort_keys=True))

@@ -1,4 +1,4 @@
-"""Spiders as people have written them for Scrapy; each is told where its site is by ``-a url=``."""
+"""Spiders as people have written them for Scrapy; ``-a url=`` gives each the address of its site."""
 
 START_REQUESTS = """
 import scrapy

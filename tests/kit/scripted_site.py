@@ -1,4 +1,4 @@
-"""A site whose pages are made by scripts in the browser: what a plain client sees of it is empty."""
+"""A site whose pages are made by scripts in the browser: plain clients see empty pages."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def free_port() -> int:
 
 
 def said(port: int, hello: bytes, size: int = 64) -> bytes:
-    """What a server answers to a first message; nothing when it does not listen or does not answer."""
+    """Return a server's answer to a first message; empty if it does not listen or does not answer."""
     try:
         with socket.create_connection(("127.0.0.1", port), timeout=1) as connection:
             connection.settimeout(1)
@@ -83,11 +83,11 @@ def said(port: int, hello: bytes, size: int = 64) -> bytes:
 
 
 class Process:
-    """What servers of our own have in common. Also a context manager: ``with RedisProcess() as server:``."""
+    """The common base of our own servers. Also a context manager: ``with RedisProcess() as server:``."""
 
     name: str
     account: str | None = None
-    """Who runs it, when the tests run as root."""
+    """The account that runs it when the tests run as root."""
     farewell = "KILL"
     """The signal that ends it at once without leaving anything behind."""
 
@@ -107,7 +107,7 @@ class Process:
         if user := self._user():
             shutil.chown(self.folder, user)
 
-    # What each kind of server says for itself.
+    # Overridden by each kind of server.
 
     def command(self) -> Sequence[str]:
         """The command line; it stays in the foreground."""
@@ -122,9 +122,9 @@ class Process:
         return None
 
     def prepare(self) -> None:
-        """What has to be done before the first start."""
+        """Prepare the first start."""
 
-    # What a test does with it.
+    # Used by tests.
 
     @property
     def pid(self) -> int:
@@ -148,7 +148,7 @@ class Process:
         while not self._try_to_start(deadline):
             if time.monotonic() > deadline:
                 raise TimeoutError(f"{self.name} did not start in {START_S:.0f} s:\n{self.tail()}")
-            if is_first:  # somebody else may have taken the port in the meantime
+            if is_first:  # another process may have taken the port in the meantime
                 self.port = free_port()
             time.sleep(0.05)
         return self
@@ -212,12 +212,12 @@ class Process:
         self._process = None
 
     def tail(self) -> str:
-        """The last lines of what it logged."""
+        """Return the last lines of its log."""
         return "\n".join(self.log.read_text("utf-8", "replace").splitlines()[-15:])
 
     @property
     def log(self) -> Path:
-        """What it says."""
+        """Return its log."""
         return self.folder / "server.log"
 
     def _user(self) -> str | None:

@@ -1,8 +1,8 @@
-"""Real Redis, PostgreSQL and RabbitMQ for the tests; how they begin and end is in ``server_process``.
+"""Real Redis, PostgreSQL and RabbitMQ for the tests; ``server_process`` starts and stops them.
 
-Each is set up as in production where that matters: it syncs what it is told to keep, so that a test may
-kill it and start it again. ``with RedisProcess() as server:`` is the way to have one with options; for an
-empty place in a server that is there anyway, see the fixtures in ``conftest``.
+Each is set up as in production where that matters: it syncs its writes, so that a test may kill and restart
+it. ``with RedisProcess() as server:`` starts one with options; for an empty database in a running server, see
+the fixtures in ``conftest``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import pytest
 from kit.server_process import START_S, Process, free_port, program, said
 
 SYNCED = ("--appendfsync", "always")
-"""Options of a Redis that writes before it answers, so that a test knows what a loss of power takes away."""
+"""Options of a Redis that writes before it answers, so that the loss at a power cut is known."""
 
 
 def on_servers(*names: str) -> list[Any]:
@@ -66,7 +66,7 @@ class RedisProcess(Process):
         return [self._binary, *fixed, "--dir", str(self.folder), "--save", "", *self._options]
 
     def answers(self) -> bool:
-        """Whether its data is loaded; who asks without a password gets an answer, too."""
+        """Return whether its data is loaded; a client without a password gets an answer as well."""
         return self.is_running and said(self.port, b"PING\r\n").startswith((b"+PONG", b"-NOAUTH"))
 
     def written(self) -> int:
@@ -80,11 +80,11 @@ class RedisProcess(Process):
         self.start()
 
     def ask(self, *words: str) -> bytes:
-        """What `redis-cli` says. Raises when it fails."""
+        """Return the output of `redis-cli`. Raises if it fails."""
         return subprocess.run([*self.cli(), *words], check=True, capture_output=True, timeout=START_S).stdout
 
     def cli(self) -> Sequence[str]:
-        """What runs commands on it, before them."""
+        """The prefix of a command line that sends commands to it."""
         login = ("-a", self.password, "--no-auth-warning") if self.password else ()
         return ["redis-cli", "-p", str(self.port), *login]
 
@@ -98,7 +98,7 @@ class RedisProcess(Process):
         os.kill(self.pid, signal.SIGSTOP)
 
     def thaw(self) -> None:
-        """Let it go on."""
+        """Let it continue."""
         os.kill(self.pid, signal.SIGCONT)
 
 
@@ -129,7 +129,7 @@ def is_complete(node: RedisProcess) -> bool:
 
 
 class PostgresProcess(Process):
-    """A PostgreSQL that syncs what it commits; its superuser is `gossamer`, its first database `postgres`."""
+    """A PostgreSQL that syncs its commits; its superuser is `gossamer`, its first database `postgres`."""
 
     name = "postgres"
     account = "postgres"
@@ -159,7 +159,7 @@ class PostgresProcess(Process):
         return self.url_of("postgres")
 
     def prepare(self) -> None:
-        """Make the cluster; what belongs to nobody yet need not be synced."""
+        """Make the cluster; its empty files need no sync."""
         initdb = [str(Path(self._postgres).with_name("initdb")), "--no-sync", "--locale=C", "--encoding=UTF8"]
         initdb += ["--username=gossamer", f"--pgdata={self.folder / 'data'}"]
         if self._password:
@@ -283,7 +283,7 @@ class BucketProcess(Process):
         return f"http://127.0.0.1:{self.port}"
 
     def command(self) -> Sequence[str]:
-        """One process, which asks nobody for keys."""
+        """Return the command of one process, which needs no keys."""
         return [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(self.port)]
 
     def answers(self) -> bool:

@@ -1,4 +1,4 @@
-"""Every kind of shared state as two workers see it, for the suites of what is kept there."""
+"""Every kind of shared state as two workers open it, for the suites of its users."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class GatedState(MemorySharedState):
         self.is_open.set()
 
     def close(self) -> None:
-        """What is answered from now on waits until it is open again."""
+        """Let later calls wait until it is open again."""
         self.is_reached.clear()
         self.is_open.clear()
 
@@ -52,7 +52,7 @@ class GatedState(MemorySharedState):
 
 
 def find_states(request: pytest.FixtureRequest, folder: Path) -> OpenStates:
-    """What opens a state of the kind that is the fixture's parameter."""
+    """Return the opener for the kind of state in the fixture's parameter."""
     if request.param == "memory":
         return open_memory
     if request.param == "sqlite":

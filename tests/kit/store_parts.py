@@ -1,4 +1,4 @@
-"""Parts of every kind of store, each opened on what it needs, for the contract suites."""
+"""Parts of every kind of store, each with its own server or file, for the contract suites."""
 
 from contextlib import asynccontextmanager, closing
 

@@ -1,6 +1,6 @@
-"""A TLS server on loopback that sees what clients are told by, and can admit some of them only.
+"""A TLS server on loopback that records the fingerprints of clients, and can admit only some of them.
 
-It talks HTTP/1.1 and HTTP/2, as the client chooses by ALPN.
+It speaks HTTP/1.1 and HTTP/2, by the client's choice in ALPN.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Headers = list[tuple[str, str]]
 
 @dataclass
 class TlsAnswer:
-    """What the server says to a request."""
+    """The server's answer to a request."""
 
     status: int = 200
     headers: Headers = field(default_factory=lambda: [("content-type", "text/html")])
@@ -35,7 +35,7 @@ class TlsAnswer:
 
 @dataclass
 class TlsHit:
-    """One request, and what could be told of its client."""
+    """One request, and the observed properties of its client."""
 
     hello: ClientHello
     protocol: str  # ``h2`` or ``http/1.1``
@@ -76,7 +76,7 @@ class TlsServer:
         return self.authority.cert_pem.bytes()
 
     def client_context(self) -> ssl.SSLContext:
-        """What a client of Python's own TLS needs to trust it."""
+        """Return a context of Python's own TLS that trusts the server."""
         context = ssl.create_default_context()
         self.authority.configure_trust(context)
         return context
@@ -227,7 +227,7 @@ def _send_bodies(connection: H2Connection, unsent: dict[int, bytes]) -> None:
 
 
 def _send_body(connection: H2Connection, stream: int, body: bytes) -> bytes:
-    """As much of one as the client takes; what is left."""
+    """Send as much of a body as the client takes; return the rest."""
     while body and (room := connection.local_flow_control_window(stream)) > 0:
         size = min(room, connection.max_outbound_frame_size)
         connection.send_data(stream, body[:size])

@@ -1,4 +1,4 @@
-"""Crawls without a network of sites without an end: what they cost follows from the counts alone."""
+"""Crawls of endless sites without a network: their cost follows from the counts alone."""
 
 from __future__ import annotations
 

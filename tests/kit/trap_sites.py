@@ -44,7 +44,7 @@ def call_loop(path: str, headers: Mapping[str, str]) -> SiteResponse:
 class FacetSite:
     """A shop beside a search for its products, whose six filters have five values each.
 
-    The title names what is chosen; the URL has its ids.
+    The title names the chosen values; the URL has their ids.
     """
 
     def __init__(self, shop: GoodSite) -> None:
@@ -72,7 +72,7 @@ JOINED_TRAPS = {**TRAPS, "loop": call_loop}
 
 
 def join_traps(good: GoodSite, *, has_items: bool = True) -> App:
-    """One host with a good site, a search for what it has, and each trap in a directory of its own."""
+    """Return one host with a good site, a search for its pages, and each trap in a directory of its own."""
     shop = FacetSite(good)
 
     def call_site(path: str, headers: Mapping[str, str]) -> SiteResponse:

@@ -1,6 +1,6 @@
 """A fleet within one loop, on virtual time: real workers and supervisors over memory, simulated processes.
 
-A :class:`Station` stands for a worker process: it can be killed (nothing is given back, no word is said),
+A :class:`Station` stands for a worker process: it can be killed (it returns no lease and reports nothing),
 frozen and thawed (SIGSTOP, SIGCONT). Messages can be lost. Frontiers, roster, book and store stand for the
 servers: each can be taken away for a while.
 """
@@ -176,7 +176,7 @@ class Station:
         self.way.trouble = StorageError("this process is dead")
         for task in (self.beating, *self.takers):
             task.cancel()
-        for _ in range(self.messages.qsize()):  # what it has not acknowledged goes to others
+        for _ in range(self.messages.qsize()):  # its unacknowledged messages go to others
             self.world.messages.append(self.messages.get_nowait())
 
     async def drain(self) -> None:
@@ -275,7 +275,7 @@ class Station:
 
 
 class World:
-    """The servers, and whoever works with them."""
+    """The servers, and the stations that use them."""
 
     def __init__(self) -> None:
         self.clock = LoopClock(asyncio.get_running_loop(), EPOCH)
@@ -288,7 +288,7 @@ class World:
         self.stations: list[Station] = []
         self.told = RecordingSink()  # by the supervisors
         self.fleets: list[tuple[FleetSupervisor, asyncio.Task[None], Line]] = []
-        self.messages: list[str] = []  # of shifts that were published and nobody has
+        self.messages: list[str] = []  # shifts that were published and not yet received
         self.published: list[Shift] = []
         self.recorded: Counter[str] = Counter()
         self.random = random.Random(7)
@@ -358,7 +358,7 @@ class World:
         return crawl
 
     async def change(self, crawl: Crawl, change: JobCommand) -> None:
-        """What the commands do."""
+        """Change a job as the commands do."""
         state = {
             JobCommand.PAUSE: JobState.PAUSED,
             JobCommand.RESUME: JobState.RUNNING,
@@ -440,12 +440,12 @@ class World:
             await asyncio.sleep(0.05)
 
     async def expired(self, crawl: Crawl) -> int:
-        """Rows of the ledger for leases that nobody came back from."""
+        """Return rows of the ledger for leases that expired."""
         rows = await self.store.latest_attempts(crawl.job, limit=10_000_000)
         return sum(row.verdict is Verdict.EXPIRED for row in rows)
 
     async def assert_complete(self, crawl: Crawl, *, may_repeat: int = 0) -> None:
-        """Every page is in the store; what was fetched again was lost with a lease."""
+        """Assert that every page is in the store; pages fetched again were lost with a lease."""
         assert {page.url for page in self.store.pages[crawl.job.id].values()} == {crawl.root, *crawl.names}
         again = sum(crawl.fetched.values()) - len(crawl.fetched)
         assert again <= await self.expired(crawl) + may_repeat, (again, await self.expired(crawl))

@@ -40,7 +40,7 @@ RULES = AlertRules(holds_s=20.0, clears_s=20.0, no_supervisor_s=20.0, away_s=20.
 
 @dataclass
 class NoticedTarget:
-    """A target that keeps what it is told."""
+    """A target that records its alerts."""
 
     name: str
     notices: list[AlertNotice] = field(default_factory=list)
@@ -55,7 +55,7 @@ class NoticedTarget:
 
 
 class WatchedPlace:
-    """One job, a target, and what can go wrong."""
+    """One job, a target, and possible failures."""
 
     @classmethod
     async def open(cls, rules: FrontierRules | None = None, clock: Clock | None = None) -> WatchedPlace:
@@ -135,7 +135,7 @@ class WatchedPlace:
         verdict: Verdict = Verdict.SUCCESS,
         data: bytes = b'{"name":"x"}',
     ) -> None:
-        """So many requests are begun and come back at once, but for those that stay in hand."""
+        """Begin this many requests; they end at once, except those that stay in progress."""
         for lease in (await self.frontier.lease("http", number, 600.0)).leases[keep:]:
             self.count += 1
             now, url = self.clock.now(), lease.entry.request.url
@@ -150,7 +150,7 @@ class WatchedPlace:
             await self.frontier.settle([outcome])
 
     def cut_requests(self, error: str) -> None:
-        """The place of requests, and of what is shared, does not answer."""
+        """Cut the connection to the requests and to the shared state."""
         self.trouble = error
         self.shared.__class__ = _cut_state(error, ("get", "put", "update", "claim"))
 
@@ -163,7 +163,7 @@ class WatchedPlace:
         self.shared.__class__ = MemorySharedState
 
     async def forget_since(self, memory: PlaceMemory) -> None:
-        """The place's memory as it was: what was noted since is lost."""
+        """Restore the place's earlier memory: later records are lost."""
         await save_place_memory(self.shared, self.parts.name, memory)
 
     async def _find_findings(self, job: Job) -> Sequence[DriftFinding]:

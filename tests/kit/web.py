@@ -31,7 +31,7 @@ COUNT = 120
 
 
 class WebHarness:
-    """An application, its back ends, and whoever asks."""
+    """An application, its back ends, and its client."""
 
     def __init__(self, app: Any, backends: Backends, client: httpx2.AsyncClient) -> None:
         self.app = app
@@ -124,7 +124,7 @@ async def make_job(web: WebHarness) -> tuple[Job, Any]:
 
 
 async def do(web: WebHarness, path: str, status: int = 200, **body: Any) -> Any:
-    """What comes of an order to the API."""
+    """Return the result of an order to the API."""
     answer = await web.client.post(f"/api/v1{path}", json=body)
     assert answer.status_code == status, answer.text
     return answer.json()

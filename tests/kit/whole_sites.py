@@ -122,7 +122,7 @@ def call_one_script(path: str, headers: Mapping[str, str]) -> SiteResponse:
 
 
 def call_json_ld(path: str, headers: Mapping[str, str]) -> SiteResponse:
-    """A template that is filled by a script; what it shows is in the page as JSON-LD."""
+    """A template that a script fills; its contents are in the page as JSON-LD."""
     if path == "/":
         return page("Shop", "All that we have", (f"/product/{n}" for n in range(400)))
     data = json.dumps({"@type": "Product", "offers": {"price": number_of(path)}})
@@ -138,7 +138,7 @@ def take_json_ld(response: Any) -> Iterator[Any]:
 
 
 def call_figures(path: str, headers: Mapping[str, str]) -> SiteResponse:
-    """Figures by year, town and crop, in a script that has a page for each of many other parameters, too."""
+    """Figures by year, town and crop, in a script with pages for many other parameters as well."""
     query = dict(part.split("=") for part in path.partition("?")[2].split("&") if part)
     if "town" not in query:
         names = (f"/stat.php?{name}=1" for name in (*FILTERS, "about", "help"))
@@ -174,7 +174,7 @@ def take_table(response: Any) -> Iterator[Any]:
 
 
 def call_sparse_api(path: str, headers: Mapping[str, str]) -> SiteResponse:
-    """Of twenty ids one is in use."""
+    """An API in which one of twenty ids is in use."""
     if path == "/":
         return give_json([f"/api/{n}" for n in range(600)])
     number = number_of(path)
@@ -246,7 +246,7 @@ def call_comments(path: str, headers: Mapping[str, str]) -> SiteResponse:
 
 
 def call_forum(path: str, headers: Mapping[str, str]) -> SiteResponse:
-    """A thread that goes on for long."""
+    """A long thread."""
     number = number_of(path) if "=" in path else 1
     answer = page("A long thread", make_text(path), [f"/?page={number + 1}"] if number < 400 else [])
     return _with_value(answer, f"post {number}")
@@ -266,7 +266,7 @@ def call_archive(path: str, headers: Mapping[str, str]) -> SiteResponse:
 
 
 def call_ports(path: str, headers: Mapping[str, str]) -> SiteResponse:
-    """What each of many ports of one machine shows."""
+    """A machine with a different page on each of many ports."""
     return page("Home", TEXT, (f"/a/{n}" for n in range(40)) if path == "/" else ())
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from gossamer.testing.site import SiteResponse
 
 BASIC = "Basic bWU6czNjcmV0LXdvcmQ="
-"""Of ``me`` and :data:`SECRET`."""
+"""The credentials of ``me`` with :data:`SECRET`."""
 SECRET = "s3cret-word"
 CALLS = 12
 SPIDER = """
@@ -42,7 +42,7 @@ class Written(Spider):
 
 @dataclass
 class CalledSite:
-    """It answers a call with what it was told, and sends ``/away`` to another host."""
+    """It answers a call with the data it received, and sends ``/away`` to another host."""
 
     elsewhere: str = ""
     delay_s: float = 0.0

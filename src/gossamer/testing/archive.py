@@ -47,7 +47,7 @@ class MemoryArchive:
     async def read_page(self, place: str) -> ArchivedPage:
         """See :class:`~gossamer.ports.archive_reader.ArchiveReader`."""
         if place not in self._pages:
-            raise BlobMissingError(f"no answer at{place}")
+            raise BlobMissingError(f"no answer at {place}")
         return self._pages[place]
 
     async def find_page(

@@ -34,7 +34,7 @@ Answer = Callable[[str, dict[str, str]], Any]
 
 @dataclass
 class CannedServer:
-    """What is answered, what was asked, and what was told to be done."""
+    """Prepared answers, the requests received, and the actions ordered."""
 
     answers: Answer
     port: int = 0
@@ -43,7 +43,7 @@ class CannedServer:
         default_factory=dict
     )  # by the beginning of a path: seconds before an answer
     told: list[tuple[str, str, Any]] = field(default_factory=list)  # method, path, document
-    after: dict[str, Any] = field(default_factory=dict)  # what an action is said to have come to
+    after: dict[str, Any] = field(default_factory=dict)  # the reported outcome of an action
     has_stream: bool = True
     is_away: bool = False  # connections end without an answer
     events: list[bytes] = field(default_factory=list)  # that streams tell

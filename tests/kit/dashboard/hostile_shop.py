@@ -16,7 +16,7 @@ MENDED = "/mended?name=<script>alert(3)</script>"
 
 
 class HostileShop:
-    """A site: its first page leads to all of it, to what is refused first."""
+    """A site whose first page leads to all of it, refused pages first."""
 
     def __init__(self, products: int) -> None:
         self.shop = Shop(products, related=0, page_bytes=2_000)

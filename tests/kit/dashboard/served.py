@@ -13,7 +13,7 @@ from kit.programs import free_port, start
 
 @contextmanager
 def serve_dashboard(folder: Path, *options: str, env: Mapping[str, str] | None = None) -> Iterator[str]:
-    """Its address, while it serves what is in a folder, or what the environment names."""
+    """Serve a dashboard for a folder, or for the back ends in the environment; yield its address."""
     port = free_port()
     process = start("dashboard", "--port", port, *options, cwd=folder, env=env)
     try:

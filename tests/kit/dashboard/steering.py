@@ -1,6 +1,7 @@
-"""What somebody does with a crawl in the dashboard, from its start to its export, and what its site sees.
+"""A user's way through the dashboard, from the start of a crawl to its export, and the requests its site
+sees.
 
-The same on this machine and on a fleet: ``steer_crawl`` is told where to look.
+The same on this machine and on a fleet: ``steer_crawl`` gets the address.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ RUNS_NOTHING = "main img, main script, main iframe, main object, main a[href^='j
 
 @dataclass
 class Steering:
-    """A crawl, whoever looks at it, and what it crawls."""
+    """A crawl, its site and its user."""
 
     visitor: Visitor
     site: Site
@@ -59,7 +60,7 @@ class Steering:
         self.picture(name)
 
     def picture(self, name: str) -> None:
-        """What is to be seen, for whoever wants to look."""
+        """Save a picture of the page, for inspection."""
         if PICTURES:
             self.page.screenshot(path=f"{PICTURES}/{self.steps:02}-{name}.png", full_page=True)
 
@@ -68,12 +69,12 @@ class Steering:
         return self.visitor.walk(f"/jobs/{self.job}{end}")
 
     def has_said(self, text: str | re.Pattern[str]) -> None:
-        """What the latest toast says."""
+        """Wait until the latest toast has this text."""
         expect(self.page.locator(".toast").last).to_contain_text(text)
 
 
 def steer_crawl(crawl: Steering) -> None:
-    """All of it, in the order in which somebody would do it."""
+    """Do all of it, in the order of a user."""
     try:
         start_it(crawl)
         watch_it_move(crawl)
@@ -118,7 +119,7 @@ def watch_it_move(crawl: Steering) -> None:
 
 def pause_it(crawl: Steering) -> float:
     page = crawl.page
-    until(lambda: len(crawl.hits_of("/refused")) == len(REFUSED), 20, "what is refused was asked for")
+    until(lambda: len(crawl.hits_of("/refused")) == len(REFUSED), 20, "a refused page was requested")
     expect(page.locator(".states li", has_text="dead").locator(".n")).to_have_text("2", timeout=20_000)
     page.keyboard.press("p")
     crawl.has_said(f"{crawl.job} is paused.")
@@ -212,7 +213,7 @@ def undo_that(crawl: Steering) -> None:
 
 
 def mend_a_dead_letter(crawl: Steering) -> None:
-    """The letter's URL is mended, it is retried, and what it leads to is fetched."""
+    """Fix the letter's URL and retry it; its page and the links on it are fetched."""
     page = crawl.go("/dead")
     expect(page.locator("main tbody tr")).to_have_count(2)
     crawl.seen("letters")
@@ -225,7 +226,7 @@ def mend_a_dead_letter(crawl: Steering) -> None:
     page.locator("dialog").get_by_role("button", name="Retry", exact=True).click()
     crawl.has_said("1 request waits again.")
     expect(page.locator("main tbody tr")).to_have_count(1)
-    until(lambda: crawl.hits_of("/mended"), 20, "what was mended is fetched")
+    until(lambda: crawl.hits_of("/mended"), 20, "the fixed page is fetched")
     page = crawl.visitor.walk(f"/page?job={crawl.job}&url={quote(crawl.site.url + MENDED, safe='')}")
     expect(page.locator("main h1")).to_contain_text("was fetched", timeout=20_000)
     crawl.seen("succeeded")

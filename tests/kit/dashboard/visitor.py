@@ -1,4 +1,4 @@
-"""Somebody who looks at the dashboard with a real browser, and minds what goes wrong in it."""
+"""A visitor of the dashboard with a real browser, who notes all errors in it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, ConsoleMessage, Dialog, Page
 
 CHROMIUM = "/usr/bin/chromium"
 PATIENCE_MS = 10_000
-# What the browser itself says of an answer that a test wants to be an error.
+# The browser's own message about an error answer that a test wants.
 WANTED = ("Failed to load resource",)
 
 SPILLED = """() => {
@@ -26,7 +26,7 @@ SPILLED = """() => {
   }
   return found.slice(0, 5);
 }"""
-"""What is wider than the window and in no box of its own that scrolls."""
+"""Elements that are wider than the window and not inside a scrolling box."""
 
 
 WALK = "path => { history.pushState(null, '', path); dispatchEvent(new PopStateEvent('popstate')); }"
@@ -55,7 +55,7 @@ class Visitor:
             self.complaints.append(message.text)
 
     def _on_dialog(self, dialog: Dialog) -> None:
-        self.complaints.append(f"a script of somebody ran: {dialog.message}")
+        self.complaints.append(f"a foreign script ran: {dialog.message}")
         dialog.dismiss()
 
     def go(self, path: str) -> Page:
@@ -73,7 +73,7 @@ class Visitor:
         return self.page
 
     def spilled(self) -> list[str]:
-        """What is wider than the window."""
+        """Return the elements that are wider than the window."""
         found: list[str] = self.page.evaluate(SPILLED)
         return found
 

@@ -1,8 +1,8 @@
-"""The history check: a site's own log of requests, what was stored, and the ledger must tell one story.
+"""The history check: a site's own log of requests, the store and the ledger must agree.
 
-Whatever was done to the crawl meanwhile: every page was fetched and is stored exactly once, the items are
-those of the truth, nothing was fetched twice but what a kill caught in flight, and the ledger claims no fetch
-that the site did not see. `judge` names the URLs that do not fit.
+This holds after any disturbance of the crawl: every page was fetched and is stored exactly once, the items
+are those of the truth, only pages in flight at a kill were fetched twice, and every fetch in the ledger is in
+the site's log. `judge` names the URLs that do not fit.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SHOWN = 8
 
 
 def learnt(hits: Iterable[Asked], stored: Stored) -> Truth:
-    """The truth of a site that nobody planned, by an undisturbed crawl of it in one process."""
+    """Return the truth of an unplanned site, by an undisturbed crawl of it in one process."""
     answers: dict[str, list[int]] = defaultdict(list)
     for hit in hits:
         if hit.path != "/robots.txt":
@@ -102,7 +102,7 @@ def told_by_ledger(
 
 
 def twice(counts: Counter[str]) -> list[str]:
-    """What is there more than once."""
+    """Return the duplicates."""
     return [f"{name} ({count} times)" for name, count in counts.items() if count > 1]
 
 
@@ -119,7 +119,7 @@ def complaint(what: str, about: Iterable[str]) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Pace:
-    """How well the requests at hosts were spaced, and how much of what was allowed was used."""
+    """The spacing of requests to hosts, and the used part of the allowed rate."""
 
     hosts: int
     requests: int
@@ -150,7 +150,7 @@ def pace(hits: Iterable[Asked], delay_s: float, *, slack: float = 0.9) -> Pace:
     by_host: dict[str, list[Asked]] = defaultdict(list)
     for hit in sorted(hits, key=lambda hit: hit.at):
         by_host[hit.host].append(hit)
-    assert by_host, "nobody asked for anything"
+    assert by_host, "the site got no requests"
     gaps = [(b.at - a.at, b) for asked in by_host.values() for a, b in pairwise(asked)]
     close = sorted((gap for gap in gaps if gap[0] < delay_s * slack), key=lambda gap: gap[0])
     requests = sum(map(len, by_host.values()))

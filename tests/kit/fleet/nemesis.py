@@ -1,7 +1,7 @@
-"""What is done to a fleet while it crawls: kills, stalls, restarts, lost messages; by a seed, and noted.
+"""Disturbances of a fleet while it crawls: kills, stalls, restarts, lost messages; by a seed, and recorded.
 
-A deed is done after so many further requests at the site, so that a crawl meets as many of them on a fast
-machine as on a slow one, or after some seconds when nothing moves.
+A disturbance comes after a number of further requests at the site, so that a crawl meets equally many on a
+fast and on a slow machine, or after some seconds without requests.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ class Deed:
     what: str
     leases: int = 0  # that may be lost by it, so that their requests are made again
     messages: int = 0  # that were deleted
-    forgets_s: float = 0.0  # so many seconds of what was done before it may be done again
+    forgets_s: float = 0.0  # this many seconds of changes may be lost; the minimum time before a repetition
 
 
 Act = Callable[[Fleet, Random], Deed]
-"""Does one thing to a fleet. Comes back when what it took away is back."""
+"""Disturbs a fleet once. Returns when everything it stopped runs again."""
 
 
 def kill_workers(fleet: Fleet, chance: Random) -> Deed:
@@ -59,7 +59,7 @@ def kill_workers(fleet: Fleet, chance: Random) -> Deed:
 
 
 def kill_one_worker(fleet: Fleet, chance: Random) -> Deed:
-    """One worker, while the others go on."""
+    """Kill one worker; the others continue."""
     worker = chance.choice(fleet.workers)
     at, pid = time.time(), worker.pid
     worker.kill()
@@ -68,7 +68,7 @@ def kill_one_worker(fleet: Fleet, chance: Random) -> Deed:
 
 
 def kill_supervisors(fleet: Fleet, chance: Random) -> Deed:
-    """Every supervisor; what they know is where everybody can read it."""
+    """Kill every supervisor; their knowledge is in shared storage."""
     at = time.time()
     for supervisor in fleet.supervisors:
         supervisor.kill()
@@ -77,12 +77,12 @@ def kill_supervisors(fleet: Fleet, chance: Random) -> Deed:
 
 
 def stall_workers(fleet: Fleet, chance: Random) -> Deed:
-    """Every worker stands still, and goes on as if nothing had been."""
+    """Freeze every worker for a while."""
     return _stall(fleet.workers)
 
 
 def stall_one_worker(fleet: Fleet, chance: Random) -> Deed:
-    """One worker stands still, while the others go on."""
+    """Freeze one worker for a while; the others continue."""
     return _stall([chance.choice(fleet.workers)])
 
 
@@ -126,9 +126,10 @@ def _left_to_rob(began: float, deleted: int) -> float:
 
 
 def _rob_redis(url: str) -> int:
-    """Queues are lists; what is delivered and not acknowledged stands in `unacked*`. Bindings stay.
+    """Take messages from queues, which are lists; unacknowledged ones are in `unacked*`. Bindings stay.
 
-    Who has waited longest at a list is served first, so a new message comes here before it comes to a worker.
+    Redis serves the longest-waiting client of a list first, so a new message comes here before a worker gets
+    it.
     """
     began, deleted = time.monotonic(), 0
     with redis.Redis.from_url(url, socket_timeout=60) as client:
@@ -195,7 +196,7 @@ class Nemesis:
         return f"<Nemesis: {self.told()}>"
 
     def told(self) -> str:
-        """What was done, and when."""
+        """Return the disturbances with their times."""
         return "; ".join(f"{time.strftime('%T', time.localtime(d.at))} {d.what}" for d in self.deeds)
 
     def cost(self, hits: Iterable[Asked]) -> int:
@@ -232,6 +233,6 @@ class Nemesis:
         self._stop.set()
         self._thread.join()
         if error is not None:
-            error.add_note(f"what was done to it: {self.told() or 'nothing'}")
+            error.add_note(f"its disturbances: {self.told() or 'nothing'}")
         elif self._failed:
             raise self._failed[0]

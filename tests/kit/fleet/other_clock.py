@@ -16,7 +16,7 @@ def move_clock(ahead_s: float) -> None:
     """Let the wall clock of this process be so far ahead from now on."""
     now, now_ns, right = time.time, time.time_ns, datetime.datetime
 
-    class Kind(type(right)):  # type: ignore[misc] # what C code makes is an instance, too
+    class Kind(type(right)):  # type: ignore[misc] # objects made by C code are instances too
         def __instancecheck__(cls, instance: Any) -> bool:
             return isinstance(instance, right)
 

@@ -63,13 +63,13 @@ class Servers:
         return replace(self, broker=url)
 
     def empty(self) -> None:
-        """As if nobody had been here."""
+        """Delete the traces of earlier crawls."""
         with redis.Redis.from_url(self.redis.start().url) as client:
             client.flushall()
 
 
 class Member(Process):
-    """A supervisor or a worker. It says on stderr when it is at work; its log goes on over restarts."""
+    """A supervisor or a worker. It reports its readiness on stderr; its log continues over restarts."""
 
     def __init__(
         self, kind: str, args: Sequence[str], env: Mapping[str, str], ready: str, ahead_s: float = 0.0
@@ -111,7 +111,7 @@ class Member(Process):
         os.kill(self.pid, signal.SIGSTOP)
 
     def thaw(self) -> None:
-        """Let it go on."""
+        """Let it continue."""
         os.kill(self.pid, signal.SIGCONT)
 
 
@@ -156,7 +156,7 @@ class Fleet:
 
     @property
     def in_flight(self) -> int:
-        """Leases that one worker may hold: so many pages a kill of it may cost."""
+        """Return the leases that one worker may hold, which is the cost of a kill in pages."""
         return self.slots * int(self.settings["concurrency"])
 
     def add_worker(self, *args: str) -> Member:
@@ -165,7 +165,7 @@ class Fleet:
         self.workers.append(worker)
         return worker
 
-    # ----------------------------------------------------------------- what a user types
+    # ----------------------------------------------------------------- commands of a user
 
     def run(self, *args: str | Path, timeout_s: float = 60) -> subprocess.CompletedProcess[str]:
         """Run ``gossamer ARGS`` on the fleet's servers."""
@@ -199,13 +199,13 @@ class Fleet:
         return self.wait(self.submit(target, *args), timeout_s=timeout_s)
 
     def stored(self, job: str) -> Stored:
-        """What a job has stored: its items as exported, the rest straight from the database."""
+        """Return a job's stored results: its items as exported, the rest straight from the database."""
         exported = self.run("export", job, timeout_s=120)
         assert exported.returncode == 0, f"export {job}: {exported.stderr}"
         return asyncio.run(from_postgres(self.servers.database, job, exported.stdout))
 
     def ledger(self, job: str) -> Sequence[Tried]:
-        """What is recorded of a job's attempts at this moment: quicker than `stored`."""
+        """Return the recorded attempts of a job at this moment; quicker than `stored`."""
         return asyncio.run(from_postgres(self.servers.database, job, "")).ledger
 
     # ----------------------------------------------------------------- life
@@ -232,12 +232,12 @@ class Fleet:
             time.sleep(0.02)
 
     def all_alive(self) -> None:
-        """Nobody ended of its own accord."""
+        """Assert that all processes still run."""
         gone = [f"{member.name} ended:\n{member.tail()}" for member in self.members if not member.is_running]
         assert not gone, "\n".join(gone)
 
     def kill_leader(self) -> None:
-        """Kill the supervisor that leads; nobody starts it again."""
+        """Kill the supervisor that leads, without a restart."""
         shown = self.run("fleet", "--json")
         assert shown.returncode == 0, shown.stderr
         leader = json.loads(shown.stdout)["leader"]
@@ -277,7 +277,7 @@ async def from_postgres(url: str, job: str, exported: str) -> Stored:
     connection = await asyncpg.connect(url, server_settings={"search_path": "gossamer"})
     try:
         number = await connection.fetchval("select id from job where name = $1", job)
-        assert number is not None, f"there is no job {job} in the database"
+        assert number is not None, f"the database has no job {job}"
         pages = await connection.fetch("select url from page where job = $1", number)
         tried = await connection.fetch(
             "select url, verdict, status, reason, worker, rung from attempt where job = $1 order by at, id",

@@ -66,7 +66,7 @@ class ServedSite:
         assert self._process.stdout.readline() == b"serving\n", f"the site {' '.join(said)} did not start"
 
     def begin(self) -> None:
-        """A new log, and a site that nobody has visited yet."""
+        """Begin a new log and an unvisited site."""
         with urllib.request.urlopen(self.url + BEGIN, timeout=30) as answer:
             answer.read()
         self._run += 1
@@ -87,7 +87,7 @@ class ServedSite:
         return self._counted
 
     def wait_for(self, count: int, *, within_s: float = 60.0) -> None:
-        """Until it has had so many requests."""
+        """Wait until it has had this many requests."""
         deadline = time.monotonic() + within_s
         while self.count() < count and time.monotonic() < deadline:
             time.sleep(0.01)
@@ -124,7 +124,7 @@ def asked(line: str) -> Asked:
 
 
 class FileLog(AccessLog):
-    """A log that is a file; each line is one write, so that whoever reads has whole lines."""
+    """A log in a file; each line is one write, so that readers see whole lines."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -170,7 +170,7 @@ def host_names(count: int) -> tuple[str, ...]:
 
 
 def site_of(options: argparse.Namespace) -> App:
-    """What is to be served."""
+    """Return the site to serve."""
     args: list[str] = options.args
     if options.kind == "catalogue":
         return Catalogue(int(args[0]), delay_s=float(args[1]))

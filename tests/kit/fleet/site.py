@@ -33,10 +33,10 @@ WORDS = TEXT.split()
 
 @dataclass(frozen=True)
 class Truth:
-    """What a complete crawl comes to. URLs are in their canonical form."""
+    """The results of a complete crawl. URLs are in their canonical form."""
 
     pages: frozenset[str]  # stored, each once
-    answers: Mapping[str, tuple[int, ...]]  # of every URL to be fetched, in order, when nobody is killed
+    answers: Mapping[str, tuple[int, ...]]  # for every URL to be fetched, in order, without kills
     items: frozenset[str]  # as `canonical` writes them
     denied: frozenset[str] = frozenset()  # never to be fetched, by robots.txt
 
@@ -60,7 +60,7 @@ class Catalogue:
         while products and 1 + _listings(products) + products > pages:
             products -= 1
         self.products = products
-        # What is left over when one more product would need a listing of its own: pages without a product.
+        # The products left over when one more would need a listing of its own: pages without a product.
         self.extras = pages - 1 - _listings(products) - products
         self._has_failed: set[str] = set()
 
@@ -80,7 +80,7 @@ class Catalogue:
     # ----------------------------------------------------------------- the truth
 
     def truth(self, url: str) -> Truth:
-        """What a crawl of this site at ``url`` (without a slash at its end) has to come to."""
+        """Return the expected results of a crawl of this site at ``url`` (without a final slash)."""
         answers: dict[str, tuple[int, ...]] = dict.fromkeys(self._pages(), (200,))
         answers |= {path: (500, *answers[path]) for path in answers if fails_once(path)}
         answers |= {path: (301,) for number in range(self.products) for path in detours(number)}
@@ -109,7 +109,7 @@ class Catalogue:
     # ----------------------------------------------------------------- answers
 
     def again(self) -> None:
-        """As if nobody had been here."""
+        """Forget all visits."""
         self._has_failed.clear()
 
     def __call__(self, path: str, headers: Mapping[str, str]) -> SiteResponse:
@@ -250,7 +250,7 @@ class Hosts:
         self.pages = pages
 
     def truth(self, port: int) -> Truth:
-        """What a crawl of all of them has to come to."""
+        """Return the expected results of a crawl of all of them."""
         found = [(name, number) for name in self.names for number in range(self.pages)]
         urls = {f"http://{name}:{port}/{number or ''}": (200,) for name, number in found}
         items = (canonical({"host": f"{name}:{port}", "number": number}) for name, number in found)

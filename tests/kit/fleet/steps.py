@@ -1,4 +1,4 @@
-"""What the tests of a fleet's processes do and wait for."""
+"""Common steps and waits of the tests of a fleet's processes."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def status(fleet: Fleet, job: str) -> dict[str, Any]:
 
 
 def shown_fleet(fleet: Fleet) -> dict[str, Any]:
-    """What `fleet --json` prints."""
+    """Return the output of `fleet --json`."""
     done = fleet.run("fleet", "--json")
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout)

@@ -1,4 +1,4 @@
-"""What a crawl left in its store, read without the crawler's own code: pages, items and the ledger."""
+"""The stored results of a crawl, read without the crawler's own code: pages, items and the ledger."""
 
 from __future__ import annotations
 

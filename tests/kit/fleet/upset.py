@@ -1,4 +1,4 @@
-"""What the tests of trouble look at: what is said, how much, how busy somebody is; and upsetting servers."""
+"""Tools of the tests of trouble: the log's text and length, a process's CPU, and disturbed servers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kit.fleet.processes import Member
 from kit.servers import RedisProcess
 
 QUIET_S = 1.0
-"""How long somebody who waits is watched."""
+"""The seconds for which a waiting process is watched."""
 PASSWORD = "hunter2secret"
 SOON_S = 20.0
 
@@ -47,11 +47,11 @@ def until(what: Callable[[], object], within_s: float = SOON_S) -> None:
         time.sleep(0.02)
 
 
-# --------------------------------------------------------------------------- what is said
+# --------------------------------------------------------------------------- log output
 
 
 def clean(text: str) -> None:
-    """Nothing that a person should not have to read, and nothing that nobody may."""
+    """Assert that a log has neither tracebacks nor secrets."""
     assert "Traceback" not in text, text
     assert "bug in Gossamer" not in text, text
     assert PASSWORD not in text, text
@@ -68,7 +68,7 @@ def refused(done: subprocess.CompletedProcess[str], code: int, *says: str) -> No
 
 @dataclass
 class Watched:
-    """A process, and what it had said and used when the watch began."""
+    """A process, with its output and CPU at the beginning of the watch."""
 
     member: Member
     said: int
@@ -79,7 +79,7 @@ class Watched:
         return cls(member, len(member.log.read_text()), seconds_used(member))
 
     def lines(self) -> list[str]:
-        """What it has said since."""
+        """Return its output since then."""
         return self.member.log.read_text()[self.said :].splitlines()
 
     def is_quiet(self, most_lines: int, seconds: float) -> None:
@@ -96,7 +96,7 @@ def seconds_used(member: Member) -> float:
 
 
 def rest(watched: list[Watched], most_lines: int) -> None:
-    """Let a while pass; nobody is busy in it."""
+    """Let a while pass, in which no process is busy."""
     time.sleep(QUIET_S)
     for each in watched:
         each.is_quiet(most_lines, QUIET_S)

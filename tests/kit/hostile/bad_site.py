@@ -48,7 +48,7 @@ BUSY_S = 0.25
 comes late without fault of its own. Both figures are printed. A slower machine
 may take as much longer."""
 SPIN_S = 0.027
-"""What ``spin`` of ``crawl_it.py`` takes on the machine for which that is said."""
+"""The duration of ``spin`` of ``crawl_it.py`` on the reference machine."""
 
 GROWN_MB = 300.0
 
@@ -73,7 +73,7 @@ def serving(**options: Any) -> Iterator[BadSite]:
 
 
 class Crawled:
-    """What a crawl came to: its result, its ledger, and how it behaved."""
+    """Results of a crawl: its result, its ledger, and its behaviour."""
 
     def __init__(self, data: Path, told: dict[str, Any]) -> None:
         self.result: dict[str, Any] = told["result"]
@@ -83,7 +83,7 @@ class Crawled:
         self.seen: str = told["seen"]  # where the loop was when it was latest
         self.grown_mb: float = told["grown_mb"]
         self.cpu_s: float = told["cpu_s"]
-        self.spin_s: float = told["spin_s"]  # what a fixed piece of work took there, before and after
+        self.spin_s: float = told["spin_s"]  # the time of a fixed piece of work there, before and after
         self.looked_up: dict[str, int] = told["looked_up"]
         self.data = data
         found = rows(data, "select url, verdict, reason, detail, status from attempt order by id")
@@ -128,8 +128,8 @@ def crawl(
 ) -> Crawled:
     """Crawl in another process.
 
-    ``settings`` by their names; ``attributes`` are the spider's own. ``names`` is what the machine's resolver
-    knows: addresses by host, or the name of an error of ``getaddrinfo``, or ``hang``.
+    ``settings`` are by name; ``attributes`` are the spider's own. ``names`` are the answers of the machine's
+    resolver: addresses by host, or the name of an error of ``getaddrinfo``, or ``hang``.
     """
     attributes = {"start_urls": list(urls), **settings.pop("attributes", {})}
     chosen = {**QUICK, "data": str(data), **settings}

@@ -116,7 +116,7 @@ def run(folder: Path) -> None:
 
 
 def state(folder: Path) -> dict:
-    """What is in the database: counters beside recounts, and what must be equal in every run."""
+    """Return the state of the database: counters beside recounts, and values that are equal in every run."""
     db = sqlite3.connect(folder / "data" / "gossamer.db")
 
     def ask(sql: str) -> list:

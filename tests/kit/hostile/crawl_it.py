@@ -1,6 +1,6 @@
-"""Crawls in a process of its own what one JSON object on stdin asks for; prints what it came to as another.
+"""Crawls in a separate process by one JSON object on stdin; prints the results as another.
 
-Apart from the site, so that the lateness of the loop and the memory are the crawler's alone.
+Apart from the site, so that lateness of the loop and memory are the crawler's alone.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Demanding(Follower):
 
 
 class Rude(Follower):
-    """Does what the path of a page says, in its callback."""
+    """Follows the order in the path of a page, in its callback."""
 
     name = "rude"
     allowed_domains = ("127.0.0.1",)
@@ -96,7 +96,7 @@ class Rude(Follower):
 
 
 class Probe:
-    """How late the loop comes to what should have been done every 20 ms, and what it did instead."""
+    """Measures how late the loop runs a task of every 20 ms, and the work that delayed it."""
 
     def __init__(self) -> None:
         self.worst_s = 0.0
@@ -130,7 +130,7 @@ class Probe:
 
 
 class Resolver:
-    """What ``getaddrinfo`` says of made-up names; counts how often it was asked."""
+    """Answers of ``getaddrinfo`` for made-up names; counts the calls."""
 
     def __init__(self, names: dict[str, str | list[str]]) -> None:
         self.asked: Counter[str] = Counter()

@@ -47,7 +47,7 @@ RUN_S, WAITS = 90.0, 3
 
 @dataclass
 class Crawl:
-    """One crawl with some features. ``kill_at``: it is killed at so many requests, and continued."""
+    """One crawl with some features. ``kill_at``: it is killed after this many requests, and continued."""
 
     folder: Path
     features: Sequence[Feature]
@@ -101,7 +101,7 @@ class Crawl:
         return run(*self.command(*more), cwd=self.folder, timeout=self.longest_s)
 
     def expected(self, plain: Outcome, *, is_again: bool = False) -> Outcome:
-        """What the documentation of the features makes of the outcome of the plain crawl."""
+        """Return the plain crawl's outcome, changed as the features' documentation says."""
         spider = "scrapy" if self.is_scrapy else "native"
         for feature in self.features:
             for difference in feature.differences:
@@ -115,7 +115,7 @@ class Crawl:
         return any(path in line for difference in differences for path in difference.paths)
 
     def outcome(self, *more: str) -> Outcome:
-        """Crawl, and read what the crawl came to."""
+        """Crawl, and return the outcome."""
         if self.kill_at:
             self._crawl_until_killed(*more)
         done = self.run(*more)

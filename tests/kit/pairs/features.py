@@ -18,7 +18,7 @@ from kit.pairs.spider import NO_PARTS, Parts
 class Difference:
     """How a feature changes the outcome, and where the documentation says so.
 
-    ``change`` is made to what is expected; what is about one of the ``paths`` may be as it is, or otherwise.
+    ``change`` is applied to the expected outcome; entries about one of the ``paths`` may differ.
     """
 
     page: str  # below docs/
@@ -46,7 +46,7 @@ class Feature:
 
 @dataclass(frozen=True)
 class Refusal:
-    """What the command prints for two features that exclude each other."""
+    """The command's message for two features that exclude each other."""
 
     words: str
     page: str  # of the documentation, below docs/

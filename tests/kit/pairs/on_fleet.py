@@ -32,7 +32,7 @@ class FleetCrawl:
         return ["submit", self.crawl.spider, "--json", *flags]
 
     def outcome(self, *more: str) -> Outcome:
-        """Crawl, and read what the crawl came to."""
+        """Crawl, and return the outcome."""
         done = self.fleet.run(*self.command(*more))
         assert done.returncode == 0, done.stdout + done.stderr
         job = json.loads(done.stdout)["job"]

@@ -1,4 +1,4 @@
-"""What a crawl came to, in a form that two crawls of two served sites can be compared in."""
+"""The outcome of a crawl, in a form that can be compared between two served sites."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PLACES = ("path", "thumbnails")
 
 @dataclass(frozen=True)
 class Outcome:
-    """Items by their content; pages, dead letters and what was skipped by their paths."""
+    """Items by content; pages, dead letters and skipped requests by path."""
 
     items: Set[str]
     pages: Set[str]
@@ -21,7 +21,7 @@ class Outcome:
     skipped: Mapping[str, str]  # reasons
 
     def differences(self, expected: Outcome) -> list[str]:
-        """What is not as expected, one line each."""
+        """Return the differences from the expected outcome, one line each."""
         return [
             *_compared("item", self.items, expected.items),
             *_compared("page", self.pages, expected.pages),
@@ -30,7 +30,7 @@ class Outcome:
         ]
 
     def and_earlier(self, earlier: Outcome) -> Outcome:
-        """With the items of an earlier crawl: what has not changed since is not read again."""
+        """Return the outcome with the items of an earlier crawl: unchanged pages are not read again."""
         return replace(self, items=self.items | earlier.items)
 
 

@@ -120,13 +120,13 @@ def search(self, response):
 
 @dataclass(frozen=True)
 class Parts:
-    """What a feature adds to the spider."""
+    """A feature's additions to the spider."""
 
     more: str = ""  # attributes and methods
     image: str = ""  # the type of a product's picture
     fields: str = ""  # further fields of Scrapy's product
     values: str = ""  # their values
-    files: str = ""  # what the callback of a product does last
+    files: str = ""  # the end of the callback of a product
 
     def __add__(self, other: Parts) -> Parts:
         return Parts(*(getattr(self, name) + getattr(other, name) for name in Parts.__dataclass_fields__))

@@ -33,7 +33,7 @@ FAILURES = (DIFFERS, NOT_STARTED)
 
 @dataclass
 class Comparison:
-    """What came of one spider."""
+    """The results of one spider."""
 
     project: str
     file: str

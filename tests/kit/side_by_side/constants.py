@@ -1,4 +1,4 @@
-"""What an expression in a spider's source is worth, as far as that can be told without running it."""
+"""The values of expressions in a spider's source, as far as they are known without running it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Constants:
         return [one for one in value if isinstance(one, str)] if isinstance(value, list | tuple | set) else []
 
     def value_of(self, node: ast.AST | None) -> Any:
-        """The value; ``None``: nobody knows."""
+        """Return the value, or ``None`` if it is unknown."""
         match node:
             case ast.Constant(value=value):
                 return value.decode("latin-1") if isinstance(value, bytes) else value

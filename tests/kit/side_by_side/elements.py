@@ -25,7 +25,7 @@ _MOST = 15
 
 @dataclass
 class Spot:
-    """What a path matched: an element, or an attribute of it, or its text."""
+    """The match of a path: an element, or an attribute of it, or its text."""
 
     element: etree._Element
     attribute: str = ""  # ``*``: all of them
@@ -42,7 +42,7 @@ class Garden:
         self._known: dict[tuple[etree._Element, str], etree._Element] = {}
 
     def place(self, base: etree._Element, path: Path, *, is_fresh: bool = False) -> Spot:
-        """Make what the path matches, seen from an element; the last element is a new one if so asked."""
+        """Make a match for a path below an element; on request the last element is a new one."""
         spot = Spot(self.body if path.absolute else base)
         elements = [
             step for step in path.steps if step.axis in ("child", "descendant") and step.test != "text()"

@@ -1,4 +1,4 @@
-"""What an expression in a spider's source holds of the page, and what is done to it there."""
+"""Expressions in a spider's source: the parts of the page they hold, and their operations on them."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ class ExpressionReader:
         self._assign(target, found, source)
 
     def _find(self, node: ast.expr | None) -> Need | None:
-        """What an expression holds of the page; goes through its parts."""
+        """Return the page's part that an expression holds; visits its sub-expressions."""
         match node:
             case None | ast.Constant():
                 return None
@@ -285,7 +285,7 @@ class ExpressionReader:
 
 
 def name_of(function: ast.expr) -> str:
-    """The last part of what is called."""
+    """Return the last part of a called name."""
     match function:
         case ast.Name(id=name) | ast.Attribute(attr=name):
             return name

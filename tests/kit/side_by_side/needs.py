@@ -1,4 +1,4 @@
-"""What a spider looks for: a tree of selectors and keys, with what it then does to what it finds."""
+"""The needs of a spider: a tree of selectors and keys, with the operations on their results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Need:
     parts: list[Need] = field(default_factory=list)
     names: list[str] = field(default_factory=list)  # fields and variables it becomes
     is_list: bool = False  # iterated over, or all of it taken
-    least: int = 0  # so many at least, since that one is taken
+    least: int = 0  # the minimum number, since the one at this index is used
     link: Literal["", "path", "absolute"] = ""  # requested; ``absolute``: as it is
     is_number: bool = False
     date_format: str = ""
@@ -44,7 +44,7 @@ class PageNeeds:
     root: Need = field(default_factory=lambda: Need("root"))
     json: Need = field(default_factory=lambda: Need("root"))
     row: Need = field(default_factory=lambda: Need("root"))  # of a CSV file or an XML feed
-    address: Need = field(default_factory=lambda: Need("root"))  # what is done to a page's own URL
+    address: Need = field(default_factory=lambda: Need("root"))  # operations on a page's own URL
     allowed: list[str] = field(default_factory=list)  # patterns of links
     regions: list[tuple[Kind, str]] = field(default_factory=list)  # where links are sought
     domains: list[str] = field(default_factory=list)

@@ -1,7 +1,7 @@
-"""Makes the pages of a site for one spider: every page has all that the spider looks for anywhere.
+"""Makes the pages of a site for one spider: every page matches all of the spider's selectors.
 
-A page follows from its URL. The links of a page lead to pages that no other page links to, down to a depth
-that is written into their numbers, so what a crawl finds does not depend on the order in which it goes.
+A page follows from its URL. The links of a page lead to pages with no other links to them, down to a depth
+that is part of their numbers, so the results of a crawl do not depend on its order.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Flavour:
 
 
 def flavours_for(needs: PageNeeds) -> list[Flavour]:
-    """What may suit a spider, the likeliest first."""
+    """Return the suitable flavours for a spider, the likeliest first."""
     if needs.wants_json and needs.root.parts:
         shapes = ["auto", "json-later", "json-first", "json"]
     else:
@@ -79,7 +79,7 @@ class PageMaker:
         return json.dumps(self._make_value(self._needs.json, url, (0,))).encode()
 
     def make_html(self, url: str) -> bytes:
-        """A page with what is looked for."""
+        """Return a page that matches the needs."""
         garden = Garden()
         for need in self._needs.root.parts:
             self._grow(garden, garden.body, need, url, ())
@@ -215,7 +215,7 @@ class PageMaker:
         return patterns[number_of(need.text) % len(patterns)] if patterns else ""
 
     def _link(self, kind: str, slot: str, pattern: str, url: str, *place: int) -> str:
-        """Where a link leads; ``""``: there are no more."""
+        """Return the target of a link; ``""`` without a further one."""
         depth = _depth_of(url)
         seed = number_of(slot, url, place)
         if depth >= (3 if self._slots <= 2 else 2) or (depth > 0 and place and place[-1] > 0):

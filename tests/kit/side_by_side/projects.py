@@ -27,16 +27,16 @@ class ProjectEntry:
     name: str  # owner/name on GitHub
     commit: str
     roots: tuple[str, ...] = (".",)  # folders with a scrapy.cfg
-    spiders: int = 4  # at most so many of each folder
+    spiders: int = 4  # the maximum from each folder
 
     @property
     def folder(self) -> str:
-        """What its clone is called: owner+name."""
+        """The name of its clone: owner+name."""
         return self.name.replace("/", "+")
 
     @property
     def copy(self) -> str:
-        """What the copy of its files is called."""
+        """The name of the copy of its files."""
         return f"{self.folder}-{sha256(repr((self.commit, self.roots)).encode()).hexdigest()[:8]}"
 
 

@@ -1,7 +1,7 @@
-"""Reads in the source of a spider what it looks for in its pages, without running it.
+"""Finds the needs of a spider in its source, without running it.
 
-Each function is gone through in order; a variable stands for the :class:`~.needs.Need` whose find it holds.
-What is handed to other functions of the file is followed there in the second round.
+Each function is read in order; a variable stands for the :class:`~.needs.Need` whose result it holds. Values
+that are passed to other functions of the file are followed there in the second round.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _RESPONSES = {"response", "res", "resp", "respose", "html", "r", "hxs", "sel", "
 
 
 def read_needs(sources: Iterable[str]) -> PageNeeds:
-    """What the spiders of these files look for."""
+    """Return the needs of the spiders in these files."""
     needs = PageNeeds()
     for source in sources:
         try:
@@ -53,7 +53,7 @@ class _FileReader(ExpressionReader):
             self._read_statements(function.body)
 
     def read_attributes(self) -> None:
-        """What stands in attributes of classes and in calls anywhere."""
+        """Read the attributes of classes and the calls outside of functions."""
         for node in ast.walk(self._tree):
             if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
                 self._read_attribute(node.targets[0].id, node.value)

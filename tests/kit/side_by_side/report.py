@@ -31,7 +31,7 @@ def format_totals(results: Sequence[Comparison]) -> str:
         [
             f"{projects} projects, {len(results)} spiders, of which Scrapy can start {started}:",
             *lines,
-            f"Of those compared {by_requests} begin with start_requests(), which Scrapy 2.19 never calls,",
+            f"{by_requests} of those compared begin with start_requests(), which Scrapy 2.19 never calls,",
             f"and {by_aliases} import names that it has removed; the reference has both again.",
         ]
     )

@@ -58,7 +58,7 @@ class SpiderEntry:
 
 @dataclass
 class Run:
-    """What came of a run."""
+    """The results of a run."""
 
     items: list[dict[str, Any]] = field(default_factory=list)
     code: int | None = None  # None: it did not end in time
@@ -108,9 +108,9 @@ class Runner:
     def run_scrapy(
         self, spider: SpiderEntry, place: Place, hits: list[str], *, in_order: bool = False
     ) -> Run:
-        """By Scrapy, with what it has removed where the spider needs it.
+        """Run a spider by Scrapy, with removed parts of Scrapy's API restored for spiders that need them.
 
-        ``in_order``: the first request first; as Scrapy is, the last one goes first.
+        ``in_order``: the first request goes first; by Scrapy's default the last one goes first.
         """
         parts = {"start_requests": spider.by_requests, "aliases": spider.by_aliases}
         mode = "+".join(name for name, is_given in parts.items() if is_given) or "plain"
@@ -214,7 +214,7 @@ def _read_entry(root: Path, copy: Path, row: dict[str, Any]) -> SpiderEntry:
 
 
 def read_items(file: Path) -> list[dict[str, Any]]:
-    """Items that were written as lines of JSON; none where there is no file."""
+    """Return items from a JSON Lines file; none if it does not exist."""
     if not file.exists():
         return []
     lines = file.read_text(encoding="utf-8", errors="replace").split("\n")

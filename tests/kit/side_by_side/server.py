@@ -23,7 +23,7 @@ class Place:
 
     plain_port: int
     tls_port: int
-    authority: Path  # a PEM file; whoever trusts it accepts the certificate of every host
+    authority: Path  # a PEM file; a client that trusts it accepts the certificate of every host
 
 
 @lru_cache(maxsize=1)
@@ -80,7 +80,7 @@ class _Handler(BaseHTTPRequestHandler):
     do_POST = do_PUT = do_HEAD = do_DELETE = do_PATCH = do_OPTIONS = do_GET
 
     def do_CONNECT(self) -> None:
-        """A proxy's tunnel: what it leads to is here too."""
+        """Open a proxy's tunnel; its target is here too."""
         self.send_response(200)
         self.end_headers()
         context = _context_for(self.path.rpartition(":")[0])
@@ -118,7 +118,7 @@ def _wrap(context: ssl.SSLContext, request: Any) -> ssl.SSLSocket:
 
 @contextmanager
 def serve_site(site: Site, folder: Path) -> Iterator[tuple[Place, list[str]]]:
-    """Serve it; what was asked for is noted in the list."""
+    """Serve the site; the requests are added to the list."""
     pem = folder / "authority.pem"
     pem.write_bytes(_authority().cert_pem.bytes())
     hits: list[str] = []

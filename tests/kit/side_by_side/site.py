@@ -16,7 +16,7 @@ from kit.side_by_side.texts import number_of
 
 
 class Answer(NamedTuple):
-    """What a site says to a request."""
+    """A site's answer to a request."""
 
     status: int = 200
     content_type: str = "text/html; charset=utf-8"

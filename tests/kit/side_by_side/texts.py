@@ -45,7 +45,7 @@ def make_words(*seed: object, count: int = 3) -> str:
 
 
 def make_text(need: Need, flavour: str, *seed: object) -> str:
-    """A text that the spider can use as it uses what it finds there."""
+    """Return a text that suits the spider's use of it."""
     number = number_of(need.text, *seed)
     name = " ".join(need.names).lower()
     if need.date_format:

@@ -15,7 +15,7 @@ _TOKEN = re.compile(
 
 @dataclass
 class Step:
-    """One step: how it goes on from the last one, what it names, and its conditions."""
+    """One step: its axis from the last one, its name, and its conditions."""
 
     axis: str  # child, descendant, attribute, self, parent, following-sibling, ...
     test: str  # a tag, ``*``, ``text()``, ``node()``
@@ -32,7 +32,7 @@ class Path:
 
 @dataclass
 class Expression:
-    """What stands between brackets: ``kind`` is path, text, number, call, or an operator."""
+    """The contents of brackets: ``kind`` is path, text, number, call, or an operator."""
 
     kind: str
     value: object = None
@@ -151,7 +151,7 @@ class _Reader:
         return Expression("call", name, parts)
 
     def _read_more(self, inner: Expression) -> Expression:
-        """``(path)[n]/more``: the same as without the brackets, for whoever makes elements."""
+        """Read ``(path)[n]/more`` as if without the brackets, for the making of elements."""
         for path in _paths_in(inner):
             at = self._at
             while self._peek() == "[" and path.steps:

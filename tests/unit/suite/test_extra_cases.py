@@ -92,4 +92,4 @@ def test_beside_the_corpora_every_case_runs_and_none_may_be_missing(project):
 def test_a_folder_that_was_named_and_is_not_there_is_refused(project):
     code, said = suite(project, GOSSAMER_CORPORA="/nowhere")
     assert code == 4
-    assert said[-1] == "ERROR: GOSSAMER_CORPORA=/nowhere: there is no such folder"
+    assert said[-1] == "ERROR: GOSSAMER_CORPORA=/nowhere: the folder does not exist"

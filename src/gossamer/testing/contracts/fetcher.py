@@ -224,7 +224,7 @@ async def _unsent_is_not_reused(fetcher: Fetcher, site: BadSite) -> None:
     upload = Request(site.url("early_answer"), method="POST", body=bytes(16_000_000))
     assert (await fetcher.fetch(upload)).status == 200
     good = await try_fetch(fetcher, Request(site.url("good")))
-    assert isinstance(good, FetchResult), f"the rest of an upload reached the next request:{good}"
+    assert isinstance(good, FetchResult), f"the rest of an upload reached the next request: {good}"
 
 
 async def _redirects_do_not_wait(fetcher: Fetcher, site: BadSite) -> None:

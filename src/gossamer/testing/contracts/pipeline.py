@@ -256,7 +256,7 @@ async def a_step_is_found_by_its_name(s: PipelineSubject) -> None:
         except UsageError as error:
             assert_holds(name in str(error), f"the error names the stage: {error}")
         else:
-            raise AssertionError(f"{name}is not a stage, but was accepted")
+            raise AssertionError(f"{name} is not a stage, but was accepted")
 
 
 @PIPELINE_CHECKS.register

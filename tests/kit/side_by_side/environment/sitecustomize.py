@@ -1,7 +1,7 @@
-"""Runs first in both runners' processes: all hosts are the made site, what is not installed is empty.
+"""Runs first in both runners' processes: all hosts lead to the made site, missing packages are empty stubs.
 
 ``MADE_SITE_PLAIN`` and ``MADE_SITE_TLS`` are the ports of the site. ``MADE_SITE_STUBS`` names the packages
-that projects import and that nobody needs for pages and items: drivers of databases and the like.
+that projects import but that pages and items do not need, such as drivers of databases.
 """
 
 import importlib.abc
@@ -68,7 +68,7 @@ time.sleep = lambda seconds: _sleep(min(seconds, 0.01))
 
 
 _TEXTS = {"random": "made/1.0", "chrome": "made/1.0", "__qualname__": "stub", "__name__": "stub"}
-"""What has to be a text: names of browsers, of functions."""
+"""Attributes that must be texts: names of browsers, of functions."""
 
 
 class _StubMeta(type):

@@ -18,7 +18,7 @@ SHOP = "http://shop.example"
 
 
 class Told(scrapy.Spider):
-    """What a response says of itself and of its request."""
+    """A response's facts about itself and its request."""
 
     name = "told"
 

@@ -223,7 +223,7 @@ class Seen(Filtered):
 
 
 class Moved(scrapy.Spider):
-    """Reads what a redirect leaves behind."""
+    """Reads the traces of a redirect."""
 
     name = "moved"
     start_urls = [SHOP + "/moved"]

@@ -1,4 +1,4 @@
-"""What spiders of all ages do in the wild: items and responses handed on, loops over one URL, old names."""
+"""Idioms of real spiders of all ages: items and responses handed on, loops over one URL, old names."""
 
 import json
 import logging

@@ -1,4 +1,4 @@
-"""What requests carry along, what becomes of failures, and an API that is read page by page."""
+"""The data of requests, the handling of failures, and an API that is read page by page."""
 
 import json
 

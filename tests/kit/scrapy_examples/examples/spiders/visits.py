@@ -62,7 +62,7 @@ class Forms(scrapy.Spider):
 
 
 class Twice(scrapy.Spider):
-    """What is the same request, and what is not."""
+    """Requests that are equal, and requests that are not."""
 
     name = "twice"
     start_urls = [f"{SHOP}/tell?a=1&b=2", f"{SHOP}/tell?a=1&b=2"]
