@@ -62,7 +62,7 @@ def test_a_terminal_shows_a_crawl_as_it_runs(place: Path, site: Site) -> None:
 
         shown.wait_for(has_moved)
         shown.press("p")
-        shown.wait_for(lambda lines: any("held: p goes on" in line for line in lines))
+        shown.wait_for(lambda lines: any("paused: p resumes" in line for line in lines))
         shown.resize(60, 14)
         small = shown.wait_for(lambda lines: len(lines) == 14)
         assert all(len(line) <= 60 for line in small)

@@ -33,7 +33,7 @@ _HINTS = "gossamer.compat.scrapy.hints"
 _EXTRA = "it is one too many, or an option before it lacks its value"
 _QUOTES = 'put the cron expression in quotes, as in "30 6 * * *"'
 GROUPS = frozenset({"dead", "files", "outputs", "report", "schedule", "token"})
-"""Homes whose commands are a group of its own."""
+"""Modules whose commands form a group."""
 HOMES: dict[str, dict[str, str]] = {
     "crawl": {"crawl": "Crawl a URL or run a spider, to the end."},
     "demo": {"demo": "Crawl a small shop on this machine."},
@@ -43,7 +43,7 @@ HOMES: dict[str, dict[str, str]] = {
     "spiders": {"list": "List the spiders and the arguments they take."},
     "shell": {"shell": "Fetch a page and try selectors on it."},
     "fetch": {"fetch": "Fetch one page and show what happened."},
-    "parse": {"parse": "Show what a spider makes of one page, fetched or saved."},
+    "parse": {"parse": "Show the items and requests that a spider finds on one page."},
     "sitemap": {"sitemap": "List the pages of a sitemap, one URL on each line."},
     "jobs": {
         "jobs": "List the crawls, newest first.",
@@ -51,35 +51,35 @@ HOMES: dict[str, dict[str, str]] = {
     },
     "top": {"top": "Show everything that runs, live in the terminal."},
     "export": {"export": "Write the items of a crawl."},
-    "sql": {"sql": "Ask items, pages and attempts by SQL."},
+    "sql": {"sql": "Query items, pages and attempts with SQL."},
     "replay": {"replay": "Parse archived pages again, with the spider as it is now."},
-    "merge": {"merge": "Merge what several items say of one thing into one item."},
+    "merge": {"merge": "Merge several items about one thing into one item."},
     "submit": {
         "submit": "Submit a crawl to the fleet.",
         "wait": "Wait for the end of a job of the fleet.",
     },
     "seeds": {"seeds": "Add a list of URLs of any length to a job."},
     "fleet": {
-        "pause": "Pause a crawl: nothing new is fetched until it is resumed.",
+        "pause": "Pause a crawl: start no new requests until it is resumed.",
         "resume": "Resume a paused crawl of the fleet.",
         "cancel": "End a crawl for good.",
-        "fleet": "Show who works on what.",
+        "fleet": "Show the workers of the fleet and their jobs.",
     },
     "steer": {
         "set": "Change settings of a crawl while it runs.",
-        "host": "Change how one host of a crawl is asked, while it runs.",
+        "host": "Change how one host is crawled, while the crawl runs.",
     },
-    "scheduler": {"scheduler": "Run the schedules of this machine until told to stop."},
+    "scheduler": {"scheduler": "Run the schedules of this machine until stopped."},
     "workers": {
-        "worker": "Work for the fleet until told to stop.",
-        "supervisor": "Supervise the fleet until told to stop.",
+        "worker": "Work for the fleet until stopped.",
+        "supervisor": "Supervise the fleet until stopped.",
         "up": "Run a supervisor and some workers here.",
     },
     "dashboard": {"dashboard": "Show the crawls in a browser, and serve the HTTP API."},
     "attempts": {"attempts": "List every attempt, newest first."},
     "explain": {"explain": "Say why a URL was fetched, was not, or has not been yet."},
     "alerts": {"alerts": "List current problems, acknowledge them, or send a test alert."},
-    "proxies": {"proxies": "Show how the proxies do, and test them."},
+    "proxies": {"proxies": "Show the health of proxies, and test them."},
     "settings": {"settings": "Show the settings and which layer set each."},
     "doctor": {"doctor": "Check that nothing is missing."},
     "version": {"version": "Show the version."},
@@ -100,7 +100,7 @@ STYLE: dict[str, Any] = {
 
 
 class CommandGroup(TyperGroup):
-    """A group of commands whose errors end as the contract of exit codes says."""
+    """A group of commands that turns errors into the documented exit codes."""
 
     def make_context(self, *args: Any, **options: Any) -> Any:
         """Read the command line; ``--help`` and ``--version`` print here."""
@@ -121,7 +121,7 @@ class CommandGroup(TyperGroup):
                 raise
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The command that was asked for; it is imported now if only its name and its help were known."""
+        """Return the command to run; import its module first if only its name and help are known."""
         if args and args[0] not in self.commands and (advice := _advise_newcomer(args)):
             raise UsageError(f"there is no command {args[0]!r}: {advice}")
         name, command, rest = super().resolve_command(ctx, args)
@@ -132,7 +132,7 @@ class CommandGroup(TyperGroup):
 
 
 def _advise_newcomer(args: list[str]) -> str:
-    """What is meant by a command of Scrapy, or by a target without a command; empty for anything else."""
+    """Return advice for a command of Scrapy or a target without a command; empty for anything else."""
     name, rest = args[0], shlex.join(args[1:])
     if advice := import_module(_HINTS).command_advice(name, rest):
         return str(advice)
@@ -142,7 +142,7 @@ def _advise_newcomer(args: list[str]) -> str:
 
 
 def _advise_on_option(error: Any) -> None:
-    """Say what does the same as an option that only Scrapy's commands have."""
+    """Add advice to the error of a wrong option, such as one that only Scrapy's commands have."""
     command = getattr(getattr(error, "ctx", None), "info_name", "")
     option, message = getattr(error, "option_name", ""), getattr(error, "message", "")
     if option and command == "gossamer":
@@ -159,7 +159,7 @@ def _advise_on_option(error: Any) -> None:
 
 
 def _stand_in() -> None:
-    """What is registered for a command whose module is not imported."""
+    """Stand for a command whose module is not imported yet."""
 
 
 def print_version() -> None:
@@ -188,14 +188,14 @@ def _run_root(
 
 
 def format_examples(text: str) -> str:
-    """The end of a help page, kept as it is."""
+    """Return the end of a help page, which typer does not reflow."""
     return "\b\nExamples:\n" + text.strip("\n")
 
 
 def build_app(first: str | None = None) -> typer.Typer:
-    """The application with all commands, or with the module of the command ``first`` only.
+    """Return the application with all commands, or with the module of the command ``first`` only.
 
-    If there is no such command (``--help``, for example), every command is there by name and help only.
+    If ``first`` is not a command (``--help``, for example), each command has its name and help only.
     """
     app = typer.Typer(name="gossamer", cls=CommandGroup, help=HELP, epilog=format_examples(EXAMPLES), **STYLE)
     app.callback(invoke_without_command=True)(_run_root)

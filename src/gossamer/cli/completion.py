@@ -1,6 +1,6 @@
-"""What a shell may complete besides commands and options: spiders, jobs, settings, words.
+"""Complete spiders, jobs, settings and words in a shell, besides commands and options.
 
-Run at every Tab: whatever goes wrong completes nothing, and nothing is printed but the words.
+Run at every Tab: an error completes nothing, and nothing is printed but the words.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gossamer.cli.word_reader import WordReader
 
 Words = list[tuple[str, str]]
-"""What can stand there, each with a short help."""
+"""Possible words, each with a short help."""
 
 
 @contextmanager

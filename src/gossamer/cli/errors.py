@@ -26,24 +26,24 @@ if TYPE_CHECKING:
     from gossamer.core.notes import CrawlNote
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-"""What asks a process to end."""
+"""Signals that end a process."""
 LONGEST = 20_000
-"""Characters of a traceback that are shown, at most."""
+"""Maximum characters of a traceback that are shown."""
 DISK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENFILE}
-"""Errors of the system that an operator can mend, where no adapter has said it better."""
+"""System errors that an operator can fix; used where no adapter has a better message."""
 
 
 class _StrayFormatter(logging.Formatter):
-    """For what is logged while no command has a log: a warning of a library, of a spider that is loaded."""
+    """Formats lines logged before a command has a log, such as a warning of a library or a spider."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The record as a line; most commands log nothing, and do without what writes lines."""
+        """Return the record as a line; the formatter is imported late, as most commands log nothing."""
         return str(import_module("gossamer.observe.log_lines").LineFormatter().format(record))
 
 
 @contextmanager
 def exit_codes() -> Iterator[None]:
-    """End the process as the contract says, whatever a command raises."""
+    """End the process with the documented exit code for any exception of a command."""
     if logging.lastResort is not None:
         logging.lastResort.setFormatter(_StrayFormatter())
     try:
@@ -73,30 +73,30 @@ def exit_codes() -> Iterator[None]:
 
 
 def print_message(message: str, level: int = logging.ERROR, **details: Any) -> None:
-    """Say what went wrong, on stderr; to programs with ``details``."""
+    """Print an error on stderr; a line of JSON also has ``details``."""
     _print_line(message, f"gossamer: {printable_lines(hide_secrets(message))}", level, details)
 
 
 def print_notes(notes: Iterable[CrawlNote], *, quiet: bool = False) -> None:
-    """Say what a person should know of a crawl; ``quiet``: only what may be wrong."""
+    """Print notes on a crawl; ``quiet``: only warnings."""
     for note in notes:
         if note.is_warning or not quiet:
             print_message(note.text, logging.WARNING if note.is_warning else logging.INFO)
 
 
 def print_progress(message: str) -> None:
-    """Say what happens on the way to a result, on stderr."""
+    """Print progress on stderr."""
     _print_line(message, printable_lines(hide_secrets(message)), logging.INFO, {})
 
 
 def print_traceback(headline: str, text: str) -> None:
-    """Show what users' code raised, on stderr; programs have the headline before it."""
+    """Show a traceback of users' code on stderr; a line of JSON begins with the headline."""
     shown = printable_lines(hide_secrets(text.rstrip()), LONGEST)
     _print_line(f"{headline}\n{text}", shown, logging.ERROR, {})
 
 
 def _print_line(message: str, shown: str, level: int, details: Mapping[str, Any]) -> None:
-    """Write a message as a line of the log, or as it is ``shown`` to people."""
+    """Print a message as a line of the log, or as ``shown``."""
     if _MESSAGES.formatter is not None:
         about = {"name": "gossamer.cli", "levelno": level, "levelname": logging.getLevelName(level)}
         record = logging.makeLogRecord({**about, "msg": hide_secrets(message), **line_details(**details)})
@@ -107,12 +107,12 @@ def _print_line(message: str, shown: str, level: int, details: Mapping[str, Any]
 
 
 def write_messages_with(formatter: logging.Formatter | None) -> None:
-    """From now on messages are lines of the log, so that stderr has one form; ``None``: plain text."""
+    """Print messages from now on as lines of the log, so that stderr has one form; ``None``: plainly."""
     _MESSAGES.formatter = formatter
 
 
 class _MessageForm:
-    """How messages are written: as lines of the log, or plainly."""
+    """The formatter of messages; ``None``: plain text."""
 
     formatter: logging.Formatter | None = None
 
@@ -121,7 +121,7 @@ _MESSAGES = _MessageForm()
 
 
 def _report_bug() -> None:
-    """The exception in hand is none that anybody foresaw."""
+    """Report the current exception, which no code expected."""
     told = "this is a bug in Gossamer, please report it with the lines"
     if _MESSAGES.formatter is not None:
         print_message(f"{told} of its detail\n{traceback.format_exc()}")
@@ -134,9 +134,9 @@ def _report_bug() -> None:
 
 @contextmanager
 def _flushed_stdout() -> Iterator[None]:
-    """Write out what a command has printed while it can still be said that nobody reads it.
+    """Flush stdout at the end of a command, while a closed pipe can still be reported.
 
-    A pipe keeps up to a block of it in this process; Python's own end would only note that it was lost.
+    Up to a block for a pipe stays in this process; at exit, Python would only note that it was lost.
     """
     try:
         yield
@@ -147,7 +147,7 @@ def _flushed_stdout() -> Iterator[None]:
 
 
 def _flush_stream(stream: TextIO) -> None:
-    """Write out what a stream holds, unless a spider has closed it."""
+    """Flush a stream, unless a spider has closed it."""
     if not stream.closed:
         stream.flush()
 
@@ -160,9 +160,9 @@ def replace_missing_output() -> None:
 
 
 def release_output() -> None:
-    """Drop what stdout and stderr could not write, after it was said: Python's end must not try again.
+    """Drop output that stdout and stderr could not write, once that was reported.
 
-    It would print "Exception ignored" and end with 120 instead of the exit code of the command.
+    Python would try again at exit, print "Exception ignored" and end with 120 instead of the command's code.
     """
     for stream in (sys.stdout, sys.stderr):
         try:

@@ -7,13 +7,13 @@ import signal
 import sys
 
 IMPORTED = 200_000
-"""Objects that may be made before the first search for garbage: more than all imports make."""
+"""Objects before the first garbage collection: more than all imports make."""
 
 
 def main() -> None:
     """The entry point of the ``gossamer`` script."""
     gc.set_threshold(IMPORTED)
-    from gossamer.cli import app, errors  # only now: these are the imports that make so many objects
+    from gossamer.cli import app, errors  # imported late: these imports make most objects
 
     errors.replace_missing_output()
     try:
@@ -23,7 +23,7 @@ def main() -> None:
         else:
             app.build_app(first)(prog_name="gossamer")
     finally:
-        # What is left is Python's own end; neither a signal nor a closed pipe in it may change the exit code.
+        # Only Python's own shutdown follows; a signal or a closed pipe in it must not change the exit code.
         for number in errors.SIGNALS:
             signal.signal(number, signal.SIG_IGN)
         errors.release_output()

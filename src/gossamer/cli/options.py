@@ -1,4 +1,4 @@
-"""Options that several commands share, and what they mean."""
+"""Options that several commands share, with their help."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ Format = Annotated[
         "--format",
         "-f",
         metavar="FORMAT",
-        help="jsonl, json, csv, xml, parquet or excel, whatever the suffix.",
+        help="Output format (jsonl, json, csv, xml, parquet or excel); overrides the suffix.",
         autocompletion=completion.complete_words(of=completion.known_formats),
     ),
 ]

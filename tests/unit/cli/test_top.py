@@ -190,7 +190,7 @@ async def test_keys_choose_a_job_hold_and_end() -> None:
         looking.cancel()
     screen.press_key("p")
     assert screen._state.is_held
-    assert any("held: p goes on" in line for line in _lines(screen))
+    assert any("paused: p resumes" in line for line in _lines(screen))
     screen.press_key("p")
     assert not screen._state.is_held
     screen.press_key("x")
@@ -205,7 +205,7 @@ async def test_a_look_that_fails_leaves_what_was_seen() -> None:
     looks.fails = True
     await screen._look_once()
     lines = _lines(screen)
-    assert any("what is shown is older: Redis is away" in line for line in lines)
+    assert any("out of date: Redis is away" in line for line in lines)
     assert any("shop.example" in line for line in lines)
     looks.fails = False
     await screen._look_once()

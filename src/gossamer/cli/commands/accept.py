@@ -1,4 +1,4 @@
-"""``gossamer accept``: the items of a job are as they should be, also where they are worse than usual."""
+"""``gossamer accept``: make the items of a job the usual ones, also where they are worse."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from gossamer.queries.jobs import find_job
 from gossamer.wiring.backends import Backends
 
 EXAMPLES = """
-  gossamer report quality shop    shows what is worse than usual
-  gossamer accept shop            the site is so now: later crawls are compared with this one
+  gossamer report quality shop    shows which fields are worse than usual
+  gossamer accept shop            the site has changed: compare later crawls with this one
 """
 
 

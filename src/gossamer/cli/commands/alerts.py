@@ -100,18 +100,18 @@ def _print_alerts(settings: Settings, *, as_json: bool) -> None:
         return
     if page.alerts:
         print_table(
-            ("since", "severity", "alert", "what is wrong"),
+            ("since", "severity", "alert", "problem"),
             (
                 (local_short(one.since), one.severity.replace("_", " "), one.kind, one.text)
                 for one in page.alerts
             ),
-            wide="what is wrong",
+            wide="problem",
         )
     if page.acknowledged:
         print_table(
-            ("since", "acknowledged", "what is wrong"),
+            ("since", "acknowledged", "problem"),
             ((local_short(one.since), one.kind, one.text) for one in page.acknowledged),
-            wide="what is wrong",
+            wide="problem",
         )
     if page.targets:
         _print_targets(page)
@@ -121,7 +121,7 @@ def _print_alerts(settings: Settings, *, as_json: bool) -> None:
 
 def _print_targets(page: AlertPage) -> None:
     print_table(
-        ("target", "kind", "told of", "last sent", "waiting", "error"),
+        ("target", "kind", "severities", "last sent", "waiting", "error"),
         (
             (
                 one.name,
@@ -150,7 +150,7 @@ def _print_targets(page: AlertPage) -> None:
 
 def _run_trial(settings: Settings, target: str | None, *, as_json: bool) -> None:
     if not settings.alerts.targets:
-        raise UsageError("nobody is told of alerts: the settings have no [alerts.targets.NAME]")
+        raise UsageError("no alert targets: the settings have no section [alerts.targets.NAME]")
     found = asyncio.run(try_targets(settings, [target] if target else []))
     if as_json:
         print_json(to_document(found))

@@ -1,4 +1,4 @@
-"""``gossamer crawl``: one crawl, here, to its end."""
+"""``gossamer crawl``: one crawl, in this process, to its end."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from gossamer.config.overrides import arguments_of, crawl_overrides, job_key_of
 EXAMPLES = """
   gossamer crawl https://example.com -o pages.jsonl
   gossamer crawl shop.py --max-pages 100 -O items.csv
-  gossamer crawl shop --recrawl -O changed.jsonl    what has changed since the last crawl
+  gossamer crawl shop --recrawl -O changed.jsonl    only changes since the last crawl
   gossamer crawl shop -a category=books -s http.max_redirects=3
-  gossamer crawl shop.py --memory -O items.jsonl    nothing else is written
+  gossamer crawl shop.py --memory -O items.jsonl    writes no other file
   gossamer crawl http://localhost:8000 --delay 0 --per-host 64 --json
 """
 
@@ -109,7 +109,7 @@ def crawl_target(  # noqa: PLR0917 - options of a command are given by their nam
 ) -> None:
     """Crawl a URL or run a spider, to the end.
 
-    An unfinished crawl continues, unless --fresh is given. Ctrl-C loses nothing; a second one stops at once.
+    Resumes an unfinished crawl unless --fresh is given. Ctrl-C loses nothing; press it twice to stop at once.
     """
     from gossamer.cli.terminal import exports, running  # help and completion of the options do without
 

@@ -35,15 +35,15 @@ def start_dashboard(
 ) -> None:
     """Show the crawls in a browser, and serve the HTTP API.
 
-    Until told to stop (SIGTERM or Ctrl-C). It looks into the data directory, or into Redis and PostgreSQL
-    where the settings name them; no crawl depends on it. On this machine no token is needed until the first
-    one is made; anywhere else it starts only when there is one.
+    Runs until stopped (SIGTERM or Ctrl-C). It reads the data directory, or Redis and PostgreSQL if the
+    settings name them; crawls do not depend on it. On this machine no token is needed until the first one is
+    made; at another address the dashboard starts only if a token exists.
     """
     given = {"dashboard.host": (host, "--host"), "dashboard.port": (port, "--port")}
     options = [SettingOption(key, value, name) for key, (value, name) in given.items() if value is not None]
     overrides = [*to_overrides(settings, data=data), *options]
     loaded = load_settings(overrides=overrides, env=os.environ, start=Path.cwd())
-    import_module("gossamer.web.packages")  # says what is missing
+    import_module("gossamer.web.packages")  # raises the error that names the missing package
     serving = import_module("gossamer.web.serving")
     with write_log(loaded.settings):
         serving.run_dashboard(loaded)

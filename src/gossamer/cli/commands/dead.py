@@ -1,4 +1,4 @@
-"""``gossamer dead``: the requests that were given up; look at them, try them again, forget them."""
+"""``gossamer dead``: show, retry and drop the requests that were given up."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ COLUMNS: dict[str, Callable[[LetterSummary], object]] = {
 
 
 def _check_found(name: str, ids: list[int] | None, count: int) -> None:
-    """Who names dead letters is told when there are none of them."""
+    """Raise ``UsageError`` if none of the named dead letters exist."""
     if ids and not count:
         raise UsageError(f"{name} has no dead letter {', '.join(map(str, ids))}")
 
@@ -203,8 +203,8 @@ def retry_letters(
 ) -> None:
     """Retry dead letters.
 
-    They wait again, with their counts at zero. The next crawl of the job fetches them; on a fleet, a finished
-    job runs again.
+    They return to the queue, with their counts at zero. The next crawl of the job fetches them;
+    on a fleet, a finished job runs again.
     """
     which = _make_filter(ids, reason, host, older_than)
 
@@ -230,7 +230,7 @@ def retry_letters(
 
 
 def _fetched_by(job: Job) -> str:
-    """What fetches the requests that wait again."""
+    """Return the end of a sentence: which command fetches the retried requests."""
     if not job.is_fleet:
         return "; the same `gossamer crawl` command as before fetches them"
     if job.state == "running":

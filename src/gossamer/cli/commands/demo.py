@@ -1,4 +1,4 @@
-"""``gossamer demo``: the built-in shop on loopback, crawled before one's eyes."""
+"""``gossamer demo``: crawl the built-in shop on loopback."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def run_demo(
 ) -> None:
     """Crawl a small shop on this machine.
 
-    The shop is served on loopback, so no network is needed; it takes a few seconds. What is crawled goes
-    to the data directory `.gossamer/demo`, apart from your own crawls.
+    The shop is served on loopback, so no network is needed; it takes a few seconds. The results go to
+    the data directory `.gossamer/demo`, apart from your own crawls.
     """
     raise typer.Exit(crawl_demo(products, data or ".gossamer/demo", as_json=as_json))
 

@@ -1,4 +1,4 @@
-"""``gossamer doctor``: what is here, what is missing, and how to get it."""
+"""``gossamer doctor``: check the installation and suggest fixes."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ EXAMPLES = """
 def check_installation(data: Data = None, settings: Set = None, as_json: AsJson = False) -> None:
     """Check that nothing is missing.
 
-    Nothing is missing if a crawl with these settings would start. The servers that the settings name are
-    asked for their role, memory, connections, rights and clocks; nothing is changed on them. Exits with 4 if
-    something needed is missing; a warning keeps no crawl from its start.
+    Checks whether a crawl with these settings would start. Reads the role, memory, connections, rights and
+    clocks of the servers that the settings name, and changes nothing on them. Exits with 4 if a needed part
+    is missing; a warning does not keep a crawl from starting.
     """
     checks = all_checks(data, settings)
     missing = sum(check.state == MISSING for check in checks)

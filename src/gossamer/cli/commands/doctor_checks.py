@@ -1,4 +1,4 @@
-"""The checks of ``gossamer doctor``. Each looks at one thing and never fails: what it finds is the answer."""
+"""The checks of ``gossamer doctor``. Each returns its finding and never raises."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ OK, WARNING, OPTIONAL, MISSING = "ok", "warning", "optional", "missing"
 MIN_SQLITE = (3, 35, 0)  # RETURNING
 MIN_FILES = 1024
 OLD_PROFILE = 6  # versions, about half a year: then few visitors still have that browser
-RELEASED = 1_735_689_600  # 2025-01-01: no clock is right that is before
+RELEASED = 1_735_689_600  # 2025-01-01: an earlier clock is wrong
 _REQUIREMENT = re.compile(r"^([\w.-]+)\s*(?:\[[^\]]*\])?\s*([^;]*?)\s*(?:;\s*(.*))?$")
 
 
 @dataclass(frozen=True)
 class HealthCheck:
-    """What was looked at, how it stands, and what to do about it."""
+    """The result of one check, with a suggested fix."""
 
     state: str
     what: str
@@ -67,12 +67,12 @@ class HealthCheck:
     advice: str = ""
 
     def as_json(self) -> dict[str, str]:
-        """For programs."""
+        """Return the check for ``--json``."""
         return asdict(self)
 
 
 def all_checks(data: str | None = None, settings: list[str] | None = None) -> list[HealthCheck]:
-    """Every check, in the order of the table."""
+    """Run every check, in the order of the table."""
     try:
         settled = settings_of(data, settings)
     except OperatorError as error:
@@ -133,7 +133,7 @@ def _check_packages(needed: Iterable[str] = ()) -> Iterator[HealthCheck]:
 
 
 def _too_new_for(marker: str) -> bool:
-    """Whether the requirement is for older Pythons only."""
+    """Return whether the requirement is for older Pythons only."""
     limit = re.search(r"python_version < ['\"](\d+)\.(\d+)['\"]", marker)
     return limit is not None and sys.version_info[:2] >= (int(limit[1]), int(limit[2]))
 
@@ -173,7 +173,7 @@ def find_module(package: str) -> str:
         if file.suffix in (".py", ".so", ".pyd") and parts and all(map(_is_public, parts)):
             found.add(parts)
     if not found:
-        return wanted  # nothing says what was installed: an editable one, for example
+        return wanted  # unknown, for example for an editable installation
     first = min(found, key=lambda parts: (len(parts), "_".join(parts).lower() != wanted, parts))
     return ".".join(first)
 
@@ -183,7 +183,7 @@ def _is_public(part: str) -> bool:
 
 
 def is_in_range(installed: str, wanted: str) -> bool:
-    """Whether a version satisfies ``>=1.2,<2``; other operators are not judged."""
+    """Return whether a version satisfies ``>=1.2,<2``; other operators are ignored."""
     for part in filter(None, wanted.replace(" ", "").split(",")):
         if part.startswith(">=") and _parse_version(installed) < _parse_version(part[2:]):
             return False
@@ -211,7 +211,7 @@ def _check_sqlite() -> HealthCheck:
 
 
 def _check_disks(settings: Settings) -> Iterator[HealthCheck]:
-    """The folders that a crawl writes to, and the free space of each disk on which they are."""
+    """Check the folders that a crawl writes to, and the free space of their disks."""
     disks: set[int] = set()
     for what, folder in written_folders(settings):
         there = next(path for path in (folder, *folder.parents) if path.exists())
@@ -241,7 +241,7 @@ def _check_folder(what: str, folder: Path, there: Path) -> HealthCheck:
 
 
 def _check_start(settings: Settings) -> Iterator[HealthCheck]:
-    """What else a crawl opens at its start; only what it cannot open is listed."""
+    """Yield the other things that a crawl opens at its start and cannot open here."""
     for name, error in find_obstacles(settings):
         yield HealthCheck(MISSING, name, "a crawl would not start", str(error))
 
@@ -255,7 +255,7 @@ def _open_files() -> HealthCheck:
 
 
 def _check_browser(settings: Settings) -> HealthCheck:
-    """What the way to fetch `browser` would start; crawls by other ways do without."""
+    """Check the browser; only crawls by the way `browser` need it."""
     try:
         return HealthCheck(OK, "browser", look_at_browser(settings))
     except OperatorError as error:
@@ -264,7 +264,7 @@ def _check_browser(settings: Settings) -> HealthCheck:
 
 
 def _check_profiles(settings: Settings) -> Iterator[HealthCheck]:
-    """How old the browsers that `impersonate` can be are, beside the one that is installed here."""
+    """Compare the browsers that `impersonate` offers with the one that is installed here."""
     try:
         executable = look_at_browser(settings) if settings.browser.kind == "chromium" else ""
     except OperatorError:
@@ -274,7 +274,7 @@ def _check_profiles(settings: Settings) -> Iterator[HealthCheck]:
 
 
 def check_profiles(newest: str, behind: int | None) -> HealthCheck:
-    """Whether the ``newest`` profiles are as new as a browser that is ``behind`` versions newer."""
+    """Check that the ``newest`` profiles are recent, beside a browser that is ``behind`` versions newer."""
     if behind is None:
         return HealthCheck(OK, "profiles", f"{newest}; no installed Chromium to compare them with")
     if behind <= 0:
@@ -286,7 +286,7 @@ def check_profiles(newest: str, behind: int | None) -> HealthCheck:
 
 
 def _check_gateways(settings: Settings) -> Iterator[HealthCheck]:
-    """Whether each has its key; a spider may do without one that no rung of the settings calls."""
+    """Check that each gateway has its key; a gateway that no rung of the settings calls may lack it."""
     for name in settings.gateways:
         what = f"gateway {name}"
         try:
@@ -299,7 +299,7 @@ def _check_gateways(settings: Settings) -> Iterator[HealthCheck]:
 
 
 def _check_proxies(settings: Settings) -> Iterator[HealthCheck]:
-    """Whether their lists can be read; whether they work is for `gossamer proxies test` to say."""
+    """Check that the lists of proxies can be read; `gossamer proxies test` checks the proxies."""
     if not settings.proxies.are_there:
         return
     try:
@@ -313,7 +313,7 @@ def _check_proxies(settings: Settings) -> Iterator[HealthCheck]:
 def check_clock(
     now: float, wrong: Sequence[tuple[str, str]] = (), right: Sequence[str] = (), unread: Sequence[str] = ()
 ) -> HealthCheck:
-    """The time of this machine, and how it is ``wrong``, or ``right``, by the clocks of servers."""
+    """Check the time of this machine; ``wrong`` and ``right`` compare it with the clocks of servers."""
     text = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(now))
     if now < RELEASED:
         return HealthCheck(
@@ -330,7 +330,7 @@ def check_clock(
 
 
 def _check_servers(settings: Settings) -> Iterator[HealthCheck]:
-    """Those that the settings name; nothing is changed on them. A crawl in memory has none."""
+    """Check the servers that the settings name, without changes to them. A crawl in memory has none."""
     places: list[tuple[str, str | None, Look]] = [
         ("archive.url", settings.archive.url, lambda: asyncio.run(look_at_archive(settings))),
         ("files.url", settings.files.url, lambda: asyncio.run(look_at_files(settings))),

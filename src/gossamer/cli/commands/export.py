@@ -30,11 +30,11 @@ from gossamer.queries.jobs import find_job
 
 EXAMPLES = """
   gossamer export shop | head
-  gossamer export shop -o items.csv --safe-csv     to be opened in a spreadsheet
+  gossamer export shop -o items.csv --safe-csv     for a spreadsheet
   gossamer export shop -o items.xlsx --fields sku,name,price
   gossamer export shop -o items.parquet --type Product --fields -raw_html
-  gossamer export shop --changed-since shop-3      what is new or differs since that crawl
-  gossamer export shop --gone                      whose pages are there no more
+  gossamer export shop --changed-since shop-3      new and changed items since that crawl
+  gossamer export shop --gone                      items whose pages no longer exist
   gossamer export shop -o s3://bucket/{spider}/{date}/{type}.jsonl.gz
   gossamer export shop -o items-{n}.csv --split 100000
   gossamer export shop-3 --format xml > items.xml
@@ -70,7 +70,8 @@ ChangedSince = Annotated[
 ]
 Gone = Annotated[bool, typer.Option("--gone", help="Only items whose pages are gone: status 404 or 410.")]
 Compress = Annotated[
-    str | None, typer.Option(metavar="gzip|zstd", help="Compress, whatever the suffix (.gz, .zst).")
+    str | None,
+    typer.Option(metavar="gzip|zstd", help="Compress the output; overrides the suffix (.gz, .zst)."),
 ]
 Split = Annotated[
     int | None, typer.Option(metavar="N", min=1, help="Begin a new file after N items; {n} is its number.")
@@ -103,12 +104,12 @@ def export_job(
 ) -> None:
     """Write the items of a crawl.
 
-    To stdout, as JSON lines unless --format says otherwise, or to a file, which is replaced as a whole:
-    .jsonl .json .csv .xml, also with .gz .zst, .parquet .xlsx. With --json: one array, or what was written.
+    Writes JSON Lines to stdout by default. A file is replaced as a whole; its suffix gives the format: .jsonl
+    .json .csv .xml, also with .gz .zst, .parquet .xlsx. --json prints one array, or a report on the file.
 
-    Texts are written exactly, in csv too, here and by `gossamer crawl -o`. A page can put a formula into a
-    cell that way (=HYPERLINK(...), also + - @): for a file that is opened in a spreadsheet, --safe-csv puts
-    an apostrophe before such texts; in .xlsx they are never formulas.
+    Texts are written exactly, also in CSV and by `gossamer crawl -o`, so a page can put a formula into a cell
+    (=HYPERLINK(...), also + - @). If you open the file in a spreadsheet, --safe-csv puts an apostrophe before
+    such texts. In .xlsx they are never formulas.
     """
     if as_json and output in (None, "-"):
         if format_ not in (None, "json"):

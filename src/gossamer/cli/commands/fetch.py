@@ -1,4 +1,4 @@
-"""``gossamer fetch``: one page, fetched as a crawl would, and what happened on the way."""
+"""``gossamer fetch``: fetch one page as a crawl would, and show each step."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ EXAMPLES = """
 
 
 def fetch_page(
-    url: Annotated[str, typer.Argument(metavar="URL", help="The page.")],
+    url: Annotated[str, typer.Argument(metavar="URL", help="URL of the page to fetch.")],
     *,
     body: Annotated[
         bool, typer.Option("--body", help="Print the body to stdout, and the rest to stderr.")
@@ -178,7 +178,7 @@ def _visit_json(visit: PageVisit, response: Response) -> dict[str, Any]:
 
 
 def _print_body(response: Response) -> None:
-    """Byte for byte into a file or a pipe; a terminal gets text that moves no cursor."""
+    """Write the body unchanged to a file or a pipe, and as harmless text to a terminal."""
     if sys.stdout.isatty():
         typer.echo(printable_lines(response.text, len(response.text)))
         return

@@ -39,7 +39,7 @@ SWEEP_EXAMPLES = """
   gossamer files sweep
 """
 SHOWN = 1000
-NONE = "there are no files; a spider asks for one with: yield response.file(url)"
+NONE = "no files yet; a spider requests one with: yield response.file(url)"
 
 
 def list_files(
@@ -94,15 +94,18 @@ def sweep_files(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be deleted.")] = False,
     older_than: Annotated[
         str,
-        typer.Option("--older-than", metavar="TIME", help="Only what was stored longer ago: 30m, 2h, 7d."),
+        typer.Option(
+            "--older-than", metavar="TIME", help="Only files that were stored longer ago: 30m, 2h, 7d."
+        ),
     ] = "1h",
     data: Data = None,
     settings: Set = None,
     as_json: AsJson = False,
 ) -> None:
-    """Delete what no crawl names, such as what a killed worker has left.
+    """Delete files that belong to no crawl.
 
-    What was stored within the last hour stays: a crawl that runs may be about to name it.
+    A killed worker can leave such files. Files stored within the last hour stay: a running crawl may be about
+    to refer to them.
     """
     said = settings_of(data, settings)
     before = time.time() - parse_seconds(older_than, "--older-than")

@@ -1,4 +1,4 @@
-"""``gossamer pause``, ``resume``, ``cancel`` and ``fleet``: steering jobs, and who works on them."""
+"""``gossamer pause``, ``resume``, ``cancel`` and ``fleet``: steer jobs, and list workers."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from gossamer.queries.jobs import find_job
 from gossamer.wiring.backends import Backends
 
 PAUSE_EXAMPLES = """
-  gossamer pause shop              nothing new is begun; what is in flight is finished
+  gossamer pause shop              finishes requests in flight, starts no new ones
 """
 RESUME_EXAMPLES = """
   gossamer resume shop
   gossamer resume shop --adopt     with the spider as it is here now
 """
 CANCEL_EXAMPLES = """
-  gossamer cancel shop-3           for good; what was stored stays
+  gossamer cancel shop-3           final; stored items and pages stay
 """
 FLEET_EXAMPLES = """
   gossamer fleet                   supervisor, workers, shifts
@@ -51,7 +51,7 @@ AdoptStore = Annotated[
 
 
 def pause_job(name: JobName, data: Data = None, settings: Set = None, as_json: AsJson = False) -> None:
-    """Pause a crawl: nothing new is fetched until it is resumed."""
+    """Pause a crawl: start no new requests until it is resumed."""
     _change_job(name, "pause", data, settings, as_json=as_json)
 
 
@@ -99,7 +99,7 @@ def _change_job(
 
 
 def _state_after(job: Job, change: JobCommand) -> str:
-    """The job's state, with how it goes on where that is not plain."""
+    """Return the job's state, with the command that continues it if a person must run one."""
     if change == "resume" and not job.is_fleet:
         return f"{job.state}; the same `gossamer crawl` continues it"
     return str(job.state)
@@ -111,9 +111,9 @@ def _state_after(job: Job, change: JobCommand) -> str:
 def show_fleet(
     data: Data = None, settings: Set = None, adopt_store: AdoptStore = False, as_json: AsJson = False
 ) -> None:
-    """Show who works on what.
+    """Show the workers of the fleet and their jobs.
 
-    The supervisor that leads, the workers, and the shifts that each of them works on."""
+    Lists the leading supervisor, the workers, and the shifts of each worker."""
     if adopt_store:
         run_with_backends(settings_of(data, settings), adopt_store_here, create=True)
     fleet = run_with_backends(settings_of(data, settings), read_fleet, create=True)

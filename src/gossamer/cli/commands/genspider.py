@@ -35,7 +35,7 @@ def write_spider(
 ) -> None:
     """Write a spider that runs.
 
-    Into the spiders folder of the project, or into the current folder where there is no project.
+    Writes to the project's `spiders/` folder, or to the current folder outside a project.
     """
     module = name.replace("-", "_").lower()
     if not _NAME.fullmatch(name):
@@ -74,7 +74,7 @@ def _render_spider(name: str, module: str, domain: str, file: str) -> str:
 
 
 def _spider_folder() -> Path:
-    """Where spiders are: relative to where we are, so that what is printed can be typed."""
+    """Return the folder of spiders, relative to the current one, so that a printed command works as typed."""
     project = find_project(Path.cwd())
     if project is None:
         return Path()

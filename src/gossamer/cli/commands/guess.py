@@ -1,4 +1,4 @@
-"""``gossamer guess``: a declarative spider for a page, as a place to start from."""
+"""``gossamer guess``: propose a declarative spider for a page."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ def print_guess(
 ) -> None:
     """Propose a declarative spider for a page.
 
-    Looks for what repeats on the page, and proposes a type of items with fields, the way to the next page and
-    to the pages of what is listed. For a page about one thing it proposes the fields of that: by JSON-LD,
-    microdata or OpenGraph, else by its heading, text, price, picture, properties and description. If the page
-    can be read in another way, that is in the file, too, commented out. The spider runs as it is.
+    Finds repeated elements on the page, and proposes a type of items with fields, and links to the next page
+    and to detail pages. For a page about a single thing, it proposes that thing's fields: from JSON-LD,
+    microdata or OpenGraph, otherwise from its heading, text, price, picture, properties and description.
+    Another reading of the page is in the file as comments. The spider runs as written.
     """
     if out is not None and out.suffix != ".toml":
         raise UsageError(f"{out} is not named like a spider in TOML: its name has to end in .toml")

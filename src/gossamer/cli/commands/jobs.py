@@ -1,4 +1,4 @@
-"""``gossamer jobs`` and ``status``: what was crawled, and how it stands."""
+"""``gossamer jobs`` and ``status``: the list of crawls, and the state of one."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ STATUS_EXAMPLES = """
   gossamer status shop-3 --json
 """
 FORGOTTEN = "forgotten: the job ended longer ago than frontier.keep says (its pages and items are kept)"
-"""What is said of requests that are no longer in Redis."""
+"""Shown in place of requests that are no longer in Redis."""
 
 
 def list_jobs(
@@ -87,7 +87,7 @@ def _format_known(count: int | None) -> int | str:
 
 
 def _format_state(summary: JobSummary, *, short: bool = False) -> str:
-    """The state, and why a job ended before its end; ``short``: without what an error said."""
+    """Return the state, and why a job ended early; ``short``: without the text of an error."""
     reason = summary.finish_reason
     if summary.state not in ("unfinished", "cancelled") or reason in ("", summary.state):
         return summary.state
@@ -155,7 +155,7 @@ def _status_facts(status: JobStatus) -> list[tuple[str, str]]:
 
 
 def _switch_lines(status: JobStatus) -> list[str]:
-    """From when on which version of its spider did it."""
+    """Return the versions of the job's spider, each with its start."""
     return [
         plain(f"{one.after} instead of {one.before}: {one.by}, {local_short(one.at)}", LONG)
         for one in status.switches
@@ -163,7 +163,7 @@ def _switch_lines(status: JobStatus) -> list[str]:
 
 
 def _change_lines(status: JobStatus) -> list[str]:
-    """The settings that somebody changed while the crawl ran."""
+    """Return a line for each setting that was changed while the crawl ran."""
     return [
         plain(
             f"{change.key} is {to_text(change.value)} instead of {to_text(change.before)}: "
@@ -193,7 +193,7 @@ def _queue_facts(status: JobStatus) -> list[tuple[str, str]]:
 
 
 def _pace_facts(status: JobStatus) -> list[tuple[str, str]]:
-    """How a job comes on, while it runs."""
+    """Print the progress of a running job."""
     if status.state != "running":
         return []
     pace = status.pages_per_second

@@ -1,4 +1,4 @@
-"""``gossamer merge``: the items of several crawls that are about the same things, as one."""
+"""``gossamer merge``: merge items of several crawls that are about the same things."""
 
 from __future__ import annotations
 
@@ -35,11 +35,12 @@ Names = Annotated[
     typer.Argument(metavar="JOB...", help="Jobs, by id or name.", autocompletion=completion.complete_jobs),
 ]
 By = Annotated[
-    str, typer.Option(metavar="FIELDS", help="Items with the same values there are the same thing.")
+    str,
+    typer.Option(metavar="FIELDS", help="Fields that identify a thing: equal values mean the same thing."),
 ]
 Rule = Annotated[
     str,
-    typer.Option(metavar="RULE", help="Whose values count: latest, complete, or a function as module:name."),
+    typer.Option(metavar="RULE", help="Which source wins: latest, complete, or a function as module:name."),
 ]
 Prefer = Annotated[
     list[str] | None,
@@ -61,11 +62,11 @@ def merge_items(
     settings: Set = None,
     as_json: AsJson = False,
 ) -> None:
-    """Merge what several items say of one thing into one item.
+    """Merge several items about one thing into one item.
 
     Without --by, items of the same type and key are the same. An empty field is filled from the next source.
-    The field _provenance says of each other field which page it is from, when that was seen, and in which
-    job. The merged items are a job of their own; those of the other jobs stay as they are.
+    The field _provenance gives the page, the time and the job of each other field. The merged items form a
+    separate job; the items of the other jobs do not change.
     """
     rules, custom = read_rules(by, rule, prefer or ())
 

@@ -1,4 +1,4 @@
-"""``gossamer outputs``: the places besides the store that items are written to as they change."""
+"""``gossamer outputs``: copies of the items outside the store, written as they change."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from gossamer.ports.backends import StoreBackend
 HELP = "Other places that items are written to as they change."
 EXAMPLES = """
   gossamer outputs list
-  gossamer outputs write                    write now what waits
+  gossamer outputs write                    write pending items now
   gossamer outputs forget warehouse
 """
 LIST_EXAMPLES = """
@@ -34,7 +34,7 @@ FORGET_EXAMPLES = """
   gossamer outputs forget warehouse         when it is no longer in the settings
 """
 MOST_COUNTED = 1_000_000
-NONE = "there is no output; write a section [outputs.NAME] with its url into gossamer.toml"
+NONE = "no outputs; add a section [outputs.NAME] with its url to gossamer.toml"
 
 
 def list_outputs(data: Data = None, settings: Set = None, as_json: AsJson = False) -> None:
@@ -64,7 +64,7 @@ async def _read_outputs(said: Settings, keeping: StoreBackend) -> list[dict[str,
 
 
 def write_outputs(data: Data = None, settings: Set = None) -> None:
-    """Write to the outputs what waits, and end."""
+    """Write pending items to the outputs, then exit."""
     said = settings_of(data, settings)
     if not said.outputs:
         raise UsageError(NONE)
@@ -87,10 +87,10 @@ def forget_output(
     data: Data = None,
     settings: Set = None,
 ) -> None:
-    """Keep nothing for an output any longer.
+    """Stop keeping items for an output.
 
-    What it has got stays where it is. If it is in the settings, the next crawl begins it anew, with what
-    changes from then on.
+    Items already written stay where they are. If the output is still in the settings, the next crawl starts
+    it anew, with the changes from then on.
     """
 
     async def work(keeping: StoreBackend) -> bool:

@@ -1,4 +1,4 @@
-"""``gossamer parse``: one page, and what a spider makes of it."""
+"""``gossamer parse``: the items and requests that a spider finds on one page."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ def parse_page(
     no_robots: NoRobots = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show what a spider makes of one page, fetched or saved.
+    """Show the items and requests that a spider finds on one page.
 
-    Shows the items as they would be stored, or why they would not be; the requests as they would be
-    admitted, or why they would not be. Nothing is stored, and nothing else is fetched. The suffix of a file
-    says what it is; without --url its address is the one that a browser has noted in it.
+    The page is fetched, or read from a file. Shows the items as they would be stored and the requests as
+    they would be admitted, or the reason why not. Nothing is stored, and no other page is fetched. The suffix
+    of a file gives its type. Without --url, its address is the one that a browser has noted in the file.
     """
     file = find_file(page)
     if url and file is None:

@@ -24,9 +24,9 @@ FILES = {
     "spiders/__init__.py": "spiders_init.py.tmpl",
     "spiders/example.py": "example.py.tmpl",
 }
-"""What a project begins with, and the template of each."""
+"""The first files of a project, and the template of each."""
 DECLARATIVE = {"spiders/example.toml": "example.toml.tmpl"}
-"""What takes the place of the spider in Python."""
+"""Replaces the spider in Python with ``--declarative``."""
 
 
 def create_project(

@@ -1,4 +1,4 @@
-"""``gossamer proxies``: how the proxies do, and whether they work."""
+"""``gossamer proxies``: the health of proxies, and a test of each."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from gossamer.queries.proxies import ProxyStatus, list_proxies
 from gossamer.wiring.backends import Backends
 
 EXAMPLES = """
-  gossamer proxies                              what is known of them
+  gossamer proxies                              shows their health
   gossamer proxies --json
-  gossamer proxies test https://ip.example/     each is tried once
+  gossamer proxies test https://ip.example/     tries each of them once
   gossamer proxies test -s proxies.file=new.txt
 """
 HOSTS_SHOWN = 3
@@ -48,7 +48,7 @@ def show_proxies(
     settings: Set = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show how the proxies do, and test them.
+    """Show the health of proxies, and test them.
 
     With `test`, each is tried once. The exit code is 1 if any of them does not work, or gives another page
     than most of the others.
@@ -139,7 +139,7 @@ def _print_checks(found: list[ProxyCheck]) -> None:
 
 
 def _print_differences(found: list[ProxyCheck]) -> None:
-    """Which proxies give another page than the others."""
+    """Return the proxies that give another page than the others."""
     different = [one.name for one in found if one.differs]
     if any(one.differs is None for one in found):
         print_message("the proxies give different pages, none of which most of them give: try another URL")

@@ -1,4 +1,4 @@
-"""``gossamer replay``: the archived pages of a crawl parsed again, with the spider of today."""
+"""``gossamer replay``: parse the archived pages of a crawl again, with the spider as it is now."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from gossamer.queries.jobs import find_job
 from gossamer.wiring.backends import Backends
 
 EXAMPLES = """
-  gossamer replay shop --diff                  what today's spider makes of the archived pages
+  gossamer replay shop --diff                  compare the items that the spider finds now
   gossamer replay shop --diff --json           all differences, for programs
   gossamer replay shop --promote shop-1-r2     make the items of that replay those of the crawl
   gossamer replay shop --discard r2
@@ -39,7 +39,7 @@ def replay_crawl(
     promote: Annotated[
         str | None, typer.Option(metavar="VERSION", help="Make the items of a replay those of the crawl.")
     ] = None,
-    discard: Annotated[str | None, typer.Option(metavar="VERSION", help="Delete what a replay made.")] = None,
+    discard: Annotated[str | None, typer.Option(metavar="VERSION", help="Delete a version.")] = None,
     spider: Annotated[
         str | None,
         typer.Option(
@@ -55,8 +55,8 @@ def replay_crawl(
 ) -> None:
     """Parse archived pages again, with the spider as it is now.
 
-    No host is contacted. What comes of it is a version of its own, compared with the items of the crawl,
-    which stay as they are until --promote. Pages that the archive does not have are counted as missing.
+    No host is contacted. The result is a separate version, compared with the items of the crawl, which do not
+    change until --promote. Pages that the archive does not have are counted as missing.
     """
     if promote is not None and discard is not None:
         raise UsageError("--promote and --discard contradict each other; choose one")

@@ -1,4 +1,4 @@
-"""``gossamer report``: how good items are, what fails where, how fresh pages are, traps and budgets."""
+"""``gossamer report``: the quality of items, failures, the freshness of pages, traps and budgets."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ FRESHNESS_EXAMPLES = """
 """
 TRAP_EXAMPLES = """
   gossamer report traps                     of the latest job
-  gossamer report traps shop --all          patterns that are open, too
+  gossamer report traps shop --all          also patterns that are still open
   gossamer report traps shop-3 --json
 """
 BUDGET_EXAMPLES = """
@@ -69,8 +69,8 @@ def show_quality(
 ) -> None:
     """Show how good the items of a job are, field by field.
 
-    Also what has become worse than in earlier jobs, since which page, the items that lack most, and what was
-    dropped, with an example for each reason.
+    Also shows fields that are worse than in earlier jobs, and since which page; the items that lack most
+    fields; and dropped items, with an example for each reason.
     """
 
     async def work(backends: Backends) -> QualityReport:
@@ -97,17 +97,17 @@ def show_quality(
 
 
 def _acceptance_of(found: QualityReport) -> str:
-    """What later jobs are compared with, or that nothing is worse."""
+    """Return a sentence: which job later ones are compared with, or that nothing is worse."""
     if found.accepted_at:
         last = "later jobs are compared with the job that was accepted last"
         return f"accepted on {local_time(found.accepted_at)}; {last}"
     if found.findings:
-        return f"later jobs keep to what was usual; if the site is so now: `gossamer accept {found.job}`"
+        return f"the usual values stay; if the site has changed: `gossamer accept {found.job}`"
     return "nothing is worse than usual" if found.jobs else "nothing became worse within the job"
 
 
 def _print_drops(drops: Sequence[DropReport]) -> None:
-    """By whom: a stage of the pipeline, or else the item's own type."""
+    """Print the drops; ``by`` is the stage of the pipeline, or the item's own type."""
     rows = []
     for one in drops:
         sample = one.sample
@@ -129,15 +129,18 @@ def _quality_facts(found: QualityReport) -> list[tuple[str, object]]:
     pages = f"{format_count(found.pages, 'page')}{per_page}"
     return [
         ("job", f"{found.job} (looked at on {local_time(found.at)})"),
-        ("score", f"{_per_cent(found.score)} of what is usual" if found.items else "there are no items"),
+        ("score", f"{_per_cent(found.score)} of the usual" if found.items else "no items"),
         ("items", f"{found.items:,} of {pages}; {found.sampled:,} looked at"),
         ("dropped", format_count(found.dropped, "item")),
-        ("usual", f"what was in {', '.join(found.jobs)}" if found.jobs else "unknown: no earlier job tells"),
+        (
+            "usual",
+            f"as in {', '.join(found.jobs)}" if found.jobs else "unknown: no earlier job to compare with",
+        ),
     ]
 
 
 def _print_fields(fields: Sequence[FieldReport]) -> None:
-    """A column that says nothing is left out."""
+    """Print the fields without columns that are empty."""
     columns = {name: show for name, show in COLUMNS.items() if any(show(one) != "" for one in fields)}
     print_table(
         tuple(columns),
@@ -148,7 +151,7 @@ def _print_fields(fields: Sequence[FieldReport]) -> None:
 
 
 def _per_cent(share: float) -> str:
-    """A share in per cent; one that is not whole is never said to be."""
+    """Return a share in per cent; 100% only for the whole."""
     return "99%" if 0.995 <= share < 1 else f"{share:.0%}"
 
 
@@ -192,10 +195,10 @@ def show_failures(
     settings: Set = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show what fails: attempts by host, proxy, hour, reason or rung.
+    """Show failed attempts by host, proxy, hour, reason or rung.
 
-    By one of host, proxy and rung, with hour and reason, every failure is counted; hosts and proxies are
-    remembered for 48 hours. By two or three of them, the latest rows of the ledger are counted.
+    Grouping by host, proxy or rung (optionally with hour and reason) counts every failed attempt; hosts and
+    proxies are remembered for 48 hours. Grouping by several of them counts the latest rows of the ledger.
     """
     wanted = failures.split_dimensions(by)
 
@@ -276,10 +279,10 @@ def show_traps(
     settings: Set = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show the traps of a job, and what they cost.
+    """Show the traps of a job and their cost.
 
-    Traps are URLs without an end that brought nothing new. Each line is a group of URLs: a pattern (# stands
-    for what has digits), one path with whatever query (?*), a directory (*), a host (**) or a domain. Once it
+    Traps are endless series of URLs that brought nothing new. Each line is a group of URLs: a pattern (# is
+    a part with digits), one path with any query (?*), a directory (*), a host (**) or a domain. Once a group
     has spent half of traps.max_worthless, more than its good pages make up for, links to it are refused.
     """
 

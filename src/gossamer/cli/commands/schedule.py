@@ -1,4 +1,4 @@
-"""``gossamer schedule``: crawls that begin by themselves at set times."""
+"""``gossamer schedule``: crawls that start at set times."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ HELP = "Schedules: crawls that begin by themselves."
 EXAMPLES = """
   gossamer schedule add shop "30 6 * * *" shop.py --zone Europe/Berlin
   gossamer schedule list
-  gossamer scheduler                    runs them here; a fleet's supervisor does by itself
+  gossamer scheduler                    runs them here; on a fleet the supervisor does
 """
 ADD_EXAMPLES = """
   gossamer schedule add shop "30 6 * * *" shop.py --zone Europe/Berlin
@@ -59,7 +59,7 @@ SHOW_EXAMPLES = """
   gossamer schedule show shop --runs 50
 """
 RUN_EXAMPLES = """
-  gossamer schedule run shop            now; the job that it prints is as any other
+  gossamer schedule run shop            prints the job, which is as any other
 """
 REMOVE_EXAMPLES = """
   gossamer schedule remove shop
@@ -76,15 +76,13 @@ CronText = Annotated[
         metavar="CRON", help='Minute, hour, day of month, month, day of week, as in "30 6 * * *"; or @daily.'
     ),
 ]
-Zone = Annotated[str, typer.Option(metavar="ZONE", help="Whose clocks it goes by, as in Europe/Berlin.")]
-Overlap = Annotated[
-    OverlapRule, typer.Option(help="While the last run is not over, the next one is left out, or waits.")
+Zone = Annotated[str, typer.Option(metavar="ZONE", help="Time zone of the schedule, as in Europe/Berlin.")]
+Overlap = Annotated[OverlapRule, typer.Option(help="Skip the next run while one is not over, or queue it.")]
+CatchUp = Annotated[CatchUpRule, typer.Option(help="Run the latest missed time, or none.")]
+Jitter = Annotated[
+    str, typer.Option(metavar="TIME", help="Delay each run by a random time of at most 90s, 5m ...")
 ]
-CatchUp = Annotated[
-    CatchUpRule, typer.Option(help="Of runs that were missed, the latest is made up, or none is.")
-]
-Jitter = Annotated[str, typer.Option(metavar="TIME", help="Begin up to 90s, 5m ... later: not all at once.")]
-NO_SCHEDULE = "there is no schedule; `gossamer schedule add` makes one"
+NO_SCHEDULE = "no schedules; add one with `gossamer schedule add`"
 
 
 def add(
@@ -112,8 +110,8 @@ def add(
     """Add a schedule.
 
     Each run is a fresh crawl of the target, with the options given here. `gossamer scheduler` runs it on
-    this machine; with the requests in Redis, the fleet's supervisor does. A time that clocks leave out in
-    spring is made up at once, and one that comes twice in autumn counts once.
+    this machine; with the requests in Redis, the fleet's supervisor does. A time that the clocks skip in
+    spring runs at once, and a time that comes twice in autumn runs once.
     """
     limits = {"max_pages": max_pages, "max_depth": max_depth}
     pace = {"delay": delay, "per_host": per_host, "concurrency": concurrency}
@@ -149,7 +147,7 @@ def _add_order(order: ScheduleOrder, settings: Settings, *, as_json: bool) -> No
 
 
 async def _find_missing(backends: Backends, settings: Settings) -> str:
-    """Why nothing will run, and what to do; empty when something does."""
+    """Return why no schedule will run, with the remedy; empty if one will."""
     if backends.requests.fleet is None:
         return "" if find_scheduler(settings) else "nothing runs it yet: `gossamer scheduler` does"
     view = await backends.requests.fleet.roster.read_roster()
@@ -159,7 +157,7 @@ async def _find_missing(backends: Backends, settings: Settings) -> str:
 def list_all(data: Data = None, settings: Set = None, as_json: AsJson = False) -> None:
     """List the schedules.
 
-    When each runs next, on the clocks of its zone, and how its latest run went.
+    Shows the next run of each, in its time zone, and the result of its latest run.
     """
 
     async def work(backends: Backends) -> list[ScheduleReport]:
@@ -196,7 +194,7 @@ def _next_words(one: ScheduleReport) -> str:
 
 
 def _local(at: float, zone: str) -> str:
-    """A time on the clocks of a schedule."""
+    """Return a time in the time zone of a schedule."""
     return datetime.fromtimestamp(at, ZoneInfo(zone)).strftime("%a %Y-%m-%d %H:%M")
 
 

@@ -1,4 +1,4 @@
-"""``gossamer scheduler``: runs the schedules of one data directory."""
+"""``gossamer scheduler``: run the schedules of one data directory."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ log = logging.getLogger("gossamer.schedules")
 
 
 def start_scheduler(data: Data = None, settings: Set = None, verbose: Verbose = False) -> None:
-    """Run the schedules of this machine until told to stop.
+    """Run the schedules of this machine until stopped.
 
-    Each crawl is a process of its own, as `gossamer crawl` would run it; its log is in the data directory.
-    SIGTERM (or Ctrl-C) lets the crawls that are under way end; they continue when the scheduler is started
-    again. What was due meanwhile is made up as each schedule says. A fleet needs no scheduler.
+    Each crawl is a separate process, as `gossamer crawl` would run it; its log is in the data directory.
+    SIGTERM (or Ctrl-C) stops running crawls; they continue when the scheduler is started again. Each schedule
+    says how to handle runs that were due meanwhile. A fleet does not need this command.
     """
     settled = settings_of(data, settings)
 

@@ -1,4 +1,4 @@
-"""``gossamer seeds``: a list of URLs of any length, or what a query gives, into a job."""
+"""``gossamer seeds``: add a list of URLs of any length, or the rows of a query, to a job."""
 
 from __future__ import annotations
 
@@ -52,9 +52,7 @@ SeedTarget = Annotated[
 ]
 SeedJob = Annotated[
     str | None,
-    typer.Option(
-        "--job", metavar="JOB", help="A job that is there already.", autocompletion=completion.complete_jobs
-    ),
+    typer.Option("--job", metavar="JOB", help="An existing job.", autocompletion=completion.complete_jobs),
 ]
 Query = Annotated[
     str | None, typer.Option("--query", metavar="SQL", help="Take the rows of a query instead of a file.")
@@ -62,13 +60,13 @@ Query = Annotated[
 DatabaseUrl = Annotated[
     str | None,
     typer.Option(
-        "--database", metavar="URL", help="Whom to ask: sqlite:///FILE or postgresql://USER@HOST/DATABASE."
+        "--database", metavar="URL", help="The database: sqlite:///FILE or postgresql://USER@HOST/DATABASE."
     ),
 ]
 Column = Annotated[str, typer.Option("--column", metavar="NAME", help="The column or field with the URL.")]
 Format = Annotated[
     str | None,
-    typer.Option("--format", "-f", metavar="FORMAT", help="lines, csv, tsv or jsonl, whatever the suffix."),
+    typer.Option("--format", "-f", metavar="FORMAT", help="lines, csv, tsv or jsonl; overrides the suffix."),
 ]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Make a new job.")]
 Quiet = Annotated[bool, typer.Option("-q", "--no-progress", help="Show no progress and no summary.")]
@@ -92,9 +90,9 @@ def add_seeds(
 ) -> None:
     """Add a list of URLs of any length to a job.
 
-    Memory does not grow with the list. Given again after an interruption, the same command adds what is
-    missing; a row with a higher priority raises a request that waits. On this machine, `gossamer crawl
-    TARGET` then crawls them; a fleet begins at once. Exits with 1 if lines were left out.
+    Memory does not grow with the list. After an interruption, run the same command again: it adds the missing
+    URLs; a row with a higher priority raises a waiting request. On this machine, `gossamer crawl TARGET` then
+    crawls them; a fleet begins at once. Exits with 1 if lines were skipped.
     """
     if (file is None) == (query is None) or (query is None) != (database is None):
         raise UsageError("name a FILE (or -), or give both --query and --database")

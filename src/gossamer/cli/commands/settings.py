@@ -1,4 +1,4 @@
-"""``gossamer settings``: every setting, its value, and who set it."""
+"""``gossamer settings``: every setting, its value and its source."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _setting_facts(found: SettingExplanation) -> list[tuple[str, str]]:
 
 
 def _format_value(value: Any) -> str:
-    """As it is written after ``KEY=``."""
+    """Return a value as it is written after ``KEY=``."""
     if value is None:
         return "none"
     return value if isinstance(value, str) and value else json.dumps(value, ensure_ascii=False)

@@ -33,7 +33,7 @@ EXAMPLES = """
 
 
 def open_shell(
-    url: Annotated[str, typer.Argument(metavar="URL", help="The page.")],
+    url: Annotated[str, typer.Argument(metavar="URL", help="URL of the page to fetch.")],
     *,
     code: Annotated[
         str | None,
@@ -50,8 +50,8 @@ def open_shell(
 ) -> None:
     """Fetch a page and try selectors on it.
 
-    Opens Python with response, request, spider, view() and fetch(url), which takes a Request or its options
-    too. robots.txt is obeyed, and a second page of a host has to wait its turn, as in a crawl.
+    Opens Python with response, request, spider, view() and fetch(url), which also takes a Request or its
+    options. robots.txt and the delay of a host apply, as in a crawl.
     """
     given = page_overrides(settings, no_robots=no_robots)
     options = read_request_options(method, header or (), data, form or ())
@@ -71,7 +71,7 @@ def open_shell(
 
 
 def _console_names(pages: PageFetcher, response: Response) -> dict[str, Any]:
-    """What the code can use; ``fetch`` puts another page in the place of the first."""
+    """Return the names for the user's code; ``fetch`` replaces the page."""
     names: dict[str, Any] = {"__name__": "__console__", "__doc__": None}
 
     def use(response: Response) -> Response:
@@ -91,7 +91,7 @@ def _console_names(pages: PageFetcher, response: Response) -> dict[str, Any]:
             return None
 
     def show(response: Response | None = None) -> None:
-        """Open a page, by default the latest, in the browser of this machine, without its scripts."""
+        """Open a page (by default the latest) without its scripts in the browser of this machine."""
         print_message(f"opened {view(response or names['response'])}")
 
     use(response)
@@ -121,7 +121,7 @@ def _execute_code(code: str, names: dict[str, Any]) -> None:
 
 
 def _run_code(compiled: Any, names: dict[str, Any]) -> Any:
-    """Run the user's code; what it raises is shown as Python would, a wrong selector in one line."""
+    """Run the user's code; show an exception as Python does, but a wrong selector in one line."""
     try:
         return eval(compiled, names)  # noqa: S307 - the user's own code, typed by the user
     except SelectorError as error:
@@ -154,7 +154,7 @@ def _open_console(names: dict[str, Any]) -> None:
 
 
 def _make_console(names: dict[str, Any]) -> InteractiveConsole:
-    """Python's own, but for a wrong selector, which is told in one line."""
+    """Return Python's console, which shows a wrong selector in one line."""
 
     class Console(InteractiveConsole):
         def showtraceback(self) -> None:
@@ -168,7 +168,7 @@ def _make_console(names: dict[str, Any]) -> InteractiveConsole:
 
 
 def _enable_completion(names: dict[str, Any]) -> None:
-    """Names are completed by Tab, where readline is there."""
+    """Complete names by Tab, if readline is available."""
     try:
         readline, rlcompleter = map(import_module, ("readline", "rlcompleter"))
     except ImportError:

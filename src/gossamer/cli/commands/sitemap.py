@@ -44,7 +44,7 @@ def list_sitemap(
 
     Sitemaps that an index lists are fetched too, at the pace of their hosts. Pages are written as they are
     read, however many there are. With --json: one array, with the times and priorities of the entries.
-    Exits with 1 if there are none, and what was fetched is no sitemap, or only a part of one.
+    Exits with 1 if there are none and the document is not a sitemap, or was truncated.
     """
     troubles: list[str] = []
 

@@ -1,4 +1,4 @@
-"""``gossamer list``: the spiders that can be named here, and the arguments that each takes."""
+"""``gossamer list``: the available spiders, and the arguments that each takes."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _find_spiders(target: str | None) -> list[type[Spider]]:
         print_message(message)
     if not found.spiders and project is None:
         print_message(
-            "there is no gossamer.toml here or above, so no project was searched: "
+            "no gossamer.toml here or in a folder above, so no project was searched: "
             "`gossamer list FILE.py` lists the spiders of a file, `gossamer new DIR` makes a project"
         )
     elif not found.spiders:
@@ -74,7 +74,7 @@ def _find_spiders(target: str | None) -> list[type[Spider]]:
 
 
 def _argument_rows(spider: type[Spider], takes: ArgumentRules) -> list[tuple[str, ...]]:
-    """One line for each argument; what they share stands in the first."""
+    """Return a row for each argument; the first row has the values that they share."""
     rows = [
         (
             argument.name,
@@ -91,7 +91,7 @@ def _argument_rows(spider: type[Spider], takes: ArgumentRules) -> list[tuple[str
 
 
 def _format_default(default: Any) -> str:
-    """A default as it would be typed."""
+    """Return a default as it would be typed."""
     if default is None:
         return ""
     if isinstance(default, bool):
@@ -123,7 +123,7 @@ def _spider_json(spider: type[Spider], takes: ArgumentRules) -> dict[str, Any]:
 
 
 def _default_json(default: Any) -> Any:
-    """A default as JSON has it; what JSON has no form for is text."""
+    """Return a default for JSON; as text if JSON has no form for it."""
     if isinstance(default, set | frozenset):
         return sorted(map(str, default))
     return getattr(default, "value", default)

@@ -1,4 +1,4 @@
-"""``gossamer sql``: questions over items, pages and attempts."""
+"""``gossamer sql``: query items, pages and attempts."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from gossamer.ports.backends import StoreBackend
 from gossamer.queries.jobs import find_job
 
 SHOWN = 1000
-"""Rows of a table for people."""
+"""Maximum rows of a table for people."""
 NAMED = 20
-"""Fields under another name that are listed."""
+"""Maximum renamed fields that are listed."""
 EXAMPLES = """
   gossamer sql "SELECT _type, count(*) AS items FROM items GROUP BY ALL"
   gossamer sql "SELECT sku, price::DECIMAL(18, 2) FROM items ORDER BY 2 LIMIT 10" --job shop
@@ -36,7 +36,7 @@ EXAMPLES = """
   gossamer sql "SELECT url, title FROM pages WHERE items = 0" --format csv > empty.csv
   gossamer sql "DESCRIBE items"
 """
-Query = Annotated[str, typer.Argument(metavar="SELECT", help="One SELECT, in the words of DuckDB.")]
+Query = Annotated[str, typer.Argument(metavar="SELECT", help="One SELECT statement of DuckDB.")]
 Jobs = Annotated[
     list[str] | None,
     typer.Option("--job", metavar="JOB", help="Only this job; can be given several times [default: all]."),
@@ -57,12 +57,12 @@ def ask_tables(
     settings: Set = None,
     as_json: AsJson = False,
 ) -> None:
-    """Ask items, pages and attempts by SQL.
+    """Query items, pages and attempts with SQL.
 
     Tables: items (a column for each field, and _job _type _key _url _first_seen _last_seen _changed_at),
     pages and attempts (job host fetched_at url status ...). Times are UTC. The query reads copies: it cannot
-    change what is stored, and sees no files. Objects and values of several kinds are JSON: o->>'$.name'.
-    A field whose name is taken, in any capitals, has a column with a number, which is printed first.
+    change stored data or read files. Objects and values of several types are JSON: o->>'$.name'. A field
+    whose name is taken, in any capitals, gets a column with a number, which is printed first.
     """
     if as_json and (format_ or output):
         raise UsageError("--json prints one array; --format and -o write other formats: choose one")

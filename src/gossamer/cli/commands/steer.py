@@ -1,4 +1,4 @@
-"""``gossamer set`` and ``host``: what is changed of a crawl while it runs."""
+"""``gossamer set`` and ``host``: change a crawl while it runs."""
 
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ def set_settings(
 ) -> None:
     """Change settings of a crawl while it runs.
 
-    Running workers follow. What was changed outlives a pause and a resume; a later `gossamer crawl` that
-    gives the same setting another value ends it.
+    Running workers follow. A change outlives a pause and a resume; it ends when a later `gossamer crawl`
+    gives the same setting another value.
     """
 
     loaded, kind = loaded_of(data, settings), "back" if back else "limits"
@@ -115,15 +115,15 @@ def change_host(
         bool, typer.Option("--ask", help="End a hold; ask it as soon as its delay allows.")
     ] = False,
     skip: Annotated[bool, typer.Option("--skip", help="Fetch nothing more of it.")] = False,
-    take: Annotated[bool, typer.Option("--take", help="Fetch what was skipped.")] = False,
+    take: Annotated[bool, typer.Option("--take", help="Fetch the skipped requests.")] = False,
     data: Data = None,
     settings: Set = None,
     as_json: AsJson = False,
 ) -> None:
-    """Change how one host of a crawl is asked, while it runs.
+    """Change how one host is crawled, while the crawl runs.
 
-    A delay of robots.txt, and what a host that throttles asks for, hold whatever is said here. The requests
-    of a host that is skipped stay where they are.
+    A crawl-delay of robots.txt and the pause that a throttling host requests always apply. The requests of a
+    skipped host stay in the queue.
     """
     loaded, orders = loaded_of(data, settings), _orders_of(delay, hold, ask=ask, skip=skip, take=take)
 
@@ -144,7 +144,7 @@ def change_host(
 def _orders_of(
     delay: str | None, hold: str | None, *, ask: bool, skip: bool, take: bool
 ) -> list[tuple[str, dict[str, Any]]]:
-    """What is to be done, in its order, and what goes with each."""
+    """Return the actions to run, in order, with the values of each."""
     orders: list[tuple[str, dict[str, Any]]] = []
     if delay is not None:
         orders.append(("pace", {"delay": None if delay == "none" else parse_seconds(delay, "--delay")}))
@@ -154,7 +154,7 @@ def _orders_of(
         (kind, {}) for is_wanted, kind in ((ask, "release"), (skip, "skip"), (take, "take")) if is_wanted
     ]
     if not orders:
-        raise UsageError("say what is to change: --delay, --hold, --ask, --skip or --take")
+        raise UsageError("give a change: --delay, --hold, --ask, --skip or --take")
     if (hold is not None and ask) or (skip and take):
         raise UsageError("--hold and --ask, and --skip and --take, exclude each other")
     return orders

@@ -64,7 +64,7 @@ WAIT_EXAMPLES = """
 LOOK_S = 0.2
 TELL_S = 5.0
 PATIENCE_S = 60.0
-"""How long servers that are away when the command begins are waited for; later on, without end."""
+"""How long to wait for servers that are away at the start; later, the wait has no end."""
 
 
 Concurrency = Annotated[
@@ -184,7 +184,7 @@ def _ending_of(result: JobResult) -> ExitFacts:
 
 
 async def _until_over(backends: Backends, job: Job, patience_s: float | None, *, quiet: bool) -> Job:
-    """The job when nobody works on it any more, or the time is over. Servers that are away are waited for."""
+    """Wait until the job has ended or the time is over, also while servers are away, and return the job."""
 
     until = None if patience_s is None else time.monotonic() + patience_s
     tell_at = time.monotonic() + TELL_S
@@ -231,7 +231,7 @@ def _say_late(job: Job, patience_s: float) -> None:
 
 
 def progress_line(known: ObservedJob) -> str:
-    """How it stands, in a line."""
+    """Return the state of the job in one line."""
     parts = [plain(say_of(known).answer.removesuffix("."))]
     if known.stats is not None:
         stats = known.stats

@@ -1,4 +1,4 @@
-"""``gossamer token``: who may use the dashboard and the HTTP API."""
+"""``gossamer token``: tokens of the dashboard and the HTTP API."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LIST_EXAMPLES = """
   gossamer token list --json
 """
 REVOKE_EXAMPLES = """
-  gossamer token revoke ann                 and whoever signed in with it is signed out
+  gossamer token revoke ann                 ends all sessions that it opened
 """
 TokenName = Annotated[str, typer.Argument(metavar="NAME", help="Who has it: letters, digits, . _ - and @.")]
 
@@ -75,7 +75,7 @@ def list_tokens(data: Data = None, settings: Set = None, as_json: AsJson = False
         print_json([{key: to_document(token)[key] for key in ("name", "role", "made_at")} for token in found])
         return
     if not found:
-        print_message("there is no token: the dashboard serves this machine alone, and lets it do everything")
+        print_message("no tokens: the dashboard serves this machine alone, and lets it do everything")
         return
     print_table(
         ("token", "role", "made"), ((token.name, token.role, local_time(token.made_at)) for token in found)
@@ -83,9 +83,9 @@ def list_tokens(data: Data = None, settings: Set = None, as_json: AsJson = False
 
 
 def revoke(name: TokenName, data: Data = None, settings: Set = None) -> None:
-    """Make a token worthless.
+    """Revoke a token.
 
-    Whoever signed in with it is signed out.
+    All sessions that it opened end.
     """
 
     async def work(keeping: StoreBackend) -> None:

@@ -20,11 +20,11 @@ from gossamer.queries.top import TopView, read_top
 from gossamer.wiring.backends import Backends
 
 LIMIT_S = 5.0
-"""Seconds that one question to a server takes at most: somebody looks on."""
+"""Maximum seconds for one request to a server: a person is watching."""
 EXAMPLES = """
-  gossamer top                       every job, and more of the one that needs you most
-  gossamer top shop                  more of this one
-  gossamer top --once                one look, as text
+  gossamer top                       all jobs, with details of the one with the worst problem
+  gossamer top shop                  with details of this job
+  gossamer top --once                print once, as text
   gossamer top --json                the same for programs
 """
 
@@ -34,23 +34,23 @@ def show_top(
         str,
         typer.Argument(
             metavar="JOB",
-            help="A job's id, or its name for the latest [default: the one that needs you most].",
+            help="A job's id, or its name for the latest [default: the one with the worst problem].",
             autocompletion=completion.complete_jobs,
             show_default=False,
         ),
     ] = "",
     *,
-    once: Annotated[bool, typer.Option("--once", help="Look once, and print it.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="Print the state once.")] = False,
     data: Data = None,
     settings: Set = None,
     as_json: AsJson = False,
 ) -> None:
     """Show everything that runs, live in the terminal.
 
-    Every job with its pace, what its hosts allow, what waits and the time left; the hosts of one of them; the
-    workers of a fleet; and what is wrong, with the way out. Keys: q ends it, j and k (or the arrows) choose a
-    job, p holds the screen. It looks once a second, and no crawl depends on it. Where stdout is no terminal
-    it looks once.
+    Shows each job with its pace, the pace that its hosts allow, waiting requests and the time left; the hosts
+    of one job; the workers of a fleet; and current problems with suggested fixes. Keys: q quits, j and k (or
+    the arrows) choose a job, p pauses the display. Refreshes every second; does not affect running crawls.
+    When stdout is not a terminal, it prints once.
     """
     settled = settings_of(data, settings)
 
@@ -62,7 +62,7 @@ def show_top(
             return await read_top(backends, settled, chosen)
 
         screen = import_module("gossamer.cli.terminal.top_screen")
-        # What is logged would stand across the screen; what is wrong is said there.
+        # Log lines would spoil the screen, which shows errors itself.
         with attach_handlers("warning", [logging.NullHandler()]):
             await screen.TopScreen(look, await look(name)).run()
 

@@ -1,4 +1,4 @@
-"""``gossamer version``: which Gossamer and which Python this is."""
+"""``gossamer version``: the versions of Gossamer and Python."""
 
 from __future__ import annotations
 

@@ -41,12 +41,12 @@ def start_worker(
     settings: Set = None,
     verbose: Verbose = False,
 ) -> None:
-    """Work for the fleet until told to stop.
+    """Work for the fleet until stopped.
 
-    SIGTERM (or Ctrl-C) finishes what is in flight, gives back what was not begun and stops; a second one
-    gives everything back at once. Nothing is lost either way, not even when the worker is killed.
+    SIGTERM (or Ctrl-C) finishes requests in flight, returns the others to the queue and stops; a second one
+    returns all of them at once. Nothing is lost either way, not even when the worker is killed.
     """
-    from gossamer.cluster.running import run_worker  # Celery may be missing, which is said as an error
+    from gossamer.cluster.running import run_worker  # Celery may be missing: a usage error
 
     words = [*(settings or ()), *([f"proxies.only={proxy}"] if proxy else [])]
     settled = settings_of(data, words, metrics_port=metrics_port)
@@ -61,7 +61,7 @@ def start_supervisor(
     settings: Set = None,
     verbose: Verbose = False,
 ) -> None:
-    """Supervise the fleet until told to stop.
+    """Supervise the fleet until stopped.
 
     It asks for shifts, replaces the shifts of lost workers, and ends jobs. It keeps nothing itself: it may be
     killed and started at any time, anywhere, and several may run.
@@ -96,7 +96,7 @@ def start_fleet(
     from gossamer.cluster import broker, local_fleet
 
     settled = settings_of(data, settings, metrics_port=metrics_port)
-    broker.broker_url(settled)  # what is wrong with the settings is wrong with those of every process
+    broker.broker_url(settled)  # a wrong setting is wrong for every process
     variables, options = split_settings(settings)
     more = [word for pair in options for word in ("-s", pair)]
     more += [*(["--data", data] if data else []), *(["-v"] if verbose else [])]
@@ -114,7 +114,7 @@ def start_fleet(
 
 
 def _metrics_option(settings: Settings, number: int) -> list[str]:
-    """The port of a process of its own among several, where they serve metrics."""
+    """Return the metrics port of one of several processes."""
     port = settings.metrics.port
     return [] if port is None else ["--metrics-port", str(port + number)]
 

@@ -1,1 +1,1 @@
-"""What commands share on the terminal: tables, the live panel, signals."""
+"""Parts of commands for the terminal: tables, the live panel, signals."""

@@ -21,7 +21,7 @@ from gossamer.wiring.backends import Backends
 
 
 def who_acts() -> str:
-    """Who is noted; no token has such a name."""
+    """Return the name of the user for the audit log; a token cannot have such a name."""
     try:
         return f"{getpass.getuser()}{AT_TERMINAL}"
     except (OSError, KeyError):  # a user without a name
@@ -29,12 +29,12 @@ def who_acts() -> str:
 
 
 def loaded_of(data: str | None, settings: list[str] | None) -> LoadedSettings:
-    """The settings of a command that acts, with its project."""
+    """Return the settings of a command that acts, with its project."""
     return load_settings(overrides=to_overrides(settings, data=data), env=os.environ, start=Path.cwd())
 
 
 async def act(backends: Backends, loaded: LoadedSettings, order: ActionOrder) -> LoggedAction:
-    """Do something to its end."""
+    """Run an action to its end."""
     waiting: list[Coroutine[Any, Any, None]] = []
     done = await perform_action(ActionParts(backends, loaded, waiting.append), replace(order, by=who_acts()))
     for more in waiting:
@@ -45,7 +45,7 @@ async def act(backends: Backends, loaded: LoadedSettings, order: ActionOrder) ->
 async def note_action(
     backends: Backends, kind: str, job: Job, before: dict[str, Any], after: dict[str, Any]
 ) -> None:
-    """Note what a command has done by itself: there is no way back from it but another command."""
+    """Note a change that a command has made itself; only another command undoes it."""
     await backends.actions.add_action(
         LoggedAction(
             at=backends.clock.now(),

@@ -1,4 +1,4 @@
-"""Opening a data directory for one command: run a coroutine with it, close it whatever happens."""
+"""Open the back ends for one command, run a coroutine with them, and close them."""
 
 from __future__ import annotations
 
@@ -26,10 +26,9 @@ def run_with_backends(
     patience_s: float = 0.0,
     limit_s: float | None = None,
 ) -> T:
-    """The result of ``work``. Raises ``StorageError`` when there is no database (and not ``create``).
+    """Return the result of ``work``. Raises ``StorageError`` without a database (and not ``create``).
 
-    ``patience_s`` is for how long servers that are away are waited for, ``limit_s`` the longest that one
-    question to them takes.
+    Waits up to ``patience_s`` for servers that are away; one request to them takes at most ``limit_s``.
     """
 
     async def run() -> T:
@@ -46,7 +45,7 @@ def run_with_backends(
 def run_with_store(
     settings: Settings, work: Callable[[StoreBackend], Awaitable[T]], *, create: bool = False
 ) -> T:
-    """The same with the store alone: what needs no requests does not need their server."""
+    """Return the result of ``work`` with the store alone, also while the server of the frontier is away."""
 
     async def run() -> T:
         keeping = await open_store(settings, create=create)

@@ -1,4 +1,4 @@
-"""The crawl of ``gossamer demo``: a whole spider in thirty lines, and a look at what it brought home."""
+"""The crawl of ``gossamer demo``: a whole spider in thirty lines, and a look at its results."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from gossamer.wiring.backends import Backends
 
 SAMPLE = 5
-"""Items that are shown at the end."""
+"""Number of items shown at the end."""
 PACE = {"delay": 0.01, "per_host": 8}
-"""Brisk, because the shop is ours."""
+"""Short, because the shop is local."""
 
 
 class Product(Item):
@@ -59,7 +59,7 @@ class DemoSpider(Spider):
 
 
 def crawl_demo(products: int, data: str, *, as_json: bool) -> ExitCode:
-    """Serve, crawl, show. Starts over each time: the shop is at another port each time."""
+    """Serve the shop, crawl it and show the items. Starts afresh each time, as the port changes."""
     with serve_in_thread(Shop(products)) as site:
         start = f"{site.url.rstrip('/')}/catalog"
         spider = type("Demo", (DemoSpider,), {"start_urls": [start], "allowed_domains": [site.host]})
@@ -73,7 +73,7 @@ def crawl_demo(products: int, data: str, *, as_json: bool) -> ExitCode:
 
 
 def _show_items(data: str) -> None:
-    """Some items, and where to go from here."""
+    """Print some items, and the next steps."""
 
     async def first(backends: Backends) -> list[StoredItem]:
         job = await backends.book.get(DemoSpider.name)

@@ -1,4 +1,4 @@
-"""Keys as they are pressed, without Enter; the terminal is as before afterwards, whatever happens."""
+"""Keys as they are pressed, without Enter. The terminal is always restored."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ NAMES = {
     b"\x1b[B": "down",
     b"\x1bOB": "down",
 }
-"""What terminals send for keys that have no character."""
+"""The bytes that terminals send for keys without a character."""
 MOST_BYTES = 1024
 
 
 class KeyReader:
     """Calls ``press`` with the name of each key while it is entered, in the loop's thread.
 
-    Where stdin is no terminal nothing is ever pressed.
+    Does nothing when stdin is not a terminal.
     """
 
     def __init__(self, press: Callable[[str], None]) -> None:
@@ -43,13 +43,13 @@ class KeyReader:
         self.end()
 
     def begin(self) -> None:
-        """From now on keys come one by one."""
+        """Read keys one by one from now on."""
         if self._fd is not None:
             self._before = termios.tcgetattr(self._fd)
             tty.setcbreak(self._fd)
 
     def end(self) -> None:
-        """The terminal as it was."""
+        """Restore the terminal."""
         if self._fd is not None:
             termios.tcsetattr(self._fd, termios.TCSADRAIN, self._before)
 
@@ -67,7 +67,7 @@ class KeyReader:
 
 
 def split_keys(pressed: bytes) -> list[str]:
-    """The keys in what a terminal has sent; those that have no name here are left out."""
+    """Return the keys in the bytes of a terminal; keys without a name here are skipped."""
     found: list[str] = []
     while pressed:
         if pressed.startswith((b"\x1b[", b"\x1bO")):

@@ -39,7 +39,7 @@ class StderrHandler(logging.Handler):
                 sys.stderr.write(f"{line}\n")
             else:
                 self.console.print(line, soft_wrap=True)
-        except OSError:  # the terminal is gone; the crawl goes on
+        except OSError:  # the terminal is gone; the crawl continues
             return
         except Exception:  # noqa: BLE001 - as every handler: a line that is wrong costs no page
             self.handleError(record)
@@ -72,7 +72,7 @@ class LiveView:
     async def _draw_view(self) -> None:
         from gossamer.cli.terminal.panel import open_live, render_panel  # Rich: only where it is shown
 
-        # A reader of its own: looking never waits for, nor delays, what the crawl writes.
+        # A separate reader: it neither waits for the crawl's writes nor delays them.
         backends = await open_backends(self._crawling.settings)
         delay_s = self._crawling.settings.delay
         job = self._crawling.job

@@ -1,4 +1,4 @@
-"""What commands print: JSON for programs, and the cells of tables for people (``tables.py``).
+"""The output of commands: JSON for programs, and the cells of tables for people (``tables.py``).
 
 Results go to stdout, everything else to stderr. Text that comes from the web passes through :func:`plain`
 before it reaches a terminal.
@@ -14,25 +14,25 @@ from typing import Any
 from gossamer.observe.text import json_line, one_line, shown_url
 
 plain = one_line
-"""Text of strangers made harmless: one line, no control characters, bounded."""
+"""Return untrusted text made harmless: one bounded line without control characters."""
 
 plain_url = shown_url
-"""The same for a URL, without its password."""
+"""Return a URL made harmless, without its password."""
 
 STATS_SHOWN = 20
-"""Statistics of a spider that people see; there may be a hundred."""
+"""Maximum counters of a spider that people see; there may be a hundred."""
 
 LONG = 1000
-"""Characters of one cell, at most."""
+"""Maximum characters of one cell."""
 
 
 def print_json(value: Any) -> None:
-    """One JSON value on one line of stdout. Control characters are escaped, so a terminal is safe too."""
+    """Print one JSON value on one line. Control characters are escaped, so a terminal is safe."""
     sys.stdout.write(f"{json_line(value)}\n")
 
 
 async def print_json_rows(rows: AsyncIterable[Any]) -> None:
-    """The same of an array, row by row: of any length, with the memory of one row."""
+    """Print a JSON array of any length row by row, with the memory of one row."""
     opening = "["
     async for row in rows:
         sys.stdout.write(opening + json_line(row))
@@ -41,17 +41,17 @@ async def print_json_rows(rows: AsyncIterable[Any]) -> None:
 
 
 def local_time(at: float | None) -> str:
-    """A time for people, in their time zone."""
+    """Return a time for people, in their time zone."""
     return "" if at is None else datetime.fromtimestamp(at).astimezone().strftime("%Y-%m-%d %H:%M:%S")
 
 
 def local_short(at: float, *, seconds: bool = False) -> str:
-    """The same where space is short: without the year, and to the minute unless seconds matter."""
+    """Return a shorter time: without the year, and to the minute unless seconds matter."""
     return datetime.fromtimestamp(at).astimezone().strftime("%m-%d %H:%M:%S" if seconds else "%m-%d %H:%M")
 
 
 def stat_facts(stats: Mapping[str, float]) -> list[tuple[str, str]]:
-    """What a spider has counted itself, a line each; ``--json`` has those that are too many here."""
+    """Return a spider's own counters, a line each; ``--json`` has all, also when these are too many."""
     lines = [f"{plain(name)}: {value:,}" for name, value in [*stats.items()][:STATS_SHOWN]]
     if len(stats) > STATS_SHOWN:
         lines.append(f"... and {len(stats) - STATS_SHOWN} more")

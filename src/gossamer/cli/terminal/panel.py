@@ -23,7 +23,7 @@ LABEL_WIDTH = 9
 
 
 def open_live() -> Live:
-    """A view on stderr that is drawn when it is told to; what a spider prints there goes above it."""
+    """Return a view on stderr that is drawn on request; output of a spider appears above it."""
     return Live(
         console=make_console(sys.stderr),
         auto_refresh=False,
@@ -41,10 +41,9 @@ def render_panel(
     delay_s: float | None = None,
     status: str = "",
 ) -> RenderableType:
-    """The crawl as a panel of at most a dozen lines.
+    """Return the crawl as a panel of at most a dozen lines.
 
-    ``goals`` are what the site announces; ``delay_s`` is the fixed delay of the crawl, if it has
-    one; ``status`` says what is going on.
+    ``goals`` are the numbers that the site announces, ``delay_s`` is the fixed delay of the crawl, if any.
     """
     facts = Table.grid(padding=(0, 2))
     facts.add_column(style="bold", width=LABEL_WIDTH)
@@ -71,7 +70,7 @@ def _head_line(tallies: RunStats, now: float, status: str) -> Text:
 
 
 def _progress_bar(tallies: RunStats) -> RenderableType:
-    """How much of what is known is done; the rest grows while links are found."""
+    """Return a bar: the finished share of all known requests, which grow while links are found."""
     stats, max_pages = tallies.stats, tallies.max_pages
     done, known = stats.done + stats.dead, stats.done + stats.dead + stats.waiting
     label = f"{done:,} of {format_count(known, 'known request')}"

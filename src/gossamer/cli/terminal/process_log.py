@@ -1,4 +1,4 @@
-"""The log of a command that is no crawl: of a process that works until it is told to stop, of one page."""
+"""The log of a command other than a crawl: a process that runs until stopped, or one page."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # a worker's process needs neither
 
 
 def summary_details(result: CrawlResult | JobResult) -> dict[str, Any]:
-    """What a crawl came to, as details of a line of JSON."""
+    """Return the result of a crawl as details of a line of JSON."""
     return {
         "event": LogEvent.SUMMARY,
         "job": result.job,
@@ -35,14 +35,14 @@ def summary_details(result: CrawlResult | JobResult) -> dict[str, Any]:
 
 
 def write_log(settings: Settings, *, verbose: bool = False) -> AbstractContextManager[None]:
-    """Lines on stderr, and in the file that the settings name."""
+    """Log to stderr, and to the file that the settings name."""
     write_messages_with(message_formatter_of(settings.log.format))
     handlers = [logging.StreamHandler(sys.stderr), *open_log_file(settings.log.file)]
     return attach_handlers("debug" if verbose else settings.log.level, handlers, settings.log.format)
 
 
 def write_lines(settings: Settings) -> AbstractContextManager[None]:
-    """Lines on stderr alone, for a command that is over soon: the file is that of crawls."""
+    """Log to stderr alone, for a short command: the file is for crawls."""
     write_messages_with(message_formatter_of(settings.log.format))
     handlers = [logging.StreamHandler(sys.stderr)]
     return attach_handlers(settings.log.level, handlers, settings.log.format)

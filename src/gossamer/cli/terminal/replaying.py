@@ -1,4 +1,4 @@
-"""Replaying a job for somebody who watches: the live view, and what has become of the items."""
+"""Replay a job at a terminal: the live view, and the differences of items."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ from gossamer.queries.jobs import find_job
 from gossamer.wiring.backends import Backends
 
 SHOWN = 20
-"""Differences in a table; JSON has all of them."""
+"""Maximum differences in a table; JSON has all of them."""
 LONGEST = 60
-"""Characters of a value in it."""
+"""Maximum characters of a value in it."""
 
 
 class ReplayCommand(Record, frozen=True):
-    """What was asked for."""
+    """The options of ``gossamer replay``."""
 
     job: str
     spider: str = ""
@@ -75,7 +75,7 @@ async def replay_job(backends: Backends, command: ReplayCommand) -> ExitCode:
 
 
 async def _watch_replay(backends: Backends, job: Job, command: ReplayCommand) -> ReplayResult:
-    """Run it with a live view or lines of progress. What failed is counted, and listed in the version."""
+    """Run the replay with a live view or lines of progress. The version counts and lists failures."""
     tallies, is_watched = RunStats(), False
 
     def log_progress(line: str) -> None:
@@ -111,7 +111,7 @@ def _print_result(diff: ItemDiff, result: ReplayResult, *, shows_diff: bool) -> 
     differences = diff.differences()
     if shows_diff:
         _print_differences(differences)
-        sys.stdout.flush()  # before what is said on stderr
+        sys.stdout.flush()  # before messages on stderr
     for _ in differences:
         pass  # they are counted
     print_facts(_facts_of(result, diff.counts, shows_diff=shows_diff), stream=sys.stderr)
@@ -137,7 +137,7 @@ def _rows_of(difference: ItemDifference) -> Iterator[Sequence[str]]:
 
 
 def _shown(value: Any) -> str:
-    """A value as JSON; a field that is not there is not ``null``."""
+    """Return a value as JSON; a missing field is not ``null``."""
     return "" if value is msgspec.UNSET else plain(json_line(value), LONGEST)
 
 
@@ -179,7 +179,7 @@ def _format_counts(counts: DiffCounts) -> str:
 
 
 def _write_document(diff: ItemDiff, result: ReplayResult, *, lists_all: bool) -> None:
-    """One object on one line; differences are written as they come, before what is counted of them."""
+    """Write one object on one line; differences are written one by one, before their totals."""
     differences = diff.differences()
     if lists_all:
         sys.stdout.write('{"changes":[')

@@ -1,4 +1,4 @@
-"""Requests as commands print them: what tells those to one URL apart."""
+"""Requests as commands print them: the details that distinguish those to one URL."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ if TYPE_CHECKING:
 
 
 RARE = ("flags", "method", "request")
-"""Columns of requests that a table has only where there is something in them."""
+"""Columns of requests that a table leaves out while they are empty."""
 SHOWN = 40
-"""Characters of what tells requests to one URL apart, in a table."""
+"""Maximum characters of these details in a table."""
 
 
 def method_cell(method: str) -> str:
-    """A method in a table; nothing for the usual one."""
+    """Return a method for a table; empty for the usual one."""
     return method if method != "GET" else ""
 
 
 def details_cell(details: str) -> str:
-    """What tells a request from others to its URL, in a table."""
+    """Return the details that distinguish requests to one URL, for a table."""
     return one_line(details, SHOWN)
 
 
 def request_facts(letter: LetterSummary) -> list[tuple[str, str]]:
-    """What there is to know of a dead letter's request besides its URL: names and values."""
+    """Return the facts of a dead letter's request besides its URL: names and values."""
     size = f"{format_count(letter.body_bytes, 'byte')}: " if letter.body_bytes else ""
     return [
         ("method", letter.method),
@@ -46,5 +46,5 @@ def request_facts(letter: LetterSummary) -> list[tuple[str, str]]:
 
 
 def _compact_json(value: Any) -> str:
-    """A JSON value in one line."""
+    """Return a JSON value in one line."""
     return json.dumps(value, ensure_ascii=False)

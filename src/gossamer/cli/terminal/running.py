@@ -1,4 +1,4 @@
-"""Running a crawl for somebody who watches: views, log, signals, export, summary, exit code."""
+"""Run a crawl at a terminal: views, log, signals, export, summary, exit code."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ GARBAGE = 700
 
 
 class CrawlCommand(Record, frozen=True):
-    """What was asked for."""
+    """The options of ``gossamer crawl``."""
 
     target: str | type[Spider]
     arguments: dict[str, str] = {}
@@ -65,14 +65,14 @@ class CrawlCommand(Record, frozen=True):
 def run_to_end(plan: CrawlCommand, *, strict: bool = False) -> ExitCode:
     """Run the crawl and say how the process is to end. Raises ``OperatorError``."""
     sys.setswitchinterval(SWITCH_S)
-    gc.freeze()  # what was imported stays: neither the crawl nor Python's end has to search through it
+    gc.freeze()  # keeps the garbage collector off imported objects, in the crawl and at exit
     gc.set_threshold(GARBAGE)
     result = asyncio.run(run_crawl(plan))
     return exit_of(result.ending, strict=strict)
 
 
 async def run_crawl(plan: CrawlCommand) -> CrawlResult:
-    """Crawl, export, and tell."""
+    """Crawl, export and print the result."""
     tallies = RunStats()
     is_watched = False
 
@@ -117,7 +117,7 @@ async def run_crawl(plan: CrawlCommand) -> CrawlResult:
 def _report_result(
     plan: CrawlCommand, crawling: CrawlRun, result: CrawlResult, exported: Sequence[tuple[str, int]]
 ) -> None:
-    """What the crawl came to: for people, or for programs."""
+    """Print the result of the crawl for people, or for programs."""
     if not plan.quiet and crawling.settings.log.format == "json":
         print_message(f"{result.job} ended ({result.finish_reason})", logging.INFO, **summary_details(result))
     elif not plan.quiet and not plan.as_json:
@@ -138,7 +138,7 @@ def _log_level(plan: CrawlCommand, crawling: CrawlRun) -> str:
 async def _write_exports(
     plan: CrawlCommand, crawling: CrawlRun, exported: list[tuple[str, int]], *, skip: bool
 ) -> None:
-    """Write the files asked for, also when the crawl was stopped early, and note what was written."""
+    """Write the requested files, also when the crawl was stopped early, and note them."""
     if not plan.outputs:
         return
     is_kept = not crawling.settings.memory
@@ -165,7 +165,7 @@ async def _write_exports(
 
 
 def _data_option(data: str) -> str:
-    """The option that names a data directory, where one has to be named."""
+    """Return the option for the data directory, if a command needs it."""
     return "" if data == DEFAULT_DATA else f" --data {shlex.quote(data)}"
 
 
@@ -176,7 +176,7 @@ def print_summary(
     data: str = DEFAULT_DATA,
     is_kept: bool = True,
 ) -> None:
-    """What the crawl came to, on stderr, and the commands that go on with it, if it is kept."""
+    """Print the result on stderr, and the commands that continue with it, if it is kept."""
     from gossamer.cli.terminal.tables import print_facts  # Rich: a quiet crawl does without
 
     where = _data_option(data)
@@ -217,7 +217,7 @@ def print_summary(
 
 
 _PAGE_LABELS = {"near_duplicate": "alike", NOT_READ: "not read", JAVASCRIPT_SHELL: "empty"}
-"""What is said of pages that were not taken as they are; others were cut."""
+"""Labels of pages that were not taken as they are; others were truncated."""
 _PAGE_HINTS = {JAVASCRIPT_SHELL: ": they are made by scripts, which `--set fetch=browser` runs"}
 
 

@@ -24,10 +24,10 @@ SHOW_CURSOR = "\x1b[?25h"
 
 
 class StoppableRun(Protocol):
-    """What can be told to end."""
+    """A run that can be stopped."""
 
     def stop(self) -> None:
-        """Drain."""
+        """Finish requests in flight, then end."""
         ...
 
     def abort(self) -> None:
@@ -44,11 +44,11 @@ class StopHandler:
         self._before: dict[int, Any] = {}
         self._watchdog = threading.Timer(PATIENCE_S, end_process)
         self._watchdog.daemon = True
-        self.status = ""  # for the live view: what was asked for
+        self.status = ""  # for the live view: the stop that was requested
 
     @property
     def is_aborted(self) -> bool:
-        """Whether somebody was in a hurry."""
+        """Whether a second signal came."""
         return self._count > 1
 
     def __enter__(self) -> StopHandler:

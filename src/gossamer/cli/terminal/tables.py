@@ -1,4 +1,4 @@
-"""Tables for people, drawn by Rich. Where no terminal reads them, no line is cut and none ends in blanks."""
+"""Tables for people, drawn by Rich. Without a terminal, no line is cut and none ends in blanks."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from rich.text import Text
 from gossamer.cli.terminal.output import LONG, plain
 
 NARROW = 16
-"""Columns narrower than this are cut at their ends; of a middle there is not enough."""
+"""Narrower columns are cut at their ends: the middle is too short."""
 
 GAP = 2
 """Blanks between two columns."""
 
 PIPE_WIDTH = 100_000
-"""Where there is no terminal there is no reason to cut a line."""
+"""Width without a terminal: lines are not cut."""
 
 
 def make_console(stream: TextIO | None = None) -> Console:
-    """A console on stdout, or ``stream``; never narrower than the text when it is not a terminal."""
+    """Return a console on stdout or ``stream``; never narrower than the text without a terminal."""
     stream = stream or sys.stdout
     width = None if stream.isatty() else PIPE_WIDTH
     return Console(file=stream, width=width, highlight=False, markup=False, emoji=False)
@@ -78,7 +78,7 @@ def print_table(
 def _fit_columns(
     columns: Sequence[str], widths: Mapping[str, int], width: int
 ) -> tuple[list[str], list[str]]:
-    """The columns for which there is room, at least the first one, and the others."""
+    """Return the columns that fit, at least the first one, and the others."""
     number = len(columns)
     while number > 1 and sum(widths[name] + GAP for name in columns[:number]) - GAP > width:
         number -= 1
@@ -86,7 +86,7 @@ def _fit_columns(
 
 
 def cut_middle(text: str, width: int) -> str:
-    """A text that is cut in its middle: what tells URLs apart is their ends."""
+    """Cut a text in its middle: URLs differ at their ends."""
     if len(text) <= width or width < NARROW or cell_len(text) != len(text):
         return text
     head = (width - 1) // 3
@@ -94,7 +94,7 @@ def cut_middle(text: str, width: int) -> str:
 
 
 def print_facts(facts: Iterable[tuple[str, object]], *, stream: TextIO | None = None) -> None:
-    """Names and values, one pair on a line; a value may wrap."""
+    """Print names and values, one pair on a line; a value may wrap."""
     grid = Table.grid(padding=(0, GAP))
     grid.add_column(style="bold", no_wrap=True)
     grid.add_column(overflow="fold")
@@ -104,7 +104,7 @@ def print_facts(facts: Iterable[tuple[str, object]], *, stream: TextIO | None = 
 
 
 def print_lines(renderable: Any, target: Console) -> None:
-    """Lines carry no blanks at their ends where a program may read them."""
+    """Remove blanks at the ends of lines, for programs that read them."""
     if target.is_terminal:
         target.print(renderable)
         return

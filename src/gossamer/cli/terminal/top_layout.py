@@ -1,4 +1,4 @@
-"""What ``gossamer top`` draws: all of it on one screen, however small that is, and no line twice as long."""
+"""The layout of ``gossamer top``: everything on one screen of any size; each fact is one line."""
 
 from __future__ import annotations
 
@@ -21,40 +21,40 @@ from gossamer.queries.top import TopView
 
 KEYS = "q quit   j k choose a job   p hold"
 MARKS = {"dead": ("◆", "bold red"), "held": ("▲", "yellow"), "info": ("i", "dim")}
-"""The mark of a trouble and its style: the shape says it without the colour."""
+"""The mark of a problem and its style; the shape also differs, for readers who see no colour."""
 SEVERITIES = {"needs_you": "dead", "takes_care": "held", "know": "info"}
 LEAST_ROWS = 3
-"""Rows of a table for which there is always room; without it the table is left out."""
+"""A table that has room for fewer rows is left out."""
 WIDE = 160
-"""Characters of a line where there is no terminal."""
+"""Characters of a line without a terminal."""
 PLENTY = 10_000
-"""Lines where nothing has to be left out."""
+"""Lines without a terminal: nothing is left out."""
 NAME_WIDTH = 12
-"""A name is not cut shorter than this: other columns are left out first."""
+"""Names are not cut below this width: other columns are left out first."""
 
 
 class ScreenState(Record, frozen=True, kw_only=True):
-    """What a person did with the screen, and what became of the latest look."""
+    """The state of the screen: its size, the user's choices, and the error of the latest refresh."""
 
     is_held: bool = False
-    trouble: str = ""  # why what is shown is old
+    trouble: str = ""  # why the display is out of date
     width: int = 80
     height: int = 24
-    is_screen: bool = True  # it is drawn in place, with the keys at its foot
+    is_screen: bool = True  # drawn in place, with the keys at the bottom
 
 
 class _Part(Record, frozen=True):
-    """A table, and how many lines of it there could be."""
+    """A table before its height is known."""
 
-    head: tuple[tuple[str, int], ...]  # columns with their widths; the first one takes what is left
+    head: tuple[tuple[str, int], ...]  # columns with their widths; the first one takes the remaining width
     rows: tuple[tuple[tuple[str, ...], str], ...]  # cells and the style of each row
-    more: int  # rows that are not among them
-    name: str = ""  # what the rows are, where people are told how many there are
+    more: int  # rows that are not in ``rows``
+    name: str = ""  # noun for the rows, where their number is shown
     is_whole: bool = False  # its names are not cut while another column could be left out
 
 
 def render_top(view: TopView, state: ScreenState, *, chosen: str = "") -> RenderableType:
-    """At most ``state.height`` lines, the last one with the keys; ``chosen`` is the job that is marked."""
+    """Return at most ``state.height`` lines, the last one with the keys; ``chosen`` is the marked job."""
     above = [*_head_lines(view, state), *_trouble_lines(view)]
     close = _close_lines(view)
     if not state.is_screen:  # there is room for all of it
@@ -75,7 +75,7 @@ def render_top(view: TopView, state: ScreenState, *, chosen: str = "") -> Render
 
 
 def print_top(view: TopView) -> None:
-    """The same without the bounds of a screen, for whatever reads it line by line."""
+    """Return the same lines without the bounds of a screen, for programs that read them."""
     console = make_console()
     width = console.width if console.is_terminal else WIDE
     state = ScreenState(width=width, height=PLENTY, is_screen=False)
@@ -96,7 +96,7 @@ def _head_lines(view: TopView, state: ScreenState) -> list[Text]:
     if state.trouble:
         lines.append(_line(state.trouble, "bold yellow"))
     elif state.is_held:
-        lines.append(_line("held: p goes on", "bold yellow"))
+        lines.append(_line("paused: p resumes", "bold yellow"))
     return lines
 
 
@@ -193,7 +193,7 @@ def _worker_cells(worker: WorkerView) -> tuple[str, ...]:
 
 
 def _shares(parts: Sequence[_Part], free: int) -> list[int]:
-    """How many rows each table may have, besides a blank line and a head; the first one has one at least."""
+    """Return the rows of each table, besides a blank line and a head; at least one for the first."""
     wanted = [len(part.rows) + (1 if part.more else 0) for part in parts]
     shares = [min(wanted[0], 1), *(0 for _ in parts[1:])]
     free -= 3
@@ -210,7 +210,7 @@ def _shares(parts: Sequence[_Part], free: int) -> list[int]:
 
 
 def _table(part: _Part, rows: int, width: int) -> RenderableType:
-    """A table of so many lines, without what does not fit beside the names; nothing for none."""
+    """Return a table of ``rows`` lines, without columns that do not fit beside the names."""
     if not rows:
         return Group()
     hidden = len(part.rows) + part.more - rows
@@ -243,14 +243,14 @@ def _hidden_text(part: _Part, shown: int, hidden: int) -> str:
 
 
 def _name_width(part: _Part, columns: Sequence[int], width: int) -> int:
-    """As wide as the longest name, if there is room."""
+    """Return the width of the longest name, if there is room."""
     longest = max((cell_len(cells[0]) for cells, _ in part.rows), default=0)
     others = sum(part.head[number][1] + 1 for number in columns[1:])
     return max(min(max(longest, NAME_WIDTH), width - others - 1), 1)
 
 
 def _fitting(part: _Part, width: int) -> list[int]:
-    """The columns for which there is room beside the names; the last but one goes first."""
+    """Return the columns that fit beside the names; the last but one is left out first."""
     head, kept = part.head, list(range(len(part.head)))
     longest = max((cell_len(cells[0]) for cells, _ in part.rows), default=0)
     names = max(longest + 1, NAME_WIDTH) if part.is_whole else NAME_WIDTH

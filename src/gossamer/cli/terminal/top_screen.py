@@ -1,4 +1,4 @@
-"""``gossamer top`` while it is looked at: a look a second, drawn in place; keys; a window that changes."""
+"""The screen of ``gossamer top``: refreshed every second, with keys, and fitted to the window."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from gossamer.queries.top import TopView
 from gossamer.runtime.cancelling import end_tasks
 
 LOOK_S = 1.0
-"""Seconds between two looks."""
+"""Seconds between refreshes."""
 Look = Callable[[str], Awaitable[TopView]]
-"""Looks at everything, and closely at the job of that id."""
+"""Reads the state of all jobs, and the details of the job with that id."""
 
 
 class TopScreen:
-    """The screen of ``gossamer top``, until somebody leaves it."""
+    """The screen of ``gossamer top``."""
 
     def __init__(self, look: Look, first: TopView) -> None:
         self._look = look
@@ -37,10 +37,10 @@ class TopScreen:
         self._state = ScreenState()
         self._is_over = False
         self._redraw = asyncio.Event()
-        self._hurry = asyncio.Event()  # look now, not when the second is over
+        self._hurry = asyncio.Event()  # refresh now, not when the second is over
 
     async def run(self) -> None:
-        """Look and draw until told to end. A look that fails is told, and what was seen last stays."""
+        """Refresh and draw until the user quits. A failed refresh is shown above the latest good display."""
         console = make_console(sys.stdout)
         keys = KeyReader(self.press_key)
         with (
@@ -62,7 +62,7 @@ class TopScreen:
         return render_top(self._view, state, chosen=self._chosen)
 
     def press_key(self, key: str) -> None:
-        """Do what a key means."""
+        """Handle a key."""
         if key == "q":
             self._is_over = True
         elif key == "p":
@@ -72,7 +72,7 @@ class TopScreen:
         self._redraw.set()
 
     def _choose(self, step: int) -> None:
-        """Another job, which is looked at at once."""
+        """Choose another job and refresh at once."""
         ids = [row.job for row in self._view.jobs]
         if ids:
             place = ids.index(self._chosen) if self._chosen in ids else 0
@@ -80,7 +80,7 @@ class TopScreen:
             self._hurry.set()
 
     async def _keep_looking(self) -> None:
-        """Until it is over, also where a driver takes the cancellation for its own time-out, and goes on."""
+        """Refresh until the end, also where a driver takes the cancellation for its own time-out."""
         while not self._is_over:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(LOOK_S):
@@ -95,12 +95,12 @@ class TopScreen:
             self._view = await self._look(self._chosen)
             self._state = replace(self._state, trouble="")
         except OperatorError as error:
-            self._state = replace(self._state, trouble=f"what is shown is older: {error}")
+            self._state = replace(self._state, trouble=f"out of date: {error}")
         self._redraw.set()
 
     @contextlib.contextmanager
     def _signals(self, keys: KeyReader, console: Console) -> Iterator[None]:
-        """A window that changes, a shell that stops this process for a while, and the end."""
+        """Handle a change of the window, a stop by the shell, and the end."""
         loop = asyncio.get_running_loop()
         for number in SIGNALS:
             loop.add_signal_handler(number, self.press_key, "q")
@@ -113,7 +113,7 @@ class TopScreen:
                 loop.remove_signal_handler(number)
 
     def _stop_for_a_while(self, keys: KeyReader, console: Console) -> None:
-        """Ctrl-Z: leave the terminal to the shell, and take it again when the shell says so."""
+        """Handle Ctrl-Z: leave the terminal to the shell until it resumes this process."""
         keys.end()
         console.set_alt_screen(False)
         console.show_cursor(True)
