@@ -1,4 +1,4 @@
-"""Settings of alerts: from when on something is told, and to whom."""
+"""Settings of alerts: their thresholds and destinations."""
 
 from typing import Annotated, Literal, Self
 
@@ -12,11 +12,11 @@ Address = Annotated[str, Field(pattern=r"^[^@\s,<>]+@[^@\s,<>]+$")]
 
 
 class AlertTargetSettings(BaseSettings):
-    """Who is told of alerts."""
+    """An alert destination."""
 
     kind: Literal["webhook", "email", "apprise"] = Field(
         default="webhook",
-        description="How: a POST of JSON, a mail, or one of the services of Apprise (extra `alerts`).",
+        description="The kind of message: a POST of JSON, a mail, or a service of Apprise (extra `alerts`).",
     )
     url_env: str = Field(
         default="",
@@ -28,11 +28,11 @@ class AlertTargetSettings(BaseSettings):
     to: tuple[Address, ...] = Field(default=(), description="`email`: the addresses that mails go to.")
     severities: tuple[Literal["needs_you", "takes_care", "know"], ...] = Field(
         default=("needs_you", "takes_care"),
-        description="Of which troubles: that need a person, take care of themselves, are good to know.",
+        description="Severities to report: needs a person, recovers on its own, good to know.",
     )
     timeout: Annotated[float, Field(gt=0, allow_inf_nan=False)] = Field(
         default=10.0,
-        description="Maximum seconds for an answer; what is not taken is sent again for three days.",
+        description="Maximum seconds for an answer; a failed message is sent again for three days.",
     )
 
     @model_validator(mode="after")
@@ -45,13 +45,15 @@ class AlertTargetSettings(BaseSettings):
 
 
 class AlertSettings(BaseSettings):
-    """From when on a trouble is told. A limit of 0 turns its rule off."""
+    """Thresholds of alerts. A limit of 0 turns its rule off."""
 
     targets: dict[SectionName, Late[AlertTargetSettings]] = Field(
-        default={}, description="Who is told, by name: `[alerts.targets.NAME]`."
+        default={}, description="Alert destinations, by name: `[alerts.targets.NAME]`."
     )
-    holds: Seconds = Field(default=300.0, description="Seconds that a trouble lasts before it is told.")
-    clears: Seconds = Field(default=60.0, description="Seconds for which it is gone before that is told.")
+    holds: Seconds = Field(default=300.0, description="Seconds that a problem lasts before it is reported.")
+    clears: Seconds = Field(
+        default=60.0, description="Seconds without the problem before its end is reported."
+    )
     window: Annotated[float, Field(ge=60, le=3600)] = Field(
         default=900.0, description="Seconds in which dead letters and failures are counted."
     )
@@ -60,11 +62,11 @@ class AlertSettings(BaseSettings):
         default=0.05, description="... if they are more than this share of the attempts."
     )
     host_failures: Share = Field(default=0.5, description="Share of the attempts at one host that fail.")
-    host_attempts: Limit = Field(default=50, description="... of at least so many in the window.")
+    host_attempts: Limit = Field(default=50, description="... of at least this many in the window.")
     no_items_pages: Limit = Field(default=100, description="Pages in a row without any item.")
     stalled: Seconds = Field(default=120.0, description="Seconds without an attempt, although work is due.")
     no_success: Seconds = Field(
-        default=900.0, description="Seconds for which a host that is asked has answered nothing well."
+        default=900.0, description="Seconds for which a host has given no good answer to requests."
     )
     growing: Limit = Field(
         default=10_000,

@@ -11,7 +11,7 @@ Viewport = Annotated[str, Field(pattern=r"^[1-9][0-9]{1,4}x[1-9][0-9]{1,4}$")]
 
 
 class BrowserSettings(BaseSettings):
-    """The way to fetch `browser`: which browser, how many tabs, and how far a page may go."""
+    """The way to fetch `browser`: the browser, its tabs, and the limits of a page."""
 
     kind: Literal["chromium", "firefox"] = Field(
         default="chromium", description="Which browser: `chromium` or `firefox`."
@@ -64,7 +64,7 @@ class BrowserSettings(BaseSettings):
     flatten: bool = Field(
         default=True,
         description="Whether open shadow roots, and frames of the page's own origin, are written into the "
-        "page's tree, so that selectors and links find what is in them.",
+        "page's tree, so that selectors and links find their contents.",
     )
     locale: str = Field(
         default="en-US", description="The language of the browser, first among those it accepts."
@@ -106,12 +106,12 @@ class BrowserSettings(BaseSettings):
         'with `profile = "own"`, its User-Agent.',
     )
     geolocation: Annotated[str, Field(pattern=r"^(-?\d{1,3}(\.\d+)?,-?\d{1,3}(\.\d+)?)?$")] = Field(
-        default="", description="The place that pages are told: latitude and longitude, as `52.5,13.4`."
+        default="", description="The location that pages see: latitude and longitude, as `52.5,13.4`."
     )
     storage_state: str = Field(
         default="",
-        description="A file of cookies and `localStorage`, as Playwright saves it (`storage_state`): what a "
-        "session begins with at a site where it has none.",
+        description="A file of cookies and `localStorage`, as Playwright saves it (`storage_state`): the "
+        "start of a session at a site for which it has no cookies.",
     )
 
     @model_validator(mode="after")

@@ -1,4 +1,4 @@
-"""Settings of budgets: what a crawl may spend besides pages and time."""
+"""Settings of budgets, besides pages and time."""
 
 from typing import Annotated, Literal, Self
 
@@ -12,7 +12,7 @@ Amount = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 class PatternBudgetSettings(BaseSettings):
-    """What the URLs of one pattern may cost together, over all workers and runs of a crawl."""
+    """The budget of all URLs of one pattern, over all workers and runs of a crawl."""
 
     pattern: str = Field(
         default="",
@@ -57,7 +57,7 @@ class PatternBudgetSettings(BaseSettings):
         return self
 
     def list_limits(self) -> dict[str, float]:
-        """What is limited, by the names of the settings."""
+        """Return the limits that are set, by the names of the settings."""
         return {name: limit for name in _LIMITS if (limit := getattr(self, name)) is not None}
 
 
@@ -65,14 +65,14 @@ _LIMITS = ("pages", "items", "errors", "bytes", "seconds", "cost", "depth")
 
 
 class BudgetSettings(BaseSettings):
-    """What a crawl may spend, over all its workers and runs; unlimited where nothing is set."""
+    """Budgets of a crawl, over all its workers and runs; unlimited by default."""
 
     cost: Amount | None = Field(
         default=None,
-        description="What the whole crawl may cost, in the currency of the gateways' prices; credits where "
-        "they have no price.",
+        description="Maximum cost of the whole crawl, in the currency of the gateways' prices; in credits "
+        "where they have no price.",
     )
-    cost_per_host: Amount | None = Field(default=None, description="What the pages of one host may cost.")
+    cost_per_host: Amount | None = Field(default=None, description="Maximum cost of the pages of one host.")
     bytes: Count | None = Field(
         default=None, description="Maximum number of bytes of bodies, as they come over the network."
     )

@@ -9,7 +9,7 @@ from gossamer.config.section import BaseSettings, Name
 
 
 class DashboardSettings(BaseSettings):
-    """Where the dashboard listens, and what it may do."""
+    """The address and the limits of the dashboard."""
 
     host: Annotated[str, Field(min_length=1, max_length=253)] = Field(
         default="127.0.0.1",
@@ -22,7 +22,7 @@ class DashboardSettings(BaseSettings):
     trusted_proxies: tuple[Name, ...] = Field(
         default=(),
         description="Addresses of reverse proxies (`127.0.0.1`, `10.1.0.0/16`) whose `X-Forwarded-For` and "
-        "`X-Forwarded-Proto` are believed. All addresses at once (`*`) are refused: then anybody could claim "
+        "`X-Forwarded-Proto` are believed. All addresses at once (`*`) are refused: any client could claim "
         "any address.",
     )
     allow_private: bool = Field(

@@ -1,4 +1,4 @@
-"""Settings of what is kept of pages besides the store, and of where that is."""
+"""Settings of data besides the store: archive, cache, files, outputs, replays and quality."""
 
 from typing import Annotated, Literal
 
@@ -12,25 +12,25 @@ PixelSize = Annotated[list[Annotated[int, Field(ge=1, le=10_000)]], Field(min_le
 
 
 class QualitySettings(BaseSettings):
-    """How the items of a job are looked at, and when they are worse than usual."""
+    """How the items of a job are examined, and when they are worse than usual."""
 
     baseline_jobs: Count = Field(
-        default=5, description="Number of earlier jobs of the same spider that say what is usual."
+        default=5, description="Number of earlier jobs of the same spider that set the usual values."
     )
     sample: Count = Field(
         default=500,
-        description="Number of items that are looked at when a crawl ends, from everywhere among them, and "
-        "twenty times as many where something is worse; `gossamer report quality --full` looks at all.",
+        description="Number of items that are examined when a crawl ends, sampled evenly, and "
+        "twenty times as many if a field is worse; `gossamer report quality --full` examines all.",
     )
     drift: Annotated[float, Field(ge=0, le=1)] = Field(
         default=0.3,
-        description="Share of what is usual that a field of the items, or the items of a page, have lost "
-        "before a finding, and an alert, says so; 0 turns both off.",
+        description="Loss that is reported as a finding and an alert: the missing share of the usual values "
+        "of a field, or of the usual items of a page; 0 turns both off.",
     )
 
 
 class ArchiveSettings(BaseSettings):
-    """What sites answered, as WARC files."""
+    """The archive: answers of sites, as WARC files."""
 
     on: bool | None = Field(
         default=None,
@@ -48,7 +48,7 @@ class ArchiveSettings(BaseSettings):
     max_file_bytes: Annotated[int, Field(ge=1024)] = Field(
         default=1024**3,
         description="The size from which on a file is finished and another one begun; files with 25,000 "
-        "answers are finished, too.",
+        "answers are finished.",
     )
     revisits: bool = Field(
         default=True,
@@ -83,7 +83,7 @@ class ExtractSettings(BaseSettings):
 
 
 class FileSettings(BaseSettings):
-    """Files and pictures that spiders ask for."""
+    """Files and pictures that spiders request."""
 
     url: Annotated[str, Field(min_length=1)] | None = Field(
         default=None,
@@ -103,7 +103,7 @@ class FileSettings(BaseSettings):
     )
     thumbnails: dict[SizeName, PixelSize] = Field(
         default={},
-        description="Sizes in which pictures are kept, too, by name: the most pixels in width and height, as "
+        description="Sizes of thumbnails to keep, by name: the maximum pixels in width and height, as "
         "in `{small = [50, 50]}`. It needs the extra `images`.",
     )
     max_pixels: Annotated[int, Field(ge=1, le=178_000_000)] = Field(
@@ -133,8 +133,8 @@ class OutputSettings(BaseSettings):
     )
     drain: Seconds = Field(
         default=60.0,
-        description="How long the end of a crawl waits until all items are written, in seconds; what is left "
-        "is written the next time.",
+        description="How long the end of a crawl waits until all items are written, in seconds; the others "
+        "are written the next time.",
     )
 
 

@@ -28,7 +28,7 @@ def _check_cookies(cookies: Any) -> Any:
 
 
 class DomainSettings(BaseSettings):
-    """What holds for the hosts of one domain, and of those below it, instead of what holds for all."""
+    """Settings for the hosts of one domain and its subdomains, instead of the general ones."""
 
     delay: Seconds | None = Field(
         default=None, description="Seconds between the starts of two requests to one of its hosts."

@@ -8,12 +8,12 @@ from gossamer.config.section import BaseSettings, Count, Seconds
 
 
 class FreshnessSettings(BaseSettings):
-    """Looking at pages again."""
+    """Repeated visits to pages."""
 
     on: bool = Field(
         default=False,
         description="Whether it is kept of every page when it was checked and how often it had changed, for "
-        "later crawls with `--recrawl`; those keep it, too.",
+        "later crawls with `--recrawl`, which also keep it.",
     )
     recrawl: Literal["off", "due", "all"] = Field(
         default="off",
@@ -42,5 +42,5 @@ class FreshnessSettings(BaseSettings):
 
     @property
     def is_on(self) -> bool:
-        """Whether it is kept what is known of pages."""
+        """Whether facts about pages are kept for later crawls."""
         return self.on or self.recrawl != "off"

@@ -19,14 +19,14 @@ from gossamer.policy.redirects import is_credential
 from gossamer.policy.secret_names import is_secret
 
 AnswerPart = Annotated[str, Field(pattern=ANSWER_PART)]
-"""Where something is in the gateway's answer."""
+"""The place of a value in the gateway's answer."""
 
 
 _INSTEAD = "write {key}, and name the environment variable that holds it in key_env"
 
 
 class GatewaySettings(BaseSettings):
-    """A gateway, which the rung `gateway:NAME` calls. What is not set is as its template says."""
+    """A gateway, which the rung `gateway:NAME` calls. Its template gives the defaults."""
 
     template: Literal["own", "scraperapi", "zyte", "zyte-browser"] = Field(
         default="own",
@@ -40,8 +40,8 @@ class GatewaySettings(BaseSettings):
     url: str | None = Field(
         default=None,
         pattern=HTTP_URL,
-        description="What is called, with `{key}`, `{url}` and other placeholders, whose values are encoded. "
-        "A query parameter whose placeholder has no value is left out.",
+        description="The URL of the call, with `{key}`, `{url}` and other placeholders, whose values are "
+        "encoded. A query parameter whose placeholder has no value is left out.",
     )
     method: str | None = Field(
         default=None, description="The method of the call; `{method}` is that of the request."
@@ -56,14 +56,14 @@ class GatewaySettings(BaseSettings):
     )
     options: dict[str, str | bool | int | float] = Field(
         default={},
-        description="What else each call says, such as `render = true`: values of placeholders, and "
-        "otherwise query parameters, or keys of the JSON body.",
+        description="Additional parameters for each call, such as `render = true`: values of placeholders, "
+        "and otherwise query parameters, or keys of the JSON body.",
     )
     price: float | None = Field(
         default=None,
         ge=0,
         allow_inf_nan=False,
-        description="What one call costs; where the gateway counts credits, what one credit costs. If not "
+        description="The price of one call, or of one credit if the gateway counts credits. If not "
         "set, credits are counted.",
     )
     timeout: Timeout = Field(default=90.0, description="Maximum seconds until the gateway answers.")

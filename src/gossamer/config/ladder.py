@@ -44,7 +44,7 @@ HostRungs = Annotated[str | tuple[str, ...], BeforeValidator(_read_host)]
 
 
 class LadderSettings(BaseSettings):
-    """When a site refuses us: which ways to fetch are tried, from the cheapest to the most expensive."""
+    """Ways to fetch a page after a refusal, from the cheapest to the most expensive."""
 
     rungs: RungList = Field(
         default=("http",),

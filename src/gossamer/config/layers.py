@@ -40,7 +40,7 @@ _SLIP = re.compile(
 PROJECT_FILE = "gossamer.toml"
 PREFIX = "GOSSAMER_"
 PATHS = ("data", "log.file", "replay.folder", "proxies.file")
-"""Settings that name a file or a folder; those of named sections are not among them."""
+"""Settings that name a file or a folder, except those of named sections."""
 
 COMMAND_LINE, ENVIRONMENT, SPIDER, FILE, DEFAULT = "command line", "environment", "spider", "file", "default"
 
@@ -54,7 +54,7 @@ class SettingValue(NamedTuple):
 
 
 class SettingExplanation(Record, frozen=True, kw_only=True):
-    """Where one setting's value comes from. Values are as shown to people: without passwords."""
+    """The layers of one setting. Values are as shown to people: without passwords."""
 
     key: str
     value: Any
@@ -66,7 +66,7 @@ class SettingExplanation(Record, frozen=True, kw_only=True):
 
 
 class LoadedSettings(Record, frozen=True, kw_only=True):
-    """Settings put together, with where each came from."""
+    """The merged settings, with the layers of each."""
 
     settings: Settings
     project: Path | None  # the folder of ``gossamer.toml``
@@ -78,7 +78,7 @@ class LoadedSettings(Record, frozen=True, kw_only=True):
         return self.explain_setting(key).layer
 
     def explain_setting(self, key: str) -> SettingExplanation:
-        """Where the value of a setting comes from; raises ``SettingError`` when there is no such setting."""
+        """Return the layers of a setting. Raises ``SettingError`` for an unknown name."""
         name = canonical_name(key)
         field = find_field(name)
         if field is None:
@@ -98,7 +98,7 @@ class LoadedSettings(Record, frozen=True, kw_only=True):
         )
 
     def value_of(self, key: str) -> Any:
-        """A setting by its full name; that of a named section that is not there is its default."""
+        """Return a setting by its full name; in a named section that does not exist, its default."""
         value: Any = self.settings
         name = canonical_name(key)
         for part in split_name(name):
@@ -109,7 +109,7 @@ class LoadedSettings(Record, frozen=True, kw_only=True):
         return value
 
     def setting_names(self) -> list[str]:
-        """Every setting by its full name, those of named sections as far as some layer sets them."""
+        """Return every setting by its full name; in named sections, those that a layer sets."""
         return [*setting_fields(), *(name for name in self.layers if name not in setting_fields())]
 
     def path_of(self, key: str) -> Path | None:
@@ -158,7 +158,7 @@ def load_settings(
 
 
 def _anchor_paths(loaded: LoadedSettings) -> Settings:
-    """Paths that the project says are relative to it, wherever below it we were started."""
+    """Make paths of the project's file relative to the project, not to the current folder."""
     settings = loaded.settings
     if loaded.project is None or loaded.project == loaded.start:
         return settings
@@ -182,7 +182,7 @@ def _text_of(path: Path | None) -> str | None:
 
 
 def find_project(start: Path) -> Path | None:
-    """This folder or the nearest one above it that has a ``gossamer.toml``."""
+    """Return this folder, or the nearest one above it, that has a ``gossamer.toml``."""
     folder = start.absolute()
     return next((f for f in (folder, *folder.parents) if (f / PROJECT_FILE).is_file()), None)
 
@@ -228,7 +228,7 @@ def _read_file(path: Path) -> Iterator[tuple[str, SettingValue]]:
 
 
 def _find_toml_slip(error: str, text: str) -> str:
-    """What is meant by a line that is not TOML; empty for most. A value may be a secret, and is not shown."""
+    """Return advice on a line that is not TOML; often empty. A value may be a secret and is not shown."""
     place = re.search(r"at line (\d+), ", error)
     slip = _SLIP.match(text.splitlines()[int(place[1]) - 1]) if place else None
     if slip is None or (slip["sign"] == "=" and slip["plain"]):
@@ -241,7 +241,7 @@ def _find_toml_slip(error: str, text: str) -> str:
 def _read_values(
     values: Mapping[str, Any], layer: str, source: str, section: str = ""
 ) -> Iterator[tuple[str, SettingValue]]:
-    """A layer with values of their own types; sections are mappings or part of the name."""
+    """Flatten a layer with typed values; sections are mappings or part of the name."""
     for own, value in values.items():
         key = f"{section}{own}"
         is_in_domain = key.startswith(f"{DOMAIN}.") and not isinstance(value, Mapping)
@@ -258,7 +258,7 @@ def _read_values(
 
 
 def _resolve_name(key: str, source: str, value: Any) -> tuple[str, FieldInfo]:
-    """The full name of a setting, and what it is."""
+    """Return the full name of a setting, and its field."""
     name = canonical_name(key)
     field = find_field(name)
     if field is None:
@@ -270,7 +270,7 @@ def _resolve_name(key: str, source: str, value: Any) -> tuple[str, FieldInfo]:
 # --------------------------------------------------------------------------- validation
 
 NAME_ITSELF = "[key]"
-"""What pydantic adds to the place of a name that is wrong itself."""
+"""The mark that pydantic adds to the place of a wrong name."""
 
 
 def _validate_settings(flat: Mapping[str, SettingValue]) -> Settings:

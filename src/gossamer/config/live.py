@@ -1,4 +1,4 @@
-"""Which settings of a job may be changed while it runs, and the settings of a job that had some changed."""
+"""Settings of a job that may be changed while it runs, and its settings with the changes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gossamer.policy.patterns import compile_pattern
 
 
 class FollowingKind(StrEnum):
-    """How soon a running job follows."""
+    """The moment at which a running job applies a change."""
 
     LEASE = "lease"  # at once, and wherever it is worked on: by the next request
     LOOK = "look"  # within a second on one machine; on a fleet by the shifts that begin from then on
@@ -38,16 +38,16 @@ START_SETTINGS = frozenset({
     *LIVE_SETTINGS, "include", "exclude", "deny_extensions", "follow_nofollow", "sort_query", "unescape",
     "keep_fragments", "drop_session_ids", "tracking_params", "contact",
 })  # fmt: skip
-"""The settings that may be given to a crawl that is started from afar: none names code, files or secrets."""
+"""Settings for a crawl that is started remotely: none names code, files or secrets."""
 
 
 PATTERN_SETTINGS = ("include", "exclude")
 MOST_PATTERNS, LONGEST_PATTERN = 50, 500
-"""Regular expressions of each of them, and characters of one, where a crawl is started from afar."""
+"""Limits for a crawl that is started remotely: expressions of a setting, characters of each."""
 
 
 def check_startable_settings(given: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """Settings by their full names. Raises ``SettingError`` for those that are not given from afar."""
+    """Return settings by their full names. Raises ``SettingError`` for those not allowed remotely."""
     named = [(canonical_name(key), value) for key, value in given.items()]
     for key, value in named:
         if find_field(key) is None:
@@ -55,7 +55,7 @@ def check_startable_settings(given: Mapping[str, Any]) -> list[tuple[str, Any]]:
         if key not in START_SETTINGS:
             raise SettingError(
                 f"{key} is not given to a crawl that is started here: set it in gossamer.toml, or start the "
-                f"crawl at a terminal. What can be given: {', '.join(sorted(START_SETTINGS))}"
+                f"crawl at a terminal. Possible settings: {', '.join(sorted(START_SETTINGS))}"
             )
         if key in PATTERN_SETTINGS:
             _check_patterns(key, value)
@@ -63,7 +63,7 @@ def check_startable_settings(given: Mapping[str, Any]) -> list[tuple[str, Any]]:
 
 
 def _check_patterns(key: str, value: Any) -> None:
-    """Raise ``SettingError`` for expressions with which somebody elsewhere could hold up workers."""
+    """Raise ``SettingError`` for expressions with which a remote user could hold up workers."""
     if not isinstance(value, list | tuple) or not all(isinstance(pattern, str) for pattern in value):
         raise SettingError(f'{key} is a list of regular expressions, as in ["/shop/"]')
     if len(value) > MOST_PATTERNS or any(len(pattern) > LONGEST_PATTERN for pattern in value):
@@ -85,20 +85,20 @@ def _check_patterns(key: str, value: Any) -> None:
 
 
 def live_name(key: str) -> str:
-    """The full name of a setting that may be changed while a job runs. Raises ``SettingError`` for others."""
+    """Return the full name of a setting that a running job follows. Raises ``SettingError`` for others."""
     name = canonical_name(key)
     if find_field(name) is None:
         raise SettingError(f"there is no setting {key!r}{suggest_name(key)}")
     if name not in LIVE_SETTINGS:
         raise SettingError(
             f"{name} holds for a job from its beginning, and a running one does not follow it: end the job, "
-            f"and begin another one with it. What can be changed meanwhile: {', '.join(LIVE_SETTINGS)}"
+            f"and begin another one with it. Settings that can be changed now: {', '.join(LIVE_SETTINGS)}"
         )
     return name
 
 
 def with_changes(settings: Settings, changes: Mapping[str, Any]) -> Settings:
-    """Settings with other values, which were checked before, by their full names."""
+    """Return the settings with other values, checked before, by their full names."""
     for name, value in changes.items():
         section, _, key = name.rpartition(".")
         inner = getattr(settings, section).model_copy(update={key: value}) if section else value
@@ -107,7 +107,7 @@ def with_changes(settings: Settings, changes: Mapping[str, Any]) -> Settings:
 
 
 def setting_value(settings: Settings, name: str) -> Any:
-    """The value of a setting by its full name."""
+    """Return the value of a setting by its full name."""
     value: Any = settings
     for part in name.split("."):
         value = getattr(value, part)

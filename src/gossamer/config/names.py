@@ -1,4 +1,4 @@
-"""Names of settings: one spelling for each, and the nearest right one for a wrong one."""
+"""Names of settings: the one spelling of each, and suggestions for wrong names."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from gossamer.config.settings import DOMAIN, find_field, section_groups, section
 
 
 def canonical_name(key: str) -> str:
-    """``http__headers`` and ``http.headers`` are one name."""
+    """Return the one spelling of a name: ``http__headers`` is ``http.headers``."""
     return key.replace("__", ".")
 
 
 def suggest_name(key: str) -> str:
-    """``; did you mean 'max_pages'?``, or how the table of an entry is given; nothing if no name is near."""
+    """Return ``; did you mean 'max_pages'?``, or how to give the table of an entry; empty for neither."""
     wrong = canonical_name(key).lower()
     if table := _table_around(wrong):
         return f"; {table!r} is a table, and given as a whole: '{table}={{\"NAME\": VALUE}}'"
@@ -25,7 +25,7 @@ def suggest_name(key: str) -> str:
     if advice := hints.setting_advice(wrong):
         return f": {advice}"
     names = [*setting_fields(), *_names_in_groups(wrong)]
-    # Somebody who leaves out or misplaces the section means the same last part.
+    # With a missing or wrong section, the last part of the name still counts.
     short = {name.rpartition(".")[2]: name for name in names}
     close = difflib.get_close_matches(wrong, names, n=1, cutoff=0.6)
     if not close:
@@ -35,7 +35,7 @@ def suggest_name(key: str) -> str:
 
 
 def _table_around(name: str) -> str:
-    """The setting of which it would be an entry, if there is one whose value is a table."""
+    """Return the setting, with a table as its value, of which a name would be an entry."""
     fields, parts = setting_fields(), name.split(".")
     starts = (".".join(parts[:length]) for length in range(len(parts) - 1, 0, -1))
     return next(
@@ -58,7 +58,7 @@ def suggest_section(key: str, inside: Iterable[str] = ()) -> str:
 
 
 def is_section(name: str) -> bool:
-    """Whether it is a section, or a table of sections that users name."""
+    """Return whether a name is a section, or a table of sections that users name."""
     if name.startswith(f"{DOMAIN}."):
         return find_field(name) is None  # it is a domain, or a part of one that is written without quotes
     group, _, own = name.rpartition(".")
@@ -66,7 +66,7 @@ def is_section(name: str) -> bool:
 
 
 def _names_in_groups(wrong: str) -> list[str]:
-    """The settings of the section whose name is in a wrong one, as ``gateways.zyte.price``."""
+    """Return the settings of the section that a wrong name contains, as in ``gateways.zyte.price``."""
     found = []
     for group, section in section_groups().items():
         is_inside = wrong.startswith(f"{group}.")

@@ -1,4 +1,4 @@
-"""A setting as an option of a command line gives it."""
+"""A setting as an option of a command line."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class SettingOption(NamedTuple):
 
 
 def read_option(text: str) -> SettingOption:
-    """What follows ``-s``. Raises ``SettingError`` for what is not ``KEY=VALUE``."""
+    """Parse the value of ``-s``. Raises ``SettingError`` if it is not ``KEY=VALUE``."""
     key, equals, value = (part.strip() for part in text.partition("="))
     if not equals or not key:
         raise SettingError(f"-s {text!r} is not of the form KEY=VALUE")

@@ -1,4 +1,4 @@
-"""What is given on a command line, as settings."""
+"""The options of a command line, as settings."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _SECTIONED = {
     "cache": "cache.on",
     "metrics_port": "metrics.port",
 }
-"""Options of settings that are in a section."""
+"""Options for settings in sections."""
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)([smhdw]?)")
 
 
 def parse_seconds(text: str, option: str) -> float:
-    """``90``, ``90s``, ``15m``, ``2h``, ``3d``, ``1w`` and ``1h30m`` as seconds."""
+    """Parse ``90``, ``90s``, ``15m``, ``2h``, ``3d``, ``1w`` or ``1h30m`` as seconds."""
     compact = text.strip().lower().replace(" ", "")
     parts = _DURATION.findall(compact)
     if not parts or "".join(number + unit for number, unit in parts) != compact:
@@ -59,7 +59,7 @@ def to_overrides(settings: list[str] | None, **given: object) -> list[SettingOpt
 
 
 def page_overrides(settings: list[str] | None, *, no_robots: bool, **given: object) -> list[SettingOption]:
-    """The same with ``--no-robots``."""
+    """Return the same with ``--no-robots``."""
     refused = [SettingOption("robots", False, "--no-robots")] if no_robots else []
     return [*to_overrides(settings, **given), *refused]
 
@@ -72,14 +72,14 @@ def crawl_overrides(
     recrawl: bool = False,
     **given: object,
 ) -> list[SettingOption]:
-    """The options that say how to crawl; beside ``--recrawl``, ``-s freshness.recrawl=all`` says more."""
+    """Return the options of a crawl; ``-s freshness.recrawl=all`` has priority over ``--recrawl``."""
     given["max_time"] = None if max_time is None else parse_seconds(max_time, "--max-time")
     due = [SettingOption("freshness.recrawl", "due", "--recrawl")] if recrawl else []
     return [*due, *page_overrides(settings, no_robots=no_robots, **given)]
 
 
 def arguments_of(pairs: list[str] | None) -> dict[str, str]:
-    """``-a KEY=VALUE`` options as a spider's arguments."""
+    """Return ``-a KEY=VALUE`` options as a spider's arguments."""
     found: dict[str, str] = {}
     for pair in pairs or ():
         key, equals, value = pair.partition("=")
@@ -90,7 +90,7 @@ def arguments_of(pairs: list[str] | None) -> dict[str, str]:
 
 
 def job_key_of(text: str) -> bytes:
-    """``--key`` as the key of a job; empty where none was given."""
+    """Return ``--key`` as the key of a job; empty if not given."""
     if text and not re.fullmatch("[0-9a-f]{32}", text):
         raise UsageError(f"--key {text!r} is not a key: it has 32 hexadecimal digits")
     return bytes.fromhex(text)

@@ -8,7 +8,7 @@ from gossamer.config.section import BaseSettings, Count
 
 
 class ParseSettings(BaseSettings):
-    """How pages are taken apart, and what one page may cost."""
+    """How pages are parsed, and the limits for one page."""
 
     engine: Literal["turbohtml", "lxml"] = Field(
         default="turbohtml",

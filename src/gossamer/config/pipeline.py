@@ -1,4 +1,4 @@
-"""Settings of what an item passes on its way to the store, and of pages that are alike."""
+"""Settings of the item pipeline, and of pages that are alike."""
 
 from typing import Annotated, Any, Literal
 
@@ -23,11 +23,11 @@ class PipelineSettings(BaseSettings):
 
 
 class DuplicateSettings(BaseSettings):
-    """Pages of one host that say almost the same. The comparison is that of one run of one process."""
+    """Pages of one host with almost the same text, compared within one run of one process."""
 
     near: Literal["off", "report", "skip"] = Field(
         default="off",
-        description="What is done about a page that says almost the same, under the same headings, as "
+        description="The treatment of a page with almost the same text, under the same headings, as "
         "another one of its host: nothing; it is flagged `near_duplicate` and counted (`report`); or its "
         "items and links are not taken, either (`skip`).",
     )

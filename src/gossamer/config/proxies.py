@@ -20,7 +20,7 @@ def _describe_lengths(table: dict[str, float]) -> str:
 
 
 class ProxyListSettings(BaseSettings):
-    """Where proxies are listed: here, in a file, at their provider, or in several of these."""
+    """Lists of proxies: here, in a file, at their provider, or in several of these."""
 
     urls: tuple[ProxyText, ...] = Field(
         default=(),
@@ -51,7 +51,7 @@ class ProxyListSettings(BaseSettings):
 
     @property
     def is_empty(self) -> bool:
-        """Whether it names no list."""
+        """Whether the settings name no list."""
         return not (self.urls or self.file or self.url)
 
 
@@ -67,7 +67,7 @@ class ProviderSettings(ProxyListSettings):
 
 
 class ProxySettings(ProxyListSettings):
-    """Which proxies there are, and how they are used."""
+    """Proxies and their use."""
 
     pools: dict[SectionName, ProviderSettings] = Field(
         default={}, description="Proxies by their provider, each with a section of its own."
@@ -96,13 +96,13 @@ class ProxySettings(ProxyListSettings):
     block_quarantine: dict[KindOrOther, Seconds] = Field(
         default={},
         description="For how many seconds a proxy is not used for a host that has blocked it, by kind; twice "
-        "as long for each block that follows soon, up to 64 times. What is not set is as in: "
+        "as long for each block that follows soon, up to 64 times. The defaults are as in: "
         f"{_describe_lengths(BLOCK_S)}.",
     )
     failure_quarantine: dict[KindOrOther, Seconds] = Field(
         default={},
         description="For how many seconds a proxy that is out of order is not used at all, by kind; it grows "
-        f"in the same way. What is not set is as in: {_describe_lengths(FAILURE_S)}.",
+        f"in the same way. The defaults are as in: {_describe_lengths(FAILURE_S)}.",
     )
     max_quarantine: Seconds = Field(
         default=86_400.0,
@@ -115,7 +115,7 @@ class ProxySettings(ProxyListSettings):
     )
 
     def list_sources(self) -> Iterator[tuple[str, str, ProxyListSettings]]:
-        """Every place that lists proxies: its name in the settings, its provider, and what it says."""
+        """Yield each list of proxies: its name in the settings, its provider and its settings."""
         if not self.is_empty:
             yield "proxies", "", self
         for name, pool in self.pools.items():

@@ -20,7 +20,7 @@ LaneName = Annotated[Name, AfterValidator(_check_lane)]
 
 
 class BrokerSettings(BaseSettings):
-    """How the workers of a cluster are told what to do."""
+    """The broker of a cluster, which brings commands to its workers."""
 
     url: str | None = Field(
         default=None,
@@ -48,12 +48,12 @@ class ClusterSettings(BaseSettings):
     )
     drain: Seconds = Field(
         default=20.0,
-        description="Maximum seconds in which a worker that is told to stop finishes what it has in hand.",
+        description="Maximum seconds in which a stopping worker finishes its requests in flight.",
     )
 
 
 class MetricsSettings(BaseSettings):
-    """What is told to Prometheus."""
+    """Metrics exported to Prometheus."""
 
     port: Annotated[int, Field(ge=1, le=65535)] | None = Field(
         default=None,
@@ -62,8 +62,8 @@ class MetricsSettings(BaseSettings):
     )
     host: Annotated[str, Field(pattern=r"^[0-9A-Fa-f.:]+$")] = Field(
         default="127.0.0.1",
-        description="The address at which it does; `0.0.0.0` is every address of this machine. Nobody is "
-        "asked who they are.",
+        description="The address on which metrics are served; `0.0.0.0` is every address of this machine. "
+        "The endpoint has no authentication.",
     )
 
 
@@ -77,7 +77,7 @@ class TraceSettings(BaseSettings):
 
 
 class LogSettings(BaseSettings):
-    """What is logged, and where."""
+    """Log levels, formats and destinations."""
 
     level: Literal["debug", "info", "warning", "error"] = Field(
         default="info", description="The lowest level of messages that are logged."
@@ -90,5 +90,5 @@ class LogSettings(BaseSettings):
     file: str | None = Field(default=None, description="A file to log to, in addition to stderr.")
     sinks: tuple[Name, ...] = Field(
         default=(),
-        description="Sinks of installed packages that are given the events, too, by their names.",
+        description="Sinks of installed packages that also receive the events, by their names.",
     )

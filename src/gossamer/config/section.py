@@ -1,4 +1,4 @@
-"""What sections of the settings are made of."""
+"""Base classes and types of the sections of settings."""
 
 from typing import Annotated, Any, TypeVar
 
@@ -27,7 +27,7 @@ HTTP_URL = r"^https?://"
 ANSWER_PART = r"^$|^(?:header|json|base64):\S+$"
 COUNTRY = r"^(?:[a-z]{2})?$"
 HOST = lazy_pattern(r"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*)(?::[0-9]{1,5})?")
-"""A host that hosts of URLs are compared with; those of other languages are there as ``xn--...``."""
+"""Return a host for comparison with hosts of URLs; international names become ``xn--...``."""
 SectionName = Annotated[str, Field(pattern=SECTION)]
 MEANT_BY = {
     SECTION: "named with small letters, digits, hyphens and single underscores",
@@ -36,7 +36,7 @@ MEANT_BY = {
     ANSWER_PART: "header:NAME, json:PATH, base64:PATH or empty",
     COUNTRY: "a code of two small letters, such as de",
 }
-"""What some patterns ask for, in words."""
+"""Descriptions of patterns, for messages."""
 
 
 def _check_host(host: str) -> str:
@@ -51,12 +51,12 @@ HostName = Annotated[str, AfterValidator(_check_host)]
 class BaseSettings(BaseModel):
     """The base of all settings: frozen, strict about names and types."""
 
-    # What checks them is built when it is first used.
+    # The validator is built at its first use.
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
 
 
 class _BuiltLate:
-    """Builds what checks a section when something in it is set: most crawls set nothing in most sections."""
+    """Builds the validator of a section when a setting in it is given: few crawls use most sections."""
 
     def __get_pydantic_core_schema__(
         self, section: type[BaseModel], handler: GetCoreSchemaHandler
@@ -66,9 +66,9 @@ class _BuiltLate:
 
 
 def to_document(said: Any) -> Any:
-    """What a section says, or a part of it, as dictionaries, lists and plain values.
+    """Return a section, or a part of it, as dictionaries, lists and plain values.
 
-    pydantic would first build what writes each section; a crawl notes its settings when it begins.
+    Faster than pydantic at the start of a crawl: that would first build a serializer for each section.
     """
     if isinstance(said, BaseModel):
         return {name: to_document(getattr(said, name)) for name in type(said).model_fields}

@@ -192,7 +192,7 @@ class Settings(BaseSettings):
     )
     memory: bool = Field(
         default=False,
-        description="Whether a crawl is kept in memory alone: no file is made, and what is not finished "
+        description="Whether a crawl is kept in memory alone: it makes no files, and an unfinished crawl "
         "cannot be continued.",
     )
     fetch: RungChoice = Field(
@@ -201,15 +201,15 @@ class Settings(BaseSettings):
         "`browser`; `auto` begins at the cheapest rung of `ladder.rungs` and climbs where a host refuses.",
     )
     domain: dict[HostName, Late[DomainSettings]] = Field(
-        default={}, description="What holds for the hosts of one domain, and of those below it."
+        default={}, description="Settings for the hosts of one domain and its subdomains."
     )
     http: Late[HttpSettings] = make_section(HttpSettings, description="Fetching over HTTP.")
     blocks: Late[BlockSettings] = make_section(BlockSettings, description="Pages that refuse a visitor.")
     ladder: Late[LadderSettings] = make_section(
-        LadderSettings, description="What is tried when a site refuses us."
+        LadderSettings, description="Ways to fetch a page after a refusal."
     )
     sessions: Late[SessionSettings] = make_section(
-        SessionSettings, description="Who a crawl is for a site: cookies, proxy, browser profile."
+        SessionSettings, description="Identities for sites: cookies, proxy, browser profile."
     )
     browser: Late[BrowserSettings] = make_section(
         BrowserSettings, description="Fetching in a browser (the way to fetch `browser`)."
@@ -218,12 +218,12 @@ class Settings(BaseSettings):
     impersonate: Late[ImpersonateSettings] = make_section(
         ImpersonateSettings, description="Fetching as a browser would."
     )
-    parse: Late[ParseSettings] = make_section(ParseSettings, description="Taking pages apart.")
+    parse: Late[ParseSettings] = make_section(ParseSettings, description="Parsing of pages.")
     pipeline: Late[PipelineSettings] = make_section(
-        PipelineSettings, description="What items pass on their way to the store."
+        PipelineSettings, description="The stages between a spider and the store."
     )
     duplicates: Late[DuplicateSettings] = make_section(
-        DuplicateSettings, description="Pages that say almost the same."
+        DuplicateSettings, description="Pages with almost the same text."
     )
     frontier: Late[FrontierSettings] = make_section(FrontierSettings, description="The requests of a crawl.")
     store: Late[StoreSettings] = make_section(StoreSettings, description="Items, pages and the ledger.")
@@ -239,14 +239,14 @@ class Settings(BaseSettings):
     gateways: dict[SectionName, Late[GatewaySettings]] = Field(
         default={}, description="HTTP APIs that fetch pages for us, each by a name of its own."
     )
-    budgets: Late[BudgetSettings] = make_section(BudgetSettings, description="What a crawl may spend.")
+    budgets: Late[BudgetSettings] = make_section(BudgetSettings, description="Budgets of a crawl.")
     sqlite: Late[SqliteSettings] = make_section(SqliteSettings, description="SQLite.")
     archive: Late[ArchiveSettings] = make_section(
-        ArchiveSettings, description="What sites answered, as WARC files."
+        ArchiveSettings, description="Answers of sites, as WARC files."
     )
     extract: Late[ExtractSettings] = make_section(ExtractSettings, description="When callbacks run.")
     files: Late[FileSettings] = make_section(
-        FileSettings, description="Files and pictures that spiders ask for."
+        FileSettings, description="Files and pictures that spiders request."
     )
     outputs: dict[SectionName, Late[OutputSettings]] = Field(
         default={}, description="Places to which items are written as they change, each by a name of its own."
@@ -258,18 +258,16 @@ class Settings(BaseSettings):
     )
     s3: Late[S3Settings] = make_section(S3Settings, description="Buckets that speak S3.")
     freshness: Late[FreshnessSettings] = make_section(
-        FreshnessSettings, description="Looking at pages again."
+        FreshnessSettings, description="Repeated visits to pages."
     )
     traps: Late[TrapSettings] = make_section(TrapSettings, description="Sites that never end.")
     dashboard: Late[DashboardSettings] = make_section(
         DashboardSettings, description="The dashboard and the HTTP API."
     )
     quality: Late[QualitySettings] = make_section(
-        QualitySettings, description="How the items of a job are looked at."
+        QualitySettings, description="Checks of the items of a job."
     )
-    alerts: Late[AlertSettings] = make_section(
-        AlertSettings, description="Troubles of which somebody is told."
-    )
+    alerts: Late[AlertSettings] = make_section(AlertSettings, description="Notifications of problems.")
     log: Late[LogSettings] = make_section(LogSettings, description="Logging.")
     traces: Late[TraceSettings] = make_section(TraceSettings, description="Traces of visits.")
     metrics: Late[MetricsSettings] = make_section(MetricsSettings, description="Metrics for Prometheus.")
@@ -317,7 +315,7 @@ def setting_fields() -> Mapping[str, FieldInfo]:
 
 
 def split_name(name: str) -> list[str]:
-    """The parts of a full name; the name of a domain, as in ``domain.shop.example.delay``, is one of them."""
+    """Split a full name; the name of a domain, as in ``domain.shop.example.delay``, is one part."""
     group, _, rest = name.partition(".")
     own, _, key = rest.rpartition(".")
     return [group, own, key] if group == DOMAIN and own else name.split(".")
@@ -341,7 +339,7 @@ def section_groups() -> Mapping[str, type[BaseSettings]]:
 
 @cache
 def section_names() -> frozenset[str]:
-    """Every section, and every table of sections that users name, by its full name."""
+    """Return every section, and every table of sections that users name, by its full name."""
     names = {*section_groups()}
     for setting in setting_fields():
         *around, _ = setting.split(".")
@@ -350,7 +348,7 @@ def section_names() -> frozenset[str]:
 
 
 def find_field(name: str) -> FieldInfo | None:
-    """The setting of that full name (``http.max_redirects``, ``gateways.zyte.price``), if there is one."""
+    """Return the setting with a full name (``http.max_redirects``, ``gateways.zyte.price``), if any."""
     *around, key = split_name(name)
     group = ".".join(around[:-1])
     if group in section_groups():
@@ -359,7 +357,7 @@ def find_field(name: str) -> FieldInfo | None:
 
 
 def _named_section(field: FieldInfo) -> type[BaseSettings] | None:
-    """What each section of a table of named sections is; ``None`` for any other setting."""
+    """Return the class of the sections in a table of named sections; ``None`` for another setting."""
     if get_origin(field.annotation) is not dict:
         return None
     kind = get_args(field.annotation)[1]

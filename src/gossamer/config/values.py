@@ -1,4 +1,4 @@
-"""Values of settings: from text to their types, and back to what may be shown."""
+"""Values of settings: from text to their types, and to text without secrets."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ SECRET_PARAMETER = lazy_pattern(
 
 
 def _types_of(annotation: Any) -> set[type]:
-    """The plain types that an annotation allows."""
+    """Return the plain types that an annotation allows."""
     origin = get_origin(annotation)
     if origin in (Union, types.UnionType):
         return set().union(*(_types_of(part) for part in get_args(annotation)))
@@ -51,7 +51,7 @@ def _types_of(annotation: Any) -> set[type]:
 
 
 def parse_text(text: str, field: FieldInfo) -> Any:
-    """What ``text`` means for a setting of that type; text that means nothing is left for validation.
+    """Convert ``text`` to the type of a setting; other text stays as it is, for validation.
 
     ``none`` means no value, booleans are words or 0 and 1, lists and dicts are JSON; a list with a single
     element may be written without brackets.
@@ -83,16 +83,16 @@ def _from_json(text: str, *, single: bool) -> Any:
 
 
 def to_tuple(value: Any) -> Any:
-    """Lists as tuples, because settings are frozen."""
+    """Turn lists into tuples, because settings are frozen."""
     return tuple(value) if isinstance(value, list) else value
 
 
 def hide_secrets(key: str, value: Any) -> Any:
-    """A value without what must not be shown: passwords in URLs, headers that carry secrets."""
+    """Return a value without its secrets: passwords in URLs, headers that carry secrets."""
     if isinstance(value, str) and PROXY_LISTS.fullmatch(key):
         return _hide_in_proxy(value)
     if isinstance(value, str):
-        # Also what was meant to be headers, and could not be read as such.
+        # Also values that were meant as headers and could not be parsed.
         is_like_headers = ("{" in value and not value.startswith("http")) or ": " in value
         # The name of a variable that holds the secret; anything else may be the secret itself.
         is_name = key.endswith("_env") and re.match(VARIABLE, value)
@@ -113,7 +113,7 @@ def hide_secrets(key: str, value: Any) -> Any:
 
 
 def secrets_in(key: str, value: Any) -> Iterator[str]:
-    """What :func:`hide_secrets` hides in a value: passwords, headers, keys, as they may turn up elsewhere."""
+    """Yield the secrets of a value that :func:`hide_secrets` hides, as they may occur elsewhere."""
     if isinstance(value, Mapping):
         for name, inner in value.items():
             if is_header_secret(str(name)) and isinstance(inner, str):
@@ -137,7 +137,7 @@ def secrets_in(key: str, value: Any) -> Iterator[str]:
 
 
 def _hide_in_proxy(text: str) -> str:
-    """A line of a list of proxies, or the URL of a list, without user, password and parameters."""
+    """Return a line of a list of proxies, or the URL of a list, without its secrets and parameters."""
     where, *attributes = text.split(maxsplit=1) or [""]
     if "://" in where:
         return " ".join((shown_server(where), *attributes))
