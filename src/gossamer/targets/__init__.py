@@ -1,1 +1,1 @@
-"""What a crawl was asked for: a spider or a URL, its arguments, its settings."""
+"""The target of a crawl: a spider or a URL, its arguments, its settings."""

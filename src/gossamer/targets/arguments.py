@@ -1,11 +1,10 @@
-"""A spider's arguments (``-a NAME=VALUE``): which it takes, of which types, and which must not be shown.
+"""A spider's arguments (``-a NAME=VALUE``): their names, types and secrets.
 
 Arguments are the annotated attributes of a spider's class and the parameters of its own ``__init__``. An
-annotation gives the type: ``pages: int = 3`` makes ``-a pages=5`` the number 5. What has no annotation stays
-a string. A spider that annotates anything takes those arguments and no others; one that annotates nothing
-takes those that its source mentions; one whose own ``__init__`` has ``**kwargs`` takes any, as in Scrapy. An
-annotated attribute without a value has to be given, unless the spider has an ``__init__`` of its own, which
-may give it one.
+annotation gives the type: ``pages: int = 3`` makes ``-a pages=5`` the number 5; without one it is a string.
+A spider with annotations takes only those arguments; a spider without takes the names that its source
+mentions; an ``__init__`` with ``**kwargs`` takes any, as in Scrapy. An annotated attribute without a value
+is required, unless the spider has an ``__init__`` of its own, which may set it.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ from gossamer.spiders.spider import Spider
 MISSING = inspect.Parameter.empty
 """There is no default."""
 BASE = {"start_urls": list[str], "allowed_domains": list[str]}
-"""What every spider has, and may be given."""
+"""Arguments that every spider takes."""
 _FINGERPRINT = re.compile(r"\*\*\*[0-9a-f]{8}")
 _NOTHING = ("", "none", "null")
 
@@ -60,15 +59,15 @@ class SpiderArgument(Record, frozen=True):
 
 
 class ArgumentRules(Record, frozen=True):
-    """What a spider can be given."""
+    """The arguments that a spider takes."""
 
     arguments: Mapping[str, SpiderArgument]
-    others: bool  # whether it takes arguments of any other name too
-    mentioned_only: bool = False  # of those others the ones that are mentioned in its source
+    others: bool  # whether it also takes other names
+    mentioned_only: bool = False  # other names only if its source mentions them
 
 
 def accepted_arguments(spider_class: type[Spider]) -> ArgumentRules:
-    """The arguments of a spider class, in the order in which they are written there."""
+    """Return the arguments of a spider class, in the order of its source."""
     found = {argument.name: argument for argument in _attributes_of(spider_class)}
     typed = any(argument.annotation is not MISSING for argument in found.values())
     others = mentioned_only = not typed
@@ -77,17 +76,16 @@ def accepted_arguments(spider_class: type[Spider]) -> ArgumentRules:
             break
         if "__init__" in vars(base):
             parameters, others = _parameters_of(base)
-            if not others:  # what it does not name it does not take, the attributes of the class included
+            if not others:  # it takes only its parameters, not even the attributes of the class
                 return ArgumentRules(parameters, others=False)
             found, mentioned_only = {**found, **parameters}, False
     return ArgumentRules(found, others, mentioned_only)
 
 
 def read_arguments(spider_class: type[Spider], given: Mapping[str, Any]) -> dict[str, Any]:
-    """What was given, each value in the type of its argument.
+    """Return the given arguments, each value in the type of its argument.
 
-    Raises :class:`UsageError` for names that the spider does not take, for values of other types and for
-    what has to be given and was not.
+    Raises :class:`UsageError` for unknown names, for values of other types and for missing arguments.
     """
     known = accepted_arguments(spider_class)
     remember_secrets(str(value) for name, value in given.items() if is_secret(name))
@@ -112,14 +110,14 @@ def read_arguments(spider_class: type[Spider], given: Mapping[str, Any]) -> dict
 
 
 def shown_argument(name: str, value: Any) -> str:
-    """A value for people."""
+    """Return a value for people."""
     return HIDDEN if is_secret(name) else str(value)
 
 
 def target_text(spider: str, arguments: Mapping[str, Any]) -> str:
-    """A spider with its arguments in one line: the same line is the same crawl.
+    """Return a spider with its arguments in one line: the same line is the same crawl.
 
-    Of a secret it has a fingerprint, too slow to make for guessing the secret from it.
+    A secret appears as a fingerprint, which is too slow to compute for guessing the secret.
     """
     pairs = (f"{name}={_hide_secret(spider, name, value)}" for name, value in sorted(arguments.items()))
     return " ".join((shlex.quote(spider), *(_quote_pair(pair) for pair in pairs)))
@@ -152,7 +150,7 @@ def _attributes_of(spider_class: type[Spider]) -> Iterator[SpiderArgument]:
         for name, value in vars(base).items():
             if value is None or isinstance(value, str | int | float):
                 seen.setdefault(name, MISSING)
-    sets_them = spider_class.__init__ is not Spider.__init__  # what has no value may get one there
+    sets_them = spider_class.__init__ is not Spider.__init__  # an attribute without a value may get one there
     for name, annotation in seen.items():
         if _is_free(name) and get_origin(annotation) is not ClassVar and annotation is not ClassVar:
             default = getattr(spider_class, name, MISSING)
@@ -223,9 +221,9 @@ def _read_value(spider_class: type[Spider], argument: SpiderArgument, value: Any
 
 
 def _from_text(value: Any, annotation: Any) -> Any:
-    """What a text means for a type; what it does not mean anything for is left for validation.
+    """Convert a text to a type; other text is left for validation.
 
-    Nothing is ``none``; lists are JSON, or their elements with commas between them; dicts are JSON.
+    ``none`` is ``None``; lists are JSON, or elements separated by commas; dicts are JSON.
     """
     if not isinstance(value, str):
         return value
@@ -263,7 +261,7 @@ def _alternatives_of(annotation: Any) -> Iterator[Any]:
 
 
 def _choices_of(part: Any) -> tuple[Any, ...]:
-    """What there is to choose from."""
+    """Return the possible values."""
     if get_origin(part) is Literal:
         return get_args(part)
     if isinstance(part, type) and issubclass(part, Enum):
@@ -313,7 +311,7 @@ def _check_mentioned(spider_class: type[Spider], name: str, value: Any, known: A
     """Raise ``UsageError`` for an argument that nothing in a spider's source speaks of."""
     source = _source_of(spider_class)
     if source is None or not name.isidentifier() or hasattr(spider_class, name):
-        return  # nobody knows, or the spider says so itself
+        return  # unknown, or set by the spider
     if re.search(rf"\b{re.escape(name)}\b", source):
         return
     reads = {first or second for first, second in _READ.findall(source)}

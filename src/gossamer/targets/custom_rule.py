@@ -14,7 +14,7 @@ from gossamer.runtime.user_code import traceback_text
 
 
 class CustomRule:
-    """Makes an item of several; what users' code does wrong is told as theirs."""
+    """Merges several items with a function of the user; its errors are shown with their traceback."""
 
     def __init__(self, name: str, function: Callable[[list[dict[str, Any]]], Any]) -> None:
         self._name = name
@@ -25,7 +25,7 @@ class CustomRule:
 
     @classmethod
     def from_text(cls, text: str) -> CustomRule:
-        """The function of ``module:function``, where the module may be in the folder of this process.
+        """Import the function ``module:function``; the module may be in the current folder.
 
         Raises ``UsageError``.
         """
@@ -37,13 +37,13 @@ class CustomRule:
         except (Exception, SystemExit) as error:
             raise UsageError(f"--rule {text!r} cannot be imported: {describe_error(error)}") from error
         if not callable(found):
-            raise UsageError(f"--rule {text!r} is no function: it takes a list of dicts and returns one")
+            raise UsageError(f"--rule {text!r} is not a function: it takes a list of dicts and returns one")
         return cls(text, found)
 
     def make_item(self, sources: list[dict[str, Any]]) -> Mapping[str, Any]:
-        """The fields of the item that the sources (their fields, the best first) make together.
+        """Return the fields of the item merged from the sources (their fields, the best first).
 
-        Raises ``UsageError`` with the traceback of a function that fails, and for what are no fields.
+        Raises ``UsageError``, with the traceback if the function fails, and for a result without fields.
         """
         try:
             made = self._function(sources)

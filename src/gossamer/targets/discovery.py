@@ -1,7 +1,7 @@
-"""From what was typed to a spider: a URL, a spider's name, a file, or a class.
+"""Find the spider for a target: a URL, a spider's name, a file, or a class.
 
 Spiders are found in the ``spiders/`` folder of the project, in Python or TOML, and through the entry-point
-group ``gossamer.spiders``. A file that does not import is one clear message, never a traceback of ours.
+group ``gossamer.spiders``. A failed import is one clear message, without a traceback of Gossamer.
 """
 
 from __future__ import annotations
@@ -56,14 +56,14 @@ _FILE = re.compile(r"(?P<path>.+\.py)(?::(?P<name>\w+))?|(?P<toml>.+\.toml)")
 
 
 class CrawlTarget(Record, frozen=True):
-    """What to crawl."""
+    """The target of a crawl."""
 
     text: str  # the spider with its arguments, or the URL: the same text is the same crawl
     name: str  # whose items these are: the spider's name, or the host of a URL
     spider: Spider
     choose: Callable[[Request], Spider]
     authorizations: Mapping[str, str] = {}
-    """What is sent, by origin, for the user and password of start URLs; it is in none of the above."""
+    """``Authorization`` headers by origin, from credentials in start URLs, which no other field has."""
     logs_in: bool = False
     """Whether a spider that may be chosen has ``log_in()``."""
     has_hooks: bool = False  # whether one of them may have hooks
@@ -106,21 +106,21 @@ def find_target(
 
 
 def file_of(target: str) -> tuple[Path, str | None] | None:
-    """The file that a target means, and the class in it if it names one; ``None`` for other targets.
+    """Return the file that a target names, and the class in it, if any; ``None`` for other targets.
 
-    Whoever restricts what may be crawled has to ask here, too: a target is a file if this says so.
+    Code that restricts targets must use this function to recognise files.
     """
     file = None if "://" in target else _FILE.fullmatch(target)
     return None if file is None else (Path(file["path"] or file["toml"]), file["name"])
 
 
 def is_url(target: str) -> bool:
-    """Whether a target that is neither a file nor the name of a spider means a site or a page."""
+    """Return whether a target, neither a file nor a spider's name, is a site or a page."""
     return "://" in target or is_site(target)
 
 
 def refuse_file(target: str, advice: str = _TARGETS) -> None:
-    """Raise ``UsageError`` for what was meant as a URL, and is or would be a file of this folder."""
+    """Raise ``UsageError`` for a target that looks like a URL, but is or would be a local file."""
     is_page = is_url(target) and not set("/?#").isdisjoint(target)  # shop.example/index.html
     if not is_page and Path(target).suffix in _NO_SITES and not Path(target).exists():
         raise UsageError(f"there is no file {target}; {advice}")
@@ -285,7 +285,7 @@ def _check_fetch(spider: Spider) -> None:
 
 
 def _check_scrapy(spider: Spider) -> None:
-    """What a spider brings along from Scrapy, and what would otherwise be passed over in silence."""
+    """Refuse attributes of Scrapy's spiders that would otherwise be ignored silently."""
     if hasattr(spider, "custom_settings"):
         custom = spider.custom_settings if isinstance(spider.custom_settings, Mapping) else {}
         hints = "".join(f"\n  {name}{suggest_name(str(name)) or ': no such setting'}" for name in custom)
@@ -303,7 +303,7 @@ def _check_scrapy(spider: Spider) -> None:
 
 
 def one_or_more(value: str | Sequence[str]) -> Sequence[str]:
-    """What a spider may write as one string or as several."""
+    """Return a value that a spider may write as one string or as several."""
     return [value] if isinstance(value, str) else value
 
 

@@ -1,4 +1,4 @@
-"""How a crawl of this machine was begun, so that somebody else may let it go on: kept in the book of jobs.
+"""The command that began a crawl of this machine, kept with the job so that others can resume it.
 
 Guarantee: it holds no secret. A crawl that was begun with one is not begun again from here.
 """
@@ -35,7 +35,7 @@ class LaunchPlan(msgspec.Struct, frozen=True, kw_only=True):
     version: str = ""  # of the spider (``targets.plan.version_of``); empty where it is not known
 
     def to_command(self) -> list[str]:
-        """What follows ``gossamer``. Raises ``UsageError`` for a crawl that was begun with a secret."""
+        """Return the words after ``gossamer``. Raises ``UsageError`` for a crawl begun with a secret."""
         if self.secrets:
             raise UsageError(
                 f"the crawl was begun with secrets, which are not kept ({', '.join(self.secrets)}): "
@@ -77,7 +77,7 @@ def launch_of(
 
 
 def launch_from(packed: bytes) -> LaunchPlan | None:
-    """How a crawl was begun; ``None`` where nobody has said so. Raises ``StorageError`` for other bytes."""
+    """Unpack the launch of a crawl; ``None`` if none was kept. Raises ``StorageError`` for other bytes."""
     if not packed:
         return None
     try:
@@ -87,13 +87,13 @@ def launch_from(packed: bytes) -> LaunchPlan | None:
 
 
 def to_text(value: Any) -> str:
-    """A value as it is written after ``-s KEY=``."""
+    """Return a value as it is written after ``-s KEY=``."""
     if value is None:
         return "none"
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def overridden_by(launch: LaunchPlan, former: LaunchPlan | None) -> set[str]:
-    """The settings that a command says in another way than the one before: whoever gave it wants them so."""
+    """Return the settings whose values differ from the former command: they were changed on purpose."""
     before = dict(former.options) if former is not None else {}
     return {name for name, text in launch.options if before.get(name) != text}

@@ -25,7 +25,7 @@ log = logging.getLogger("gossamer.crawl")
 
 
 class LoadedTarget(Record, frozen=True):
-    """What to crawl, and how."""
+    """The target of a crawl, with its settings."""
 
     target: CrawlTarget
     loaded: LoadedSettings
@@ -55,7 +55,7 @@ def load_target(
     given = _list_options(overrides)
 
     def read_options() -> Mapping[str, Any]:
-        """What Scrapy's spiders alone are given: those of its names, and what our setting of them says."""
+        """Return the options for Scrapy's spiders: those in capitals, and the setting ``scrapy``."""
         nonlocal given
         foreign = {option.key: option.value for option in given if option.key.isupper()}
         given = [option for option in given if not option.key.isupper()]

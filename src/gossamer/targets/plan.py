@@ -26,22 +26,22 @@ from gossamer.policy.redirects import is_credential
 from gossamer.policy.secret_names import hide_parameters, is_secret
 
 OWN = ("alerts", "broker", "redis", "cluster", "dashboard", "log", "metrics", "traces", "data", "outputs")
-"""Settings that are each machine's own: what the supervisor or a single machine uses, or where it is."""
+"""Settings of each machine: places, and parts that the supervisor or a single machine uses."""
 _NOT_OF_A_JOB = ("alerts", "outputs", "metrics", "traces", "dashboard")
-"""Those of them of which whoever submits a job uses none either."""
+"""Those of them that also have no effect on the machine that submits a job."""
 PLACES = ("frontier", "store")
 """Sections whose ``url`` is each machine's own."""
 OWN_PROXIES = ("urls", "file", "url", "pools", "only")
-"""Settings of proxies that are each machine's own: they hold passwords, or say what this worker uses."""
+"""Settings of proxies of each machine: they hold passwords, or choose proxies for this worker."""
 FROM_ENVIRONMENT = "SPIDER_ARG_"
-"""Before the name of an argument, in capitals: the variable that a worker takes a secret one from."""
+"""Prefix of the environment variable from which a worker reads a secret argument."""
 
 _PROXIES_NOT_KEPT = "proxies are not kept with a job: set GOSSAMER_PROXIES__URLS or GOSSAMER_PROXIES__FILE"
 _AS_IN = 'as in: GOSSAMER_HTTP__HEADERS=\'{"NAME": "VALUE"}\''
 
 
 class JobPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """What was submitted."""
+    """A submitted crawl."""
 
     target: str  # a URL without credentials, a spider's name, ``FILE.py:Class``
     arguments: dict[str, str] = {}  # of the spider, those that may be seen
@@ -50,22 +50,22 @@ class JobPlan(msgspec.Struct, frozen=True, kw_only=True):
     options: tuple[tuple[str, str], ...] = ()  # of stages, those that carry secrets: the stage and the name
     domains: tuple[tuple[str, str], ...] = ()  # settings that carry secrets: the domain and the name
     has_proxies: bool = False  # requests go through proxies, which each worker has of its own
-    settings: str = "{}"  # settled, as JSON, without what is each machine's own
+    settings: str = "{}"  # as JSON, without those of each machine
     fleet: str = "default"  # whose supervisor looks after it
-    hosts: tuple[str, ...] = ()  # that the spider names, for whoever submits another crawl of them
+    hosts: tuple[str, ...] = ()  # that the spider names, for checks of later submissions
     version: str = ""  # of the spider's source; "" where there is none to compare
     unshared: tuple[str, ...] = ()  # the spider's settings that have no effect on a fleet
     declared: dict[str, str] | None = None  # kinds that fields of items declare; None: that is not known
-    has_closed: bool = False  # the spider has a ``closed()`` of its own, which nobody calls on a fleet
+    has_closed: bool = False  # the spider has a ``closed()``, which is not called on a fleet
 
 
 def pack_plan(plan: JobPlan) -> bytes:
-    """A plan as a job keeps it."""
+    """Pack a plan for its job."""
     return msgspec.msgpack.encode(plan)
 
 
 def settings_to_keep(settings: Settings) -> str:
-    """Settings as JSON, without secrets and without what is each machine's own."""
+    """Return settings as JSON, without secrets and without those of each machine."""
     said = {name: value for name, value in to_document(settings).items() if name not in OWN}
     for place in PLACES:
         said[place].pop("url")
@@ -112,9 +112,9 @@ def settings_under(plan: JobPlan, own: Settings) -> Settings:
 
 
 def sections_under(plan: JobPlan, own: Settings, *names: str) -> Settings:
-    """This machine's settings, with some sections as :func:`settings_under` has them.
+    """Return this machine's settings, with some sections as in :func:`settings_under`.
 
-    For whoever looks at many jobs: it costs a hundredth. Raises ``SettingError``.
+    A hundred times cheaper, for displays of many jobs. Raises ``SettingError``.
     """
     raw = msgspec.json.decode(plan.settings, type=dict[str, msgspec.Raw])
     sections = {name: _section_under(name, msgspec.json.decode(raw.get(name, b"{}")), own) for name in names}
@@ -128,12 +128,12 @@ def _section_under(name: str, said: dict[str, Any], own: Settings) -> BaseSettin
     try:
         return type(here).model_validate({key: to_tuple(value) for key, value in said.items()})
     except ValidationError:
-        read = load_settings(env={}, spider={name: said}).settings  # says what is wrong
+        read = load_settings(env={}, spider={name: said}).settings  # raises with the reason
         return cast("BaseSettings", getattr(read, name))
 
 
 def _options_under(plan: JobPlan, said: dict[str, Any], own: Settings) -> dict[str, dict[str, Any]]:
-    """The options of stages: those of the crawl, and of this machine what the plan does not hold."""
+    """Return the options of stages: those of the crawl, and this machine's for the ones it lacks."""
     options = {stage: dict(given) for stage, given in said.get("pipeline", {}).get("options", {}).items()}
     here = to_document(own.pipeline.options)
     for stage, name in plan.options:
@@ -143,7 +143,7 @@ def _options_under(plan: JobPlan, said: dict[str, Any], own: Settings) -> dict[s
 
 
 def _domains_under(plan: JobPlan, said: dict[str, Any], own: Settings) -> dict[str, dict[str, Any]]:
-    """The settings of domains: those of the crawl, and of this machine what the plan does not hold."""
+    """Return the settings of domains: those of the crawl, and this machine's for the ones it lacks."""
     domains = {domain: _without_nothing(given) for domain, given in said.get("domain", {}).items()}
     here = to_document(own.domain)
     for domain, name in plan.domains:
@@ -217,7 +217,7 @@ def check_proxies(plan: JobPlan, own: Settings) -> None:
 
 
 def unshared_note(names: Iterable[str]) -> str:
-    """What to say of a spider's settings that have no effect where several processes share its work."""
+    """Return a note on settings of the spider that have no effect if several processes share a crawl."""
     return (
         f"{', '.join(names)} of the spider: no effect where several processes share a crawl, since each "
         "counts its own items alone; set max_time or max_pages, or crawl with one process of `gossamer crawl`"
@@ -225,7 +225,7 @@ def unshared_note(names: Iterable[str]) -> str:
 
 
 def fleet_notes(plan: JobPlan, given: Iterable[SettingOption] = ()) -> list[str]:
-    """What differs on a fleet, for the person who submits: no plan holds the secrets that workers need.
+    """Return notes for the person who submits: secrets that workers need, and other differences.
 
     ``given``: the options of the submission, of which some are each machine's own.
     """
@@ -261,7 +261,7 @@ def fleet_notes(plan: JobPlan, given: Iterable[SettingOption] = ()) -> list[str]
 
 
 def secrets_not_kept(names: Iterable[str]) -> str:
-    """What is to be done about arguments whose values are secret."""
+    """Return the remedy for arguments whose values are secret."""
     variables = ", ".join(FROM_ENVIRONMENT + name.upper() for name in names)
     return f"secret arguments are not kept with a job: set {variables}"
 

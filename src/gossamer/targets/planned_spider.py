@@ -1,6 +1,6 @@
-"""From a spider to the plan of its crawl, and from a plan to the spider as it is on this machine.
+"""Make the plan of a crawl from a spider, and load the spider of a plan on this machine.
 
-Apart from ``plan.py``: whoever only looks at jobs needs neither spiders nor what takes pages apart.
+Apart from ``plan.py``: displays of jobs need neither spiders nor parsers.
 """
 
 from __future__ import annotations
@@ -80,9 +80,9 @@ def target_under(plan: JobPlan, project: Path | None) -> CrawlTarget:
 
 
 def with_version_here(plan: JobPlan, project: Path | None) -> JobPlan:
-    """The plan with the version that its spider has here. Raises ``UsageError`` where it is not here.
+    """Return the plan with the version of the spider here. Raises ``UsageError`` if it is not found.
 
-    For a job that is to go on with a spider that somebody has mended.
+    For a job that continues with a fixed spider.
     """
     if not plan.version:
         return plan

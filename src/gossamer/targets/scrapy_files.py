@@ -43,7 +43,7 @@ def adapt_module(module: ModuleType, folder: Path) -> list[type[Spider]]:
 
 
 def adapt_class(kind: Any, folder: Path) -> type[Spider] | None:
-    """One of Scrapy's classes as a spider; ``None`` for what is none."""
+    """Return a class of Scrapy's as a spider; ``None`` for another class."""
     if "scrapy" not in sys.modules:
         return None
     adapted: type[Spider] | None = _load_room().open_project(folder).adapt_class(kind)
@@ -51,7 +51,7 @@ def adapt_class(kind: Any, folder: Path) -> type[Spider] | None:
 
 
 def find_project_spiders(folder: Path) -> tuple[dict[str, type[Spider]], list[str]]:
-    """The spiders of the Scrapy project around a folder by name, and what could not be imported."""
+    """Return the spiders of the Scrapy project around a folder, by name, and failed imports."""
     if _folder_of(folder) is None and not os.environ.get("SCRAPY_SETTINGS_MODULE"):
         return {}, []
     found: tuple[dict[str, type[Spider]], list[str]] = _load_room().open_project(folder).find_spiders()
@@ -59,7 +59,7 @@ def find_project_spiders(folder: Path) -> tuple[dict[str, type[Spider]], list[st
 
 
 def give_options(spider_class: type[Spider], options: Callable[[], Mapping[str, Any]]) -> type[Spider]:
-    """The same spider with settings that are Scrapy's; one that is not Scrapy's takes none."""
+    """Return the spider with settings of Scrapy, if it is a spider of Scrapy's."""
     if "gossamer.adapters.scrapy.loading" not in sys.modules:
         return spider_class
     given: type[Spider] = _load_room().give_options(spider_class, options)
@@ -72,7 +72,7 @@ def _folder_of(start: Path) -> Path | None:
 
 
 def _load_room() -> ModuleType:
-    """What knows Scrapy."""
+    """Import the adapter for Scrapy."""
     try:
         importlib.import_module("scrapy")
     except ModuleNotFoundError as error:

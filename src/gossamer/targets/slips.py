@@ -23,7 +23,7 @@ FOREIGN_NAMES = {
     "url": "start_urls",
     "urls": "start_urls",
 }
-"""What others call it, where that is not alike."""
+"""Names of other frameworks that are not similar."""
 _OWN = frozenset({"parse", "parse_start_url", "start", "log_in", "start_requests"})
 """Methods whose parameters are their author's: callbacks have those of their requests."""
 
@@ -97,7 +97,7 @@ def _plain_signature(method: types.FunctionType) -> str:
 
 
 def _names_in(value: object) -> Iterator[str]:
-    """The names of attributes that a function, or what is wrapped in it, reads."""
+    """Yield the names of attributes that a function, also a wrapped one, reads."""
     for inner in (value, *(getattr(value, part, None) for part in ("__func__", "fget", "__wrapped__"))):
         if isinstance(code := getattr(inner, "__code__", None), types.CodeType):
             yield from _names_in_code(code)

@@ -79,7 +79,7 @@ def _import_file(path: Path) -> ModuleType:
         if module is not None:
             return module
         if (folder := str(path.parent)) not in sys.path:  # what lies beside a part of a package hides nothing
-            # A spider in rich.py must not hide the library that somebody imports later.
+            # A spider in rich.py must not hide the library of that name.
             module_name = path.stem.partition(".")[0]
             hides = module_name in sys.modules or bool(module_name and importlib.util.find_spec(module_name))
             sys.path.insert(len(sys.path) if hides else 0, folder)

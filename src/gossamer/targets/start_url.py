@@ -1,4 +1,4 @@
-"""From what a person types for a site or a page to the URL that is fetched first, and the domain it is in."""
+"""The start URL, and its domain, for a site or page that a person types."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def is_site(text: str) -> bool:
 
 
 def explain_wrong_url(typed: str) -> str:
-    """Why a URL that was typed cannot be crawled as it stands, and what is meant; empty for one that can."""
+    """Return why a typed URL cannot be crawled, with a suggestion; empty if it can."""
     text = typed.strip()
     begun = _BEGINNING.match(text)
     if begun is None or not begun["slashes"]:
@@ -90,21 +90,21 @@ def find_wrong_url(start_urls: Iterable[str]) -> tuple[str, str] | None:
 
 
 def find_start_url(text: str) -> str | None:
-    """The canonical URL of what was typed; ``None`` for what cannot be fetched.
+    """Return the canonical URL of typed text; ``None`` if it cannot be fetched.
 
-    It has its fragment: whether that is a part of the page, the settings say when it is asked for.
+    The fragment stays: the settings decide later whether it is part of the page.
     """
     canonical = urls.canonicalise_url(absolute_url(text), keep_fragment=True)
     return canonical if canonical is not None and canonical.startswith(("http://", "https://")) else None
 
 
 def allowed_domain_of(url: str) -> str:
-    """The entry of ``allowed_domains`` for the site of a canonical URL: with its port, without ``www.``."""
+    """Return the entry of ``allowed_domains`` for a canonical URL: with the port, without ``www.``."""
     host = urls.hostname_of(url)
     return host.removeprefix("www.") + urls.host_key(url).removeprefix(host)
 
 
 def describe_seed(spider: str, method: str, given: object) -> str:
-    """That a method of a spider gave something else than a first request, and what it has to give."""
+    """Return an error: a method of a spider gave another object than a first request."""
     way = "is a `yield` missing?" if given is None else "yield Request(url)"
     return f"{method}() of the spider {spider!r} gave {given!r}, which is not a Request: {way}"

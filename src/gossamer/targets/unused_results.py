@@ -24,7 +24,7 @@ MOST = 3
 _ONE, _MANY = frozenset({"follow"}), frozenset({"follow_all"})
 _SELECTING = frozenset({"css", "xpath", "jmespath"})
 _RESPONSES = frozenset({"response", "resp", "res", "page"})
-"""What people call the first parameter of a callback."""
+"""Usual names of the first parameter of a callback."""
 
 
 def find_unused_results(spider_class: type[Spider]) -> list[str]:
@@ -44,7 +44,7 @@ def find_unused_results(spider_class: type[Spider]) -> list[str]:
 
 
 class _SourceReader:
-    """Knows what the names in a spider's file stand for."""
+    """Resolves the names in a spider's file."""
 
     def __init__(self, spider_class: type[Spider], names: dict[str, object]) -> None:
         self._class = spider_class

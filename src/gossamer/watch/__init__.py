@@ -1,1 +1,1 @@
-"""Jobs are watched while they run: their pace, what decides it, and troubles of which somebody is told."""
+"""Watching jobs while they run: their pace and its limits, and alerts about problems."""

@@ -1,4 +1,4 @@
-"""News of alerts on their way: each is tried until its target has taken it, also by the next process."""
+"""Delivery of notifications: each is retried until its target has it, also by the next process."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ from gossamer.watch.memories import (
 from gossamer.watch.parts import log
 
 LOOK_FOR_LEFT_S = 60.0
-"""How often news are looked for that a process has left behind."""
+"""Seconds between two searches for notifications that another process has left behind."""
 READ_AGAIN_S = 5.0
-"""After so long it is tried again to read what former processes left, where that could not be read."""
+"""Seconds until pending notifications that could not be read are read again."""
 
 
 class NoticeDelivery:
-    """Takes news, and hands them to targets one after the other. Where nobody wants news it does nothing.
+    """Takes notifications and delivers them to targets in order; does nothing without targets.
 
-    ``is_left``: whether nobody works any more at the place of this name. Then its news are delivered by this
-    process. ``None``: it delivers those of its own place alone.
+    ``is_left``: whether all processes have left the place of this name. This process then delivers its
+    notifications. ``None``: this process delivers only those of its own place.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class NoticeDelivery:
         self._read_at = 0.0  # when that is tried
 
     async def add(self, new: Iterable[PendingNotice]) -> None:
-        """Take news to be delivered. Raises nothing."""
+        """Accept notifications for delivery. Raises nothing."""
         if not self._targets:
             return
         memory = await self._read_memory()
@@ -73,10 +73,10 @@ class NoticeDelivery:
             await self.save()
 
     async def deliver(self) -> None:
-        """Try everything that is due, the targets side by side. Raises nothing."""
+        """Deliver all due notifications, the targets concurrently. Raises nothing."""
         if not self._targets:
             return
-        await self.add(())  # what is too old by now is given up
+        await self.add(())  # drops notifications that are too old by now
         await self._take_left_news()
         memory = await self._read_memory()
         while due := next_notices(memory, self._clock.now()):
@@ -86,7 +86,7 @@ class NoticeDelivery:
             await self.save()
 
     def forget(self) -> None:
-        """Somebody else delivers from now on."""
+        """Leave the delivery to another process from now on."""
         self._memory, self._is_read, self._read_at = NoticeMemory(), False, 0.0
 
     async def _read_memory(self) -> NoticeMemory:
@@ -96,7 +96,7 @@ class NoticeDelivery:
         self._read_at = now + READ_AGAIN_S
         try:
             kept = await load_notices(self._shared, self._place)
-        except StorageError:  # news that come meanwhile are delivered, and what was left there is not lost
+        except StorageError:  # new notifications are delivered; the stored ones are not lost
             return self._memory
         if not self._is_read:  # it may have been read by another call meanwhile
             self._is_read = True
@@ -107,13 +107,15 @@ class NoticeDelivery:
         return self._memory
 
     async def save(self) -> None:
-        """Keep the news; what cannot be kept now is kept with what comes next."""
+        """Save the pending notifications; after a failure, the next call saves them."""
         memory = await self._read_memory()
         if not self._is_read:
             return
         with contextlib.suppress(StorageError):
             await save_notices(self._shared, self._place, memory)
-            is_crawl = is_place_of_job(self._place)  # the next leader of a fleet sends what waits there
+            is_crawl = is_place_of_job(
+                self._place
+            )  # the next leader of a fleet sends its pending notifications
             if self._is_left is not None and is_crawl and self._is_noted != bool(memory.waiting):
                 await note_left_news(
                     self._shared, self._place, self._clock.now(), is_left=bool(memory.waiting)
@@ -121,7 +123,7 @@ class NoticeDelivery:
                 self._is_noted = bool(memory.waiting)
 
     async def _take_left_news(self) -> None:
-        """Take over what waits at places where nobody works any more. Raises nothing."""
+        """Take over pending notifications of places without a running process. Raises nothing."""
         now = self._clock.now()
         if self._is_left is None or now < self._look_at:
             return
@@ -145,14 +147,14 @@ class NoticeDelivery:
             await note_left_news(self._shared, place, now, is_left=False)
 
     async def _try_target(self, one: PendingNotice) -> str:
-        """Why the target did not take it; empty: it did."""
+        """Deliver one notification; return the error, or an empty text."""
         target = self._targets[one.target]
         try:
             await target.deliver(one.notice)
         except OperatorError as error:
             log.warning("a notification waits for the alert target %s: %s", target.name, error)
             return str(error) or type(error).__name__
-        except Exception as error:  # noqa: BLE001 - a target is code of others; the watch goes on
+        except Exception as error:  # noqa: BLE001 - a target may be third-party code; the watch continues
             log.exception("a notification waits for the alert target %s, which failed", target.name)
             return type(error).__name__
         return ""

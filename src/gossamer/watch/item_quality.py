@@ -1,4 +1,4 @@
-"""The look at the items of a job that has ended: what they are like, and whether that is worse than usual."""
+"""The profile of the items of an ended job, compared with earlier jobs."""
 
 from __future__ import annotations
 
@@ -42,24 +42,24 @@ from gossamer.ports.profile_store import ProfileStore
 from gossamer.ports.store import Store
 
 SAMPLE_BYTES = 4 * 2**20
-"""Of the items that are looked at, as JSON: large ones are fewer."""
+"""Maximum size of a sample of items as JSON: of large items it has fewer."""
 AT_ONCE = 250
-"""Items that are looked at before others have their turn: a few milliseconds."""
+"""Items examined before other tasks have their turn: a few milliseconds."""
 CLOSER = 20
-"""So many times as many items are looked at where something is worse than usual."""
+"""Factor of the sample if a field is worse than usual."""
 DROP_SAMPLES = 200
 CANDIDATES = 4
-"""Earlier jobs among which those with a profile are looked for, as a multiple of those that are wanted."""
+"""Earlier jobs to search for those with a profile, as a multiple of the wanted number."""
 LATEST_PAGES = 200
-"""Pages behind the latest item that are counted."""
+"""Maximum pages after the latest item that are counted."""
 SHOWN_PLACES = 10
-"""Findings of which the page is looked for in the archive."""
+"""Maximum findings whose page is searched for in the archive."""
 PLACES_S = 5.0
-"""How long they are looked for, in seconds: a file that is being written is read from front to end."""
+"""Maximum seconds of that search: a file that is still being written is read as a whole."""
 
 
 class QualityParts(Record, frozen=True, kw_only=True):
-    """The places that are looked at, and how."""
+    """The stores to read, and the rules."""
 
     store: Store
     items: ItemReader
@@ -71,16 +71,16 @@ class QualityParts(Record, frozen=True, kw_only=True):
     baseline_jobs: int
     drift: float
     declare: Callable[[Job, Iterable[str]], dict[str, str] | None]  # kinds that fields declare; None: unknown
-    find_page: Callable[[Job, str], Awaitable[ArchiveEntry | None]] | None = None  # None: there is no archive
+    find_page: Callable[[Job, str], Awaitable[ArchiveEntry | None]] | None = None  # None: without an archive
 
 
 async def read_profile(parts: QualityParts, job: Job) -> JobProfile | None:
-    """The profile that was made of a job when it ended. Raises ``StorageError``."""
+    """Return the profile that a job got when it ended. Raises ``StorageError``."""
     return decode_profile((await parts.profiles.read_profiles([job])).get(job.id))
 
 
 async def ensure_profile(parts: QualityParts, job: Job) -> JobProfile:
-    """The profile of a job that has ended; one that is not there is made. Raises ``StorageError``."""
+    """Return the profile of an ended job; make a missing one. Raises ``StorageError``."""
     known = await read_profile(parts, job)
     if known is not None and known.at >= (job.finished_at or 0.0):
         return known
@@ -98,7 +98,7 @@ async def keep_profile(parts: QualityParts, job: Job, totals: JobTotals | None =
 
 
 async def accept_profile(parts: QualityParts, job: Job) -> JobProfile:
-    """Make what a job gave the usual, with which later jobs are compared. Raises ``StorageError``."""
+    """Make the items of a job the usual ones for later jobs. Raises ``StorageError``."""
     profile = replace(await ensure_profile(parts, job), accepted_at=parts.clock.now())
     await parts.profiles.save_profile(job, profile.at, encode_profile(profile))
     return profile
@@ -123,7 +123,7 @@ async def make_profile(
     full: bool = False,
     looks_closer: bool = True,
 ) -> JobProfile:
-    """What the items of a job look like now: some of them, or all (``full``). Raises ``StorageError``."""
+    """Return the profile of a sample of a job's items, or of all (``full``). Raises ``StorageError``."""
     totals = totals or await parts.store.read_totals(job)
     usual = usual_items(await _read_earlier(parts, job), parts.baseline_jobs)
     facts = await _read_facts(parts, job, totals, parts.sample, usual, full=full)
@@ -199,7 +199,7 @@ async def _read_all(parts: QualityParts, job: Job) -> AsyncIterator[Sequence[Sto
 
 
 async def _read_earlier(parts: QualityParts, job: Job) -> list[JobProfile]:
-    """The profiles of the jobs of the same spider before this one, the newest first."""
+    """Return the profiles of earlier jobs of the same spider, newest first."""
     listed = [
         one
         for one in await parts.book.list_jobs()
@@ -211,7 +211,7 @@ async def _read_earlier(parts: QualityParts, job: Job) -> list[JobProfile]:
 
 
 async def _count_items(parts: QualityParts, job: Job, totals: JobTotals, facts: ItemFacts) -> ItemCounts:
-    """How many items the pages gave, and how many of the last ones gave none."""
+    """Return how many items the pages gave, and how many of the last pages gave none."""
     counts = ItemCounts(
         pages=totals.pages,
         items=totals.items,
@@ -223,7 +223,7 @@ async def _count_items(parts: QualityParts, job: Job, totals: JobTotals, facts: 
     latest = max((item.last_seen for item in facts.items), default=job.created_at)
     latest = max([latest, *(sample.at for sample in facts.samples)])
     if any(item.last_seen < job.created_at for item in facts.items):
-        return counts  # their times are those of an earlier job: nobody knows when this one saw them
+        return counts  # their times are those of an earlier job: the times in this one are unknown
     which = AttemptFilter(verdict=Verdict.SUCCESS, since=latest)
     rows = (await parts.ledger.page_attempts(job, LATEST_PAGES, which)).attempts
     places = {family_of(item.url) for item in facts.items}  # pages elsewhere, such as help, need have none
@@ -243,7 +243,7 @@ async def _count_items(parts: QualityParts, job: Job, totals: JobTotals, facts: 
 
 
 async def find_places(parts: QualityParts, job: Job, profile: JobProfile) -> JobProfile:
-    """A profile with the places of the findings' pages in the archive, where there is one that has them."""
+    """Return a profile with the findings' pages in the archive, if it has them."""
     if parts.find_page is None or not profile.findings:
         return profile
     placed = list(profile.findings)
@@ -251,7 +251,7 @@ async def find_places(parts: QualityParts, job: Job, profile: JobProfile) -> Job
         async with asyncio.timeout(PLACES_S):
             for number, finding in enumerate(placed[:SHOWN_PLACES]):
                 if finding.url:
-                    with contextlib.suppress(OperatorError):  # that a page is not there is no trouble here
+                    with contextlib.suppress(OperatorError):  # the archive may lack the page
                         entry = await parts.find_page(job, finding.url)
                         if entry is not None:
                             placed[number] = replace(finding, place=entry.location.text)

@@ -1,4 +1,4 @@
-"""One look at one job: its counts, its hosts, what decides its pace, what is wrong with it."""
+"""One look at one job: its counts, its hosts, the limit of its pace, its problems."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ from gossamer.ports.series import Series
 from gossamer.watch.parts import WatchedJob, WatchParts
 
 HOSTS_LOOKED_AT = 2000
-"""Hosts of a job that are looked at one by one, those with most requests; others count as average ones."""
+"""Hosts of a job that are read one by one, those with most requests; others count as average."""
 RATE_S = 60.0
-"""Rates are those of so many seconds."""
+"""Seconds over which rates are measured."""
 FAILING_HOSTS = 10
-"""Hosts with most failures that are looked at."""
+"""Number of hosts with most failures to read."""
 STORED_S = 3.0
-"""A store that answers, and stores nothing within so many seconds, takes no changes."""
+"""Seconds after which a store that answers, but stores nothing, counts as refusing changes."""
 
 
 async def look_at_job(
     parts: WatchParts, watched: WatchedJob, memory: JobMemory, view: RosterView | None, store_lag_s: float
 ) -> tuple[JobLook, JobMemory]:
-    """What is found of a job that runs, and what is to be remembered. Raises ``StorageError``."""
+    """Return the findings about a running job, and its new memory. Raises ``StorageError``."""
     job, now = watched.job, parts.clock.now()
     is_noted = now // BUCKET_S == memory.at // BUCKET_S
     stats = await watched.frontier.read_stats()
@@ -100,7 +100,7 @@ def _make_sample(stats: FrontierStats, totals: JobTotals, now: float, *, is_seed
 
 
 async def find_refusal(write: Callable[[], Awaitable[None]]) -> str:
-    """Why a place that may be read takes no changes; empty: it takes them. Raises nothing for its trouble."""
+    """Return why a readable place takes no changes; empty: it takes them. Does not raise its errors."""
     try:
         async with asyncio.timeout(STORED_S):
             await write()
@@ -120,7 +120,7 @@ def _find_reason(error: BaseException) -> str:
 
 
 def left_facts(memory: JobMemory, stats: FrontierStats, rules: FrontierRules, hosts: HostSums) -> LeftFacts:
-    """The facts on which the time left rests; the last sample of the memory is of now."""
+    """Return the facts for the time left; the last sample of the memory is the current one."""
     return LeftFacts(
         now=memory.at,
         is_seeded=memory.samples[-1].is_seeded,
@@ -135,14 +135,14 @@ def left_facts(memory: JobMemory, stats: FrontierStats, rules: FrontierRules, ho
 async def observe_hosts(
     frontier: JobFrontier, stats: FrontierStats, rules: FrontierRules, now: float, memory: JobMemory
 ) -> HostSums:
-    """The hosts of a job for which requests wait, all together."""
+    """Return the sums over the hosts of a job for which requests wait."""
     reports = await frontier.busiest_hosts(HOSTS_LOOKED_AT) if stats.hosts else []
     usual_s = mean_latency_s(memory.samples, RATE_S)
     return sum_hosts(reports, rules, now, hosts=stats.hosts, p50_s=usual_s)
 
 
 def gauges_of_hosts(hosts: HostSums) -> dict[str, int]:
-    """What is kept of the hosts over time: requests that may start now, and what is allowed."""
+    """Return the gauges of the hosts: requests that may start now, and the allowed rate."""
     allowed = {} if hosts.allowed_per_s is None else {ALLOWED: round(hosts.allowed_per_s * 1000)}
     return {"due": int(hosts.due), **allowed}
 
@@ -150,7 +150,7 @@ def gauges_of_hosts(hosts: HostSums) -> dict[str, int]:
 def pace_facts(
     memory: JobMemory, stats: FrontierStats, hosts: HostSums, store_lag_s: float, *, is_slot_free: bool
 ) -> PaceFacts:
-    """What decides the pace, as far as one look tells."""
+    """Return the facts that decide the pace, as far as one look shows them."""
     return PaceFacts(
         is_budget_spent=stats.budget_spent,
         waiting_hosts=hosts.hosts,
@@ -164,7 +164,7 @@ def pace_facts(
 
 
 def is_slot_free(watched: WatchedJob, stats: FrontierStats, view: RosterView | None, now: float) -> bool:
-    """Whether somebody could begin another request at once, on each lane on which one may start."""
+    """Return whether a worker could begin another request now, on each lane with due requests."""
     if view is None:
         return watched.concurrency is None or stats.leased < watched.concurrency
     due = [lane for lane in watched.lanes if stats.next_by_lane.get(lane, inf) <= now]
@@ -184,7 +184,7 @@ def _has_free_slot(view: RosterView, lanes: Sequence[str]) -> bool:
 
 
 def takers_of(view: RosterView, lanes: Sequence[str]) -> list[tuple[str, int]]:
-    """The workers that are there and take shifts of one of these lanes, with their slots."""
+    """Return the present workers that take shifts of one of these lanes, with their slots."""
     return [
         (worker.id, worker.slots)
         for worker in view.workers
@@ -195,7 +195,7 @@ def takers_of(view: RosterView, lanes: Sequence[str]) -> list[tuple[str, int]]:
 
 
 def refusers_of(view: RosterView, health: LaneHealth) -> list[str]:
-    """The workers that cannot do a job on a lane, of those that are there."""
+    """Return the present workers that refuse a job on a lane."""
     if health.why is not EndReason.REFUSED:
         return []
     there = {worker.id for worker in view.workers if not worker.is_silent(view.at)}
@@ -203,7 +203,7 @@ def refusers_of(view: RosterView, health: LaneHealth) -> list[str]:
 
 
 def find_common_refusal(view: RosterView, job_id: str, lanes: Sequence[str]) -> str | None:
-    """Why none of the workers that are there can do a job; ``None``: one can, as far as is known."""
+    """Return why all present workers refuse a job; ``None``: one may take it, as far as is known."""
     ids = {worker_id for worker_id, _ in takers_of(view, lanes)}
     refusals = [one for one in view.standings if one.job == job_id and refusers_of(view, one)]
     refused_by = {worker for one in refusals for worker in one.refused_by}
@@ -215,7 +215,7 @@ def find_common_refusal(view: RosterView, job_id: str, lanes: Sequence[str]) -> 
 async def find_unserved(
     frontier: JobFrontier, view: RosterView | None, lanes: Sequence[str]
 ) -> tuple[DueCounts, ...]:
-    """What may start now on lanes that no worker takes, where others are taken. Raises ``StorageError``."""
+    """Return due requests on lanes that no worker takes, if others are taken. Raises ``StorageError``."""
     if view is None or not takers_of(view, lanes):
         return ()
     without = [lane for lane in lanes if not takers_of(view, (lane,))]
@@ -231,9 +231,9 @@ async def find_troubled(
     rules: FrontierRules,
     failing: Sequence[FailingHost],
 ) -> tuple[TroubledHost, ...]:
-    """The hosts in trouble of which somebody is told, also those all of whose requests wait for a next try.
+    """Return the hosts in trouble that are reported, also those with nothing but waiting retries.
 
-    Such hosts are not among the busiest.
+    Those are not among the busiest hosts.
     """
     now, least_s = parts.clock.now(), parts.rules.no_success_s
     if least_s <= 0:
@@ -268,7 +268,7 @@ async def find_reasons(
 
 
 async def find_failing(series: Series, job: Job, now: float, window_s: float) -> tuple[FailingHost, ...]:
-    """The hosts at which most attempts failed lately, in the hours that the window touches."""
+    """Return the hosts with most failed attempts in the hours that the window touches."""
     since, until = int((now - window_s) // HOUR_S * HOUR_S), int(now) + 1
     worst = await series.rank_failures(job, HourlyKind.HOST, since, until, FAILING_HOSTS)
     if not worst:

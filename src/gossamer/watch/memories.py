@@ -1,4 +1,4 @@
-"""What a watch remembers, in shared state: who watches next goes on with it, and whoever asks reads it."""
+"""The memory of a watch in shared state: the next watching process continues with it; displays read it."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from gossamer.ports.shared_state import SharedState
 
 SPACE = "watch"
 KEPT_S = 7 * 86_400.0
-"""What nobody adds to is forgotten after so long."""
+"""Seconds after its last change until an entry is forgotten."""
 ACKNOWLEDGED_S = 365 * 86_400.0
-"""So long an alert that lasts stays acknowledged."""
+"""Seconds for which a lasting alert stays acknowledged."""
 LEFT_NEWS = "left news"
 MOST_LEFT = 100
-"""Crawls of one machine of which is kept that news wait."""
+"""Maximum crawls of one machine that are noted as having pending notifications."""
 CLAIM_S = 30.0
-"""For so long the news of a place are taken over by one process alone."""
+"""Seconds for which one process alone may take over the notifications of a place."""
 
 _decode_job = msgspec.msgpack.Decoder(JobMemory).decode
 _decode_place = msgspec.msgpack.Decoder(PlaceMemory).decode
@@ -32,12 +32,12 @@ _encode = msgspec.msgpack.Encoder().encode
 
 
 def place_of_fleet(fleet: str) -> str:
-    """The name of the place that a fleet is."""
+    """Return the name of a fleet's place."""
     return f"fleet:{fleet}"
 
 
 def place_of_crawl(job: Job) -> str:
-    """The name of the place that a crawl of one machine is."""
+    """Return the name of the place of a crawl of one machine."""
     return f"job:{job.id}"
 
 
@@ -47,28 +47,28 @@ def is_place_of_job(place: str) -> bool:
 
 
 def job_of_place(place: str) -> str:
-    """The id of the job whose crawl is a place."""
+    """Return the id of the job whose crawl is a place."""
     return place.partition(":")[2]
 
 
 async def load_job_memory(shared: SharedState, job: Job) -> JobMemory:
-    """What is remembered of a job; nothing, where another version wrote it. Raises ``StorageError``."""
+    """Return the memory of a job; empty if another version wrote it. Raises ``StorageError``."""
     return _read_memory(await shared.get(SPACE, _key_of(job)))
 
 
 async def load_job_memories(shared: SharedState, jobs: Sequence[Job]) -> dict[str, JobMemory]:
-    """The same of many jobs, by their ids. Raises ``StorageError``."""
+    """Return the memories of many jobs, by their ids. Raises ``StorageError``."""
     stored = await shared.get_many(SPACE, [_key_of(job) for job in jobs])
     return {job.id: _read_memory(one) for job, one in zip(jobs, stored, strict=True)}
 
 
 async def save_job_memory(shared: SharedState, job: Job, memory: JobMemory) -> None:
-    """Keep what is remembered of a job. Raises ``StorageError``."""
+    """Save the memory of a job. Raises ``StorageError``."""
     await shared.put(SPACE, _key_of(job), _encode(memory), KEPT_S)
 
 
 async def load_place_memory(shared: SharedState, place: str) -> PlaceMemory:
-    """What is remembered of a place, by its name. Raises ``StorageError``."""
+    """Return the memory of a place, by its name. Raises ``StorageError``."""
     stored = await shared.get(SPACE, f"place:{place}")
     try:
         return _decode_place(stored) if stored else PlaceMemory()
@@ -77,12 +77,12 @@ async def load_place_memory(shared: SharedState, place: str) -> PlaceMemory:
 
 
 async def save_place_memory(shared: SharedState, place: str, memory: PlaceMemory) -> None:
-    """Keep what is remembered of a place. Raises ``StorageError``."""
+    """Save the memory of a place. Raises ``StorageError``."""
     await shared.put(SPACE, f"place:{place}", _encode(memory), KEPT_S)
 
 
 async def load_notices(shared: SharedState, place: str) -> NoticeMemory:
-    """The news of a place that wait for their targets. Raises ``StorageError``."""
+    """Return the pending notifications of a place. Raises ``StorageError``."""
     stored = await shared.get(SPACE, f"news:{place}")
     try:
         return _decode_notices(stored) if stored else NoticeMemory()
@@ -91,18 +91,18 @@ async def load_notices(shared: SharedState, place: str) -> NoticeMemory:
 
 
 async def save_notices(shared: SharedState, place: str, memory: NoticeMemory) -> None:
-    """Keep the news of a place. Raises ``StorageError``."""
+    """Save the pending notifications of a place. Raises ``StorageError``."""
     await shared.put(SPACE, f"news:{place}", _encode(memory), KEPT_S)
 
 
 async def load_acknowledged(shared: SharedState, about: str) -> dict[str, float]:
-    """When alerts of a job, or of what all jobs need, were acknowledged, by the ids of the alerts."""
+    """Return when alerts of a job or of the services were acknowledged, by the ids of the alerts."""
     stored = await shared.get(SPACE, f"acknowledged:{about}")
     return _decode_acknowledged(stored) if stored else {}
 
 
 async def save_acknowledged(shared: SharedState, about: str, more: dict[str, float]) -> None:
-    """Keep that alerts were acknowledged, besides others. Raises ``StorageError``."""
+    """Save that more alerts were acknowledged. Raises ``StorageError``."""
 
     def add(stored: bytes | None) -> bytes:
         known = (_decode_acknowledged(stored) if stored else {}) | more
@@ -113,13 +113,13 @@ async def save_acknowledged(shared: SharedState, about: str, more: dict[str, flo
 
 
 async def load_left_news(shared: SharedState) -> list[str]:
-    """The names of places that may have news which wait for their targets, as far as they are kept there."""
+    """Return the names of places that are noted as having pending notifications."""
     stored = await shared.get(SPACE, LEFT_NEWS)
     return list(_decode_places(stored)) if stored else []
 
 
 async def note_left_news(shared: SharedState, place: str, now: float, *, is_left: bool) -> None:
-    """Keep that news of a place wait, or that none do any more. Raises ``StorageError``."""
+    """Note whether a place has pending notifications. Raises ``StorageError``."""
 
     def change(stored: bytes | None) -> bytes:
         known = _decode_places(stored) if stored else {}
@@ -131,7 +131,7 @@ async def note_left_news(shared: SharedState, place: str, now: float, *, is_left
 
 
 async def claim_left_news(shared: SharedState, place: str) -> bool:
-    """Whether the caller, and nobody else, may take over the news of a place now."""
+    """Return whether the caller alone may take over the notifications of a place now."""
     return await shared.claim(SPACE, f"left:{place}", CLAIM_S)
 
 

@@ -1,4 +1,4 @@
-"""What a watch works with."""
+"""The dependencies of a watch."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ log = logging.getLogger("gossamer.alerts")
 
 @dataclass(frozen=True)
 class WatchedJob:
-    """A job as a watch sees it."""
+    """A watched job."""
 
     job: Job
     frontier: JobFrontier
@@ -60,11 +60,11 @@ class WatchParts:
     try_writing: Callable[[], Awaitable[None]] | None = (
         None  # raises where the fleet's server takes no changes
     )
-    read_pools: Callable[[], Awaitable[Sequence[ProxyPoolState]]] | None = None  # None: there are no proxies
+    read_pools: Callable[[], Awaitable[Sequence[ProxyPoolState]]] | None = None  # None: without proxies
     find_findings: Callable[[Job], Awaitable[Sequence[DriftFinding]]] | None = None  # of its items
-    is_left: Callable[[str], Awaitable[bool]] | None = None  # whether nobody works at a place any more
+    is_left: Callable[[str], Awaitable[bool]] | None = None  # whether all processes have left a place
     requests_name: str = "the frontier"  # what people call the two places
     store_name: str = "the store"
     targets: Sequence[AlertTarget] = ()
     report_left: Callable[[Job, TimeEstimate], None] | None = None  # after each look
-    wanted: Mapping[str, frozenset[Severity]] = field(default_factory=dict)  # by target: what it is told of
+    wanted: Mapping[str, frozenset[Severity]] = field(default_factory=dict)  # severities by target

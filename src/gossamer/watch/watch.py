@@ -1,7 +1,7 @@
-"""The watch: a look at all jobs and what they need every few seconds, kept for whoever asks, and told.
+"""The watch: examine all jobs and services every few seconds, save the result, and send alerts.
 
-One process watches a fleet: the one whose supervisor leads. When the fleet's server is away nobody leads, and
-the one that did so last goes on, by what it remembers: that is how the absence itself is told.
+One process watches a fleet: the one whose supervisor leads. While the fleet's server is away, the
+last leader continues from its memory, so that the absence itself is reported.
 """
 
 from __future__ import annotations
@@ -40,19 +40,19 @@ from gossamer.watch.parts import WatchParts, log
 T = TypeVar("T")
 
 EVERY_S = 5.0
-"""Seconds from the end of a look to the beginning of the next."""
+"""Seconds between two looks."""
 PLACE_REST = 3
-"""Services, supervisors and proxies are looked at after so many rests at the latest."""
+"""Maximum rests between two looks at services, supervisors and proxies."""
 ENDS_EVERY_S = 60.0
-"""How often jobs are listed that ended while nobody watched them."""
+"""Seconds between two lists of jobs that ended unwatched."""
 ENDS_OVERLAP_S = 300.0
-"""Ends are looked for again for so long: a job's end may be recorded late, or by a clock that is behind."""
+"""Overlap of these lists: a job's end may be recorded late, or by a slow clock."""
 ENDS_AT_ONCE = 50
-"""Ended jobs that are looked at one after the other; more wait for the next time."""
+"""Ended jobs examined at a time; more wait for the next time."""
 PATIENCE_S = 10.0
-"""For any one answer of a server."""
+"""Maximum seconds for one answer of a server."""
 ALONE_S = 3600.0
-"""For so long the last leader goes on watching while nobody can lead."""
+"""Maximum seconds for which the last leader continues to watch while no process can lead."""
 
 
 class AlertWatch:
@@ -87,27 +87,27 @@ class AlertWatch:
                 await self.look()
                 await delivering
             except Exception:  # noqa: BLE001 - the watch's boundary: jobs do not depend on it
-                log.exception("the jobs could not be watched; they go on")
+                log.exception("the jobs could not be watched; they continue")
             finally:
                 await end_tasks(delivering)
             await self._parts.clock.sleep(self._rest_s(self._parts.clock.now() - began))
 
     async def _deliver(self) -> None:
-        """Send what waits, unless another process leads: it sends the same. Raises nothing."""
+        """Send pending notifications, unless another process leads, which sends them. Raises nothing."""
         look = self._place.look if self._place is not None else None
         can_nobody_lead = look is not None and self._parts.requests_name in {*look.away, *look.refusing}
         if self._is_leading() or (can_nobody_lead and self._led_at is not None):
             await self._delivery.deliver()
 
     def _rest_s(self, took_s: float) -> float:
-        """The rest after a look at the place; one that took long since a server is away is repeated soon."""
+        """Return the rest after a look; if a slow look found a server away, the next one follows soon."""
         is_away = self._place is not None and bool(self._place.look.away)
         return self._every_s if is_away else min(self._pace.rest_s(took_s), PLACE_REST * self._every_s)
 
     async def end(self, patience_s: float) -> None:
-        """A last look, and what it has to tell, within a time. Raises nothing.
+        """Take a last look and send its alerts, within a time. Raises nothing.
 
-        Nothing is done where no look was due yet, and nobody wants news.
+        Does nothing if there are neither watched jobs nor alert targets.
         """
         if not self._jobs and not self._parts.targets:
             return
@@ -120,7 +120,7 @@ class AlertWatch:
                 await self._delivery.deliver()
 
     async def look(self) -> None:
-        """One look at everything. Raises nothing for trouble of a server or of a job."""
+        """Examine everything once. Problems of a server or of a job do not raise."""
         now = self._parts.clock.now()
         place, jobs, view = await self._look_at_place(now)
         if not self._is_responsible(place, now):
@@ -137,12 +137,12 @@ class AlertWatch:
     async def _watch_jobs(
         self, jobs: Sequence[Job], place: PlaceLook, view: RosterView | None
     ) -> list[AlertChanges]:
-        """A look at the jobs that it is time to look at: new ones, ended ones, and now and then all."""
+        """Examine new and ended jobs, and all jobs if it is time to."""
         clock = self._parts.clock
         began = clock.now()
         are_due, here = began >= self._jobs_at, {job.id for job in jobs}
         gone = [job for job, _ in self._jobs.values() if job.id not in here]
-        self._store_refusal = self._store_refusal if jobs else ""  # nobody writes, so that it is not known
+        self._store_refusal = self._store_refusal if jobs else ""  # unknown without writes
         chosen = [job for job in jobs if are_due or job.id not in self._jobs]
         changes = [await self._watch_job(job, place, view, began) for job in chosen]
         changes += [await self._end_job(job, place.at) for job in gone]
@@ -153,7 +153,7 @@ class AlertWatch:
         return changes
 
     async def _judge_ends(self, now: float) -> list[AlertChanges]:
-        """A look at jobs that began and ended between two looks, or ended while nobody watched."""
+        """Examine jobs that began and ended between two looks, or ended unwatched."""
         place, list_all = self._place, self._parts.list_all
         if list_all is None or place is None or now < self._ends_at:
             return []
@@ -177,7 +177,7 @@ class AlertWatch:
                 await _in_time(save_place_memory(self._parts.shared, self._parts.name, place))
 
     async def _hand_over(self) -> None:
-        """Leave the watch to whoever leads, with what was found while nobody could."""
+        """Leave the watch to the leader, with the findings from the time without one."""
         if self._place is not None and (self._place.look.away or self._place.look.refusing):
             with contextlib.suppress(StorageError):
                 await _in_time(save_place_memory(self._parts.shared, self._parts.name, self._place))
@@ -187,7 +187,7 @@ class AlertWatch:
         self._delivery.forget()
 
     def _is_responsible(self, place: PlaceLook, now: float) -> bool:
-        """Whether this process watches: it leads, or was the last to lead and nobody can."""
+        """Return whether this process watches: it leads, or it led last and no process can lead."""
         if self._is_leading():
             self._led_at = now
             return True
@@ -200,7 +200,7 @@ class AlertWatch:
     # ----------------------------------------------------------------- the place
 
     async def _look_at_place(self, now: float) -> tuple[PlaceLook, Sequence[Job] | None, RosterView | None]:
-        """What all jobs need, which jobs there are (``None``: they cannot be listed), and the roster."""
+        """Return the state of the services, the jobs (``None``: they cannot be listed) and the roster."""
         parts, away, view = self._parts, {}, None
         used, most = 0, 0
         try:
@@ -235,7 +235,7 @@ class AlertWatch:
         return look, jobs, view
 
     async def _find_refusing(self, away: Collection[str]) -> dict[str, str]:
-        """The services that answer and take no changes, and why."""
+        """Return the services that answer but take no changes, with the reason."""
         parts = self._parts
         found = {parts.store_name: self._store_refusal} if self._store_refusal else {}
         if parts.try_writing is not None and parts.requests_name not in away:
@@ -272,7 +272,7 @@ class AlertWatch:
         return changes
 
     async def _end_place(self) -> None:
-        """A crawl of one machine is over: nobody looks at its place any more, so its alerts end."""
+        """End the alerts of a place: after a crawl of one machine, no process watches it."""
         if self._place is None:
             return
         now, rules = self._parts.clock.now(), replace(self._parts.rules, clears_s=0.0)
@@ -285,7 +285,7 @@ class AlertWatch:
     async def _watch_job(
         self, job: Job, place: PlaceLook, view: RosterView | None, began: float
     ) -> AlertChanges:
-        """A look at one job; its trouble stays its own."""
+        """Examine one job; its errors do not affect other jobs."""
         known = self._jobs.get(job.id)
         try:
             memory = known[1] if known else await _in_time(load_job_memory(self._parts.shared, job))
@@ -313,7 +313,7 @@ class AlertWatch:
         return await self._judge_job(job, look, memory)
 
     async def _end_job(self, job: Job, now: float) -> AlertChanges:
-        """A last look at a job whose run has ended: its alerts end with it, except those about its end."""
+        """Examine a job whose run has ended; its alerts end, except those about the end."""
         try:
             ended = await _in_time(self._parts.refresh(job))
             known = self._jobs.get(job.id)
@@ -340,7 +340,7 @@ class AlertWatch:
         return changes
 
     async def _find_findings(self, job: Job) -> tuple[DriftFinding, ...]:
-        """What is worse than usual of the items of a job that has ended; nothing where that is not known."""
+        """Return the findings about the items of an ended job; empty if unknown."""
         if self._parts.find_findings is None or job.end_reason is None:
             return ()
         try:
@@ -350,7 +350,7 @@ class AlertWatch:
             return ()
 
     async def _count_left_out(self, job: Job) -> int:
-        """How many links of a job that has ended were left out as traps; 0 where that is not known."""
+        """Return how many links of an ended job were skipped as traps; 0 if unknown."""
         try:
             return count_left_out((await _in_time(self._parts.store.read_totals(job))).dropped)
         except OperatorError:
@@ -368,7 +368,7 @@ class AlertWatch:
 
 
 async def _in_time(answer: Awaitable[T]) -> T:
-    """An answer, unless it takes too long: then ``StorageError``."""
+    """Return an answer; raise ``StorageError`` if it takes too long."""
     try:
         async with asyncio.timeout(PATIENCE_S):
             return await answer

@@ -1,1 +1,1 @@
-"""Ways to tell people of alerts."""
+"""Alert destinations."""

@@ -23,7 +23,7 @@ class AppriseTarget:
             raise MissingServiceError(
                 f"the alert target {name} needs Apprise: {install_command('alerts')}"
             ) from None
-        logging.getLogger("apprise").setLevel(logging.CRITICAL)  # what it logs may hold the URL
+        logging.getLogger("apprise").setLevel(logging.CRITICAL)  # its log lines may hold the URL
         self.name = name
         self._timeout_s = timeout_s
         self._services = apprise.Apprise()

@@ -82,7 +82,7 @@ class MailTarget:
 
 
 def _is_here(host: str) -> bool:
-    """Whether a host is this machine."""
+    """Return whether a host is this machine."""
     try:
         return ip_address(host).is_loopback
     except ValueError:
@@ -90,7 +90,7 @@ def _is_here(host: str) -> bool:
 
 
 def write_message(notice: AlertNotice, sender: str, to: Sequence[str]) -> EmailMessage:
-    """News as a message; whatever strangers wrote is on one line of the subject, or in the body."""
+    """Return the message; untrusted text is in the body, or on the one line of the subject."""
     message = EmailMessage()
     message["Subject"] = f"[gossamer] {' '.join(notice.headline.split())[:180]}"
     message["From"] = sender

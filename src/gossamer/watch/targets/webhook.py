@@ -1,4 +1,4 @@
-"""Alerts to a webhook: each piece of news is a POST of JSON."""
+"""Alerts to a webhook: each notification is a POST of JSON."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from gossamer.policy.credentials import basic_authorization
 
 
 class _RedirectRefusal(urllib.request.HTTPRedirectHandler):
-    """A redirect is an answer like any other: news go to the URL that was set, and to no other."""
+    """Follows no redirects: notifications go to the configured URL only."""
 
     def redirect_request(self, *args: Any, **kwargs: Any) -> None:
-        """Follow nothing."""
+        """Do not follow the redirect."""
 
 
 class WebhookTarget:
@@ -70,7 +70,7 @@ class WebhookTarget:
 
 
 def notice_document(notice: AlertNotice) -> dict[str, Any]:
-    """News as others are given them: times are ISO 8601 in UTC."""
+    """Return the JSON of a notification: times are ISO 8601 in UTC."""
     fields = {name: getattr(notice, name) for name in AlertNotice.__struct_fields__}
     return fields | {
         "headline": notice.headline,
