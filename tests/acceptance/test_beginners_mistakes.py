@@ -175,11 +175,11 @@ MISTAKES = {
     ),
     "a sleep that blocks": Mistake(
         code=0,
-        spider=parse("import time\nyield {'url': response.url}\ntime.sleep(1.1)"),
+        spider=parse("import time\nyield {'url': response.url}\ntime.sleep(2.5)"),
         said=(
             "the callback ShopSpider.parse() of http://127.0.0.1:",
             "blocked every other page for at least ",
-            " s (shop.py, line 23: `time.sleep(1.1)`); in an `async def`, `await asyncio.sleep(...)` waits",
+            " s (shop.py, line 23: `time.sleep(2.5)`); in an `async def`, `await asyncio.sleep(...)` waits",
         ),
     ),
     "a log of Scrapy": Mistake(

@@ -141,7 +141,7 @@ def test_jobs_status_and_export(here):
     gossamer("export", "shop-1", "-o", "x.json", cwd=here)
     assert len(json.loads((here / "x.json").read_text())) == 60
     assert gossamer("export", "shop", "--format", "csv", cwd=here).stdout.splitlines()[0] == "sku,name"
-    assert "there are: shop-1" in gossamer("status", "shp", cwd=here, code=2).stderr
+    assert "existing jobs: shop-1" in gossamer("status", "shp", cwd=here, code=2).stderr
 
 
 def test_a_pipe_that_closes_early_ends_quietly(here):

@@ -66,7 +66,7 @@ def test_row_71_a_reader_that_leaves_ends_a_command_quietly(project, arguments):
 def test_row_71_an_error_keeps_its_own_exit_code(project):
     code, said = without_a_reader("status nothing", project)
     assert code == 2
-    assert "there are: shop-1" in said
+    assert "existing jobs: shop-1" in said
 
 
 def test_row_71_a_crawl_prints_its_result_to_nobody(project, tmp_path):
