@@ -394,6 +394,18 @@ EXCLUSIVE = (
 """Of these no two are said of one job."""
 
 
+@pytest.mark.parametrize(("wait_s", "due", "is_told"), [(18.0, 0, True), (4.0, 0, False), (18.0, 1, False)])
+def test_a_job_that_has_not_begun_says_when_its_first_request_may_start(
+    wait_s: float, due: int, is_told: bool
+) -> None:
+    """Bug it would catch: a crawl that waits for the pause of an earlier one gives no reason for 24 s."""
+    facts = replace(SHOPS, attempts=0, limit=None, waiting=1, due=due, next_at=NOW + wait_s)
+    said = " ".join(describe_job(facts, SHOW))
+    assert (
+        "The first one may start in 18 s: its own delay or another crawl of the same host" in said
+    ) == is_told
+
+
 @pytest.mark.slow
 @given(job_facts)
 def test_what_is_said_of_a_job_contradicts_neither_itself_nor_the_numbers(facts: ObservedJobFacts) -> None:

@@ -28,6 +28,8 @@ from gossamer.policy.sentences.words import (
 )
 from gossamer.policy.troubles import TroubleKind
 
+SOON_S = 5.0
+"""A first request that starts within so many seconds needs no word."""
 WHOSE_DELAY = {
     DelayReason.ADAPTIVE: "following its answers",
     DelayReason.ROBOTS: "as its robots.txt asks",
@@ -97,6 +99,17 @@ _HELD_BY: Mapping[JobSituation, tuple[str, str]] = {
 
 
 # --------------------------------------------------------------------------- no host may be asked
+
+
+def _describe_first(facts: ObservedJobFacts, show: SentenceFormatter) -> str:
+    """When the first request may start, if that is not soon; shared hosts keep the pauses of other crawls."""
+    wait_s = (facts.next_at or 0.0) - facts.now
+    if facts.due or wait_s < SOON_S:
+        return ""
+    return (
+        f" The first one may start in {show.span(wait_s)}: its own delay or another crawl of the same "
+        "host requires that."
+    )
 
 
 def _explain_hold(situation: JobSituation) -> Callable[[ObservedJobFacts, SentenceFormatter], str]:
@@ -229,7 +242,10 @@ SENTENCES: SentenceTable[JobSituation, ObservedJobFacts] = {
     ),
     JobSituation.NOT_BEGUN: (
         lambda f, _: f"{f.id} has not begun: no request has been tried yet.",
-        lambda f, show: f"It was made {show.span(f.now - f.created_at)} ago. {count_waiting(f)}.",
+        lambda f, show: (
+            f"It was made {show.span(f.now - f.created_at)} ago. {count_waiting(f)}."
+            f"{_describe_first(f, show)}"
+        ),
     ),
     JobSituation.STALLED: (
         lambda f, _: f"{f.id} stands still: work is due, and nothing is tried.",
