@@ -188,7 +188,7 @@ class AddressGuard:
         return frozenset(map(str, self._trusted))
 
     def is_named(self, host: str) -> bool:
-        """Return whether the operator named exactly this host (no sub-domains), on whatever port."""
+        """Return whether the operator named exactly this host (no sub-domains), on any port."""
         return bool(self._hosts) and _normalise_host(host) in self._hosts
 
     def is_trusted(self, host: str, port: int) -> bool:

@@ -58,7 +58,7 @@ class RequestHookFetcher:
 
 
 class ResponseHookFetcher:
-    """A fetcher whose answers and failures pass hooks before anybody else sees them."""
+    """A fetcher whose answers and failures pass the hooks first."""
 
     def __init__(self, fetcher: Fetcher, hooks: ExchangeHooks) -> None:
         self._fetcher = fetcher

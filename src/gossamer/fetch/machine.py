@@ -29,7 +29,7 @@ NO_WAY = frozenset({errno.ENETUNREACH, errno.EADDRNOTAVAIL})
 """Errors for every IPv6 address on a machine without IPv6."""
 
 MAX_OPEN_FILES = 65_536
-"""No more are asked for, whatever the system allows."""
+"""Limit of open files that a crawl sets, even if the system allows more."""
 
 MAX_IDLE = 1000
 IDLE_SHARE = 4
@@ -90,7 +90,7 @@ def has_ipv4() -> bool:
 
 
 class LocalErrorThrottle:
-    """This machine's trouble: told once per kind, and how long to leave it alone."""
+    """Reports this machine's failures once per kind, and sets the pause after one."""
 
     def __init__(self, first_pause_s: float) -> None:
         self._first_pause_s = first_pause_s

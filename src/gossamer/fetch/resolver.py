@@ -1,7 +1,7 @@
-"""Name look-ups on threads of their own, remembered for a while.
+"""Resolve names on dedicated threads, and cache the answers for a while.
 
-The loop's default executor has a handful of threads, shared with everything else; a broad crawl asks for a
-new name many times a second and each may take a second to fail.
+The loop's default executor has a few threads, shared with everything else; a broad crawl resolves many new
+names per second, and each may take a second to fail.
 """
 
 from __future__ import annotations

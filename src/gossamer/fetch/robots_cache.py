@@ -36,18 +36,18 @@ SHORTEST_TTL_S = 3600.0
 
 LONGEST_TTL_S = DAY_S  # RFC 9309, 2.4
 FIRST_WAIT_S = 1.0
-"""... begins with this, whether an error came or no answer. A Retry-After of at least so much replaces it."""
+"""First wait after an error, or without an answer. A Retry-After of at least this length replaces it."""
 LONGEST_WAIT_S = 60.0
 LONGEST_CLOSED_S = 600.0
-"""An origin whose robots.txt was never read is given up after errors for so long ..."""
+"""Seconds of errors after which an origin whose robots.txt was never read is given up ..."""
 LEAST_TRIES = 3
-"""... and this number of them, since they may ask for long waits."""
+"""... if at least this number of errors occurred, since servers may ask for long waits."""
 GIVEN_UP_S = 3600.0
-"""For so long the pages of an origin that was given up are dead letters without another request."""
+"""Seconds for which pages of an origin that was given up become dead letters without another request."""
 READ_S = 7 * DAY_S
-"""For so long it counts that robots.txt was read, or that its host answered that there is none."""
+"""Seconds for which it counts that robots.txt was read, or was missing."""
 CLAIM_S = 120.0
-"""How long one worker may take to fetch a file before another one may try."""
+"""Seconds that one worker may take to fetch a file before another one may try."""
 
 COME_BACK_S = 1.0
 MAX_REDIRECTS = 5  # RFC 9309, 2.3.1.2
@@ -55,7 +55,7 @@ MAX_ORIGINS = 20_000
 MAX_CACHED_CHARACTERS = 8_000_000
 
 MOST_BYTES = 8 * MAX_BYTES
-"""A larger file is refused, whatever is refused of pages: a small bound for those would close the origin."""
+"""Limit of the file's size. The limit of pages does not apply: a small one would close the origin."""
 
 SPACE = "robots"
 _TRIES = "robots-tries"  # (when the first of the errors in a row came, how many there are)
@@ -73,7 +73,7 @@ _HOPELESS = frozenset({Fault.DNS, Fault.GUARD, Fault.BAD_URL, Fault.TLS})
 
 
 _ERRORS = frozenset({Fault.SERVER, Fault.THROTTLED, Fault.INCOMPLETE, Fault.TIMEOUT_BODY})
-"""robots.txt was answered, with an error or a part of it: its host is there, and its pages are not lost."""
+"""Faults of a host that answers with an error, or only a part: its pages are not lost."""
 
 
 ALLOWED = RobotsDecision(allowed=True)
@@ -82,7 +82,7 @@ _ROW = msgspec.msgpack.Decoder(tuple[float, int])
 
 
 class _OriginRules:
-    """One origin's rules, with its answers made beforehand."""
+    """One origin's rules, with prepared answers."""
 
     __slots__ = ("crawl_delay_s", "deny", "expires_at", "free", "rules", "rung", "size", "user_agent")
 
@@ -228,7 +228,7 @@ class RobotsCache:
         try:
             record = _RECORD.decode(stored)
         except msgspec.DecodeError:
-            return None  # written by another version, or damaged: fetched anew
+            return None  # written by another version, or damaged: fetched again
         if record.rung not in ("", rung):
             await self._shared.put(SPACE, site, b"", 0.0)  # another rung's answer: fetched again
             return None

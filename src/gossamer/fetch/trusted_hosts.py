@@ -1,7 +1,7 @@
-"""Which hosts the operator named, known to all workers of a fleet.
+"""The hosts that the operator named, shared by all workers of a fleet.
 
-A spider's ``start()`` names hosts while one worker runs it; their pages may go to any other. A worker that
-its guard refuses a host asks here before it gives up.
+A spider's ``start()`` names hosts while one worker runs it; their pages may go to any other. A worker whose
+guard refuses a host checks here before it fails.
 """
 
 from __future__ import annotations

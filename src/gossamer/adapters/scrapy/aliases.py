@@ -1,7 +1,7 @@
-"""Names that Scrapy has dropped or moved, for spiders that were written when they were there.
+"""Names that Scrapy has dropped or moved, for spiders from that time.
 
-Nothing is put over what Scrapy has: a module is an alias only where Scrapy has none of that name, and an
-attribute is added only where there is none. Installed once, when the first spider of Scrapy's is met.
+Nothing in Scrapy is replaced: a module is an alias only if Scrapy has none of that name, and an attribute
+is added only if it is missing. Installed once, with the first spider of Scrapy's.
 """
 
 from __future__ import annotations

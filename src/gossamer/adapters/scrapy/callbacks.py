@@ -70,7 +70,7 @@ class CallbackRunner:
         return self._run_page(name, request, made, response)
 
     def map_outputs(self, identity: str) -> OutputMapper:
-        """Our form of what no page gives."""
+        """Return a converter for output that belongs to no page."""
         return OutputMapper(self._mapper, self._crawler, identity, _stop_later, None)
 
     def _run_page(self, name: str, request: ScrapyRequest, made: ScrapyResponse, response: Response) -> Any:
@@ -191,7 +191,7 @@ class OutputMapper:
         return None
 
     def stop(self, error: CloseSpider) -> None:
-        """End the crawl, as the callback asks."""
+        """End the crawl at the callback's request."""
         engine = self._crawler.adapted_engine
         engine.close_spider(reason=error.reason or "cancelled")
         self._stop(engine.close_reason)

@@ -18,7 +18,7 @@ _SCRAPYS = (
     *("robotstxt/", "offsite/", "dupefilter/", "request_depth", "spider_exceptions/", "file_", "image_"),
     *("httpcache/", "memusage/", "feedexport/", "start_time", "finish_", "elapsed_time"),
 )
-"""How the names begin that Scrapy gives; of those Gossamer has its own counts."""
+"""Prefixes of Scrapy's own names, for which Gossamer has its own counts."""
 
 
 class TellingCollector(StatsCollector):
@@ -37,7 +37,7 @@ class TellingCollector(StatsCollector):
         return super().get_stats()
 
     def open_spider(self, spider: Any = None) -> None:
-        """Scrapy's; those of older projects ask for the spider."""
+        """Open Scrapy's collector; those of older projects expect the spider."""
         super().open_spider(**self._spider_for(super().open_spider))
 
     def close_spider(self, spider: Any = None, reason: str | None = None) -> None:

@@ -56,9 +56,9 @@ class AdaptedEngine:
         self.signals = crawler.signals
         nothing = SimpleNamespace(middlewares=())
         self.scraper = SimpleNamespace(itemproc=nothing, spidermw=nothing)
-        """Where code looks for the item pipelines, once they are open, and for the spider middlewares."""
+        """Holds the item pipelines, once they are open, and the spider middlewares."""
         self.downloader = SimpleNamespace(middleware=nothing)
-        """Where code looks for the downloader middlewares."""
+        """Holds the downloader middlewares."""
         self._requests: list[Request] = []
         self.downloads: DownloadRunner | None = None
         self.close_reason = ""
@@ -138,9 +138,9 @@ class AdaptedCrawler(Crawler):
         self.is_shared = False
         """Whether other processes also work on the crawl."""
         self.item_types: dict[str, Any] = {}
-        """The classes of items by their names, as far as they are known; ``None``: there is none."""
+        """Known classes of items by name; ``None`` for one that does not exist."""
         self.began_at = 0.0
-        """When the crawl began, by the monotonic clock."""
+        """Start of the crawl, by the monotonic clock."""
         self.settings.set("TWISTED_REACTOR_ENABLED", False, priority="cmdline")
         self.addons.load_settings(self.settings)
         self.stats = collector = make_collector_type(load_object(self.settings["STATS_CLASS"]))(self)
@@ -160,7 +160,7 @@ class AdaptedCrawler(Crawler):
 
     @property
     def open_spider(self) -> Spider:
-        """The spider, which is there."""
+        """The spider, which must exist."""
         assert self.spider is not None, "it is made with the crawler"
         return self.spider
 
@@ -208,7 +208,7 @@ class AdaptedCrawler(Crawler):
 
     @property
     def hears_responses(self) -> bool:
-        """Whether anybody listens to ``response_received``."""
+        """Whether ``response_received`` has a listener."""
         return self.signals.is_heard(signals.response_received)
 
     def tell_response(self, response: Response) -> None:

@@ -1,6 +1,6 @@
-"""Scrapy's signals of single downloads, for those who listen: a hook next to the wire.
+"""Scrapy's signals of single downloads, for their listeners: a hook next to the wire.
 
-They come when an answer is there as a whole: ``headers_received`` and ``bytes_received`` stop no download.
+They are sent when an answer is complete: ``headers_received`` and ``bytes_received`` stop no download.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ def downloader_hooks(crawler: AdaptedCrawler, mapper: RequestMapper, statuses: S
 
 
 def _other_retries(crawler: AdaptedCrawler) -> RetryMiddleware | None:
-    """Scrapy's own retries of statuses that Gossamer does not try again; ``None``: there are none."""
+    """Return Scrapy's own retries of statuses that Gossamer does not retry, or ``None``."""
     settings = crawler.settings
     codes = {int(code) for code in settings.getlist("RETRY_HTTP_CODES")}
     codes = {code for code in codes if code < 500 and code not in _RETRIED}
@@ -82,7 +82,7 @@ def _other_retries(crawler: AdaptedCrawler) -> RetryMiddleware | None:
 
 
 class PlainHook:
-    """Without middlewares: local files, and what ``meta["proxy"]`` and ``Proxy-Authorization`` say."""
+    """Handles local files, ``meta["proxy"]`` and ``Proxy-Authorization`` without middlewares."""
 
     def __init__(self, crawler: AdaptedCrawler, mapper: RequestMapper) -> None:
         self._mapper = mapper
@@ -184,7 +184,7 @@ class DownloaderHook:
             if answer is None:
                 raise _as_ours(error, exchange) from error
         if answer is None and made.meta.get(PLAYWRIGHT) and request.browser is None and not is_robots:
-            answer = made  # it is for a browser from now on, which this worker may not be
+            answer = made  # it now needs a browser, which this worker may lack
         if answer is None or is_robots:
             return self._as_sent(request, made, before)
         return self._take_answer(request, exchange, answer)
@@ -284,7 +284,8 @@ class DownloaderHook:
         return to_response(asked, answer)
 
     def _as_sent(self, request: Request, made: ScrapyRequest, before: dict[str, str]) -> Request | None:
-        """Our request with what middlewares have changed of Scrapy's; ``None``: nothing that is sent."""
+        """Return our request with the middlewares' changes, or ``None`` if nothing that is sent has
+        changed."""
         changes: dict[str, Any] = {}
         authorization = made.headers.pop(_PROXY_KEY, None) if "proxy" in made.meta else None
         headers = headers_of(made)

@@ -1,4 +1,4 @@
-"""``crawler.engine.download()``: pages that Scrapy's code asks for while a callback or a pipeline runs."""
+"""``crawler.engine.download()``: pages that Scrapy's code requests during a callback or a pipeline."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class DownloadRunner:
             asked, fetched = await self.fetch(self._mapper.to_plain(request))
         except FetchError as error:
             raise error_of(error.fault, error.detail) from None
-        if TRUNCATED in fetched.flags:  # half a file is none
+        if TRUNCATED in fetched.flags:  # half a file is useless
             raise error_of(Fault.INCOMPLETE, f"the compressed body of {request.url} was cut")
         note_redirects(request.meta, asked, self._mapper.most_redirects)
         return make_response(Response(asked, fetched), request)

@@ -1,4 +1,4 @@
-"""How a project tells requests apart that come again: by a fingerprint, or by a filter of its own."""
+"""A project's way to recognise duplicate requests: a fingerprint, or its own filter."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from scrapy.utils.request import RequestFingerprinter
 
 SETTING = "DUPEFILTER_CLASS"
 SHARED = "scrapy_redis"
-"""The package whose filters ask a server what other processes have seen: here the frontier knows that."""
+"""The package whose filters query a server for other processes' requests; here the frontier does that."""
 
 
 class ProjectFilter:
@@ -40,7 +40,7 @@ class ProjectFilter:
 
     @property
     def has_keys(self) -> bool:
-        """Whether the frontier tells requests apart; if not, each that it is given is another."""
+        """Whether the frontier filters duplicates; if not, each request counts as new."""
         return self.is_on and not self._is_asked
 
     @property

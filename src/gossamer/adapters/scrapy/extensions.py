@@ -41,9 +41,9 @@ def limits_of_items(settings: Settings) -> tuple[str, ...]:
 
 
 def open_extensions(crawler: AdaptedCrawler) -> None:
-    """Make the extensions, before anything else is made from the crawler, as Scrapy does.
+    """Make the extensions before anything else is made from the crawler, as Scrapy does.
 
-    Raises ``UsageError`` for what cannot be imported or made.
+    Raises ``UsageError`` if one cannot be imported or made.
     """
     try:
         with warnings.catch_warnings():  # old code is what this is for

@@ -1,7 +1,7 @@
-"""``FEEDS``: written by Scrapy's own exporters and storages, from the store, when a run has ended.
+"""``FEEDS``, written from the store by Scrapy's own exporters and storages at the end of a run.
 
-So a feed has every item once, whatever is killed. Files are replaced as a whole: one that is half written
-is never seen, and one that is continued has each item of its job once.
+So a feed has every item once, even after kills. Files are replaced as a whole: a partial file is never
+visible, and a continued file has each item of its job once.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class AdaptedFeed:
 
     @property
     def name(self) -> str:
-        """Where it goes, as the settings say it."""
+        """The feed's URI, as the settings state it."""
         return self._template
 
     @property
@@ -68,7 +68,7 @@ class AdaptedFeed:
     async def write_items(
         self, items: AsyncIterator[StoredItem], ready: Ready, *, is_continued: bool
     ) -> None:
-        """Write it. Raises ``StorageError`` for what cannot be stored."""
+        """Write the feed. Raises ``StorageError`` if that fails."""
         await self._exporter.write_feed(
             self._template, self._find_uri(), items, ready, is_continued=is_continued
         )
@@ -88,7 +88,7 @@ class AdaptedFeedExporter(FeedExporter):
     async def write_feed(
         self, template: str, uri: str, items: AsyncIterator[StoredItem], ready: Ready, *, is_continued: bool
     ) -> None:
-        """Write a feed, its first file to ``uri``; one that is continued stays where there is nothing new."""
+        """Write a feed, its first file to ``uri``; a continued file stays unchanged without new items."""
         crawler, failed = cast("AdaptedCrawler", self.crawler), self._count_failures()
         spider = crawler.open_spider
         self._ready = None if self.feeds[template]["batch_item_count"] else ready

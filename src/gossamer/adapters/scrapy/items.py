@@ -25,9 +25,10 @@ MAX_DEPTH = 60
 
 
 class AdaptedItem(ForeignItem):
-    """One item on its way to the store. ``item`` is the object that pipelines see, and may replace.
+    """One item on its way to the store.
 
-    ``response`` is the one that it was found on, or the failure that an errback had, as Scrapy's code had it.
+    ``item`` is the object that pipelines see, and may replace. ``response`` is Scrapy's response on which
+    it was found, or the failure of an errback.
     """
 
     __slots__ = ("_key", "item", "response")
@@ -121,4 +122,4 @@ _WRITERS: tuple[tuple[Any, Callable[[Any, int], Any]], ...] = (
     (Request, lambda value, _: f"<{type(value).__name__} {value.method} {value.url}>"),
     (Response, lambda value, _: f"<{type(value).__name__} {value.status} {value.url}>"),
 )
-"""How what JSON does not have is written, by type."""
+"""Conversions of types that JSON lacks."""

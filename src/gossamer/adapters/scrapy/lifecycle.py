@@ -84,7 +84,7 @@ async def close_crawl(crawler: AdaptedCrawler, reason: str) -> None:
     for step in steps:
         try:
             step()
-        except Exception as error:  # noqa: BLE001 - users' code, and a disk that may be full: told at the end
+        except Exception as error:  # noqa: BLE001 - users' code, or a full disk: reported at the end
             raised.append(error)
     await crawler.signals.send_catch_log_async(signals.engine_stopped)
     _tell_unsent(crawler)
@@ -93,7 +93,7 @@ async def close_crawl(crawler: AdaptedCrawler, reason: str) -> None:
 
 
 def _tell_unsent(crawler: AdaptedCrawler) -> None:
-    """Count the requests that code has asked the engine for when no page came any more to send them with."""
+    """Count the requests that code gave the engine after the last page, and that were not sent."""
     if left := crawler.adapted_engine.take_requests():
         log.warning(
             "%s that code asked of crawler.engine.crawl() %s not sent: the crawl of the spider %r has ended",

@@ -1,8 +1,8 @@
-"""``file:`` and ``data:`` URLs that a spider asks for itself: read here, on no host.
+"""``file:`` and ``data:`` URLs that a spider requests itself: read here, from no host.
 
-A frontier knows URLs of the web only, so each has one at a host that cannot exist: the request's own URL
-stands beside it. Pages cannot lead to them: a link or a redirect to such a URL, or to its place at that host,
-is refused as ever, since only what this module has let in carries its own URL.
+A frontier accepts web URLs only, so each has one at a host that cannot exist, with its own URL beside it.
+Pages cannot lead to them: a link or redirect to such a URL, or to its place at that host, is refused, since
+only requests that this module accepted carry the original URL.
 """
 
 from __future__ import annotations

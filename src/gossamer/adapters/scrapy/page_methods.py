@@ -97,7 +97,7 @@ def _is_of_page(name: Any) -> bool:
 
 
 async def perform_methods(page: Any, methods: Iterable[Any]) -> None:
-    """Perform them, one after the other. Raises ``PageStepError`` for what did not appear in time."""
+    """Run the page methods in order. Raises ``PageStepError`` for a timeout."""
     for number, one in enumerate(methods, 1):
         name = getattr(one.method, "__name__", one.method)
         call = partial(one.method, page) if callable(one.method) else getattr(page, one.method)

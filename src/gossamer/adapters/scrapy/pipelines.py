@@ -67,7 +67,7 @@ class AdaptedPipeline:
             except Exception as error:  # noqa: BLE001 - users' code: one item, as in Scrapy
                 await self._tell_failed(given, error, item.response)
                 raise DropItem(f"{type(error).__name__} in {_find_place(error.__traceback__)}") from None
-            if not is_output(output):  # Scrapy tells of it as scraped, and no feed can take it
+            if not is_output(output):  # Scrapy counts it as scraped, although no feed can take it
                 await self._tell_scraped(output, item.response)
                 kind = type(output).__name__
                 log.error("the item pipelines returned %s instead of an item, for %r", kind, given)

@@ -1,7 +1,7 @@
-"""A reactor of Twisted's for code that asks for one: on the event loop that runs already, never run itself.
+"""A Twisted reactor for code that needs one: it uses the running event loop, and never runs itself.
 
-Timers, threads (``deferToThread``) and Deferreds work with it. It is installed when the module
-``twisted.internet.reactor`` is first imported, and not at all where nothing imports that.
+Timers, threads (``deferToThread``) and Deferreds work with it. It is installed with the first import of
+``twisted.internet.reactor``, and only then.
 """
 
 from __future__ import annotations

@@ -29,11 +29,11 @@ from gossamer.core.requests import Request
 from gossamer.policy.urls import canonicalise_request, canonicalise_url
 
 EXTRAS = "scrapy"
-"""The name in ``meta`` of what only Scrapy knows of a request."""
+"""The key in ``meta`` for values that only Scrapy knows."""
 DEFAULT_CALLBACK = "_parse"
 """Scrapy's callback of a request without one."""
 OF_THE_ENGINE = frozenset({"depth", "download_latency", "download_slot", EXTRAS})
-"""Names in ``meta`` that are written anew for every request; they are not passed on."""
+"""Names in ``meta`` that every request gets itself; they are not passed on."""
 
 
 _NO_CALLBACK = "NO_CALLBACK"
@@ -41,7 +41,7 @@ _REFRESH = "meta refresh"
 
 
 class RequestOrigin:
-    """Where requests come from: the start of a spider, or one page. It counts those that ask for the same."""
+    """The origin of requests: the start of a spider, or one page. It counts identical ones."""
 
     def __init__(self, identity: str, page: Any = None) -> None:
         """``page``: the response that a callback has made requests of; ``None``: no page led to them."""
@@ -109,7 +109,7 @@ class RequestMapper:
         self._has_own_parse = type(spider)._parse is not Spider._parse
         self.references = ReferenceTable()
         self.canonicalise: Callable[[Request], str | None] = canonicalise_request
-        """How the job spells the URLs of requests: with fragments, where its settings keep them."""
+        """The job's canonical form of URLs: with fragments, if its settings keep them."""
         self.is_shared = False
         """Whether other processes take requests, which could not use objects held here."""
         self.most_redirects = getattr(spider, "settings", Settings()).getint("REDIRECT_MAX_TIMES")

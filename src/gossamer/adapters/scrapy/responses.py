@@ -1,4 +1,4 @@
-"""Responses: Scrapy's own classes, made of what Gossamer fetched."""
+"""Responses: Scrapy's own classes, made from Gossamer's results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Items out of the store as objects of their classes, for code that asks for their types and fields."""
+"""Restore stored items as objects of their classes, for code that checks types and fields."""
 
 from __future__ import annotations
 

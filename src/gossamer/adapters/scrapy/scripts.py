@@ -31,7 +31,7 @@ class ScriptedCrawl(NamedTuple):
 SETTINGS_VARIABLE = "SCRAPY_SETTINGS_MODULE"
 """The environment variable that names the settings of a project."""
 _NAME = "__scripted_crawls__"
-"""Where a module holds them, so that they go with it."""
+"""The attribute of a module that holds its crawls, so that they vanish with it."""
 
 
 def find_crawls(module: ModuleType | None) -> list[ScriptedCrawl]:
@@ -75,7 +75,7 @@ def hold_crawls() -> Iterator[None]:
 def _prepare_process(
     process: crawler.CrawlerProcessBase, settings: Any = None, install_root_handler: bool | None = None
 ) -> None:
-    """As a runner is made: it sets no log up."""
+    """Initialise the process like a runner, without a log."""
     crawler.CrawlerRunnerBase.__init__(process, settings)
     process._initialized_reactor = True  # type: ignore[attr-defined]
 

@@ -170,7 +170,7 @@ _READERS: dict[str, Reader] = {
     "ROBOTSTXT_OBEY": _as("robots", BaseSettings.getbool),
     "USER_AGENT": _as("user_agent", BaseSettings.get),
 }
-"""How each is read."""
+"""Readers by setting."""
 
 _ELSEWHERE = frozenset(
     {
@@ -188,4 +188,4 @@ _ELSEWHERE = frozenset(
 )
 """Settings that Scrapy's own classes read, or that say what happens here anyway."""
 _FAMILIES = ("AWS_", "FEED", "FILES_", "FTP_", "GCS_", "IMAGES_")
-"""How the names begin of settings that Scrapy's feeds and media pipelines read."""
+"""Prefixes of settings that Scrapy's feeds and media pipelines read."""

@@ -16,7 +16,7 @@ class AdaptedSignals(SignalManager):
         self._asked_for: set[int] = set()
 
     def connect(self, receiver: Any, signal: Any, **kwargs: Any) -> None:
-        """As Scrapy's does."""
+        """Connect a receiver as Scrapy does."""
         self._asked_for.add(id(signal))
         super().connect(receiver, signal, **kwargs)
 

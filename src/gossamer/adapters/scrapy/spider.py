@@ -1,8 +1,8 @@
-"""A spider of Scrapy's as a spider of Gossamer's: everything behind it sees one like any other.
+"""Adapt a Scrapy spider to Gossamer, which treats it like any other spider.
 
-How the rest of what Scrapy users have attaches: item pipelines are steps of :attr:`AdaptedSpider.pipelines`
-and get ``item.item`` of an :class:`~gossamer.adapters.scrapy.items.AdaptedItem`; middlewares are hooks of the
-spider; extensions and signals live at ``crawler`` (:mod:`gossamer.adapters.scrapy.crawler`).
+Item pipelines are steps of :attr:`AdaptedSpider.pipelines` and get ``item.item`` of an
+:class:`~gossamer.adapters.scrapy.items.AdaptedItem`; middlewares are hooks of the spider; extensions and
+signals belong to ``crawler`` (:mod:`gossamer.adapters.scrapy.crawler`).
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ log = logging.getLogger("gossamer.crawl")
 IDLE_S = 5.0
 """Seconds between the idle signals of a crawl that code keeps open, as in Scrapy."""
 _START = "start"
-"""The identity of what no page has led to."""
+"""The identity of output that belongs to no page."""
 
 NO_DOMAIN = "none.invalid"
-"""Stands for ``allowed_domains`` that name no domain: only requests that no filter is asked for are sent."""
+"""Stands for ``allowed_domains`` without a domain: only requests that bypass the filter are sent."""
 
 
 class AdaptedSpider(Spider):
@@ -173,7 +173,7 @@ class AdaptedSpider(Spider):
             log.exception("the start of the spider %r failed after %d requests", self.name, count)
 
     async def closed(self, reason: str) -> None:
-        """Tell the adapted spider, and all that Scrapy would tell."""
+        """Call the adapted spider's ``closed``, and all listeners that Scrapy would call."""
         await close_crawl(self.crawler, reason)
 
     def has_callback(self, name: str) -> bool:
@@ -206,7 +206,7 @@ class AdaptedSpider(Spider):
 
     @property
     def unshared_settings(self) -> tuple[str, ...]:
-        """Those of Scrapy's that go by the items of one process."""
+        """The Scrapy settings that count the items of one process."""
         return limits_of_items(self.crawler.settings)
 
     def keep_no_state(self) -> None:

@@ -21,7 +21,7 @@ FILE = "spider.state.json"
 
 
 def read_state(crawler: AdaptedCrawler) -> None:
-    """Give the spider its state, where there is a folder for it. Raises ``UsageError`` for a damaged file."""
+    """Give the spider its state, if a folder is set for it. Raises ``UsageError`` for a damaged file."""
     spider: Any = crawler.open_spider
     path = _path_of(crawler)
     if path is None:

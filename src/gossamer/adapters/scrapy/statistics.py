@@ -1,4 +1,4 @@
-"""The statistics that Scrapy keeps of requests and responses, from what Gossamer tells of each attempt."""
+"""Scrapy's statistics of requests and responses, made from Gossamer's report of each attempt."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which statuses a callback is to see, by the rules of Scrapy's HttpError and Redirect middlewares."""
+"""The statuses for a callback, by the rules of Scrapy's HttpError and Redirect middlewares."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ ConsentAnswer = Literal["reject", "accept"]
 CONSENT_LEFT = "consent_left"
 """The flag of a page with a banner that has no such button, or that stayed."""
 
-_APPEAR_MS = 800  # until a banner that a script brings is there
+_APPEAR_MS = 800  # until a banner that a script adds is there
 _GO_S = 1.0
 _CLICK_MS = 2000.0
 _MAX_FRAMES = 12

@@ -52,7 +52,7 @@ _NAMES = {
     "fetch": "Fetch",
     "media": "Media",
 }
-"""Kinds of resources that the browser has to ask us about, by their names in its protocol."""
+"""Kinds of resources to intercept, by their names in the protocol."""
 
 
 class DevToolsGate:
@@ -70,7 +70,7 @@ class DevToolsGate:
         self._find_navigation = find_navigation
         self._start = start
         self._main_frame = ""
-        self.shows_empty = False  # without a visit, any page is an empty one, and no server is asked
+        self.shows_empty = False  # without a visit every page is blank and needs no server
         self._flat = True
         self._cdp: CDPSession
 

@@ -1,4 +1,4 @@
-"""How the connections of a tab are made: straight from here, or through a proxy."""
+"""Connect a tab directly or through a proxy."""
 
 from __future__ import annotations
 

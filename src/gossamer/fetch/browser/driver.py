@@ -1,6 +1,6 @@
-"""Playwright and the browser that it drives: found, started, and told apart when something is missing.
+"""Playwright and its browser: found, started, and reported separately if missing.
 
-Playwright is an extra, and is imported when the first page is fetched; so is patchright, its stealthy twin.
+Playwright is an extra, imported with the first page; so is patchright, its stealthy variant.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _UNSHAKEN = """#!/bin/sh
 unset MOZ_CRASHREPORTER_SHUTDOWN
 exec %s "$@"
 """
-"""Starts Firefox so that it outlives a page that crashes: Playwright tells it to end with all its pages."""
+"""Starts Firefox so that it survives a crashed page, although Playwright makes it exit after a crash."""
 
 _SAID = re.compile(r"\[err\] (.+)")  # by the program itself, in Playwright's report
 _FIRST_LINE = re.compile(r"(.+)")

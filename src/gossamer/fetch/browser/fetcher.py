@@ -258,7 +258,7 @@ class BrowserFetcher:
         showing = asyncio.ensure_future(self._show_page(tab, navigation, origin, *work))
         try:
             await asyncio.wait((showing, navigation.end, tab.crash), return_when=asyncio.FIRST_COMPLETED)
-            if navigation.end.done():  # said before the browser stops for it, so it goes before its words
+            if navigation.end.done():  # known before the browser stops for it, so it takes precedence
                 navigation.end.result()
                 url = tab.page.url if navigation.has_left else ""
                 if SCRIPT_REDIRECT in navigation.flags:  # the page that wants to go is still there

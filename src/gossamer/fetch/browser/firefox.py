@@ -39,14 +39,14 @@ PREFERENCES: dict[str, str | float | bool] = {
     "network.captive-portal-service.enabled": False,
     "network.connectivity-service.enabled": False,
     "dom.disable_open_during_load": True,  # Playwright lets pages open windows by themselves
-    "dom.disable_beforeunload": True,  # else a page that asks whether to stay does
+    "dom.disable_beforeunload": True,  # otherwise a page may ask whether to stay
     "pdfjs.disabled": True,
 }
 _SAVE_S = 3.0
 """Seconds that Firefox may take to announce a download."""
 _HEAR_S = 1.0
 _HANDED_BYTES = 20_000_000
-"""As they are sent: Playwright lets Firefox keep no more of an answer."""
+"""Bytes as sent: Playwright lets Firefox keep no more of an answer."""
 
 BLOCKING: dict[str, dict[str, str | float | bool]] = {
     "image": {"permissions.default.image": 2},
@@ -71,7 +71,7 @@ class FirefoxGate:
         self._start = start
         self._blocked: frozenset[str] = frozenset()
         self._flat = True
-        self.shows_empty = False  # without a visit, any page is an empty one, and no server is asked
+        self.shows_empty = False  # without a visit every page is blank and needs no server
         self._saved = SavedFileReader(start)
         self._reading = asyncio.Event()
         self._reading.set()

@@ -72,7 +72,7 @@ class Hand:
         await self.click_on(target, human=True, timeout=timeout)
 
     async def click_on(self, target: Locator | ElementHandle, *, human: bool, timeout: float) -> None:
-        """Click on an element that is there."""
+        """Click on an existing element."""
         if not human:
             await target.click(timeout=timeout)
             return

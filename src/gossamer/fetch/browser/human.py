@@ -1,7 +1,7 @@
-"""How a person's hand moves, types and scrolls: plans of points and pauses. Pure: chance is a parameter.
+"""Plan the movements, key strokes and scrolling of a person's hand, as points and pauses. Pure.
 
-The shapes are those of studies of pointing: the time follows Fitts' law, the speed rises and falls as of a
-movement of least jerk, the path is slightly bent, and a long way may lead beyond the target first.
+Chance is a parameter. The shapes follow studies of pointing: the time obeys Fitts' law, the speed is that
+of a movement of least jerk, the path is slightly bent, and a long one may overshoot the target.
 """
 
 from __future__ import annotations

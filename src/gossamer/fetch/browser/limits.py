@@ -12,13 +12,13 @@ LAUNCH_S = 60.0
 """Seconds that a browser may take to start; they do not count against a page's time."""
 
 CONNECT_S = 10.0
-"""How long a browser that runs already may take to answer."""
+"""Seconds that a running browser may take to answer."""
 
 OPEN_S = 20.0
-"""How long a browser may take to open a tab."""
+"""Seconds that a browser may take to open a tab."""
 
 CLOSE_S = 5.0
-"""How long a tab, a browser or its driver may take to close before it is killed."""
+"""Seconds that a tab, a browser or its driver may take to close before it is killed."""
 
 
 OWN_LOCALE = "en-US"
@@ -56,7 +56,7 @@ class BrowserOptions(Record, frozen=True, kw_only=True):
     viewport: tuple[int, int] = (1366, 768)
     device: str = ""  # by Playwright's name; it has a viewport of its own
     geolocation: tuple[float, float] | None = None  # latitude and longitude
-    storage_state: str = ""  # the file of what sessions begin with
+    storage_state: str = ""  # the file with the initial state of sessions
 
     @property
     def languages(self) -> tuple[str, ...]:

@@ -42,10 +42,10 @@ class Navigation:
         self._loads = 0  # of the main frame, that were let through
         self.last_url = ""  # of the page that was in the tab before
         self.follows_page = False  # and still is, until this one takes its place
-        self.browser_from = self._loop.time()  # the browser has to ask, or to show what came; 0: it waits
+        self.browser_from = self._loop.time()  # when the browser's own part began; 0: it waits
         self.end: asyncio.Future[None] = self._loop.create_future()  # there is nothing to show, or a failure
         self.is_linked = False  # a page that leads to it is in the tab: it is opened from there
-        self.is_loading = False  # the main frame was asked for anew, and has not answered yet
+        self.is_loading = False  # the main frame is requested again, without an answer yet
         self.may_leave = False  # the page may go elsewhere, as actions on it may want
         self.has_left = False  # and it did
         self.status = 0
@@ -66,7 +66,7 @@ class Navigation:
 
     @property
     def is_shown(self) -> bool:
-        """Whether the page that was asked for is the one in the tab."""
+        """Whether the requested page is the one in the tab."""
         return self.status > 0 and not (self.follows_page or self.has_left or self.end.done())
 
     def begin_anew(self) -> None:
@@ -179,7 +179,7 @@ class Navigation:
 
     @property
     def announced_bytes(self) -> int:
-        """How long the answer says that its body is on the wire; 0: it does not say."""
+        """Content-Length of the answer's body, or 0."""
         length = self.header("content-length")
         if not (length.isascii() and length.isdigit()):
             return 0
@@ -187,7 +187,7 @@ class Navigation:
 
     @property
     def answer_bytes(self) -> int:
-        """How many bytes the answer has on the wire, about."""
+        """Approximate bytes of the answer on the wire."""
         return self.announced_bytes + sum(len(name) + len(value) + 4 for name, value in self.headers)
 
     def header(self, name: str) -> str:

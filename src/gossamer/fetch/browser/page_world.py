@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 async def run_in_page(page: Page, script: str) -> Any:
-    """Run a function in the world of the page's own scripts, which patchright leaves only when told to."""
+    """Run a function in the world of the page's own scripts; patchright needs an explicit order for it."""
     is_apart = type(page).__module__.partition(".")[0] == "patchright"
     options: dict[str, Any] = {"isolated_context": False} if is_apart else {}
     return await page.evaluate(script, **options)

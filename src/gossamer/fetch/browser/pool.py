@@ -34,7 +34,7 @@ class RunningBrowser:
 
     def __init__(self, browser: Browser, profile: str, opened_at: float) -> None:
         self.browser = browser
-        self.profile = profile  # the folder that tells its processes from others'; empty: it is not ours
+        self.profile = profile  # the folder that identifies its processes; empty: remote
         self.opened_at = opened_at
         self.pages = 0  # that were begun
         self.opening = 0  # tabs that are being opened
@@ -93,7 +93,7 @@ class RunningBrowser:
 
 
 class BrowserPool:
-    """Tabs for visits. Belongs to the event loop that asks first. Raises ``MissingServiceError``."""
+    """Tabs for visits. Belongs to the event loop of its first use. Raises ``MissingServiceError``."""
 
     def __init__(self, options: BrowserOptions) -> None:
         self._options = options
@@ -107,7 +107,7 @@ class BrowserPool:
         self._tasks: set[asyncio.Task[None]] = set()
         self._watcher: asyncio.Task[None] | None = None
         self._own_relay = TabRelay(_dial_nowhere)
-        self._own_proxy = ""  # for what browsers do on their own account; empty: not open
+        self._own_proxy = ""  # for the browsers' own requests; empty: not open
 
     def __repr__(self) -> str:
         return f"<BrowserPool of {len(self._all)} browsers, {self._slots}>"

@@ -106,7 +106,7 @@ class BrowserFolder:
         return f"<BrowserFolder {self.path}>"
 
     def remove(self) -> None:
-        """Kill whatever still runs in it, and remove it. Idempotent."""
+        """Kill the folder's remaining processes, and remove it. Idempotent."""
         if self._lock < 0:
             return
         _clear_folder(self.path)

@@ -37,7 +37,7 @@ class TabRelay:
         self._tasks: set[asyncio.Task[None]] = set()
         self._most_bytes: int | None = None
         self._report_excess: Callable[[], None] | None = None
-        self._asked = 0  # how often the tab has asked for something, about
+        self._asked = 0  # approximate number of the tab's requests
         self.received_bytes = 0  # by the tab
         self.failures: dict[tuple[str, int], Exception] = {}  # why a host and port could not be connected
         self.addresses: dict[tuple[str, int], str] = {}  # where the last connection led
@@ -61,7 +61,7 @@ class TabRelay:
             side.hang_up()
 
     def limit_bytes(self, most: int, report_excess: Callable[[], None]) -> None:
-        """End every connection of a page that receives more, and tell."""
+        """Close every connection of a page that receives more than ``most`` bytes, and report that."""
         self._most_bytes, self._report_excess = most, report_excess
 
     def count_bytes(self, count: int) -> None:
@@ -263,7 +263,7 @@ class _TabSide(_Side):
         self.hang_up()
 
     def join(self, far: _Side) -> None:
-        """Pass everything on from now on."""
+        """Pass on all further data."""
         if self._transport is None:  # the browser has given up meanwhile
             far.hang_up()
             return

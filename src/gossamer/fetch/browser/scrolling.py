@@ -105,7 +105,7 @@ class PageScroller:
         self._page = page
         self._hand = hand
         self._collected = collected
-        self._is_inner = False  # the window is not asked any more
+        self._is_inner = False  # the window is no longer queried
         self._left = 0  # scrolls
         self.flags: set[str] = set()
 
@@ -207,7 +207,7 @@ class PageScroller:
 
 
 class _PendingRequests:
-    """How many requests are under way that may bring something new."""
+    """Counts the open requests that may add content."""
 
     def __init__(self, page: Page) -> None:
         self._page = page

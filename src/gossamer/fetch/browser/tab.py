@@ -44,7 +44,7 @@ _MOVING_S = 0.05  # until a page that goes elsewhere is looked at again
 
 
 class TabKey(NamedTuple):
-    """Which visits may have the same tab."""
+    """The properties that visits in one tab must share."""
 
     session: str
     proxy: Proxy | None
@@ -63,7 +63,7 @@ class BrowserTab:
         self.cookies: TabCookies | None = None
         self.storage: TabStore | None = None
         self.crash: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._last_url = ""  # of the page that was left in it; empty: there is none
+        self._last_url = ""  # of the page still in the tab; empty: blank
         self._tasks: set[asyncio.Task[Any]] = set()
         self.page: Page
         self.gate: DevToolsGate | FirefoxGate
@@ -87,7 +87,7 @@ class BrowserTab:
         await self.gate.open(options)
 
     async def finish_loading(self, state: LoadState) -> None:
-        """Wait until the page is loaded so far, also where it has begun anew meanwhile."""
+        """Wait until the page reaches a load state, even if it has started over meanwhile."""
         if state == "commit":
             await self.gate.settle()
             return
@@ -193,7 +193,7 @@ class BrowserTab:
 
     @property
     def is_hindered(self) -> bool:
-        """Whether the visit has ended by what became of the page before, which is still in the tab."""
+        """Whether the previous page, still in the tab, has ended the visit."""
         return self.crash.done() and self.navigation is not None and self.navigation.follows_page
 
     def _watch_last_page(self, navigation: Navigation) -> None:

@@ -79,7 +79,7 @@ class PageTask:
 
     @property
     def load_state(self) -> LoadState:
-        """How far the page is to be loaded before :meth:`perform`."""
+        """Load state that :meth:`perform` requires."""
         state = self._browsing.wait_until
         return "load" if state == "networkidle" else state
 
@@ -102,7 +102,7 @@ class PageTask:
 
     @property
     def may_follow_page(self) -> bool:
-        """Whether the page may take the place of another of its site, that may still ask for something."""
+        """Whether the page may replace another of its site that may still send requests."""
         return self._request.method == "GET" and not self._browsing.capture
 
     def start(self, page: Page) -> None:
@@ -165,7 +165,7 @@ class PageTask:
         )
 
     def stop(self) -> None:
-        """Let the page go, whatever came of it. Idempotent."""
+        """Release the page, whatever the result. Idempotent."""
         if self._capture is not None:
             self._capture.stop()
         if self._browsing.dialogs == "accept":

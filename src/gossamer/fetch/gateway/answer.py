@@ -1,4 +1,4 @@
-"""From an answer of a gateway to the page, or to what went wrong. Pure."""
+"""Extract the page or the failure from a gateway's answer. Pure."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ class GatewayFetcher:
         )
 
     def _check_page(self, gateway: Gateway, request: Request) -> None:
-        """Raise ``FetchError`` for a page that this gateway is not to be asked for."""
+        """Raise ``FetchError`` for a page that must not be requested from this gateway."""
         origin = parse_target(request.url).origin
         meant = parse_target(normalise_url(request.url) or request.url).origin.host
         if not self._guard.is_trusted(origin.host, origin.port) and is_private_name(meant):

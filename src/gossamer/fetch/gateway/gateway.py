@@ -1,4 +1,4 @@
-"""One gateway: its key, its price, its pauses, and what its failures mean."""
+"""One gateway: its key, its price, its pauses, and the meaning of its failures."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from gossamer.ports.fetcher import Fetcher
 
 WAY = "gateway"
 HELD_S = 5.0
-"""How long a request waits, at most, in a worker's hands until a gateway that asked for time may be asked."""
+"""Longest time in seconds that a request waits inside a worker for a pausing gateway."""
 FIRST_HOLD_S, LONGEST_HOLD_S = 1.0, 60.0
-"""How long a gateway is left alone that asks for time without saying how much; doubled each time."""
+"""First and longest pause in seconds of a gateway that demands one without a length; it doubles each time."""
 
 log = logging.getLogger("gossamer.crawl")
 _UNREACHED = frozenset({Fault.DNS_TEMPORARY, Fault.CONNECT, Fault.TLS, Fault.TIMEOUT_CONNECT})
@@ -40,7 +40,7 @@ class GatewayAccount(Record, frozen=True, kw_only=True):
     options: dict[str, Option] = {}
 
     def check_key(self) -> None:
-        """Raise ``MissingServiceError`` where there should be a key, and is none."""
+        """Raise ``MissingServiceError`` if the required key is missing."""
         if self.key_env and not self.key:
             raise MissingServiceError(
                 f"the gateway {self.name!r} has no key: put it into the environment variable "
@@ -54,7 +54,7 @@ class GatewayAccount(Record, frozen=True, kw_only=True):
 
 
 class Gateway:
-    """One gateway: calls it, and leaves it alone when it asks for time."""
+    """Calls one gateway, and pauses when the gateway demands it."""
 
     def __init__(self, account: GatewayAccount, client: Fetcher, clock: Clock) -> None:
         self.account = account
@@ -109,7 +109,7 @@ class Gateway:
         return credit * (1.0 if self.account.price is None else self.account.price)
 
     async def _await_leave(self) -> None:
-        """Wait a while for a gateway that has asked for time; raise when it takes longer."""
+        """Wait for a short pause to end; raise for a longer one."""
         wait_s = self._held_until - self._clock.now()
         if wait_s <= 0:
             return

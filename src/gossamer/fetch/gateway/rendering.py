@@ -1,4 +1,4 @@
-"""From a request to the call of a gateway: placeholders become values. Pure."""
+"""Turn a request into the call of a gateway: placeholders become values. Pure."""
 
 from __future__ import annotations
 

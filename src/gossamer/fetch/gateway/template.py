@@ -24,7 +24,7 @@ class GatewayFailure(StrEnum):
 
 
 class GatewayTemplate(Record, frozen=True, kw_only=True):
-    """How one kind of gateway is called, and how its answers are read."""
+    """Rules to call one kind of gateway and to read its answers."""
 
     url: str
     method: str = "GET"

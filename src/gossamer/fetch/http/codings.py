@@ -43,7 +43,7 @@ class DecodingError(Exception):
 
 
 class CodingDecoder(Protocol):
-    """One encoding, undone in pieces."""
+    """Decoder of one coding, piece by piece."""
 
     complete: bool  # the end of the encoded data was seen, and nothing was begun after it
 
@@ -149,16 +149,16 @@ class InflateDecoder(CodingDecoder):
         return self._tail == FLUSHED
 
     def end_data(self) -> None:
-        """No more data comes: what lacks nothing but its check sum is complete.
+        """End the data; data that lacks nothing but its checksum is complete.
 
-        zlib does not say that it waits for the check sum; it complains of others in its place, whatever they
-        are. Within the data one of the two would be data.
+        zlib does not reveal that it waits for a checksum, but it rejects any wrong one. Within the data,
+        at least one of two values would be accepted as data.
         """
         if not self.complete and self._settled and all(self._is_check(byte * 8) for byte in (b"\0", b"\xff")):
             self.complete, self._rest = True, 0
 
     def _is_check(self, data: bytes) -> bool:
-        """Return whether these bytes would be a valid checksum at this point."""
+        """Return whether zlib would read these bytes as a checksum now."""
         inflate = self._inflate.copy()
         try:
             return not inflate.decompress(data) and inflate.eof

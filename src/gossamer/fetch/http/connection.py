@@ -111,7 +111,7 @@ class HttpConnection(asyncio.Protocol):
         return waiter
 
     def close(self) -> None:
-        """Close at once; an exchange under way is given up."""
+        """Close at once, and abandon an exchange in flight."""
         self.is_reusable = False
         self._deadline.stop()
         self._room.release_body(self)
@@ -161,7 +161,7 @@ class HttpConnection(asyncio.Protocol):
         self._release_body()
 
     def _release_body(self) -> None:
-        """Let go of what came: not when the collector of circles finds this connection."""
+        """Release the body now, instead of at the next garbage collection."""
         self._body = _NOTHING
         self._file = None
         self._raw = []
@@ -263,7 +263,7 @@ class HttpConnection(asyncio.Protocol):
             self._handle_parse_error(error)
 
     def _repair_header(self, refusal: str) -> None:
-        """Put the header in order, once it is there as a whole, and parse it and what follows again."""
+        """Repair the header once it is complete, and parse it and the following bytes again."""
         self._is_repaired = True
         try:
             repaired = repair_header(b"".join(self._raw))

@@ -84,7 +84,7 @@ class ProxyDialer:
         return tunnel
 
     async def _greet(self, tunnel: TunnelProtocol, proxy: Proxy, until: float) -> None:
-        """So far no host plays a part."""
+        """Negotiate with the proxy; no host is involved yet."""
         try:
             await _in_time(greet_proxy(tunnel, proxy), until, proxy_error(proxy, "does not answer"))
         except UnclearProxyError as error:

@@ -42,7 +42,7 @@ _OLD_TLS = frozenset(
 """Reasons for a failure with a server that is too old for ``http.tls = "modern"``."""
 
 IN_HANDSHAKE = "in the TLS handshake"
-"""Where a connection was when its time was over."""
+"""Stage of a connection when its time was over."""
 _OLD_SERVERS = 'http.tls = "compatible" also talks to servers that are too old for the default'
 
 
@@ -79,7 +79,7 @@ def translate_error(error: Exception, *, host: str, tls: TlsMode = "modern") -> 
 
 
 def describe_tls_error(error: ssl.SSLError, host: str, tls: TlsMode) -> str:
-    """For people: what went wrong, and the way out where there is one."""
+    """Return the problem in words for people, with a remedy if there is one."""
     reason = getattr(error, "reason", "") or "the handshake failed"
     if isinstance(error, ssl.SSLCertVerificationError):
         name = f'http.insecure_hosts = ["{host}"]'
@@ -92,5 +92,5 @@ def describe_tls_error(error: ssl.SSLError, host: str, tls: TlsMode) -> str:
 
 
 def describe_os_error(error: OSError) -> str:
-    """For people: the system's words for what went wrong."""
+    """Return the system's words for the error, for people."""
     return os.strerror(error.errno) if error.errno and error.errno > 0 else "no address answers"

@@ -79,7 +79,7 @@ class HttpFetcher:
         return f"HttpFetcher({self._options.user_agent!r}, {len(self._cookies)} cookie jars)"
 
     async def fetch(self, request: Request, route: Route = DIRECT) -> FetchResult:
-        """One response. Redirects are returned, cookies of the route's session sent and kept."""
+        """Fetch one response. Redirects are returned; the route's session sends and stores cookies."""
         session, proxy = route.session_for(request), route.proxy
         through = "" if proxy is None else proxy.name
         try:
@@ -118,7 +118,7 @@ class HttpFetcher:
         return result
 
     def _open_file(self, request: Request) -> FileBody | None:
-        """Where a body goes that is wanted as a file; ``None``: into memory."""
+        """Return the file for a body that is wanted as one; ``None`` for memory."""
         limits = self._options.files
         if limits is None:
             return None

@@ -113,10 +113,10 @@ def check_type(kind: str, wanted: tuple[str, ...]) -> None:
 
 
 def decode_file(saved: SavedFile, encoding: str, limits: FileLimits) -> tuple[SavedFile, tuple[str, ...]]:
-    """Return the file without its Content-Encoding, and flags; blocks while it works.
+    """Return the file without its Content-Encoding, and flags; blocks meanwhile.
 
-    One that was never encoded is kept as it is. Raises :class:`FetchError`: ``INCOMPLETE`` for one that is
-    broken on the way, since half a file is none, and ``TOO_LARGE``.
+    A file that was never encoded stays as it is. Raises :class:`FetchError`: ``INCOMPLETE`` for a broken
+    transfer, since half a file is useless, and ``TOO_LARGE``.
     """
     tokens = [token for token in re.split(r"[\s,]+", encoding.lower()) if token and token != "identity"]  # noqa: S105 - a coding, no secret
     if len(tokens) > 1:

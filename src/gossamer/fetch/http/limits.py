@@ -1,4 +1,4 @@
-"""How far a fetch may go: every bound of the HTTP fetcher in one frozen record."""
+"""Bounds of the HTTP fetcher, in one frozen record."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class FileLimits(Record, frozen=True, kw_only=True):
     """Bounds of bodies that go to a file while they come."""
 
     folder: str  # where they are meanwhile
-    max_bytes: int = 1024**3  # of the file, and of what came over the wire
+    max_bytes: int = 1024**3  # of the file, and of its bytes on the wire
     body_s: float = 3600.0  # the whole body
     types: tuple[str, ...] = ()  # the media types that are wanted; none: all
 
@@ -56,7 +56,7 @@ class HttpOptions(Record, frozen=True, kw_only=True):
     idle_s: float = 20.0  # without a byte of the body
     body_s: float = 120.0  # the whole body
     max_body_bytes: int = 32 * 1024 * 1024  # decoded; what came over the wire may not be more either
-    large_bodies_bytes: int = 96 * 1024 * 1024  # all large bodies under way together (see ``room``)
+    large_bodies_bytes: int = 96 * 1024 * 1024  # all large bodies in flight together (see ``memory_budget``)
     max_head_bytes: int = MAX_HEAD_BYTES  # the whole header, in lines of any number and length
     keepalive_s: float = 30.0  # how long an idle connection is kept for its host
     dns_cache_s: int = 300
@@ -64,7 +64,7 @@ class HttpOptions(Record, frozen=True, kw_only=True):
     insecure_hosts: frozenset[str] = frozenset()  # certificates of these hosts are not checked
     tls: TlsMode = "modern"
     keeps_exchanges: bool = False  # whether results carry what went over the wire, within the same bounds
-    files: FileLimits | None = None  # of bodies that are kept as files; None: there are none
+    files: FileLimits | None = None  # of bodies kept as files; None: no files
     local_pause_s: float = 1.0  # before a failure of this machine (no more open files) is passed on
     max_cookie_jars: int = 10_000  # one per session and registrable domain; the oldest are forgotten
 

@@ -33,7 +33,7 @@ from gossamer.fetch.resolver import AddressInfo, CachingResolver, Resolver, Thre
 
 
 class ProxiedPlace(NamedTuple):
-    """Where a connection through a proxy leads."""
+    """The target of a connection through a proxy."""
 
     proxy: Proxy
     origin: Origin | None  # behind a tunnel; None: no further than the proxy, for one request

@@ -74,11 +74,11 @@ def check_answer(answer: WireResponse, place: ProxiedPlace) -> None:
 
 
 class ProxyJudge:
-    """Tells a proxy that is out of order from one whose host is, where the proxy does not say which.
+    """Decides whether a proxy or the host behind it is out of order, if the proxy does not state it.
 
-    It says nothing at all, hangs up, or answers something that may mean either. A proxy that has never
-    passed anything on is out of order. One that has gets the benefit of the doubt for one request, which its
-    host may fail; when a second one fails alike, and nothing came through in between, it is the proxy.
+    The proxy is silent, hangs up, or answers ambiguously. A proxy that has never forwarded anything is out
+    of order. Another one gets the benefit of the doubt for one request; if a second one fails alike, with
+    no success in between, the proxy is to blame.
     """
 
     def __init__(self) -> None:

@@ -38,7 +38,7 @@ class BoundError(RepairError):
 
 
 class RepairResult(NamedTuple):
-    """A header in order, and what came after it."""
+    """A repaired header, and the bytes after it."""
 
     head: bytes
     rest: bytes
@@ -99,7 +99,7 @@ def _read_fields(lines: list[bytes]) -> list[tuple[bytes, bytes]]:
         is_open = bool(colon) and _NAME.fullmatch(name) is not None
         if is_open:
             fields.append((name, [value.strip()]))
-            is_open = name.lower() not in _FRAMING  # nothing is added to what says where the body ends
+            is_open = name.lower() not in _FRAMING  # framing fields are not extended
     return [(name, b" ".join(parts)) for name, parts in fields]
 
 
@@ -133,7 +133,7 @@ class ChunkReader:
     def __init__(self) -> None:
         self.is_complete = False
         self._waiting = b""  # the beginning of a chunk's header
-        self._left = 0  # bytes to come of the chunk under way
+        self._left = 0  # bytes missing of the current chunk
         self._lines = 0
 
     def read_chunks(self, data: bytes) -> bytes:

@@ -1,4 +1,4 @@
-"""From an answer as it came over the wire to the result of the fetch."""
+"""Turn an answer on the wire into the result of the fetch."""
 
 from __future__ import annotations
 

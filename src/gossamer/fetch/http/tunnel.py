@@ -23,9 +23,9 @@ _HEADER_END = lazy_pattern(rb"\r?\n\r?\n")
 
 
 class UnclearProxyError(FetchError):
-    """No answer from a proxy, or one that says nothing: it is out of order, or the host behind it is.
+    """An absent or meaningless answer of a proxy: it or the host behind it is out of order.
 
-    Then ``host_fault`` is the host's.
+    In the second case, ``host_fault`` is the host's fault.
     """
 
     def __init__(self, proxy: Proxy, words: str, host_fault: Fault, status: int = 0) -> None:

@@ -101,7 +101,7 @@ class AnswerReader:
             self._room.release_body(body)
 
     async def _take_room(self, body: BodyBuffer, size: int, timeout: asyncio.Timeout) -> float:
-        """Wait while too many large bodies are under way; for how long, which is not the server's time."""
+        """Wait while too many large bodies are in flight; that time does not count against the server."""
         is_free = asyncio.Event()
         if self._room.reserve_bytes(body, size, is_free.set):
             return 0.0

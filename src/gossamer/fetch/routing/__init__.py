@@ -1,1 +1,1 @@
-"""By which of several ways a request is fetched."""
+"""The choice of a way to fetch for each request."""

@@ -1,4 +1,4 @@
-"""One fetcher for all ways to fetch: each request takes the way that its route says."""
+"""One fetcher for all ways to fetch: each request takes the way of its route."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class RoutedFetcher:
         return fetcher.fetch(request, route)
 
     async def close(self) -> None:
-        """Close every way, whatever raises on the way."""
+        """Close every way, even if one of them raises."""
         async with AsyncExitStack() as closing:
             for fetcher in self._opened.values():
                 closing.push_async_callback(fetcher.close)

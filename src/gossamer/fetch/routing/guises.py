@@ -42,11 +42,10 @@ class _DoubtedProxy(NamedTuple):
 
 
 class GuisePlanner:
-    """Completes routes by what proxies and sessions there are.
+    """Adds proxies and sessions to routes.
 
-    ``always``: every request goes through a proxy, except through gateways; otherwise those whose rung names
-    a kind of proxy.
-    ``is_sticky``: an identity keeps its proxy, and ends with it.
+    ``always``: every request uses a proxy, except through gateways; otherwise those whose rung names a kind
+    of proxy. ``is_sticky``: an identity keeps its proxy, and ends with it.
     """
 
     def __init__(
@@ -95,9 +94,9 @@ class GuisePlanner:
         return Route(rung=rung, proxy=proxy, session=identity.session, profile=identity.profile)
 
     async def learn_from(self, report: RouteReport, *, is_blamed: bool) -> Advice | None:
-        """Take in what came of a route; that it is tried again, if its proxy or its identity is used up.
+        """Learn from a route's result; advise a retry if its proxy or identity is used up.
 
-        ``is_blamed``: a refusal is put down to the proxy. Raises ``StorageError``.
+        ``is_blamed``: a refusal is attributed to the proxy. Raises ``StorageError``.
         """
         identity = self._identities.get((report.host, report.route.session or ""))
         is_known = False
@@ -182,7 +181,7 @@ class GuisePlanner:
 
 
 def _keep_latest(kept: OrderedDict[_Key, _Value], key: _Key, value: _Value) -> None:
-    """Remember a value as the latest, and forget the oldest where there are too many."""
+    """Remember a value as the latest, and drop the oldest over the limit."""
     kept[key] = value
     kept.move_to_end(key)
     if len(kept) > MAX_KEPT:

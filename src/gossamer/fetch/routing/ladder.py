@@ -87,7 +87,7 @@ class LadderStore:
                 decision = decide(decode_state(value))
                 return msgspec.msgpack.encode(decision.state)
 
-            mark = self._stamp.mark_of(host)  # what others announce from now on is read again
+            mark = self._stamp.mark_of(host)  # later announcements of others are read again
             await self._shared.update(SPACE, host, change, self._remember_s)
             self._keep(host, decision.state, mark)
         await self._stamp.announce(host)

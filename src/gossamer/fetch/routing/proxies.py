@@ -53,18 +53,18 @@ LONGEST_WAIT_S = 30.0
 """Seconds after which a host requests a proxy again, even if all rest for longer: the list may have
 changed by then, or the operator may have restarted the crawl."""
 MOST_FREE_TRIES = 10
-"""So often a request whose proxy failed is tried again at once; then it waits like one of a lost network."""
+"""Immediate retries of a request whose proxy failed; after that it waits as in a lost network."""
 MOST_DOUBTED_TRIES = 30
-"""So often one is that met errors which may be its proxies' own, on its robots.txt and then on its page."""
+"""Such retries after errors that may be the proxies' own, for its robots.txt and then its page."""
 MAX_SUSPECTS = 1000
 """Limit of remembered hosts at which proxies fail."""
 PROBED_S = 120.0
-"""A proxy through which a silent host did not answer is tried again after so long: maybe it is the host."""
+"""Seconds until a proxy through which a silent host did not answer is retried; it may be the host."""
 SUSPICIOUS = 2
 """After this number of proxies have failed at a host in a row, the next failure is attributed to the host."""
 
 ListReader = Callable[[], Awaitable[Sequence[Proxy]]]
-"""Reads the list of proxies anew. Raises ``OperatorError``."""
+"""Reads the list of proxies again. Raises ``OperatorError``."""
 
 
 class _Canary(NamedTuple):
@@ -220,7 +220,7 @@ class ProxyPool:
     # ------------------------------------------------------------------ after it
 
     async def learn_from(self, report: RouteReport) -> Advice | None:
-        """Take in what came of a request; that it is tried again at no charge, if its proxy failed it.
+        """Learn from a request's result; advise a free retry if its proxy failed it.
 
         Raises ``StorageError``.
         """
@@ -255,9 +255,9 @@ class ProxyPool:
         latency_s: float = 0.0,
         most_s: float = float("inf"),
     ) -> None:
-        """Take in what came of a request of ``host`` through a proxy. Raises ``StorageError``.
+        """Learn from the result of a request of ``host`` through a proxy. Raises ``StorageError``.
 
-        ``most_s``: no quarantine that follows is longer.
+        ``most_s`` limits a quarantine that follows.
         """
         canary = self._end_canary(proxy, host, started_at)
         if canary or not self._errors.is_proven(proxy.name):
@@ -365,7 +365,7 @@ class ProxyPool:
     # ------------------------------------------------------------------ the list
 
     def _refresh_list(self) -> None:
-        """Read the list anew beside the crawl, when it is time."""
+        """Read the list again in the background, if it is due."""
         is_due = self._clock.now() - self._read_at >= self._refresh_s
         if self._read_list is not None and is_due and self._reading is None:
             self._reading = asyncio.create_task(self._read_now(self._read_list))

@@ -24,11 +24,11 @@ from gossamer.ports.shared_state import SharedState
 SPACE = "proxies"
 BUCKETS = 256
 KEPT_S = 30 * 86_400.0
-"""For how long nothing is forgotten of a proxy that is not used."""
+"""Seconds for which the record of an unused proxy is kept."""
 LOOK_S = 1.0
 """Greatest age of the known state of other workers' proxies, in seconds."""
 SAVE_S = 2.0
-"""How often counts are saved, in seconds."""
+"""Seconds between saves of counts."""
 SAVED_AT_ONCE = 32
 """Records whose counts are saved together; those of the others wait for the next time."""
 RECENT = 0.2
@@ -93,7 +93,7 @@ class SharedProxyHealth:
         return f"<SharedProxyHealth: {len(self._known)} known, {len(self._counts)} with counts to be saved>"
 
     def watch_proxies(self, names: Iterable[str]) -> None:
-        """Whose health is of interest from now on."""
+        """Set the proxies of interest."""
         self._buckets, names = {}, tuple(names)
         self._known = {name: self._known[name] for name in names if name in self._known}
         for name in names:

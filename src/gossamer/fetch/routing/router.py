@@ -37,16 +37,16 @@ MOST_REFUSALS = 2
 MOST_REFUSALS_OF_BOUND = 4
 """The same limit in a worker that has not all of the proxies, since others may succeed."""
 OTHERS_TURN_S = 5.0
-"""For so long such a worker has a host wait, where it has no proxy for it."""
+"""Seconds for which such a worker lets a host wait if it has no proxy for it."""
 MAX_TRIES = 20
-"""A request that was started so often is tried by another route only after a probe or a climb."""
+"""A request with this number of tries changes its route only after a probe or a climb."""
 
 PARDON_S = 3.0
-"""So long after a climb it may take until every worker knows which proxies may go to the host again."""
+"""Seconds after a climb until every worker knows the pardoned proxies of the host."""
 LOOK_AGAIN_S = 0.5
-"""When to ask again for a proxy meanwhile, in seconds."""
+"""Seconds until the next request for a proxy meanwhile."""
 ProbeClaim = Callable[[LadderState, LadderRules, float], LadderState]
-"""The state with a claim on the probe; unchanged where there is nothing to claim."""
+"""Returns the state with a claim on the probe, or the same state without one."""
 
 
 class LadderRouter:

@@ -49,8 +49,8 @@ KEPT_S = 400 * 86_400.0
 """Seconds for which a job's spending is kept after its last request."""
 SAVED_EVERY_S = 1.0
 WAIT_S = 1.0
-"""How long a host waits whose request has no rung left, while the job is about to end; or whose request is of
-a pattern of which all pages that are left are under way."""
+"""Seconds that a host waits if its request has no rung left while the job is about to end, or if all
+remaining pages of its pattern are in flight."""
 SAVED_AT_ONCE = 32
 """Hosts whose spending is saved together."""
 MAX_HOSTS = 10_000
@@ -88,7 +88,7 @@ class SpendingMeter:
         self._unsaved: dict[str, Spending] = {}
         self._claims: dict[
             int, tuple[Request, Sequence[str]]
-        ] = {}  # under way, with the places of their pages
+        ] = {}  # in flight, with the places of their pages
         self._under_way: Counter[str] = Counter()  # how many of them, by place
         self._refused: set[int] = set()
         self._saved_at = float("-inf")
@@ -101,7 +101,7 @@ class SpendingMeter:
     # ------------------------------------------------------------------ counting
 
     def add_spending(self, host: str, spent: Spending, url: str = "") -> None:
-        """So much was spent on a host, by a URL; never waits."""
+        """Count spending on a host, by a URL; never waits."""
         if spent == NOTHING:
             return
         places = ("", host) if self.rules.limits_hosts else ("",)
@@ -257,7 +257,7 @@ class SpendingMeter:
             self._saved = {place: spent for place, spent in self._saved.items() if place in kept}
 
     async def _save_place(self, place: str, *, claims_more: bool = False) -> None:
-        """Also if a visit or a commit is broken off meanwhile: else it would be saved twice."""
+        """Save a place, also if its visit or commit is cancelled; otherwise it would be saved twice."""
         await finish_work(self._change_place(place, claims_more=claims_more))
 
     async def _change_place(self, place: str, *, claims_more: bool) -> None:
@@ -332,7 +332,7 @@ class SpendingMeter:
         return self._spare_in(place) > 0 and batch_of_pages(self._known(place), limit) == 1
 
     def _spare_in(self, place: str) -> int:
-        """Claimed pages of a pattern that are neither under way nor counted."""
+        """Return the claimed pages of a pattern that are neither in flight nor counted."""
         counted = self._unsaved.get(place, NOTHING).pages
         return self._holds_in(place) - self._under_way[place] - counted
 

@@ -36,7 +36,7 @@ TURN_SPACE = "log-in-turns"
 LOG_OUT_SPACE = "log-outs"
 KEPT_S = 400 * 86400.0
 LOG_OUTS_KEPT_S = 7 * 86400.0
-"""For how long it is known how often a page came for visitors."""
+"""Seconds for which the number of pages for visitors is kept."""
 TURN_S = 15.0
 """Seconds until another worker may log a session in after its worker is gone."""
 COME_BACK_S = 1.0
@@ -53,7 +53,7 @@ _decode_state = msgspec.msgpack.Decoder(LoginState).decode
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoginOptions:
-    """How often, and for how long, one tries to log in."""
+    """Limits of attempts to log in."""
 
     max_failures: int = 3
     timeout_s: float = 300.0
@@ -129,7 +129,7 @@ class SharedLoginGate:
         """See :class:`~gossamer.ports.login_gate.LoginGate`."""
         key = self._key_for(request, route)
         known = self._known.get(key, LoginState())
-        if number == known.serial:  # else it was logged in again since the page was asked for
+        if number == known.serial:  # otherwise logged in again since the page was requested
             self._in_a_row[key] = in_a_row = self._in_a_row.get(key, 0) + 1
             if log_in.proves_log_out(known, in_a_row):
                 self._in_a_row.pop(key)

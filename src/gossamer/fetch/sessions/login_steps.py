@@ -41,7 +41,7 @@ class LoginSteps:
         self._parts = parts
         self._route = route
         self._session = session
-        self.asked_at: float | None = None  # when the latest step was asked for; None: there was none
+        self.asked_at: float | None = None  # start of the latest step; None before the first
         self.latency_s: float | None = None
 
     async def ask(self, request: Request) -> FetchResult:
@@ -83,7 +83,7 @@ class LoginSteps:
         self.latency_s = fetched.latency_s
         if (
             retry.fault_of_status(fetched.status) is Fault.THROTTLED
-        ):  # the host asks for time: no failed log-in
+        ):  # the host asks for time: not a failed log-in
             told = _told_of_step(Fault.THROTTLED, request, f"status {fetched.status}")
             told.retry_after_s = retry.parse_retry_after(fetched.header("retry-after"), parts.clock.now())
             raise told

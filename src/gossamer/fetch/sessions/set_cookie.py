@@ -36,7 +36,7 @@ def sent_as(cookie: Cookie) -> str:
 
 
 class CookieOrigin(NamedTuple):
-    """Where a response or a request is, as far as cookies care."""
+    """The place of a request or response, as far as cookies need it."""
 
     host: str
     site: str  # the host's registrable domain; the host itself for addresses, bare labels, public suffixes
@@ -142,7 +142,7 @@ _FIRST_YEAR = 1601
 
 
 def read_date(text: str) -> float | None:
-    """Unix seconds of a cookie's date, ``None`` if it is none.
+    """Return the Unix seconds of a cookie's date, or ``None`` for an invalid one.
 
     By RFC 6265, 5.1.1: fields in any order and any punctuation, no time zone but UTC.
     """

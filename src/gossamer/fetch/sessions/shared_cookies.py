@@ -1,6 +1,6 @@
 """The cookies of one job in shared state, for all workers and a resumed crawl.
 
-Guarantee: a request is sent with every cookie that was saved before its lease was granted. ``save``
+Guarantee: a request is sent with every cookie that was saved before its lease was granted. ``save_cookies``
 precedes the commit of a result, so a worker that leases a page's links has the page's cookies; a kill
 between the two costs that page once more, with its cookies already set. Workers that change one jar at the
 same time lose none of each other's cookies; of two with the same name the newer one counts. Session cookies
@@ -41,9 +41,9 @@ class _LoadedJar(NamedTuple):
 
 
 class SharedCookieStore:
-    """The cookies of a job: ``ready`` before a request, ``save`` before what came of it is committed.
+    """The cookies of a job: ``prepare_cookies`` before a request, ``save_cookies`` before its commit.
 
-    ``job`` tells jobs apart; ``is_alone``: no other process works on this one. ``max_jars`` stay in memory.
+    ``job`` identifies the job; ``is_alone``: no other process works on it. ``max_jars`` stay in memory.
     """
 
     def __init__(
@@ -125,7 +125,7 @@ class SharedCookieStore:
         await asyncio.shield(self._coming)
 
     async def _look_now(self) -> None:
-        self._coming = None  # who asks from now on may know of something that was saved later
+        self._coming = None  # later callers may know of a later save
         stamp = await self._shared.get(COOKIES, self._storage_key())
         self._has_looked = True
         if stamp != self._stamp:
@@ -191,7 +191,7 @@ class SharedCookieStore:
         place, known = self._storage_key(*key), self._known.get(key)
         record = await self._shared.get(COOKIES, place) if known is None else known.record
         while True:
-            generation = self._generation  # what others save and tell from now on is read again
+            generation = self._generation  # later saves of others are read again
             made = record_with(record or b"", key[1], cookies, self._clock.now())
             if made is None and known is not None and known.record == record:
                 return

@@ -60,7 +60,7 @@ class SharedStamp:
         await self._shared.update(*self._place, changed, self._kept_s)
 
     async def _look_now(self) -> None:
-        self._coming = None  # who asks from now on may know of something that was announced later
+        self._coming = None  # later callers may know of a later announcement
         self._marks = _read_marks(await self._shared.get(*self._place))
 
 
