@@ -49,12 +49,12 @@ flake: $(READY)
 check: prepare lint types contracts commits
 	scripts/coverage.sh
 
-# A crash at every SQL statement of a small crawl; `make test` dies at a part of them.
+# A crash at every SQL statement of a small crawl; `make test` crashes at some of them.
 .PHONY: crash
 crash: $(READY)
 	GOSSAMER_TEST_EVERY_CRASH=1 $(PY) -m pytest tests/acceptance/hostile/test_crash_points.py
 
-# Each feature with each other one, half of the crawls killed and continued; `make test` draws some of them by lot.
+# Each pair of features, half of the crawls killed and resumed; `make test` runs a random sample.
 # GOSSAMER_TEST_SEED=NUMBER kills at the same requests again.
 .PHONY: pairs
 pairs: prepare
@@ -66,12 +66,12 @@ pairs: prepare
 failing: prepare
 	$(PY) -m pytest -s tests/acceptance/test_failing_urls.py tests/acceptance/fleet/test_fleet_failing_urls.py
 
-# Fleets on sites of their full size, whatever is killed meanwhile; `make test` does it on smaller ones.
+# Fleets on sites of full size, with kills; `make test` uses smaller sites.
 .PHONY: fleet
 fleet: prepare
 	GOSSAMER_TEST_FULL=1 $(PY) -m pytest -s tests/acceptance/fleet
 
-# Two thousand pages of a site that refuses plain clients, through proxies of which half are of no use.
+# Two thousand pages of a site that refuses plain clients, through proxies of which half do not work.
 .PHONY: blocked
 blocked: $(READY)
 	GOSSAMER_TEST_FULL=1 $(PY) -m pytest -s tests/acceptance/test_blocked_crawls.py
@@ -86,7 +86,7 @@ alerts: prepare
 test-browser: prepare
 	GOSSAMER_TEST_FULL=1 $(PY) -m pytest -s tests/integration/browser tests/acceptance/test_log_in_ways.py
 
-# Whatever the OpenAPI document of the HTTP API allows, and much that it does not: nothing of it may be a 5xx.
+# Valid and invalid requests to the HTTP API, generated from its OpenAPI document: none may return a 5xx.
 .PHONY: fuzz-api
 fuzz-api: $(READY)
 	GOSSAMER_TEST_EXAMPLES=40 $(PY) -m pytest --timeout 900 tests/unit/web/test_schema.py
@@ -96,7 +96,7 @@ fuzz-api: $(READY)
 test-dashboard: prepare
 	$(PY) -m pytest tests/acceptance/dashboard tests/unit/web/test_page_files.py
 
-# Pictures of every view of the dashboard in .cache/screenshots; PICTURES=--docs renews those of the documentation.
+# Screenshots of every view of the dashboard in .cache/screenshots; PICTURES=--docs renews those of the documentation.
 .PHONY: screenshots
 screenshots: prepare
 	$(PY) scripts/screenshots.py $(PICTURES)

@@ -62,7 +62,7 @@ class Workload:
 
     @property
     def site(self) -> str:
-        """Return the site to crawl, in any way of serving."""
+        """The site to crawl, in any way of serving."""
         return self.kind or self.name
 
 

@@ -34,7 +34,7 @@ class ClientHello:
 
     @property
     def protocols(self) -> tuple[str, ...]:
-        """Return the protocols offered by ALPN."""
+        """The protocols offered by ALPN."""
         return tuple(name.decode() for name in _vectors(self.bodies.get(ALPN, b"")[2:], 1))
 
     @property
@@ -56,7 +56,7 @@ class ClientHello:
 
     @property
     def ja4_parts(self) -> tuple[str, str, str]:
-        """Return the parts of JA4 before they are hashed ("JA4_r")."""
+        """The parts of JA4 before they are hashed ("JA4_r")."""
         versions = without_grease(_numbers(self.bodies.get(VERSIONS, b"\0")[1:]))
         version = _JA4_VERSIONS.get(max(versions, default=self.version), "00")
         name = "d" if SERVER_NAME in self.extensions else "i"

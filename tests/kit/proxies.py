@@ -96,7 +96,7 @@ class SquidProcess(ProxyProcess):
 
     @property
     def cache_log(self) -> Path:
-        """Return its output once it is set up."""
+        """Its output once it is set up."""
         return self.folder / "cache.log"
 
 

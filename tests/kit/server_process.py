@@ -217,7 +217,7 @@ class Process:
 
     @property
     def log(self) -> Path:
-        """Return its log."""
+        """Its log."""
         return self.folder / "server.log"
 
     def _user(self) -> str | None:

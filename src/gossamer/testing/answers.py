@@ -33,7 +33,7 @@ class SiteResponse:
 
 
 App = Callable[[str, Mapping[str, str]], SiteResponse]
-"""``app(path, headers)``: the path with its query as it was asked for; names of headers in lower case."""
+"""``app(path, headers)``: the requested path with its query; names of headers in lower case."""
 
 
 def compress_answers(app: App) -> App:
@@ -73,21 +73,21 @@ class AccessLog:
         return f"<{type(self).__name__}: {len(self.hits)} hits, at once {dict(self.peak)}>"
 
     def begin_hit(self, hit: Hit) -> None:
-        """A request has come."""
+        """Record the arrival of a request."""
         self.hits.append(hit)
         self._now[hit.host] += 1
         self.peak[hit.host] = max(self.peak[hit.host], self._now[hit.host])
 
     def end_hit(self, host: str) -> None:
-        """Its answer has gone, or its connection."""
+        """Record the end of its answer or connection."""
         self._now[host] -= 1
 
     def count_paths(self) -> Counter[str]:
-        """How often each path was asked for."""
+        """Count the requests of each path."""
         return Counter(hit.path for hit in self.hits)
 
     def start_gaps(self, host: str | None = None) -> list[float]:
-        """Seconds between the starts of successive requests, at one host or at all together."""
+        """Return the seconds between the starts of successive requests, at one host or at all together."""
         return [after.at - before.at for before, after in pairwise(self._hits_of(host))]
 
     def _hits_of(self, host: str | None) -> list[Hit]:
@@ -95,10 +95,10 @@ class AccessLog:
 
 
 class RateLimit:
-    """A site that answers 429 with ``Retry-After`` to what exceeds ``per_second`` at one host.
+    """A site that answers 429 with ``Retry-After`` to requests beyond ``per_second`` at one host.
 
-    ``every`` throws a 429 in at each n-th request as well. ``seen`` has the time of every request and whether
-    it was refused. A host's requests of the last second are counted, refused ones left out.
+    ``every`` also answers each n-th request with 429. ``seen`` has the time of every request and whether it
+    was refused. The limit counts a host's accepted requests of the last second.
     """
 
     def __init__(
@@ -124,10 +124,10 @@ class RateLimit:
         return sum(refused for _, refused in self.seen)
 
     def __call__(self, path: str, headers: Mapping[str, str]) -> SiteResponse:
-        """Answer by the site within, or by 429."""
+        """Answer by the site inside, or with 429."""
         now = self._clock.now()
         recent = self._recent[headers.get("host", "")]
-        # A client that keeps its distance to the microsecond must not fail by the rounding of floats.
+        # Float rounding must not fail a client that keeps the exact distance.
         while recent and recent[0] <= now - 1 + 1e-6:
             recent.popleft()
         thrown_in = self._every > 0 and (len(self.seen) + 1) % self._every == 0

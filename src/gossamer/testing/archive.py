@@ -1,4 +1,4 @@
-"""An archive in memory: for tests of whatever reads or writes one."""
+"""An archive in memory, for tests of its readers and writers."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ class MemoryArchive:
         return f"<MemoryArchive of {len(self._pages)} answers>"
 
     def open_writer(self, job: str, worker: str = "w1") -> MemoryArchiveWriter:
-        """A worker's part of the archive of a job, which is named by its tag."""
+        """Return a worker's part of the archive of a job, which is named by its tag."""
         return MemoryArchiveWriter(self, job, worker)
 
     def keep_page(self, job: str, key: _Key, page: ArchivedPage) -> None:
-        """Let everybody read a page."""
+        """Make a page readable."""
         place = page.entry.location.text
         self._pages[place] = page
         self._places[job].setdefault(key, []).append(place)
@@ -143,5 +143,5 @@ def _as_archived(fetched: FetchResult, entry: ArchiveEntry) -> FetchResult:
 
 
 def digest_of(data: bytes) -> str:
-    """``sha1:BASE32``, by the libraries' own means."""
+    """Return ``sha1:BASE32`` by the standard library."""
     return f"sha1:{base64.b32encode(hashlib.sha1(data, usedforsecurity=False).digest()).decode()}"

@@ -1,4 +1,4 @@
-"""All misbehaviours of :class:`~gossamer.testing.badsite.BadSite`, from the files of their subjects."""
+"""All misbehaviours of :class:`~gossamer.testing.badsite.BadSite`, from one module for each subject."""
 
 from __future__ import annotations
 
@@ -25,5 +25,5 @@ SUBJECTS = (fine, slow, large, broken, headers, redirects, connections, odd, pag
 
 
 def all_routes() -> Mapping[str, Route]:
-    """All misbehaviours by name."""
+    """Return all misbehaviours by name."""
     return ROUTES

@@ -70,12 +70,12 @@ class BadSite:
         await end_tasks(*self._tasks)
 
     def url(self, name: str = "", *, host: str = "") -> str:
-        """The URL of a route or path (without its first slash), on its first host or another one."""
+        """Return the URL of a route or path (without its first slash), on its first host or another one."""
         place = host or (f"[{self.hosts[0]}]" if ":" in self.hosts[0] else self.hosts[0])
         return f"http{'s' if self._tls else ''}://{place}:{self.port}/{name}"
 
     def hits(self, name: str) -> int:
-        """How many requests a route got."""
+        """Count the requests of a route."""
         return sum(hit.name == name for hit in self.log)
 
     async def _handle_connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -107,7 +107,7 @@ class BadSite:
     async def _serve_request(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, connection: int
     ) -> bool:
-        """One request; whether the connection stays open."""
+        """Serve one request; return whether the connection stays open."""
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
         method, target, _ = head[0].split(" ", 2)
         pairs = (line.partition(":") for line in head[1:] if line)

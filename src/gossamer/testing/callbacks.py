@@ -1,4 +1,4 @@
-"""To run a callback of a spider on one response, whatever kind of function it is."""
+"""Run a spider's callback of any kind of function on one response."""
 
 from __future__ import annotations
 

@@ -1,14 +1,13 @@
-"""Clocks for tests: time moves only when a test says so, or when nothing else is left to do.
+"""Clocks for tests: time moves only when a test says so, or when all tasks wait.
 
 :class:`ManualClock` stands still until it is advanced. :func:`run_virtual` runs a coroutine on a
 :class:`VirtualLoop`, whose time jumps to the next timer as soon as nothing is ready: hours of crawling in
-milliseconds, always in the same order. A test that waits for something that cannot come fails with
-:class:`DeadlockError` instead of hanging.
+milliseconds, always in the same order. A test that waits forever fails with :class:`DeadlockError`.
 
-Work on other threads is real and takes real time, so virtual time stands still while it is under way.
-The loop knows of ``run_in_executor`` and ``asyncio.to_thread`` by itself. A component with a thread of
-its own (one that completes futures by ``call_soon_threadsafe``) is made known by a count of its outstanding
-calls, or by :func:`hold_time` around the waiting, or by :func:`works_outside` for a whole method::
+Work on other threads takes real time, so virtual time stands still meanwhile. The loop detects
+``run_in_executor`` and ``asyncio.to_thread`` itself. Announce a component with a thread of its own (one that
+completes futures by ``call_soon_threadsafe``) by a count of its outstanding calls, by :func:`hold_time`
+around the waiting, or by :func:`works_outside` for a whole method::
 
     watch_outside(lambda: database.outstanding)
     works_outside(component, "fetch")
@@ -29,13 +28,13 @@ T = TypeVar("T")
 Args = TypeVarTuple("Args")
 
 EPOCH = 1_700_000_000.0
-"""Where test clocks start: 2023-11-14 22:13:20 UTC."""
+"""The start of test clocks: 2023-11-14 22:13:20 UTC."""
 
 PATIENCE_S = 1.0
 """Real seconds to wait for other threads and sockets before a loop without timers is a deadlock."""
 
 OUTSIDE_PATIENCE_S = 60.0
-"""Real seconds that announced work on other threads may take when nothing else is left to do."""
+"""Real seconds that announced work on other threads may take when all tasks wait."""
 
 
 class DeadlockError(AssertionError):
@@ -54,11 +53,11 @@ class ManualClock:
         return f"ManualClock(now={self._now!r}, sleepers={len(self._sleepers)})"
 
     def now(self) -> float:
-        """Seconds since the epoch, as set."""
+        """Return seconds since the epoch, as set."""
         return self._now
 
     async def sleep(self, seconds: float) -> None:
-        """Wait until the clock was advanced that far; zero or less yields to other tasks once."""
+        """Wait until the clock is advanced that far; zero or less yields to other tasks once."""
         if seconds <= 0:
             await asyncio.sleep(0)
             return
@@ -67,7 +66,7 @@ class ManualClock:
         await waiter
 
     def advance(self, seconds: float) -> None:
-        """Move on, and wake who is due, earliest first; they run when the caller next awaits."""
+        """Advance the clock and wake due sleepers, earliest first; they run when the caller next awaits."""
         if seconds < 0:
             raise ValueError(f"a clock cannot go back ({seconds} s)")
         self._now += seconds
@@ -184,7 +183,7 @@ class LoopClock:
         self._start = start
 
     def now(self) -> float:
-        """Seconds since the epoch: the start plus the loop's time."""
+        """Return seconds since the epoch: the start plus the loop's time."""
         return self._start + self._loop.time()
 
     async def sleep(self, seconds: float) -> None:
@@ -194,7 +193,7 @@ class LoopClock:
 
 @contextmanager
 def hold_time() -> Iterator[None]:
-    """No jumps of virtual time within this block; without effect on an ordinary loop."""
+    """Stop jumps of virtual time within this block; without effect on an ordinary loop."""
     loop = asyncio.get_running_loop()
     if not isinstance(loop, VirtualLoop):
         yield
@@ -204,7 +203,7 @@ def hold_time() -> Iterator[None]:
 
 
 def watch_outside(counter: Callable[[], int]) -> None:
-    """No jumps of virtual time while ``counter()`` is not zero; without effect on an ordinary loop."""
+    """Stop jumps of virtual time while ``counter()`` is not zero; without effect on an ordinary loop."""
     loop = asyncio.get_running_loop()
     if isinstance(loop, VirtualLoop):
         loop.add_counter(counter)

@@ -2,8 +2,8 @@
 
 ``python -m gossamer.testing.club --port 8085`` serves it. A member is ``me@example.org`` with the password
 ``tea4two``. ``/shop`` has products, each with a picture and a manual. ``/search`` answers JSON to a ``POST``
-with the bearer token ``s3cret-token``, page by page. ``/signed/1`` wants a signature, and of each of its two
-hosts something else besides: 127.0.0.1 the token, localhost Basic credentials.
+with the bearer token ``s3cret-token``, page by page. ``/signed/1`` needs a signature and, depending on its
+host, the token (127.0.0.1) or Basic credentials (localhost).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ USER, PASSWORD = "me@example.org", "tea4two"
 TOKEN, KEY = "s3cret-token", "club-key"
 """The bearer token, and the key of signatures: HMAC-SHA256 of the URL, in hexadecimal, as ``X-Signature``."""
 ORDERS, PRODUCTS, RESULTS, SIGNED = 5, 4, 3, 3
-"""How many pages of each kind there are."""
+"""The number of pages of each kind."""
 
 _PNG = bytes.fromhex(
     "89504e470d0a1a0a0000000d4948445200000001000000010802000000907753de"
@@ -51,7 +51,7 @@ def answer_request(path: str, headers: Mapping[str, str]) -> SiteResponse:
 
 
 def sign_url(url: str) -> str:
-    """The signature that the club wants of a request for a URL."""
+    """Return the signature that the club requires for a URL."""
     return hmac.new(KEY.encode(), url.encode(), hashlib.sha256).hexdigest()
 
 

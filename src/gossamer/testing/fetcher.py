@@ -1,4 +1,4 @@
-"""A fetcher that asks sites without a socket, on any clock: whole crawls in virtual time."""
+"""A fetcher that calls sites without a socket, on any clock: whole crawls in virtual time."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ FAULTS = {
 class SiteFetcher:
     """A :class:`~gossamer.ports.fetcher.Fetcher` over one site, or several by ``host`` or ``host:port``.
 
-    Each answer takes ``latency_s`` seconds of ``clock`` and its own ``delay_s``; a site that stalls costs
-    ``timeout_s``. A host that is not there has no name (``Fault.DNS``). ``log`` is the access log.
+    Each answer takes ``latency_s`` seconds of ``clock`` and its own ``delay_s``; a stalled answer takes
+    ``timeout_s``. An unknown host fails with ``Fault.DNS``. ``log`` is the access log.
     """
 
     rung = "http"
@@ -48,11 +48,11 @@ class SiteFetcher:
 
     @property
     def hits(self) -> list[Hit]:
-        """Every request, with its time."""
+        """Every request with its time."""
         return self.log.hits
 
     async def fetch(self, request: Request, route: Route = DIRECT) -> FetchResult:
-        """One response. Raises :class:`FetchError` where the site misbehaves or is not there."""
+        """Return one response. Raises :class:`FetchError` for a misbehaving or unknown site."""
         url = urlsplit(request.url)
         app = self._sites.get(url.netloc) if isinstance(self._sites, Mapping) else self._sites
         if app is None:
@@ -94,4 +94,4 @@ class SiteFetcher:
         )
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """No-op."""

@@ -13,7 +13,7 @@ NOT_FOUND = SiteResponse(404, b"<!doctype html><title>Not found</title><h1>Not f
 
 
 def serve_folder(folder: Path | str) -> App:
-    """The site of a folder: files by their percent-decoded path, ``index.html`` where it ends with ``/``.
+    """Return the site of a folder: files by percent-decoded path, ``index.html`` for a final ``/``.
 
     A directory without the slash is redirected (301) to the path with it; the query is ignored; symlinks are
     followed only within the folder.
@@ -36,7 +36,7 @@ def serve_folder(folder: Path | str) -> App:
             RuntimeError,
             ValueError,
         ):
-            # Absent, a name that no file can have, or a loop of symlinks.
+            # Missing, an impossible file name, or a loop of symlinks.
             return NOT_FOUND
 
     return respond
@@ -46,5 +46,5 @@ def _content_type(file: Path) -> str:
     kind, encoding = mimetypes.guess_type(file.name)
     if encoding == "gzip":
         return "application/gzip"
-    # Without a charset: saved pages say their own.
+    # Without a charset: saved pages declare their own.
     return kind or "application/octet-stream"

@@ -75,14 +75,16 @@ class SizeChoice(StrEnum):
 
 
 def texts(max_size: int = 40) -> st.SearchStrategy[str]:
-    """Text of pages: any characters, NUL and halves of surrogate pairs among them."""
+    """Return texts of pages: any characters, including NUL and halves of surrogate pairs."""
     anything = st.text(st.characters(exclude_categories=()), max_size=max_size)
     return st.one_of(anything, st.text(max_size=max_size), st.sampled_from(STRANGE_TEXTS))
 
 
 @cache
 def long_texts() -> tuple[str, ...]:
-    """Texts of 1 MiB, of characters of one, two and four bytes; a check of each, by ``example``, is cheap."""
+    """Return texts of 1 MiB with characters of one, two and four bytes; checking each by ``example`` is
+    cheap.
+    """
     return tuple((piece * LARGE)[:LARGE] for piece in ("x", "äb\n", "\U0001f577"))
 
 

@@ -14,7 +14,7 @@ from gossamer.policy.retry import fault_of_status
 
 PAGE = b"<!doctype html><title>A page</title><p>A page of a few words, with nothing wrong.</p>"
 OPEN = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
-"""The beginning of a header, for what follows it byte for byte."""
+"""The beginning of a header; the rest follows byte for byte."""
 
 Handler = Callable[["RouteVisit"], Awaitable[None]]
 
@@ -40,7 +40,7 @@ class Route:
 
     @property
     def paths(self) -> list[str]:
-        """Its paths, without their first slash: one for each variant."""
+        """The paths without their first slash, one for each variant."""
         return [f"{self.name}/{variant}" for variant in self.variants] or [self.name]
 
 
@@ -64,13 +64,13 @@ class SiteServer(Protocol):
     hosts: tuple[str, ...]  # the addresses it listens on
 
     def url(self, name: str = "", *, host: str = "") -> str:
-        """The URL of a route."""
+        """Return the URL of a route."""
         ...
 
 
 @dataclass(slots=True)
 class RouteVisit:
-    """One request to one route, and the raw way back."""
+    """One request to one route, and the raw connection for the answer."""
 
     hit: ReceivedRequest
     site: SiteServer
@@ -87,34 +87,34 @@ class RouteVisit:
         await asyncio.sleep(self.site.pace_s)
 
     async def stall(self) -> None:
-        """Do nothing until the client goes away or the site is closed."""
+        """Do nothing until the client disconnects or the site is closed."""
         while not self.writer.transport.is_closing():
             await self.pause()
 
     async def send_response(
         self, body: bytes = b"", *, status: str = "200 OK", headers: str = "", kind: str = "text/html"
     ) -> None:
-        """A correct response on a connection that stays open; ``headers`` are lines ended by CRLF."""
+        """Send a correct response on a connection that stays open; ``headers`` are lines ended by CRLF."""
         head = f"HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n{headers}\r\n"
         self.keep_alive = True
         await self.send_bytes(head.encode("latin-1") + (b"" if self.hit.method == "HEAD" else body))
 
     async def send_header(self, headers: str = "") -> None:
-        """The header of a response whose body comes in the misbehaviour's own way."""
+        """Send the header of a response whose body follows separately."""
         await self.send_bytes(f"{OPEN}{headers}\r\n".encode("latin-1"))
 
     async def send_redirect(self, location: str, status: str = "302 Found", headers: str = "") -> None:
-        """A redirect; ``location`` goes out in Latin-1, byte for byte."""
+        """Send a redirect; ``location`` is encoded in Latin-1, byte for byte."""
         await self.send_response(status=status, headers=f"Location: {location}\r\n{headers}")
 
     async def send_page(self, inner: str, head: str = "") -> None:
-        """A page in UTF-8 around some markup."""
+        """Send a page in UTF-8 around some markup."""
         text = f"<!doctype html><meta charset=utf-8>{head}<title>A page</title>{inner}"
         await self.send_response(text.encode("utf-8", "surrogateescape"))
 
     @property
     def path_below(self) -> str:
-        """Return the path below the route, without the query: ``b/c`` of ``/a/b/c?d``."""
+        """The path below the route, without the query: ``b/c`` of ``/a/b/c?d``."""
         return self.hit.path.partition("?")[0].lstrip("/").partition("/")[2]
 
     def reset_connection(self) -> None:
@@ -123,7 +123,7 @@ class RouteVisit:
 
 
 def reset_connection(writer: asyncio.StreamWriter) -> None:
-    """Cut a connection with a TCP reset: closing with nothing to linger for sends RST instead of FIN."""
+    """Cut a connection with a TCP reset: closing with a linger time of zero sends RST instead of FIN."""
     sock: socket.socket = writer.get_extra_info("socket")
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     writer.transport.abort()

@@ -1,7 +1,7 @@
-"""Pages that refuse a visitor, as the well-known vendors make them, and good pages that look a little alike.
+"""Block pages with the marks of well-known vendors, and good pages that look similar.
 
-Each is made here: the marks are the vendors', everything around them is not. A spider's own ``is_blocked``
-and the detection of Gossamer are tested on them; a test site serves one with ``refusal("datadome")``.
+All are made here; only the marks are the vendors'. They test the detection of Gossamer and the ``is_blocked``
+of spiders; a test site serves one with ``refusal("datadome")``.
 """
 
 from __future__ import annotations
@@ -191,7 +191,7 @@ REFUSALS: dict[str, Refusal] = {
     "status": Refusal(BlockKind.STATUS, _answer(403, b"no", kind="text/plain"), is_certain=False),
     "status_999": Refusal(BlockKind.STATUS, _answer(999, b"", kind="text/plain"), is_certain=False),
 }
-"""By name: a page for each mark."""
+"""A page for each mark, by name."""
 
 _ARTICLE = "<p>" + "Words that are there for each reader alike, and no more than that. " * 30 + "</p>"
 _LINKS = "".join(f"<li><a href='/{n}'>{n}</a></li>" for n in range(30))
@@ -272,5 +272,5 @@ ORDINARY: dict[str, SiteResponse] = {
 
 
 def refusal(name: str) -> SiteResponse:
-    """The answer of a site that refuses, by its name in :data:`REFUSALS`."""
+    """Return a site's block page by its name in :data:`REFUSALS`."""
     return REFUSALS[name].answer

@@ -40,7 +40,7 @@ SITEMAP_URLS = 50_000
 """URLs per sitemap file, the protocol's limit (https://www.sitemaps.org/protocol.html)."""
 
 OPENED_AT = 1_577_836_800.0
-"""When the shop opened: 2020-01-01."""
+"""The opening of the shop: 2020-01-01."""
 
 NOT_FOUND = SiteResponse(404, b"<!doctype html><title>Not found</title><h1>No such page</h1>\n")
 _XML = "application/xml"
@@ -119,7 +119,7 @@ class Shop:
         return changed
 
     def changed_at(self, number: int) -> float:
-        """When a product last changed, as its page and the sitemap say."""
+        """Return when a product last changed, as its page and the sitemap say."""
         return self._changed_at.get(number, OPENED_AT)
 
     def truth(self) -> list[dict[str, str]]:
@@ -127,26 +127,26 @@ class Shop:
         return [self.product(number) for number in range(self.products)]
 
     def sku(self, number: int) -> str:
-        """The product's own code."""
+        """Return the product's own code."""
         return _format_sku(self.seed, number)
 
     @property
     def catalog_pages(self) -> int:
-        """Pages of the catalogue; an empty shop has one."""
+        """The number of catalogue pages; an empty shop has one."""
         return max(1, -(-self.products // self.per_page))
 
     def product_path(self, number: int) -> str:
-        """Where the product's page is."""
+        """Return the path of the product's page."""
         return f"/product/{self.sku(number)}.html"
 
     def catalog_path(self, page: int) -> str:
-        """Where a page of the catalogue is, from 1."""
+        """Return the path of a page of the catalogue, from 1."""
         return "/catalog" if page == 1 else f"/catalog/page/{page}/"
 
     # ----------------------------------------------------------------- answers
 
     def __call__(self, path: str, headers: Mapping[str, str]) -> SiteResponse:
-        """The answer to one request."""
+        """Answer one request."""
         answer = self._answer(path, headers)
         return answer_condition(answer, headers) if self.validators else answer
 
@@ -235,7 +235,9 @@ class Shop:
         return self._html_page(name.title(), f"<h1>{name.title()}</h1><ul>{links}</ul>")
 
     def _format_entry(self, number: int) -> str:
-        """A product in a list: its picture and its name link to the same page, every tenth with tracking."""
+        """Return a product in a list: its picture and its name link to the same page, every tenth with
+        tracking.
+        """
         product, path = self.product(number), self.product_path(number)
         tracked = f"{path}?utm_source=catalog&amp;utm_medium=list" if number % 10 == 9 else path
         return (
@@ -310,7 +312,7 @@ class Shop:
 
 
 def _parse_number(text: str) -> int:
-    """A decimal number from a path; -1 for anything else."""
+    """Return a decimal number from a path, or -1."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else -1
 
 
@@ -327,7 +329,7 @@ def _sitemap_file(root: str, element: str, places: list[str], times: Sequence[st
 
 
 def answer_condition(answer: SiteResponse, headers: Mapping[str, str]) -> SiteResponse:
-    """A page with its ETag, or that it is as the client knows it (RFC 9110, 13)."""
+    """Return a page with its ETag, or 304 for a client that has this version (RFC 9110, 13)."""
     if answer.status != 200:
         return answer
     etag = f'"{blake2b(answer.body, digest_size=8).hexdigest()}"'

@@ -1,12 +1,12 @@
 """Real websites on loopback for tests: any function from path and headers to an answer.
 
-A small, fast HTTP/1.1 server (keep-alive, HEAD and GET) that logs what reaches it and misbehaves when told
-to. The body of a request, if it has one, is among the headers that a function gets, as ``:body`` (Latin-1).
-It is for trusted clients on 127.0.0.1 and must not serve anything else. ::
+A small, fast HTTP/1.1 server (keep-alive, HEAD and GET) that logs its requests and misbehaves on demand. The
+headers for the function include the body of a request, if any, as ``:body`` (Latin-1). It is for trusted
+clients on 127.0.0.1 and must not serve anything else. ::
 
     async with serve(Shop(products=100)) as site:
         ...crawl site.url...
-        assert site.log.peak[site.host] == 1
+    assert site.log.peak[site.host] == 1
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Site:
 
     @property
     def url(self) -> str:
-        """``http://127.0.0.1:PORT``, without a slash at its end."""
+        """``http://127.0.0.1:PORT`` without a final slash."""
         return f"http://{self.host}"
 
     async def __aenter__(self) -> Site:
@@ -96,12 +96,12 @@ class Site:
 
 
 def serve(app: App, host: str = "127.0.0.1", port: int = 0, clock: Clock | None = None) -> Site:
-    """A site to be served: ``async with serve(app) as site``. Port 0 takes a free one."""
+    """Return a site to serve: ``async with serve(app) as site``. Port 0 takes a free one."""
     return Site(app, host, port, clock or SystemClock())
 
 
 def serve_until_interrupted(app: App, port: int = 0) -> None:
-    """The same for programs: the first line on stdout is its URL."""
+    """Serve an app as a program; the first line on stdout is its URL."""
 
     async def run() -> None:
         async with serve(app, port=port) as site:
@@ -161,7 +161,7 @@ def serve_in_thread(app: App, host: str = "127.0.0.1", port: int = 0) -> Iterato
 
 
 def _parse_head(head: bytes) -> tuple[list[str], dict[str, str]]:
-    """The parts of the request line, and the headers."""
+    """Return the parts of the request line, and the headers."""
     first, *lines = head.decode("latin-1").split("\r\n")
     fields = (line.partition(":") for line in lines)
     return first.split(" "), {name.strip().lower(): value.strip() for name, _, value in fields}
@@ -236,7 +236,7 @@ class _SiteConnection(asyncio.Protocol):
     def _finish_answer(self, method: str, answer: SiteResponse, close: bool) -> None:
         self._end_hit()
         if answer.fail == "reset":
-            # Closing with nothing to linger for sends RST instead of FIN.
+            # Closing with a linger time of zero sends RST instead of FIN.
             sock: socket.socket = self._transport.get_extra_info("socket")
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             self._transport.abort()

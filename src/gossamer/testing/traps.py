@@ -27,9 +27,10 @@ FILTERS = ("color", "size", "wood", "price", "sort", "stock", "maker", "age", "v
 
 
 class GoodSite:
-    """A catalogue of ``products``, each with a page of its own; all of them are on lists that link on.
+    """A catalogue of ``products``, each with its own page; all are on lists that link to each other.
 
-    Two of one ``name`` have the same pages. ``links`` are more links of the first page, to traps for example.
+    Two sites with the same ``name`` have the same pages. ``links`` are more links of the first page, to traps
+    for example.
     """
 
     def __init__(self, products: int, name: str = "good", *, links: Iterable[str] = ()) -> None:
@@ -39,14 +40,14 @@ class GoodSite:
 
     @property
     def pages(self) -> int:
-        """All of them: lists and products."""
+        """The number of pages: lists and products."""
         return -(-self.products // PER_LIST) + self.products
 
     def __repr__(self) -> str:
         return f"GoodSite({self.products}, {self.name!r})"
 
     def __call__(self, path: str, headers: Mapping[str, str]) -> SiteResponse:
-        """The page at a path."""
+        """Return the page at a path."""
         if path == "/":
             return self._list(0, self.links)
         kind, _, number = path[1:].partition("/")
@@ -78,7 +79,7 @@ def call_session_queries(path: str, headers: Mapping[str, str]) -> SiteResponse:
 
 
 def call_calendar(path: str, headers: Mapping[str, str]) -> SiteResponse:
-    """Months without any events, each of which leads to those beside it, and to its days."""
+    """Months without any events; each links to its neighbours and its days."""
     parts = [int(part) for part in path.split("/") if part.isdigit()] or [2026, 11]
     year, month = parts[0], parts[1] if len(parts) > 1 else 1
     months = [divmod(year * 12 + month - 1 + step, 12) for step in (-1, 1, 12)]
@@ -93,7 +94,7 @@ def call_repeats(path: str, headers: Mapping[str, str]) -> SiteResponse:
 
 
 def call_parameters(path: str, headers: Mapping[str, str]) -> SiteResponse:
-    """A search whose filters can be combined without an end; the products are always the same few."""
+    """A search whose filters combine without end; the products are always the same few."""
     sku = path.removeprefix("/product/")
     if sku.isdigit():
         return _product(int(sku), "search")
@@ -106,7 +107,7 @@ def call_parameters(path: str, headers: Mapping[str, str]) -> SiteResponse:
 
 
 def call_soft_404(path: str, headers: Mapping[str, str]) -> SiteResponse:
-    """Any address answers with status 200 and an excuse, and with links to addresses that are made up."""
+    """Any address answers with status 200, an excuse and links to made-up addresses."""
     made_up = ("/".join(_words(path, turn, 1 + turn % 3)) for turn in range(6))
     excuse = f"We could not find what you were looking for. {TEXT}"
     return _page("Sorry", excuse, (f"/help/{place}" for place in made_up))
@@ -127,7 +128,7 @@ TRAPS: Mapping[str, App] = {
     "soft_404": call_soft_404,
     "near_duplicates": call_near_duplicates,
 }
-"""A site without an end of each kind. A mirror is a :class:`GoodSite` that is served twice."""
+"""An endless site of each kind. A mirror is a :class:`GoodSite` that is served twice."""
 
 
 def _product(number: int, shop: str, links: Iterable[str] = ()) -> SiteResponse:

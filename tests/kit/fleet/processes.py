@@ -156,7 +156,7 @@ class Fleet:
 
     @property
     def in_flight(self) -> int:
-        """Return the leases that one worker may hold, which is the cost of a kill in pages."""
+        """The leases that one worker may hold, which is the cost of a kill in pages."""
         return self.slots * int(self.settings["concurrency"])
 
     def add_worker(self, *args: str) -> Member:

@@ -22,7 +22,7 @@ PAGE = f"{SITE}/page?b=2&a=1"
 
 @dataclass
 class ArchiveSubject:
-    """An archive in which nothing is: what writes the job ``JOB``, and what reads all jobs."""
+    """An empty archive: the writer of the job ``JOB``, and a reader of all jobs."""
 
     writer: ArchiveWriter
     reader: ArchiveReader
@@ -34,7 +34,7 @@ class ArchiveSubject:
     """
 
     async def write(self, url: str = PAGE, **said: Any) -> str:
-        """Archive an answer; its place."""
+        """Archive an answer; return its location."""
         return await self.writer.write_exchange(Request(url), make_answer(url, **said))
 
     async def settle(self) -> None:
@@ -53,7 +53,7 @@ def make_answer(
     flags: tuple[str, ...] = (),
     raw: RawExchange | None = None,
 ) -> FetchResult:
-    """An answer as fetchers give it."""
+    """Make an answer as fetchers return it."""
     return FetchResult(
         url=url,
         status=status,
@@ -71,7 +71,7 @@ def make_answer(
 
 
 def sent_by_http(url: str = PAGE, body: bytes = b"<h1>Packed</h1>" * 100) -> FetchResult:
-    """A compressed answer in chunks, with cookies, as it came over plain HTTP."""
+    """Make a compressed answer in chunks, with cookies, as it arrives over plain HTTP."""
     packed = gzip.compress(body, mtime=0)
     fields = (
         ("Content-Type", "text/html"),

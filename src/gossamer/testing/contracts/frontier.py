@@ -35,7 +35,7 @@ from gossamer.testing.contracts.frontier_harness import CHECKS, Check, FrontierS
 __all__ = ["AdminFrontier", "Check", "FrontierSubject", "Make", "check_frontier", "frontier_checks"]
 
 MODULES = (queue, ranks, leases, jobs, places, steering, domains, due, sharing)
-"""Where the checks are; they register themselves."""
+"""The modules of checks, which register themselves."""
 
 
 def frontier_checks() -> Mapping[str, Check]:
@@ -44,6 +44,6 @@ def frontier_checks() -> Mapping[str, Check]:
 
 
 async def check_frontier(make: Make) -> None:
-    """Run every check against a fresh frontier each. Raises ``AssertionError`` for a broken promise."""
+    """Run every check against a fresh frontier each. Raises ``AssertionError`` for a broken guarantee."""
     for check in frontier_checks().values():
         await check(make)

@@ -36,7 +36,7 @@ CHECKS: dict[str, Check] = {}
 """The registered checks by name."""
 
 EASY = FrontierRules(delay_s=0.0, per_host=100)
-"""Rules under which nothing but the order decides."""
+"""Rules under which only the order decides."""
 PACED = FrontierRules(delay_s=2.0, per_host=4)
 """Rules under which time decides."""
 TTL_S = 60.0
@@ -61,7 +61,7 @@ def register_check(
 
 
 class FrontierHarness:
-    """A frontier, its clock, and short words for what checks do with them."""
+    """A frontier, its clock, and short methods for the checks."""
 
     def __init__(self, subject: FrontierSubject, clock: ManualClock) -> None:
         self.subject = subject
@@ -69,11 +69,11 @@ class FrontierHarness:
         self.clock = clock
 
     async def add_entries(self, *entries: Entry) -> int:
-        """Add entries; how many were accepted."""
+        """Add entries; return how many were accepted."""
         return (await self.frontier.add(entries)).accepted
 
     async def lease_requests(self, limit: int = 100, lane: str = "http", ttl_s: float = TTL_S) -> Grant:
-        """A grant."""
+        """Return a grant."""
         return await self.frontier.lease(lane, limit, ttl_s)
 
     async def lease_fingerprints(self, limit: int = 100, lane: str = "http") -> list[int]:
@@ -81,12 +81,12 @@ class FrontierHarness:
         return fingerprints_of((await self.lease_requests(limit, lane)).leases)
 
     async def lease_one(self) -> Lease:
-        """The one lease that is granted."""
+        """Return the only granted lease."""
         (lease,) = (await self.lease_requests()).leases
         return lease
 
     async def one_later(self) -> Lease:
-        """The one lease that is granted after the longest back-off."""
+        """Return the only lease granted after the longest back-off."""
         self.clock.advance(FrontierRules().backoff_cap_s)
         return await self.lease_one()
 
@@ -96,7 +96,7 @@ class FrontierHarness:
         return accepted
 
     async def count_states(self) -> dict[RequestState, int]:
-        """The number of requests in each state that has any."""
+        """Count the requests in each state, without zeros."""
         stats = await self.frontier.read_stats()
         found = {
             RequestState.PENDING: stats.pending,
@@ -108,7 +108,7 @@ class FrontierHarness:
         return {state: count for state, count in found.items() if count}
 
     async def state_of(self, fingerprint: int) -> RequestState | None:
-        """Where a request of the host ``a.example`` is."""
+        """Return the state of a request of the host ``a.example``."""
         found = await self.frontier.find_request(fingerprint, "a.example")
         return None if found is None else found.state
 
@@ -123,7 +123,7 @@ def make_entry(
     depth: int = 0,
     dont_filter: bool = False,
 ) -> Entry:
-    """An entry whose fingerprint is its number."""
+    """Make an entry whose fingerprint is its number."""
     request = Request(
         f"http://{host}/{number}", priority=priority, lane=lane, depth=depth, dont_filter=dont_filter
     )
@@ -131,7 +131,7 @@ def make_entry(
 
 
 def make_outcome(lease: Lease, verdict: Verdict, now: float, **fields: object) -> Outcome:
-    """An outcome; a success is a page unless ``fields`` say otherwise."""
+    """Make an outcome; a success is a page unless ``fields`` say otherwise."""
     ok = verdict is Verdict.SUCCESS
     defaults: dict[str, object] = {
         "is_page": ok,
@@ -141,5 +141,5 @@ def make_outcome(lease: Lease, verdict: Verdict, now: float, **fields: object) -
 
 
 def fingerprints_of(leases: Iterable[Lease]) -> list[int]:
-    """The fingerprints of leases, in order."""
+    """Return the fingerprints of leases, in order."""
     return [lease.entry.fingerprint for lease in leases]

@@ -23,7 +23,7 @@ QUERY_CHECKS: dict[str, Check] = {}
 
 
 class QueryHarness:
-    """Back ends in which nothing is, and what fills them."""
+    """Empty back ends, and methods that fill them."""
 
     def __init__(self, backends: Backends) -> None:
         self.backends = backends
@@ -33,11 +33,11 @@ class QueryHarness:
         return self.backends.clock.now()
 
     def open_frontier(self, job: Job) -> JobFrontier:
-        """The requests of a job."""
+        """Open the requests of a job."""
         return self.backends.open_frontier(job)
 
     async def make_job(self, name: str = "shop", *entries: Entry) -> Job:
-        """A job of an embedded crawl with these requests."""
+        """Make a job of an embedded crawl with these requests."""
         job = await self.backends.book.create(name, f"{name}.py")
         frontier = self.open_frontier(job)
         await self.backends.requests.create_frontier(job, EASY)
@@ -86,7 +86,7 @@ class QueryHarness:
 def make_attempt(
     lease: Lease, verdict: Verdict, reason: str = "", *, at: float, status: int = 200
 ) -> Attempt:
-    """The ledger's row of a visit."""
+    """Make the ledger's row of a visit."""
     request = lease.entry.request
     return Attempt(
         at=at,
@@ -104,7 +104,7 @@ def make_attempt(
 
 
 def make_page(lease: Lease, at: float) -> PageRecord:
-    """The page of a visit."""
+    """Make the page of a visit."""
     entry = lease.entry
     return PageRecord(url=entry.request.url, fingerprint=entry.fingerprint, status=200, title="A page", at=at)
 

@@ -32,7 +32,7 @@ ROSTER_CHECKS: dict[str, Check] = {}
 
 
 class RosterHarness:
-    """A roster, its clock, and short words for what checks do with them."""
+    """A roster, its clock, and short methods for the checks."""
 
     def __init__(self, subject: RosterSubject) -> None:
         self.subject = subject
@@ -40,14 +40,14 @@ class RosterHarness:
         self.clock = subject.clock
 
     async def claim_leadership(self, me: str = "s1") -> int:
-        """The token of a supervisor that must come to lead."""
+        """Return the token of a supervisor that must become the leader."""
         token = await self.roster.claim_leadership(me, TTL_S)
         if token is None:
             raise AssertionError(f"{me} may lead")
         return token
 
     async def request_shifts(self, *names: str, lane: str = "http") -> list[Shift]:
-        """Shifts of job ``j-1`` that were asked for."""
+        """Request shifts of job ``j-1``."""
         shifts = [make_shift(self.clock.now(), name, lane) for name in names]
         assert_holds(
             await self.roster.request_shifts(shifts, {}, await self.claim_leadership()), "the leader may ask"
@@ -55,7 +55,7 @@ class RosterHarness:
         return shifts
 
     async def begin_shift(self, name: str = "a", worker: str = "w1") -> Shift:
-        """A shift that a worker has begun."""
+        """Return a shift that a worker has begun."""
         await self.request_shifts(name)
         begun = await self.roster.begin_shift(name, worker)
         if begun is None:
@@ -63,16 +63,16 @@ class RosterHarness:
         return begun
 
     async def read_shifts(self) -> dict[str, Shift]:
-        """The shifts as they stand."""
+        """Return the present shifts."""
         return {shift.id: shift for shift in (await self.roster.read_roster()).shifts}
 
     async def read_health(self) -> LaneHealth:
-        """The standing of the only job."""
+        """Return the health of the only job."""
         (standing,) = (await self.roster.read_roster()).standings
         return standing
 
     async def end_shift(self, name: str, why: EndReason, pages: int = 0, **fields: object) -> None:
-        """A shift that is asked for, begun, and ended like this."""
+        """Request, begin and end a shift."""
         begun = await self.begin_shift(name)
         await self.roster.end_shifts([make_end(begun, why, pages=pages, **fields)])
 
@@ -90,16 +90,16 @@ def register_check(body: Callable[[RosterHarness], Awaitable[None]]) -> Check:
 
 
 def make_card(name: str = "w1", **fields: object) -> WorkerInfo:
-    """A worker with two slots."""
+    """Make a worker with two slots."""
     return WorkerInfo(**({"id": name, "slots": 2, "lanes": ("seed", "http")} | fields))  # type: ignore[arg-type]
 
 
 def make_shift(now: float, name: str, lane: str = "http", job: str = "j-1") -> Shift:
-    """A shift to be asked for."""
+    """Make a shift to request."""
     return Shift(id=name, job=job, lane=lane, expires_at=now + EXPIRES_S)
 
 
 def make_end(begun: Shift, why: EndReason, **fields: object) -> ShiftResult:
-    """How a shift ended."""
+    """Make the end of a shift."""
     whole = {"id": begun.id, "job": begun.job, "lane": begun.lane, "why": why, "worker": begun.worker}
     return ShiftResult(**(whole | fields))  # type: ignore[arg-type]

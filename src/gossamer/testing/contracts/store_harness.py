@@ -25,7 +25,7 @@ class StoreSubject:
     async def read_items(
         self, job: Job | None = None, after_id: int = 0, which: ItemFilter = EVERY_ITEM
     ) -> list[StoredItem]:
-        """All items at once."""
+        """Return all items at once."""
         return [item async for item in self.store.read_items(job, after_id, which)]
 
 
@@ -36,7 +36,7 @@ STORE_CHECKS: ContractSuite[StoreSubject] = ContractSuite()
 def make_item(
     key: str, data: bytes = b'{"name":"x"}', kind: str = "Product", url: str = "http://a/1"
 ) -> ItemRecord:
-    """An item; its hash follows its data."""
+    """Make an item; its hash follows its data."""
     return ItemRecord(type=kind, key=key, data=data, hash=hash(data), url=url)
 
 
@@ -48,7 +48,7 @@ def make_visit_result(
     dropped: dict[str, int] | None = None,
     samples: tuple[DropSample, ...] = (),
 ) -> VisitResult:
-    """The result of a page's visit at a time."""
+    """Make the result of a page's visit at a time."""
     url = f"http://a/{number}"
     lease = Lease(
         entry=Entry(request=Request(url), fingerprint=number, host="a"),
@@ -70,7 +70,7 @@ def make_visit_result(
 
 
 def by_lease(found: VisitResult, token: int, *, dont_filter: bool = False, expiries: int = 0) -> VisitResult:
-    """The same page, brought by another lease."""
+    """Return the same page under another lease."""
     lease = found.outcome.lease
     request = replace(lease.entry.request, dont_filter=dont_filter)
     lease = replace(lease, token=token, expiries=expiries, entry=replace(lease.entry, request=request))

@@ -10,12 +10,12 @@ from gossamer.testing.clock import ManualClock
 
 SubjectT = TypeVar("SubjectT")
 Make = Callable[[ManualClock], AbstractAsyncContextManager[SubjectT]]
-"""Gives a fresh subject, with nothing in it, that keeps time by the clock."""
+"""Yields an empty subject on this clock."""
 Check = Callable[[Make[SubjectT]], Awaitable[None]]
 
 
 class ContractSuite(dict[str, Check[SubjectT]], Generic[SubjectT]):
-    """The checks of one port by name; each makes a subject of its own, and states one promise."""
+    """The checks of one port by name; each makes its own subject and states one guarantee."""
 
     def register(self, body: Callable[[SubjectT], Awaitable[None]]) -> Check[SubjectT]:
         """Add a check under the name of its function."""
@@ -29,18 +29,18 @@ class ContractSuite(dict[str, Check[SubjectT]], Generic[SubjectT]):
         return check
 
     async def run(self, make: Make[SubjectT]) -> None:
-        """Run every check. Raises ``AssertionError`` for the first broken promise."""
+        """Run every check. Raises ``AssertionError`` for the first broken guarantee."""
         for check in self.values():
             await check(make)
 
 
 def assert_equal(found: object, expected: object, promise: str) -> None:
-    """Hold two values against each other and say which promise is broken."""
+    """Compare two values, and raise with the broken guarantee if they differ."""
     if found != expected:
         raise AssertionError(f"{promise}: expected {expected!r}, found {found!r}")
 
 
 def assert_holds(condition: object, promise: str) -> None:
-    """Say which promise is broken unless ``condition`` holds."""
+    """Raise with the broken guarantee unless ``condition`` is true."""
     if not condition:
         raise AssertionError(promise)
