@@ -21,7 +21,7 @@ log = logging.getLogger("gossamer.crawl")
 
 
 async def write_feeds(spider: Spider, settings: Settings, store: Store, job: Job) -> list[str]:
-    """Write all of them; what went wrong, one text for each that failed."""
+    """Write all feeds; return one text for each that failed."""
     failures = []
     for feed in spider.feeds:
         record = ExportRecordFile(Path(settings.data), feed.path, is_kept=not settings.memory)

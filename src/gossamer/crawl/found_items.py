@@ -26,7 +26,7 @@ class ItemSource:
         self._spider = spider
 
     async def read_stored(self, kind: str) -> AsyncGenerator[StoredItem, None]:
-        """The items of a type ("": of any) as the store has them, in the order in which it got them."""
+        """Yield the stored items of a type ("": of any), in the order in which they were first stored."""
         keeping = self._kept or await open_store(self._settings)
         try:
             async for item in keeping.store.read_items(self._job, which=ItemFilter(type=kind)):
@@ -35,7 +35,7 @@ class ItemSource:
             await keeping.close()
 
     async def read_items(self, kind: str) -> AsyncGenerator[Any, None]:
-        """The same as the spider gave them."""
+        """Yield the items as the spider returned them."""
         classes = import_module("gossamer.items.restoring").ItemClasses(self._spider)
         async with aclosing(self.read_stored(kind)) as stored:
             async for item in stored:
@@ -65,10 +65,11 @@ class ItemCount(int):
     def __call__(self, kind: str = "") -> AsyncIterator[Any]: ...
 
     def __call__(self, kind: type | str = "") -> AsyncIterator[Any]:
-        """The items as the spider gave them: objects of their classes, or dicts; all, or those of a type.
+        """Yield the items as the spider returned them, as objects of their classes or dicts; all, or those of
+        a type.
 
-        In the order in which they were first stored. Memory does not grow with their number. Raises
-        ``StorageError``, and ``UsageError`` for one that its class does not take any more.
+        They come in the order in which they were first stored. Memory does not grow with their number. Raises
+        ``StorageError``, and ``UsageError`` for an item that its class no longer accepts.
         """
         return self.source.read_items(kind if isinstance(kind, str) else kind.__name__)
 

@@ -20,7 +20,7 @@ class GuessResult(NamedTuple):
     """A spider for a page, and its results on the page."""
 
     text: str  # of the file, in TOML
-    found: tuple[str, ...]  # what repeats on the page, in words
+    found: tuple[str, ...]  # the repeated elements of the page, in words
     items: int  # that the spider finds on the page
     requests: int  # that it would make from there
 
@@ -36,7 +36,7 @@ def guess_spider(command: PageCommand, tell: Callable[[str], None], name: str = 
 
 
 def guess_on(response: Response, name: str = "") -> GuessResult:
-    """The same for an answer that is there."""
+    """Propose a spider for a response."""
     if response.status >= 400:
         raise UsageError(
             f"{response.url} answered with status {response.status}: no spider is proposed for that"

@@ -160,7 +160,7 @@ def _format_refused(seeded: SeedingResult) -> str:
 
 
 def _no_page_notes(job: str, ran: RunSummary, before: JobTotals, tally: JobTotals) -> list[CrawlNote]:
-    """Why a run that came to its end has no page."""
+    """Return notes on why a finished run has no page."""
     seeded = ran.seeded
     failures = failures_of(tally)
     is_tried = bool(tally.attempts or failures)
@@ -191,7 +191,7 @@ def _no_page_notes(job: str, ran: RunSummary, before: JobTotals, tally: JobTotal
 
 
 def _words_for(failures: Mapping[str, int]) -> str:
-    """The commonest reason in words, where it is a fault."""
+    """Return the most common reason in words, if it is a fault."""
     reason = max(failures, key=lambda one: failures[one], default="")
     return FAULTS[Fault(reason)].words if reason in set(Fault) else ""
 

@@ -99,7 +99,7 @@ class PreviewExtractor(PassingExtractor):
 
 
 class PreviewPipeline:
-    """Port ``Pipeline``: another one, with what became of each item."""
+    """Port ``Pipeline``: wraps another one, and keeps the result for each item."""
 
     def __init__(self, pipeline: Pipeline) -> None:
         self._pipeline = pipeline
@@ -159,7 +159,7 @@ async def _preview_page(
 
 
 def _verdict_without_spider(visit: PageVisit) -> str:
-    """Why the spider did not get the page."""
+    """Return why the spider did not get the page."""
     reason = visit.result.outcome.reason
     if reason == fault_of_status(visit.fetched.status):
         return f"{reason}: the spider gets no page with this status (handle_httpstatus_list)"
@@ -206,19 +206,19 @@ def _preview_rules(rules: Sequence[Rule], response: Any) -> list[RulePreview]:
 
 
 def _options_of(rule: Rule) -> str:
-    """The options by which a rule chooses, as they are written."""
+    """Return the options by which a rule chooses, as they are written."""
     options = {name: value for name, value in rule.link_options.items() if name != "deny_extensions"}
     return "".join(f" {name}={getattr(value, 'pattern', value)!r}" for name, value in options.items())
 
 
 def _verdict_of(items: Sequence[ItemPreview]) -> str:
-    """Why items would make their page no success; "" when none does."""
+    """Return why items would make the visit of their page fail; "" if they would not."""
     faults = {item.fault for item in items}
     return next((f"{fault}: {said}" for fault, said in _VERDICTS.items() if fault in faults), "")
 
 
 def _admitted_links(visit: PageVisit, requests: Sequence[Request], admission: Admission) -> list[LinkPreview]:
-    """The requests of a page, each with why it was refused: the visit's outlinks are those that were not."""
+    """Return the requests of a page, each with the reason if the visit has refused it."""
     admitted = deque(visit.result.outcome.outlinks)
     all_refused = next(
         (reason for reason in _ALL_REFUSED if DropKind.LINK.key_of(reason) in visit.result.dropped), ""

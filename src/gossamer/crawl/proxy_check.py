@@ -46,11 +46,7 @@ class ProxyCheck(Record, frozen=True, kw_only=True):
 async def check_proxies(
     settings: Settings, url: str | None, tell: Callable[[int, int], None]
 ) -> list[ProxyCheck]:
-    """Fetch a page once through every proxy, and say whose differ; ``tell`` is given how many are done, of
-    how many.
-
-    Raises ``UsageError`` without proxies or a URL.
-    """
+    """Fetch a page once through every proxy, and mark those that differ; ``tell`` receives the progress."""
     page = canonicalise_url(url or settings.proxies.test_url or "")
     if page is None or not page.startswith("http"):
         raise UsageError("say which page to fetch: `gossamer proxies test URL`, or set proxies.test_url")
@@ -104,7 +100,7 @@ async def _check_proxy(fetcher: Fetcher, proxy: Proxy, url: str) -> tuple[ProxyC
 
 
 def find_address(fetched: FetchResult) -> str:
-    """The first IP address in a short page, as pages give it that say who asks."""
+    """Return the first IP address in a short page, as pages return that show the client's address."""
     for word in _ADDRESS.findall(fetched.body[:LOOKED_AT].decode("latin-1")):
         try:
             return str(ip_address(word))

@@ -74,9 +74,7 @@ class ReplayResult(Record, frozen=True, kw_only=True):
 
     @property
     def ending(self) -> ExitFacts:
-        """Facts that decide the exit code. An archive may lack answers; a replay without any page is a
-        failure.
-        """
+        """Facts that decide the exit code. An archive may lack answers, but not all pages."""
         ending = self.crawled.ending
         if not ending.pages:
             return ending
@@ -199,7 +197,7 @@ async def prepare_replay(
         lock.release()
         raise
     version = ResultVersion(job=name, base=job.id, created_at=crawling.job.created_at)
-    if is_recrawl:  # what leads to its pages may not have changed
+    if is_recrawl:  # the pages that lead to its pages may be unchanged
         crawling.further = read_visited(crawling.settings, backends, job)
     return ReplayRun(
         crawling, version, base=job, is_recrawl=is_recrawl, backends=backends, folder=folder, lock=lock
@@ -270,7 +268,7 @@ async def plan_replay(
 
 
 def _plan_of_launch(job: Job, packed: bytes) -> ReplayPlan:
-    """How a crawl of this machine was begun. Its passwords are not kept, and a replay needs none."""
+    """Return the parameters of a crawl of this machine, without its passwords: a replay needs none."""
     launch = launch_from(packed)
     if launch is None:
         return ReplayPlan(target="", folder=Path.cwd(), arguments={}, options=(), archive="")
@@ -297,7 +295,7 @@ def _plan_of_fleet(job: Job) -> ReplayPlan:
 
 
 def _said_in(settings: Settings) -> tuple[SettingOption, ...]:
-    """The settings that are not at their defaults."""
+    """Return the settings with values other than their defaults."""
     said, usual = to_document(settings), to_document(Settings())
     found = []
     for name in setting_fields():
@@ -309,7 +307,7 @@ def _said_in(settings: Settings) -> tuple[SettingOption, ...]:
 
 
 def _find_target(target: str, folder: Path) -> str:
-    """A file by its path from anywhere, if it is where it was; any other target as it is."""
+    """Return a file by its absolute path, if it is still there; any other target unchanged."""
     file = file_of(target)
     if file is None or not (folder / file[0]).is_file():
         return target
@@ -318,7 +316,7 @@ def _find_target(target: str, folder: Path) -> str:
 
 
 def _options_of(plan: ReplayPlan, job: str, data: Path) -> list[SettingOption]:
-    """The settings of a replay: those of the job, but for what asks or tells anybody else."""
+    """Return the settings of a replay: those of the job, except for requests and reports to others."""
     own = {
         "data": str(data),
         "replay.job": job,

@@ -69,7 +69,7 @@ LATEST_REDIRECTS = 1000
 
 
 RECORD_S = 5.0
-"""How long the book of jobs may take to note that a run has failed, in seconds; it may be what failed."""
+"""Seconds for recording in the book of jobs that a run has failed; the book itself may have failed."""
 
 
 LAST_NEWS_S = 5.0
@@ -181,7 +181,7 @@ class CrawlRun:
         return await read_budget_statuses(self._wired.backends.requests.shared, self.job)
 
     async def _first_requests(self) -> AsyncIterator[Request]:
-        """The spider's own, and those of known pages that are due."""
+        """Yield the spider's own requests, and those of known pages that are due."""
         async for request in self._wired.seeds_of(self.spider):
             yield request
         async for request in self._wired.due_requests():
@@ -231,7 +231,7 @@ class CrawlRun:
         self._aborting = asyncio.ensure_future(self._shift.abandon())
 
     async def _record_failure(self, error: Exception) -> None:
-        """Say in the job's end what ended this run; as far as there still is a place to say it."""
+        """Record in the job's end why this run ended, as far as there still is a place for it."""
         what = traceback_text(error, __file__) if not isinstance(error, OperatorError) else str(error)
         stats, ended_at = None, self._wired.parts.clock.now()
         with contextlib.suppress(OperatorError, TimeoutError):
@@ -244,9 +244,7 @@ class CrawlRun:
                 await self._wired.backends.book.update(ended)
 
     async def _close_spider(self, reason: FinishReason) -> None:
-        """Close the pipelines and call the spider's ``closed()``; failures there are logged and change
-        nothing.
-        """
+        """Close the pipelines and call the spider's ``closed()``; failures there are only logged."""
         self._failed_hooks += await self._wired.close_steps()
         if self.spider.feeds and not self.settings.replay.job:
             write_feeds = import_module("gossamer.crawl.feeds").write_feeds  # which most spiders do without
@@ -262,7 +260,7 @@ class CrawlRun:
             self._failed_hooks.append(failure)
 
     async def read_totals(self) -> JobTotals:
-        """The totals of the job now, over all its runs."""
+        """Return the totals of the job now, over all its runs."""
         return await self._wired.backends.store.read_totals(self.job)
 
     @property
@@ -275,7 +273,7 @@ class CrawlRun:
         await self._wired.close()
 
     async def open_backends(self) -> Backends:
-        """The places of the crawl, to look into them when it is closed. Raises as ``open_places`` does."""
+        """Open the places of the crawl, to read them after its end. Raises as ``open_places`` does."""
         return self._wired.backends if self.settings.memory else await open_backends(self.settings)
 
     def _item_source(self) -> ItemSource:
@@ -329,7 +327,7 @@ class CrawlRun:
 
 
 async def _known_target(backends: Backends, job: Job, tally: JobTotals) -> str:
-    """The page that most of a job's latest redirects to known pages led to; ``""`` without any."""
+    """Return the target of most of a job's latest redirects to known pages; ``""`` without any."""
     if not tally.by_reason.get(LedgerReason.KNOWN_TARGET):
         return ""
     rows = await backends.ledger.find_attempts(

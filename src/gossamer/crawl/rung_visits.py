@@ -1,4 +1,4 @@
-"""One page by every rung of a ladder, one after the other at the host's pace: what each of them gets."""
+"""Fetches one page by every rung of a ladder, one after the other at the host's pace."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class RungVisit(Record, frozen=True, kw_only=True):
 
 
 def split_rungs(text: str) -> tuple[str, ...]:
-    """The rungs that were typed. Raises ``UsageError`` for one that does not exist, with the nearest."""
+    """Parse the typed rungs. Raises ``UsageError`` for an unknown rung, with the nearest."""
     rungs = tuple(dict.fromkeys(rung.strip() for rung in text.split(",") if rung.strip()))
     for rung in rungs:
         if wrong := explain_wrong_rung(rung):

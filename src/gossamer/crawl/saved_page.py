@@ -38,13 +38,13 @@ class SavedPageFetcher:
 
 
 def find_file(target: str) -> Path | None:
-    """The file that a person means by what looks like no URL; ``None``: it is a URL."""
+    """Return the file that a person means by an argument; ``None``: it is a URL."""
     path = Path(target).expanduser()
     return path if "://" not in target and path.is_file() else None
 
 
 def load_page(path: Path, url: str) -> FetchResult:
-    """The page of a file, with its address, if it is known. Raises ``UsageError``."""
+    """Read the page of a file, with its address, if it is known. Raises ``UsageError``."""
     try:
         return read_page(path, url)
     except OSError as error:

@@ -77,7 +77,7 @@ class PageVisit:
     result: VisitResult  # the result that a crawl would commit
 
     def shown_headers(self) -> list[tuple[str, str]]:
-        """The headers of the answer, without the values of what lets one in."""
+        """Return the headers of the response, without the values of credentials."""
         return shown_answer_headers(self.fetched.headers)
 
 
@@ -115,9 +115,9 @@ class PageVisitor:
         return PageVisit(entry.request, attempt.fetched, tuple(hops), result)
 
     async def _visit_entry(self, entry: Entry) -> tuple[OpenAttempt, VisitResult]:
-        """One hop to its end, with as many leases as it takes: robots.txt has a turn of its own.
+        """Visit one hop to its end, with as many leases as needed: robots.txt has a turn of its own.
 
-        A page that its proxy failed is tried by the others, as long as one need not be waited for.
+        A page that its proxy failed is tried by the others, as long as one is free at once.
         """
         frontier = self._parts.frontier
         failed: tuple[OpenAttempt, VisitResult] | None = None
@@ -141,7 +141,7 @@ class PageVisitor:
             await frontier.release([attempt.lease], [end])
 
     async def _lease_entry(self, entry: Entry) -> Lease:
-        """A lease of this entry, as soon as its host has a turn for it."""
+        """Lease this entry as soon as its host has a turn for it."""
         clock, shift = self._parts.visit.clock, self._parts.shift
         while True:
             grant = await self._parts.frontier.lease(shift.lane, 1, shift.lease_ttl_s)
@@ -217,7 +217,7 @@ class PageCommand:
         return cls(canonical, found.target, found.settings, given, options)
 
     def make_request(self, **more: Any) -> Request:
-        """The request for the page. Raises ``UsageError``."""
+        """Return the request for the page. Raises ``UsageError``."""
         return self.options.make_request(self.url, **more)
 
     async def wire(self, extractor: Extractor | None = None) -> PreviewParts:
@@ -257,11 +257,11 @@ class PageFetcher:
         self._runner.close()
 
     def spider_for(self, request: Request) -> Spider:
-        """The spider that a crawl would give this request to."""
+        """Return the spider that this request would have in a crawl."""
         return self._command.target.choose(request)
 
     def fetch(self, page: str | Request) -> Response:
-        """A page, redirects followed. Raises ``FetchError``; ``UsageError`` where robots.txt says no."""
+        """Fetch a page. Raises ``FetchError``; ``UsageError`` if robots.txt does not allow it."""
         visit = self.visit_page(page)
         settings = self._command.settings
         return Response(
@@ -272,7 +272,7 @@ class PageFetcher:
         )
 
     def visit_page(self, page: str | Request, rung: str = "") -> PageVisit:
-        """The same with everything that is known of the fetch; by a certain rung, if one is named."""
+        """Visit a page and return all facts about the fetch; by a certain rung, if one is named."""
         request = Request(canonical_page(page)) if isinstance(page, str) else page
         request = request.replace(url=canonical_page(request.url), fetch=rung or request.fetch)
         return self._runner.run(self._visitor.visit_page(request))

@@ -23,7 +23,7 @@ class ListedPage(Record, frozen=True, kw_only=True):
 
     url: str
     lastmod: str = ""  # as written
-    changed_at: Annotated[float, FieldMeaning.TIME] | None = None  # what that means; None: nothing
+    changed_at: Annotated[float, FieldMeaning.TIME] | None = None  # ``lastmod`` as a time; None: not readable
     priority: str = ""  # as written
 
 
@@ -65,7 +65,7 @@ def list_pages(pages: PageFetcher, url: str, tell: Callable[[str], None]) -> Ite
 
 
 def _read_entries(reader: SitemapReader, listed: list[str]) -> Iterator[ListedPage]:
-    """The pages of one sitemap; ``listed`` takes the sitemaps that it lists."""
+    """Yield the pages of one sitemap; ``listed`` receives its nested sitemaps."""
     for batch in reader.read_batches():
         for entry in batch:
             if entry.is_sitemap:

@@ -30,7 +30,7 @@ class TypedRequest(Record, frozen=True, kw_only=True):
         return f"<TypedRequest {self.method}>"
 
     def make_request(self, url: str, **more: Any) -> Request:
-        """The request for a URL. Raises ``UsageError`` for what no request may have."""
+        """Return the request for a URL. Raises ``UsageError`` for an invalid request."""
         return Request(url, method=self.method, headers=dict(self.headers), body=self.body, **more)
 
 

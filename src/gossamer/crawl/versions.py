@@ -32,7 +32,7 @@ class VersionFolder:
         return f"VersionFolder({str(self._folder)!r}, {self._tag})"
 
     def path_of(self, name: str) -> Path:
-        """The data directory of a version."""
+        """Return the data directory of a version."""
         return self._folder / f"{self._tag}-r{_number_of(name)}"
 
     def create_version(self, taken: Collection[str]) -> tuple[str, JobLock]:
@@ -76,9 +76,9 @@ class VersionFolder:
 
 
 async def find_version(versions: ResultVersions, job: Job, name: str) -> ResultVersion:
-    """A version of a job by its name, or by the end of it: ``shop-1-r2``, ``r2``, ``2``.
+    """Return a version of a job by its name, or by the end of it: ``shop-1-r2``, ``r2``, ``2``.
 
-    Raises ``UsageError``, which names those that are there.
+    Raises ``UsageError``, which lists the existing ones.
     """
     listed = await versions.list_versions(job.id)
     there = {each.job: each for each in listed if each.state is not VersionState.DISCARDED}

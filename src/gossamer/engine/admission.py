@@ -75,12 +75,12 @@ class Admission:
         return f"<Admission by {self._scope!r}, {len(self._inside)} known to be inside>"
 
     def fingerprint_of(self, request: Request) -> int | None:
-        """The fingerprint of a request as the job knows it; ``None`` when it is not for this job."""
+        """Return the fingerprint of a request in the job; ``None`` if the request does not belong to it."""
         place = self.place_of(request)
         return None if isinstance(place, str) else place[1]
 
     def admit_request(self, request: Request) -> Entry | str:
-        """The entry to add, or the reason (a short word) why not."""
+        """Return the entry to add, or the reason (a short word) why not."""
         place = self.place_of(request)
         if isinstance(place, str):
             return place
@@ -145,7 +145,7 @@ class Admission:
             self.meter.note_refusal(urls.canonicalise_url(url, self._options) or "", reason)
 
     def _find_meter(self, parent: Request) -> TrapMeter | None:
-        """The meter, if it may refuse links of a page. It hears which hosts a person has named."""
+        """Return the meter, if it may refuse links of a page. It learns which hosts a person has named."""
         if self.meter is not None and not parent.via:
             self.meter.note_seed(parent.url)
         return self.meter if self.meter is not None and self.meter.has_traps else None
@@ -165,13 +165,13 @@ class Admission:
             self.meter.observe_page(page)
 
     def remember_entries(self, entries: Iterable[Entry]) -> None:
-        """These entries are in the frontier now, durably."""
+        """Remember that these entries are in the frontier now, durably."""
         if len(self._inside) > REMEMBERED:
             self._inside.clear()
         self._inside.update(entry.fingerprint for entry in entries if not entry.request.dont_filter)
 
     def place_of(self, request: Request) -> Place | str:
-        """Where a request belongs in the job, or the reason (a short word) why it does not."""
+        """Return the place of a request in the job, or the reason (a short word) why it has none."""
         if request.lane not in self._lanes:
             return "lane"
         if request.saves is not None:
@@ -195,7 +195,7 @@ class Admission:
         return place
 
     def _place_file(self, request: Request) -> Place | str:
-        """A file belongs to the page that names it, wherever it is; its page, if it is one, is another."""
+        """Place a file, which belongs to the page that names it, on any host."""
         if not self._takes_files:
             return "file"
         canonical = urls.canonicalise_url(request.url, self._options, keep_fragment=False)
@@ -205,7 +205,7 @@ class Admission:
         return canonical, urls.file_twin_of(fingerprint), urls.host_key(canonical)
 
     def _make_entry(self, request: Request, fingerprint: int, host: str) -> Entry:
-        """When a page changed, and how long its request waits, go with the entry."""
+        """Make the entry, with the time at which the page changed, and the delay of its request."""
         if not (request.lastmod or request.delay):
             return Entry(request=request, fingerprint=fingerprint, host=host)
         return Entry(
@@ -217,7 +217,7 @@ class Admission:
         )
 
     def canonicalise(self, request: Request) -> str | None:
-        """The URL under which a request of the job is fetched and known; ``None``: it has none."""
+        """Return the canonical URL of a request of the job; ``None``: it has none."""
         if "#" not in request.url:
             return urls.canonicalise_url(request.url, self._options)
         return urls.canonicalise_request(request, self._options)

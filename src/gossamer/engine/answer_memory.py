@@ -64,7 +64,7 @@ class AnswerTable:
         return f"AnswerTable({', '.join(self._by_job)})"
 
     def open_memory(self, job: str) -> AnswerMemory:
-        """The memory of a job, which becomes the latest."""
+        """Open the memory of a job, which becomes the latest."""
         memory = self._by_job[job] = self._by_job.pop(job, AnswerMemory())
         if len(self._by_job) > MOST_JOBS:
             del self._by_job[next(iter(self._by_job))]

@@ -26,7 +26,7 @@ from gossamer.core.routes import DIRECT, Block, BlockKind, Route, RouteReport
 from gossamer.policy.request_preview import preview_of
 
 MAX_DETAIL = 4000
-"""Characters of a traceback that the ledger keeps: its end tells what happened."""
+"""Characters of a traceback that the ledger keeps, from its end."""
 
 
 class OpenAttempt(msgspec.Struct):
@@ -42,11 +42,11 @@ class OpenAttempt(msgspec.Struct):
     fetched: FetchResult | None = None
     failure_cost: float = 0.0  # cost of a fetch without a response
     block: Block | None = None  # that the answer refuses us
-    flags: tuple[str, ...] = ()  # what parsing says of the page, besides what fetching says of it
+    flags: tuple[str, ...] = ()  # flags of parsing, besides those of fetching
     picture: bytes = b""  # the page as a PNG, where a browser took one
     log_in: int = 0  # the number of the log-in since which its session is logged in; 0: it needs none
     is_asked: bool = False  # the host was asked for the page: its turn is used up, whatever comes of it
-    known: KnownPage | None = None  # what earlier checks of the page have found
+    known: KnownPage | None = None  # the page as earlier checks have found it
     is_conditional: bool = False  # the host was asked whether the page has changed since
     is_unchanged: bool = False  # it has not
     is_by_hook: bool = False  # a hook ended it, or answered, before anybody was asked
@@ -56,14 +56,14 @@ class OpenAttempt(msgspec.Struct):
         self.preview = preview_of(self.entry.request)
 
     def note_answer(self, fetched: FetchResult) -> None:
-        """The answer came; hooks may have taken their time before the host was asked."""
+        """Record the answer; hooks may have taken their time before the host was asked."""
         self.fetched = fetched
         self.rung, self.proxy, self.picture = fetched.rung, fetched.proxy, fetched.screenshot
         self.is_by_hook = fetched.rung == HOOK_RUNG
         self.started_at += fetched.held_s
 
     def note_hook(self, fetched: FetchResult | None) -> None:
-        """A hook ends it; ``fetched`` is the answer that had come by then."""
+        """Record that a hook ends the attempt; ``fetched`` is the answer that had come by then."""
         self.is_by_hook = True
         if fetched is not None:
             self.note_answer(fetched)
@@ -127,7 +127,7 @@ class OpenAttempt(msgspec.Struct):
         expected: dict[str, int] | None = None,
         stop: str = "",
     ) -> VisitResult:
-        """Everything this attempt brings back."""
+        """Return all results of this attempt."""
         reason = fault.value if fault else ""
         return VisitResult(
             outcome=Outcome(

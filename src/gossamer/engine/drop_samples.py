@@ -38,7 +38,7 @@ class DropCollector:
         self._reasons: set[str] = set()
 
     def take_sample(self, reason: str, stage: str, item: Any, url: str, at: float) -> tuple[DropSample, ...]:
-        """The example of a page that was visited ``at``; none where enough were taken in that minute."""
+        """Return a sample of a page that was visited ``at``; none if that minute has enough samples."""
         minute = int(at // _MINUTE_S)
         if minute != self._minute:
             self._minute, self._taken = minute, {}
@@ -62,9 +62,9 @@ def _kind_of(item: Any) -> str:
 
 
 def describe_item(item: Any) -> bytes:
-    """The fields of an item as a JSON object of at most 2 KB, whatever is in them: long values are cut."""
+    """Return the fields of any item as a JSON object of at most 2 KB: long values are cut."""
     shown: dict[str, Any] = {}
-    left = MAX_BYTES - 64  # for what says that there is more
+    left = MAX_BYTES - 64  # room for the mark of a cut
     fields = _fields_of(item)
     for name, value in fields.items():
         label = hide_secrets(without_surrogates(str(name)))[:MAX_VALUE]
@@ -88,7 +88,7 @@ def _fields_of(item: Any) -> dict[Any, Any]:
 
 
 def _encode_value(value: Any) -> bytes:
-    """A value as JSON, or as the beginning of a text where it is too long or cannot be encoded."""
+    """Return a value as JSON, or as the beginning of a text if it is too long or cannot be encoded."""
     text = value
     if not isinstance(value, str):
         try:

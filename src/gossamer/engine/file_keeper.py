@@ -87,7 +87,7 @@ class FileKeeper:
         return f"FileKeeper({self._job!r}, {self._blobs!r})"
 
     async def fetch(self, request: Request, route: Route = DIRECT) -> FetchResult:
-        """The answer, or that the file is as it was when a job last saw it (status 304).
+        """Fetch a file; a file that is unchanged since a job last saw it has the status 304.
 
         Raises as :class:`~gossamer.ports.fetcher.Fetcher`, and ``StorageError``.
         """
@@ -121,7 +121,7 @@ class FileKeeper:
         return self._make_record(file, request.saves.name, request.via), dropped
 
     async def _take_body(self, fetched: FetchResult) -> SavedFile:
-        """The whole body in a file. Raises :class:`FetchError`."""
+        """Return the complete body in a file. Raises :class:`FetchError`."""
         if fetched.status not in WHOLE:
             fault = fault_of_status(fetched.status) or Fault.INCOMPLETE
             raise FetchError(fault, f"status {fetched.status} brings no file")
@@ -183,7 +183,7 @@ class FileKeeper:
     # ------------------------------------------------------------------ files that a job has seen before
 
     async def _find_known(self, request: Request) -> StoredFile | None:
-        """The file as a job last saw it, if it is still there, with all that it is to have."""
+        """Return the row of a file that a job has seen, if the file and all its parts are still stored."""
         if request.method != "GET" or request.body or _is_somebodys(request):
             return None
         known = await self._files.find_file(_asked_url(request))
@@ -201,7 +201,7 @@ class FileKeeper:
         return not is_raster(known.type) or {*known.thumbnails} == {*self._options.thumbnails}
 
     async def _see_again(self, request: Request) -> StoredFile:
-        """The row of this job for a file that has not changed. Raises :class:`FetchError`."""
+        """Return the row of this job for a file that has not changed. Raises :class:`FetchError`."""
         now = self._clock.now()
         known = self._unchanged.pop(_asked_url(request), None)
         seen = None if known is None else await self._files.see_body(known.sha256, now)
@@ -220,5 +220,5 @@ def _is_somebodys(request: Request) -> bool:
 
 
 def _asked_url(request: Request) -> str:
-    """The URL that the file was asked for by, before any redirect."""
+    """Return the URL of the first request for the file, before any redirect."""
     return request.redirects[0] if request.redirects else request.url

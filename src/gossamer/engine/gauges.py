@@ -41,7 +41,7 @@ class GaugeRecorder:
 
 
 def gauges_of(stats: FrontierStats) -> dict[str, int]:
-    """The gauges of a job's requests, by name."""
+    """Return the gauges of a job's requests, by name."""
     return {
         "pending": stats.pending,
         "delayed": stats.delayed,

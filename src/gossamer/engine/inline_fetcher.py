@@ -30,7 +30,7 @@ class InlineFetcher:
         self._turns: dict[str, float] = {}
 
     async def fetch_page(self, request: Request) -> tuple[Request, FetchResult]:
-        """The answer, behind redirects, with the request that it answers. Raises ``FetchError``."""
+        """Fetch a page; return the last request and its response. Raises ``FetchError``."""
         while True:
             url = self._parts.admission.canonicalise(request)
             if url is None:

@@ -19,14 +19,14 @@ KEPT_S = 30 * 86_400.0
 
 
 async def read_stop(shared: SharedState, job: str) -> str:
-    """Why the run of a job (its tag) is to end; empty: no code asks for that. Raises ``StorageError``."""
+    """Return why the run of a job (its tag) is to end; empty: not stopped. Raises ``StorageError``."""
     return _unpack(await shared.get(SPACE, job))[1]
 
 
 async def begin_next_run(shared: SharedState, job: Job) -> None:
-    """A job runs again, if it has ended: stops of its run before are over. Raises ``StorageError``.
+    """End the stops of a job's earlier run, if it has ended and runs again. Raises ``StorageError``.
 
-    It is called before the job is recorded as running, so that no supervisor hears an old stop.
+    It is called before the job is recorded as running, so that no supervisor reads an old stop.
     """
     if job.finished_at is not None:
         await shared.update(SPACE, tag_of(job), lambda said: _pack(_unpack(said)[0] + 1, ""), KEPT_S)
@@ -77,6 +77,6 @@ def _pack(run: int, why: str) -> bytes:
 
 
 def _unpack(said: bytes | None) -> tuple[int, str]:
-    """The run, and why it is to end."""
+    """Return the run, and why it is to end."""
     run, _, why = (said or b"0 ").decode("utf-8", "replace").partition(" ")
     return int(run), why

@@ -12,7 +12,7 @@ from gossamer.ports.login_gate import LoginGate
 async def settle_log_out(
     login: LoginGate, attempt: OpenAttempt, result: VisitResult, now: float
 ) -> VisitResult:
-    """The result; for a page that was for visitors, that it is tried again at no charge, or given up."""
+    """Return the result; a page for visitors is retried at no charge, or given up."""
     outcome, lease, route = result.outcome, attempt.lease, attempt.route
     request = lease.entry.request
     if outcome.reason != Fault.LOGGED_OUT:

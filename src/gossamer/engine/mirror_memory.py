@@ -33,7 +33,7 @@ class MirrorMemory:
         return self._has_mirrors and bool(self._unsaved)
 
     def add_page(self, url: str, host: str, body: bytes) -> tuple[str, str] | None:
-        """The name of a page, and the host (a group) that showed it first; ``None``: it is not compared."""
+        """Return the name of a page, and the first host (a group) with it; ``None``: it is not compared."""
         path = url[len(host) - 2 :]
         if crc32(path.encode()) % WITNESS_EVERY:
             return None

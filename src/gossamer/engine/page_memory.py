@@ -108,7 +108,7 @@ class PageMemory:
             self._of_leases[token] = found.get(fingerprint)
 
     async def prepare_request(self, attempt: OpenAttempt, request: Request) -> Request:
-        """The request, with what makes it a question whether the page has changed, where that is known."""
+        """Return the request, made conditional if the page's validators are known."""
         if request.saves is not None:
             return request
         token = attempt.lease.token
@@ -133,7 +133,7 @@ class PageMemory:
         )
 
     def _former_request(self, page: KnownPage) -> Request | None:
-        """How a page was asked for when it was checked; ``None``: that cannot be read."""
+        """Return the request of the page's latest check; ``None``: it cannot be read."""
         try:
             return self._unpack_request(page.request, page.host)
         except StorageError:
@@ -160,7 +160,7 @@ class PageMemory:
     def _note_answer(
         self, attempt: OpenAttempt, result: VisitResult, fetched: FetchResult
     ) -> KnownPage | None:
-        """The page after this answer; ``None``: it says nothing of the page, or cannot be kept."""
+        """Return the page after this answer; ``None``: the answer has no news of it, or cannot be kept."""
         verdict, entry = result.outcome.verdict, attempt.entry
         page = attempt.known or self._first_page(entry, attempt.started_at)
         if page is None:
@@ -197,7 +197,7 @@ class PageMemory:
     def _note_extraction(
         self, attempt: OpenAttempt, result: VisitResult, fetched: FetchResult
     ) -> KnownPage | None:
-        """The page after another worker has read it; ``None``: it has not, or not its latest answer."""
+        """Return the page after another worker has read it; ``None``: not read, or not its latest answer."""
         verdict, page = result.outcome.verdict, attempt.known
         if page is None or page.job != self._job.id or page.body_hash != _hash_of(fetched.body):
             return None
@@ -260,11 +260,11 @@ class PageMemory:
         )
 
     def _follow_known(self, page: KnownPage, entry: Entry, now: float) -> tuple[Entry, KnownPage | None]:
-        """A link to a known page that is followed, and its page where that is to be noted.
+        """Return a link to a known page that is followed, and its page if that is to be noted.
 
-        A page that is due may be on its way as it was asked for before: where the link brings something new,
-        it is asked for once more, with that. One that is not due by its own time stays due until it was read:
-        what leads to it now may not have changed, and not be read, the next time.
+        A page that is due may be in flight with its earlier request: if the link adds something new, it is
+        requested once more, with that. A page that is not due by its own time stays due until it was read:
+        the page that leads to it now may be unchanged, and not be read, the next time.
         """
         is_ours = page.job == self._job.id
         was_known = page.checks > (1 if is_ours else 0)
@@ -287,7 +287,7 @@ class PageMemory:
     # ------------------------------------------------------------------ pages
 
     def _first_page(self, entry: Entry, now: float) -> KnownPage | None:
-        """A page that nothing is known of but that there is a request for it; ``None``: it cannot be kept."""
+        """Return a page of which only a request is known; ``None``: it cannot be kept."""
         request = self._pack_entry(entry)
         if not request:
             return None
@@ -301,9 +301,9 @@ class PageMemory:
         )
 
     def _pack_entry(self, entry: Entry) -> str:
-        """A request as later crawls make it; empty for one that has secrets, or is too large, to be kept.
+        """Pack a request for later crawls; empty if it has secrets or is too large.
 
-        That a budget of this crawl was spent is nothing to them.
+        Spent budgets of this crawl do not matter to later ones.
         """
         if secret_values_of(entry.request):
             return ""
@@ -329,7 +329,7 @@ class PageMemory:
 
 
 def _pages_among(results: Sequence[VisitResult]) -> Iterable[tuple[tuple[int, int], Entry]]:
-    """The links to pages, by the number of their result and their own; files and extractions are none."""
+    """Return the links to pages, by the numbers of their result and their own; no files or extractions."""
     for number, result in enumerate(results):
         for place, entry in enumerate(result.outcome.outlinks):
             if entry.request.saves is None and not entry.request.archived:
@@ -337,7 +337,7 @@ def _pages_among(results: Sequence[VisitResult]) -> Iterable[tuple[tuple[int, in
 
 
 def _with_links(result: VisitResult, kept: tuple[Entry, ...], heard_of: Sequence[KnownPage]) -> VisitResult:
-    """The result with the links that are followed; those that are left out are counted."""
+    """Return the result with the links that are followed; the others are counted."""
     dropped = result.dropped
     if left_out := len(result.outcome.outlinks) - len(kept):
         key = DropKind.LINK.key_of(NOT_DUE)
@@ -347,7 +347,7 @@ def _with_links(result: VisitResult, kept: tuple[Entry, ...], heard_of: Sequence
 
 
 def _flag_unchanged(result: VisitResult, page: KnownPage | None) -> VisitResult:
-    """The result; its rows say so where the page is as it was when it was checked before."""
+    """Return the result, with a flag in its rows if the page is unchanged since an earlier check."""
     if page is None or page.checks < 2 or page.has_changed or page.gone_at is not None:
         return result
     rows = tuple(replace(row, flags=(*row.flags, UNCHANGED)) for row in result.attempts)

@@ -50,11 +50,11 @@ async def keep_items(
     sampler: DropCollector | None = None,
     at: float = 0.0,
 ) -> tuple[tuple[ItemRecord, ...], ExtractResult]:
-    """The records of the items, and the extraction with the fault of those that cannot be stored.
+    """Return the records of the items, and the extraction with the fault of those that cannot be stored.
 
-    Raises :class:`~gossamer.core.errors.PipelineError` when a step fails and may pass the next time: then
-    nothing of the page is to be stored. Items that are dropped are counted into ``dropped``; ``sampler``
-    takes some of them as examples, of a page that was visited ``at``, into the extraction.
+    Raises :class:`~gossamer.core.errors.PipelineError` if a step fails and may pass the next time: then
+    nothing of the page is to be stored. Dropped items are counted into ``dropped``; ``sampler`` adds some of
+    them as examples, of a page that was visited ``at``, to the extraction.
     """
     kept = []
     samples: tuple[DropSample, ...] = ()

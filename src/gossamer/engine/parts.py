@@ -63,7 +63,7 @@ class VisitParts(Record, frozen=True, kw_only=True):
     samples: DropCollector = field(default_factory=DropCollector)  # of items that are dropped
     login: LoginGate | None = None  # None: no spider logs in
     defers_page: Callable[[Request, FetchResult], bool] | None = None  # whose callbacks run elsewhere
-    open_files: Callable[[], FileKeeper] = no_files  # what keeps answers as files, opened with the first
+    open_files: Callable[[], FileKeeper] = no_files  # opens the keeper of files with the first file
     memory: PageMemory | None = None  # None: nothing is kept of pages for later crawls
     is_extracting: bool = False  # the fetcher returns earlier responses, without a network
 
@@ -78,7 +78,7 @@ class EngineParts(VisitParts, frozen=True, kw_only=True):
     sink: Sink
     series: Series | None = None  # None: no time series is kept
     visits: VisitWatcher | None = None  # None: visits are not watched
-    changes: JobChanges = field(default_factory=JobChanges)  # what users' code counts of no page
+    changes: JobChanges = field(default_factory=JobChanges)  # counts of users' code outside pages
 
 
 class ShiftOptions(Record, frozen=True, kw_only=True):

@@ -14,7 +14,7 @@ NO_SCREENSHOT = "no_screenshot"
 async def keep_picture(
     store: ScreenshotStore, result: VisitResult, picture: bytes, page: FetchResult | None
 ) -> VisitResult:
-    """The result with the picture's name in the row's flags, where that picture is to be kept."""
+    """Return the result with the picture's name in the row's flags, if that picture is to be kept."""
     if result.outcome.verdict is Verdict.SUCCESS and not store.keeps_all:
         return result
     name = await store.keep(result.outcome.lease, picture, b"" if page is None else page.body)

@@ -75,7 +75,7 @@ class ResultRecorder:
             self._emit_events(result, is_kept=is_kept)
 
     async def _commit(self, results: Sequence[VisitResult]) -> tuple[Sequence[VisitResult], list[bool]]:
-        """The results as they were committed, and which of them count."""
+        """Commit results; return them as committed, and which of them count."""
         noted = results if self._memory is None else await self._memory.note_links(results)
         return noted, await self._committer.commit(noted)
 
@@ -110,7 +110,7 @@ class ResultRecorder:
 
 
 def without_secrets(result: VisitResult) -> VisitResult:
-    """A result whose texts for people have no secret in them that is known to be one."""
+    """Return a result without known secrets in its texts for people."""
     if not result.dropped and not any(attempt.detail for attempt in result.attempts):
         return result
     values = secret_values_of(result.outcome.lease.entry.request)
@@ -128,7 +128,7 @@ def without_secrets(result: VisitResult) -> VisitResult:
 
 
 def _sample_without(sample: DropSample, values: Iterable[str]) -> DropSample:
-    """The same sample of a dropped item without secrets."""
+    """Return the same sample of a dropped item without secrets."""
     data = hide_secrets(sample.data.decode(), values).encode()
     return replace(sample, reason=hide_secrets(sample.reason, values), data=data)
 
@@ -149,7 +149,7 @@ def _to_dead_letter(result: VisitResult) -> VisitResult:
 
 
 def expired_attempt(lease: Lease, now: float, worker: str) -> Attempt:
-    """The ledger's row for a lease that no worker came back from."""
+    """Return the ledger's row for an expired lease."""
     entry = page_entry_of(lease.entry)
     return Attempt(
         at=now,

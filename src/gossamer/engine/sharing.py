@@ -52,7 +52,7 @@ class ConcurrencyLimit:
         self._seen_at = now
 
     def limit_for(self, held: int, now: float) -> int:
-        """How many requests may be in hand now, when there are ``held``."""
+        """Return the number of requests that may be in hand now, when there are ``held``."""
         if self._is_coming_down and held <= self._most:
             self._is_coming_down, self._grow_at = False, now + GROW_S
         while now >= self._grow_at:

@@ -21,7 +21,7 @@ class SkipMonitor:
         self._since: float | None = None
 
     async def measure_wait(self, stats: FrontierStats, now: float, *, seeding: bool) -> float | None:
-        """For how many seconds all that waits has been of hosts that are skipped; ``None``: it is not.
+        """Return for how many seconds only skipped hosts have had requests; ``None``: others have some.
 
         Hosts whose budgets of pages are spent may be among them.
         """

@@ -115,7 +115,7 @@ class Supervisor:
         )
 
     async def _wait_for_end(self, shift: asyncio.Task[None], seeder: Seeder, started_at: float) -> JobEnd:
-        """Until there is a reason to end; a shift or a seeding that fails raises here."""
+        """Wait for a reason to end; raises the error of a failed shift or seeding."""
         was_seeded = False  # at the look before
         while True:
             seeding = self._seeding
@@ -153,7 +153,7 @@ class Supervisor:
         return True
 
     async def _until_next_look(self, ends: set[asyncio.Task[Any]]) -> None:
-        """A look is due regularly, and at once when told to stop, all seeds are in, or the worker is dry."""
+        """Wait for the next look: regularly, and at once on a stop, after the last seed, or without work."""
         sleeping = self._parts.clock.sleep(self._look_every_s)
         await wait_for_first(sleeping, self._stop.wait(), self._worker.idle.wait(), tasks=ends)
         self._worker.idle.clear()

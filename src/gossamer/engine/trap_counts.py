@@ -74,7 +74,7 @@ class TrapCountStore:
         return await read_counts(self._shared, self._job)
 
     async def read_closed(self) -> GroupCounts:
-        """The groups that are closed, as they were then."""
+        """Return the closed groups, as they were saved."""
         return _decode(await self._shared.get(SPACE, f"{self._job} {CLOSED}"))
 
     async def add_counts(self, more: GroupCounts) -> GroupCounts:

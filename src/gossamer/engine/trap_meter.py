@@ -51,7 +51,7 @@ GROUPS_WITH_LIMITS = {"trap_pattern": pattern_of, "trap_domain": domain_group_of
 
 
 class ReadPage(NamedTuple):
-    """A page that a spider has read, with its items and with what of its links was taken."""
+    """A page that a spider has read, with its items and its accepted links."""
 
     url: str
     body: bytes
@@ -118,7 +118,7 @@ class TrapMeter:
         return bool(self._closed)
 
     def refuse_url(self, url: str, via: str) -> TrapGroup | None:
-        """The trap for which a URL that has waited is not fetched, and counts that; ``None``: it is."""
+        """Return the trap that refuses a waiting URL, and count the refusal; ``None``: none does."""
         trap = self.find_trap(url, via)
         if trap is None or url in self._probes:
             return None
@@ -128,7 +128,7 @@ class TrapMeter:
         return trap
 
     def find_trap(self, url: str, via: str) -> TrapGroup | None:
-        """The trap of a URL that was found at ``via``; ``None``: it is in none, or a person has named it."""
+        """Return the trap of a URL found at ``via``; ``None`` without one, or if a person named the URL."""
         if not self._closed or not via:
             return None
         name = find_closed(url, via, self._closed, self._find_counts)
@@ -186,7 +186,7 @@ class TrapMeter:
                     self._count_foreign(*compared, host.name)
 
     def note_seed(self, url: str) -> None:
-        """A person has named a URL: its host is never a mirror."""
+        """Record that a person has named a URL: its host is never a mirror."""
         self._group_of(host_group_of(url)).known.seeds = 1
 
     def _count_worthless(self, page: ReadPage, groups: tuple[CountedGroup, ...], worth: PageWorth) -> None:
@@ -229,7 +229,7 @@ class TrapMeter:
             self._note_spending(group)
 
     def _meet_pattern(self, pattern: str, url: str) -> tuple[CountedGroup, ...]:
-        """The groups of a pattern, which is new or was forgotten."""
+        """Return the groups of a pattern, which is new or was forgotten."""
         if len(self._groups) > MAX_GROUPS:
             self._forget_small()
         names = (pattern, *wider_groups_of(pattern))
@@ -330,7 +330,7 @@ class TrapMeter:
     # ------------------------------------------------------------------ sharing
 
     async def save_if_due(self) -> None:
-        """Save what matters, as far as it is time to. Raises ``StorageError``: it is still to be saved."""
+        """Save the due counts, and urgent ones at once. A ``StorageError`` leaves them unsaved."""
         if self._clock.now() - self._saved_at >= SAVED_EVERY_S:
             await self._save(self._batch)
             if not self._is_alone:
@@ -375,7 +375,7 @@ class TrapMeter:
         self._close_spent(groups)
 
     def _take_saved(self, group: CountedGroup, saved: TrapCounts, more: TrapCounts | None = None) -> None:
-        """Know of a group what all workers have saved, and what this one has counted since."""
+        """Merge the saved counts of all workers of a group with this worker's later ones."""
         group.saved = saved
         group.known = add_counts(saved, more) if more is not None else msgspec.structs.replace(saved)
         self._note_spending(group)
@@ -389,11 +389,9 @@ class TrapMeter:
             if known.pages:
                 known.rule, known.opened = merge_rules(known, counts), max(known.opened, counts.opened)
                 known.seeds = max(known.seeds, counts.seeds)
-            else:  # of another worker alone, but for what this one knows without having read a page of it
+            else:  # only another worker has read pages of it
                 self._take_saved(group, counts, count_since(known, group.saved))
-            if (
-                group.known.seeds and group.known.rule == "trap_mirror"
-            ):  # another worker did not know the seeds
+            if group.known.seeds and group.known.rule == "trap_mirror":  # closed without those seeds
                 group.known.rule, group.known.opened = "", group.known.opened + 1
                 self._unsaved[name] = group
             if is_news:

@@ -76,13 +76,13 @@ class Visitor:
         self.rules = parts.rules  # of retries, as they are now
 
     def open_attempt(self, lease: Lease) -> OpenAttempt:
-        """The attempt that a visit will make of this lease."""
+        """Return the attempt that a visit will make of this lease."""
         return OpenAttempt(lease, page_entry_of(lease.entry), self._parts.clock.now(), self._options.worker)
 
     async def visit(self, attempt: OpenAttempt) -> VisitResult | HostSignal:
-        """The result to record, or a signal to give the lease back with.
+        """Return the result to record, or a signal to give the lease back with.
 
-        Raises storage trouble, which is not the request's, and nothing else but cancellation.
+        Raises only storage trouble, which is not the request's, and cancellation.
         """
         try:
             result = await self._process_lease(attempt)
@@ -187,7 +187,7 @@ class Visitor:
         return await self._fetch_page(attempt, request)
 
     async def _log_in(self, attempt: OpenAttempt, login: LoginGate) -> VisitResult | HostSignal | None:
-        """``None``: the session is logged in, or needs no log-in; else what ends this visit."""
+        """Return ``None`` if the session is logged in, or needs no log-in; else the end of this visit."""
         try:
             answer = await login.prepare_session(attempt.lease.entry.request, attempt.route)
         except FetchError as error:
@@ -202,7 +202,7 @@ class Visitor:
     async def _learn_from(
         self, attempt: OpenAttempt, result: VisitResult, *, is_probe: bool = False
     ) -> VisitResult:
-        """The result; or that the request is tried again, where another route is worth it."""
+        """Return the result, or a retry if another route is worth it."""
         advice = await self._parts.router.learn_from(attempt.make_report(result, is_probe=is_probe))
         return result if advice is None else follow_advice(result, advice)
 
@@ -259,7 +259,7 @@ class Visitor:
     async def _classify_response(
         self, attempt: OpenAttempt, request: Request, fetched: FetchResult
     ) -> VisitResult:
-        """A redirect, a fault by its status, or a page for the spider."""
+        """Classify a response: a redirect, a fault by its status, or a page for the spider."""
         is_wanted = wish = self._parts.extractor.wants_status(request, fetched.status)
         is_redirect = fetched.status in redirects.STATUSES and not is_wanted
         try:
@@ -292,7 +292,7 @@ class Visitor:
         *,
         at_last: bool,
     ) -> VisitResult:
-        """An error whose page is the spider's: at once, or when it was tried as often as it may be."""
+        """Pass an error page to a spider that wants it: at once, or after the last retry."""
         lease = attempt.lease
         if at_last and lease.attempt <= retry.most_retries(lease.entry, self.rules):
             again = self._try_again(attempt, failed)
@@ -360,7 +360,7 @@ class Visitor:
         return self._settle_target(attempt, target, loops=loops)
 
     def _settle_replacement(self, attempt: OpenAttempt, wanted: Request) -> VisitResult:
-        """A hook wants another request in the place of this one."""
+        """Settle an attempt after which a hook wants another request."""
         try:
             target = redirects.replace_request(
                 attempt.entry.request, wanted, limit=self._options.max_redirects

@@ -1,4 +1,4 @@
-"""Ends of a visit other than what its page gives: a wait, another try, no try at all, a page put off."""
+"""Ends of a visit without a parsed page: a wait, a retry, no attempt at all, a deferred page."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ def take_detour(attempt: OpenAttempt, detour: Detour, now: float) -> VisitResult
 
 
 def put_off(result: VisitResult, until: float) -> VisitResult:
-    """The same attempt, after which the request waits at no charge: its host's robots.txt gives errors."""
+    """Return the attempt as put off at no charge, since its host's robots.txt fails."""
     outcome = replace(result.outcome, verdict=Verdict.RETRY, due_at=until, charged=False, is_excused=True)
     (row,) = result.attempts
     return VisitResult(outcome=outcome, attempts=(replace(row, verdict=Verdict.RETRY),))
 
 
 def follow_advice(result: VisitResult, advice: Advice) -> VisitResult:
-    """The same attempt, after which the request is tried again at no charge."""
+    """Return the attempt as retried at no charge."""
     verdict = Verdict.REROUTED if advice.lane else Verdict.RETRY
     outcome = replace(
         result.outcome,
@@ -74,7 +74,7 @@ def follow_advice(result: VisitResult, advice: Advice) -> VisitResult:
 
 
 def end_untried(parts: VisitParts, attempt: OpenAttempt) -> VisitResult | None:
-    """A dead letter, or a page of a trap, without a try; ``None``: it is to be tried."""
+    """Return the end of a dead letter, or of a page of a trap, without a try; ``None``: it is to be tried."""
     if reason := attempt.lease.entry.unreadable:
         return attempt.make_result(Verdict.DEAD, Fault.UNREADABLE, detail=reason)
     if not attempt.lease.host_down:
@@ -84,7 +84,7 @@ def end_untried(parts: VisitParts, attempt: OpenAttempt) -> VisitResult | None:
 
 
 def settle_unchanged(attempt: OpenAttempt, fetched: FetchResult) -> VisitResult | None:
-    """A page that is as it was: a success that counts as a page, although no callback sees it.
+    """Return the success of an unchanged page: it counts as a page, although no callback sees it.
 
     ``None``: it may have changed.
     """
@@ -185,7 +185,7 @@ def _skip_trap(parts: VisitParts, attempt: OpenAttempt) -> VisitResult | None:
 
 
 def defer_page(attempt: OpenAttempt, place: str, signal: HostSignal) -> VisitResult:
-    """A page whose callback another worker runs: it counts, and its extraction is a request of its own."""
+    """Defer a page to another worker: it counts, and its extraction is a request of its own."""
     attempt.flags = (*attempt.flags, DEFERRED)
     extraction = defer_entry(attempt.lease.entry, place)
     return attempt.make_result(Verdict.SUCCESS, signal=signal, outlinks=(extraction,), is_page=True)
@@ -194,7 +194,7 @@ def defer_page(attempt: OpenAttempt, place: str, signal: HostSignal) -> VisitRes
 async def keep_file(
     parts: VisitParts, attempt: OpenAttempt, request: Request, fetched: FetchResult, signal: HostSignal
 ) -> VisitResult:
-    """An answer that is kept as a file, and becomes an item. Raises ``FetchError``, and ``StorageError``."""
+    """Keep a response as a file, which becomes an item. Raises ``FetchError``, and ``StorageError``."""
     item, dropped = await parts.open_files().keep_file(request, fetched)
     attempt.flags = tuple(DropKind.FILE.select_from(dropped))
     return attempt.make_result(Verdict.SUCCESS, signal=signal, items=(item,), dropped=dropped)

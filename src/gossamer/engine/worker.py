@@ -97,9 +97,9 @@ class Worker:
         return self._ended
 
     def load_if_short(self) -> float | None:
-        """How many requests were in hand lately, if the frontier had less than this worker could take.
+        """Return the number of requests in hand lately, if the frontier had less than this worker could take.
 
-        Call it some times a second.
+        Call it several times a second.
         """
         self._share.record_load(len(self._held), self._parts.clock.now())
         return self._share.usual if self._is_short and not self._stop.is_set() else None
@@ -274,7 +274,7 @@ class Worker:
         self._is_short = len(grant.leases) < free
 
     async def _wait_for(self, event: asyncio.Event, seconds: float) -> None:
-        """Until it is set, or for so long."""
+        """Wait until the event is set, at most ``seconds``."""
         if seconds <= 0:
             await asyncio.sleep(0)
             return
@@ -325,7 +325,7 @@ class Worker:
 
 
 def _with_counts(result: VisitResult, counted: Mapping[str, int]) -> VisitResult:
-    """A result with what users' code has counted before it; of two values that were set, its own stays."""
+    """Return a result with earlier counts of users' code; of two values that were set, its own stays."""
     stats = dict(counted)
     merge_counts(stats, result.stats)
     return replace(result, stats=stats)

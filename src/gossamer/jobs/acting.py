@@ -137,7 +137,7 @@ async def _note_failure(backends: Backends, order: ActionOrder, error: Exception
 
 
 async def find_action(parts: ActionParts, number: int) -> LoggedAction:
-    """An action by its number. Raises ``UnknownActionError``."""
+    """Return an action by its number. Raises ``UnknownActionError``."""
     action = await parts.backends.actions.find_action(number)
     if action is None:
         raise UnknownActionError(f"action {number} does not exist")
@@ -215,7 +215,7 @@ async def _is_left(parts: ActionParts, order: ActionOrder) -> bool:
 async def _carry_back(
     parts: ActionParts, action: LoggedAction, orders: Sequence[ActionOrder], number: int
 ) -> None:
-    """Do what undoes an action, one order after the other, and note it: ``number`` is that of the undo."""
+    """Carry out the orders that undo an action, and log them; ``number`` is that of the undo."""
     log, after = parts.backends.actions, dict[str, Any]()
     for place, order in enumerate(orders):
         kind = _kind_of(order)
@@ -250,7 +250,7 @@ async def _carry_out_entered(parts: ActionParts, order: ActionOrder, now: float)
 
 
 async def _carry_out(parts: ActionParts, order: ActionOrder, number: int) -> dict[str, Any]:
-    """Do it, and note what came of it."""
+    """Run the action and record its outcome."""
     try:
         after = await _kind_of(order).act(parts, order)
     except GossamerError as error:

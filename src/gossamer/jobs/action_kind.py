@@ -21,7 +21,7 @@ class ActionParts(NamedTuple):
     later: Callable[[Coroutine[Any, Any, None]], None]  # runs work after the response
 
     async def find_job(self, order: ActionOrder) -> Job:
-        """The job that an order is about. Raises ``UnknownJobError``."""
+        """Return the job of an order. Raises ``UnknownJobError``."""
         job = await self.backends.book.get(order.job)
         if job is None:
             raise UnknownJobError(f"there is no job {order.job!r}")

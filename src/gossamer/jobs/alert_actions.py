@@ -26,16 +26,16 @@ from gossamer.wiring.backends import refresh_job
 
 
 class _FoundAlerts(NamedTuple):
-    """Alerts of a job, or of what all jobs need."""
+    """Alerts of a job, or of the shared services."""
 
     job: Job | None
     troubles: Sequence[Trouble]
 
 
 async def _find_alerts(parts: ActionParts, order: ActionOrder) -> list[_FoundAlerts]:
-    """The alerts that are on and meant: by the id or its beginning, or all of a job; else ``UsageError``.
+    """Return the current alerts that are meant: by their id or its beginning, or all of a job.
 
-    A kind alone means all alerts of the kind, whichever job they are about.
+    A kind alone means all alerts of the kind, of any job. Raises ``UsageError`` if there are none.
     """
     backends = parts.backends
     if order.job:
@@ -73,7 +73,9 @@ def _is_meant(name: str, one: Trouble) -> bool:
 
 
 def order_acknowledgement(name: str, *, by: str = "", key: str = "") -> ActionOrder:
-    """The order to acknowledge alerts by an id (``drift:shop-3:Product.price``), its beginning, or a job."""
+    """Return the order to acknowledge alerts by an id (``drift:shop-3:Product.price``), its beginning or a
+    job.
+    """
     kind, _, rest = name.partition(":")
     if rest or kind in {one.value for one in TroubleKind}:
         return ActionOrder(kind="acknowledge", by=by, job=job_of_trouble(name), who=name, key=key)

@@ -179,7 +179,7 @@ async def adopt_version(backends: Backends, job: Job, project: Path | None, by: 
 
 
 async def reopen_job(backends: Backends, job: Job) -> Job:
-    """A job of the fleet that is over runs again: it has work. One of this machine waits for its next run."""
+    """Run a fleet's job again that was over: it has work. A job of this machine waits for its next run."""
     if not job.is_fleet:
         return job
     job = await backends.book.get(job.id) or job

@@ -50,12 +50,12 @@ class ActionTimer:
         await self._change_time(number, now + CLAIM_S)
 
     async def remove_action(self, number: int) -> None:
-        """An action is at its end."""
+        """Remove an action that is at its end."""
         await self._change_time(number, None)
         await self._shared.put(self._space, str(number), b"", 1.0)
 
     async def claim_due(self, now: float) -> list[ActionOrder]:
-        """The actions that are due; each is left to the caller for :data:`CLAIM_S` seconds."""
+        """Claim the due actions for :data:`CLAIM_S` seconds, and return them."""
         if not _find_due(_read_times(await self._shared.get(self._space, _TIMES)), now):
             return []
         due: list[int] = []
@@ -78,7 +78,7 @@ class ActionTimer:
 
 
 async def open_timer(backends: Backends) -> ActionTimer:
-    """The timer of the actions of a store. Raises ``StorageError``."""
+    """Open the timer of a store's actions. Raises ``StorageError``."""
     return ActionTimer(backends.requests.shared, await backends.name_own_space(SPACE))
 
 
@@ -87,7 +87,7 @@ def _read_times(stored: bytes | None) -> dict[int, float]:
 
 
 def _read_or_leave(number: int, stored: bytes | None) -> ActionOrder | None:
-    """An order; ``None``: it is at its end, or left to a process that can read it."""
+    """Return an order; ``None``: it is at its end, or left to a process that can read it."""
     try:
         return _read_order(stored) if stored else None
     except msgspec.MsgspecError as error:

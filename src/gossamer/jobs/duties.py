@@ -74,7 +74,9 @@ class ArchiveDuty:
 
 
 class FileDuty:
-    """Files that no crawl has seen for ``files.days`` are deleted; once a day, what killed workers left."""
+    """Deletes files that no crawl has seen for ``files.days``; once a day, also the remains of killed
+    workers.
+    """
 
     name = "files"
     every_s = 3600.0
@@ -94,7 +96,7 @@ class FileDuty:
 
 
 def duties_of(settings: Settings, backends: Backends) -> tuple[Duty, ...]:
-    """The duties of a fleet; a further one is added here."""
+    """Return the duties of a fleet; a further one is added here."""
     ours: list[Duty] = [
         ActionDuty(backends),
         LedgerDuty(backends.keeping),

@@ -46,7 +46,7 @@ async def _set_worker(state: WorkerState, parts: ActionParts, order: ActionOrder
 
 
 async def _forget_worker(parts: ActionParts, order: ActionOrder) -> dict[str, Any]:
-    """One that is alive registers again with its next beat."""
+    """Forget a worker; if it is alive, it registers again with its next beat."""
     worker = await _find_worker(parts, order)
     roster = parts.backends.require_fleet().roster
     await roster.remove_worker(worker.id)
@@ -112,7 +112,7 @@ async def _change_rest(seconds: float | None, parts: ActionParts, order: ActionO
 
 
 def _tried_now(quarantine: Quarantine, now: float) -> Quarantine:
-    """From now on one request may try it out."""
+    """Let one request try the proxy from now on."""
     return replace(quarantine, until=min(quarantine.until, now), claimed_until=0.0)
 
 

@@ -26,7 +26,7 @@ async def _look_at_host(parts: ActionParts, order: ActionOrder) -> ActionFacts:
 
 
 def _seen_of(state: HostState, now: float) -> dict[str, Any]:
-    """A host as people see it."""
+    """Return the values of a host as people see them."""
     return {
         "set_delay_s": state.delay_s if state.is_paced else None,
         "hold_until": state.hold_until if state.hold_until > now else None,

@@ -53,7 +53,7 @@ async def steer_host(backends: Backends, job: Job, host: str, order: HostOrder) 
 
 
 async def read_host(backends: Backends, job: Job, host: str) -> SteeredHost:
-    """How a host of a job is asked now. Raises ``UsageError`` for one that the job has not."""
+    """Return the present politeness of a host. Raises ``UsageError`` if the job does not have the host."""
     frontier = backends.open_frontier(job)
     found = await frontier.find_host(host)
     if found is None:
@@ -73,7 +73,7 @@ async def read_host(backends: Backends, job: Job, host: str) -> SteeredHost:
 
 
 def describe_steering(found: HostReport, delay_s: float, now: float) -> str:
-    """How a host is asked now, in a sentence, and how many of its requests wait."""
+    """Describe in a sentence the present politeness of a host, and how many of its requests wait."""
     host, state, waiting = found.host, found.state, format_count(found.pending, "request")
     wait, stay = ("waits", "stays where it is") if found.pending == 1 else ("wait", "stay where they are")
     if state.is_skipped:

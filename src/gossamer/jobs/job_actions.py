@@ -38,7 +38,7 @@ async def _look_at_job(parts: ActionParts, order: ActionOrder) -> ActionFacts:
 
 
 async def _read_state(backends: Backends, job: Job) -> str:
-    """The state of a job: the record of a crawl that is under way follows a little later."""
+    """Return the state of a job: the record of a running crawl follows a little later."""
     stats = None if job.state in OVER else await backends.read_stats(job)
     return (stats or job).state.value
 
@@ -59,7 +59,7 @@ async def _resume(parts: ActionParts, order: ActionOrder) -> dict[str, Any]:
 
 
 async def _go_on(parts: ActionParts, order: ActionOrder, _done: LoggedAction) -> None:
-    """A crawl of this machine needs a process."""
+    """Start a process for a crawl of this machine."""
     job = await parts.find_job(order)
     if job.is_fleet:
         return

@@ -28,7 +28,7 @@ async def keep_letters(backends: Backends, action: int, first: int, letters: Seq
 
 
 async def kept_letters(backends: Backends, action: int, count: int) -> list[DeadLetter]:
-    """The first letters of an action, as far as they are kept. Raises ``StorageError``."""
+    """Return the first letters of an action, as far as they are kept. Raises ``StorageError``."""
     shared, space = backends.requests.shared, await backends.name_own_space(SPACE)
     found: list[DeadLetter] = []
     at = 0

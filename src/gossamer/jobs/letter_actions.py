@@ -33,7 +33,7 @@ MOST = 2**53
 LARGEST_META = 20_000
 CALLBACK = re.compile(r"[A-Za-z]\w{0,99}")
 CHOICES = ("reason", "host", "older_than", "ids", "q")
-"""By what dead letters are chosen, as in their list; and by their ids."""
+"""Filters of dead letters, as in their list; and their ids."""
 CHANGES = ("url", "rung", "callback", "priority", "meta")
 """Parts of a request that a retry may change."""
 
@@ -51,7 +51,7 @@ async def _look_at_letters(parts: ActionParts, order: ActionOrder) -> ActionFact
 
 
 def filter_of(order: ActionOrder, now: float) -> DeadLetterFilter:
-    """Which letters are meant, at a time. Raises ``UsageError``; nothing is ever taken for "all"."""
+    """Return the filter of the meant letters. Raises ``UsageError``; nothing is ever taken for "all"."""
     said = order.given.get("filter") or {}
     if unknown := set(said) - set(CHOICES):
         raise UsageError(f"dead letters have no {', '.join(sorted(unknown))}: choose by {', '.join(CHOICES)}")
@@ -84,7 +84,7 @@ def _read_ids(ids: Any) -> tuple[int, ...]:
 
 
 async def _begin(parts: ActionParts, order: ActionOrder) -> dict[str, Any]:
-    """The first slice; the others follow after the answer."""
+    """Do the first slice; the others follow after the response."""
     job = await parts.find_job(order)
     if order.given.get("when"):
         raise UsageError("letters are retried at once; where a host does not answer, hold it until it does")
@@ -111,10 +111,7 @@ async def _do_rest(backends: Backends, order: ActionOrder, done: LoggedAction) -
 
 
 async def _do_slice(backends: Backends, job: Job, order: ActionOrder, before: float, done: int) -> int:
-    """Work on a slice of those that were dead ``before``: what dies again is not taken up again.
-
-    ``done`` were worked on already.
-    """
+    """Work on a slice of the letters that were dead ``before``, but not on those that die again."""
     frontier, which = backends.open_frontier(job), filter_of(order, before)
     if which.older_than is None:
         which = replace(which, older_than=before + 1e-6)
@@ -141,7 +138,7 @@ async def _do_slice(backends: Backends, job: Job, order: ActionOrder, before: fl
 
 
 def _check_change(change: dict[str, Any]) -> None:
-    """Raise ``UsageError`` for what cannot be changed of a request, or not so."""
+    """Raise ``UsageError`` for a part of a request that cannot be changed, or not in this way."""
     if unknown := set(change) - set(CHANGES):
         raise UsageError(f"{', '.join(sorted(unknown))} cannot be changed: {', '.join(CHANGES)} can")
     callback, priority, meta = change.get("callback", ""), change.get("priority", 0), change.get("meta", {})
@@ -159,12 +156,12 @@ def _check_change(change: dict[str, Any]) -> None:
 
 
 def _canonical_url(backends: Backends, request: Request) -> str:
-    """The URL that is fetched for one that was checked."""
+    """Return the URL that is fetched for a checked one."""
     return urls.canonicalise_request(request, url_options_of(backends.settings)) or request.url
 
 
 def _changed_entry(backends: Backends, job: Job, letter: DeadLetter, change: dict[str, Any]) -> Entry:
-    """A request in the place of a letter; one for another URL is another page."""
+    """Return a request that replaces a letter; one for another URL is another page."""
     former = letter.entry
     named = {"fetch": change.get("rung"), **{name: change.get(name) for name in CHANGES[2:]}}
     request = former.request.replace(

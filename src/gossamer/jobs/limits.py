@@ -144,7 +144,7 @@ def _check_expected(now: Mapping[str, Any], expected: Mapping[str, Any]) -> None
 
 
 async def _known_values(backends: Backends, job: Job) -> dict[str, Any]:
-    """The settings that can be changed, as far as they are not those of the frontier."""
+    """Return the settings that can be changed, except for those of the frontier."""
     changed = {change.key: change.value for change in await backends.book.read_changes(job)}
     return {**await _begun_with(backends, job), **changed}
 

@@ -108,7 +108,7 @@ class _ItemMaker(Record, frozen=True):
     now: float
 
     def make_result(self, place: tuple[str, str], sources: Sequence[MergeSource]) -> VisitResult:
-        """The item, as a store takes it. It is as it was when only its sources were seen again."""
+        """Return the item in its stored form. It is unchanged if its sources were only seen again."""
         merged = self._merge_sources(sources)
         fields = {name: value for name, value in merged.items() if name != PROVENANCE}
         url = max(sources, key=lambda source: (source.item.last_seen, source.item.url)).item.url
@@ -157,7 +157,7 @@ async def _sort_sources(
     sorter: RecordSorter[_KeyedSource],
     check: PreferenceCheck,
 ) -> Iterator[_KeyedSource]:
-    """The items of all jobs, those that are the same beside each other."""
+    """Return the items of all jobs, sorted so that equal ones are neighbours."""
     is_apart: set[bool] = set()
     for job in jobs:
         async for item in store.read_items(job):

@@ -10,7 +10,7 @@ from gossamer.targets.custom_rule import CustomRule
 
 
 def read_rules(by: str, rule: str, prefer: Iterable[str]) -> tuple[MergeRules, CustomRule | None]:
-    """The rules of ``--by``, ``--rule`` and ``--prefer``, and a function that makes the items.
+    """Read the rules of ``--by``, ``--rule`` and ``--prefer``, and a function that makes the items.
 
     Raises ``UsageError``.
     """

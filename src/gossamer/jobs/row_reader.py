@@ -18,7 +18,7 @@ MOMENT_S = 0.5
 
 
 class RowReader(Generic[T]):
-    """Reads what ``read_rows`` gives, at most two chunks of ``size`` rows ahead."""
+    """Reads the rows of ``read_rows``, at most two chunks of ``size`` rows ahead."""
 
     def __init__(self, read_rows: Callable[[], Iterator[T]], size: int) -> None:
         self._read_rows = read_rows
@@ -33,7 +33,7 @@ class RowReader(Generic[T]):
         return f"<RowReader {len(self._waiting)} waiting{', over' if self._is_over else ''}>"
 
     async def chunks(self) -> AsyncIterator[list[T]]:
-        """The rows, some at once. Raises what reading raises, after the rows that came before."""
+        """Yield the rows in chunks. Raises the errors of reading, after the rows that came before."""
         loop, ready = asyncio.get_running_loop(), asyncio.Event()
 
         def tell() -> None:

@@ -35,7 +35,7 @@ log = logging.getLogger("gossamer.schedules")
 AT_ONCE = 4
 """Crawls that are started at the same time."""
 WORDS = 1000
-"""Characters of what kept a run from beginning or ended it, at most."""
+"""Characters of the reason why a run did not begin, or ended, at most."""
 LOOK_S = 0.1
 """Seconds between two checks of whether the job of a requested run exists."""
 
@@ -114,7 +114,7 @@ class ScheduleRunner:
                 break
 
     async def _follow(self, schedule: Schedule, run: ScheduledRun, now: float) -> ScheduledRun:
-        """A run that was started, as it is now."""
+        """Return the current state of a started run."""
         is_first_look = run.key not in self._known
         self._known.add(run.key)
         job = await self._book.find_by_key(run.key_bytes)
@@ -189,7 +189,7 @@ class ScheduleRunner:
         return ended
 
     async def _keep(self, run: ScheduledRun) -> ScheduledRun:
-        """The run, kept; one that is over or gone meanwhile is over."""
+        """Store the run and return it; if it is over or deleted meanwhile, it is over."""
         if await self._schedules.save_run(run):
             return run
         return replace(run, outcome=RunOutcome.STOPPED)

@@ -1,4 +1,4 @@
-"""Schedules as people manage them: adding one, finding it, and what runs it."""
+"""Adds, finds and runs schedules."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def check_name(name: str) -> None:
 
 
 def _check_target(order: ScheduleOrder, *, is_fleet: bool) -> tuple[LaunchPlan, CrawlTarget]:
-    """How its crawls are begun, and of what. Raises ``UsageError`` for what cannot be, and for secrets."""
+    """Return the schedule's launch plan and target. Raises ``UsageError`` for mistakes and secrets."""
     found = load_target(order.target, order.arguments, order.options)
     launch = launch_from(launch_of(order.target, order.arguments, found.loaded))
     if launch is None or launch.secrets:
@@ -106,7 +106,7 @@ def _check_target(order: ScheduleOrder, *, is_fleet: bool) -> tuple[LaunchPlan, 
 
 
 async def find_schedule(schedules: ScheduleStore, name: str) -> Schedule:
-    """A schedule by its name. Raises ``UsageError`` that names the nearest one."""
+    """Return a schedule by its name. Raises ``UsageError`` that names the nearest one."""
     known = {one.name: one for one in await schedules.list_schedules()}
     if name in known:
         return known[name]

@@ -44,7 +44,7 @@ _WRAPPED = re.compile(r""""([^"]*)",?|'([^']*)',?|<(?:URL:)?([^<>]*)>|\u201c([^\
 _COMMENT = re.compile(r"\s#.*")
 _BLANKS = f"{string.whitespace}\xa0\u3000\u200b\u2060\ufeff"
 _SEVERAL = re.compile(r"[\s,;|]https?://|[\x00-\x1f\x7f\x85\u2028\u2029]", re.IGNORECASE)
-"""A second URL, or what parts the columns of a table, or lines."""
+"""A second URL, or a separator of columns or lines."""
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 
@@ -83,7 +83,7 @@ class SeedFile:
         return f"<SeedFile {self.place} ({self._format})>"
 
     def chunks(self) -> AsyncIterator[list[SeedRow]]:
-        """Its rows, some at once. Raises ``UsageError`` for a file that cannot be read to its end."""
+        """Yield the rows in chunks. Raises ``UsageError`` for a file that cannot be read to its end."""
         return RowReader(self._read_rows, CHUNK).chunks()
 
     def _read_rows(self) -> Iterator[SeedRow]:
@@ -200,7 +200,7 @@ def _read_lines(lines: Iterator[Line], _column: str) -> Iterator[SeedRow]:
 
 
 def _unwrap_url(text: str) -> str:
-    """A URL without what lists put around it: quotation marks, a comma, angle brackets (RFC 3986, C)."""
+    """Return a URL without quotation marks, a comma or angle brackets around it (RFC 3986, C)."""
     text = text.strip(_BLANKS)
     found = _WRAPPED.fullmatch(text)
     return text if found is None else found[found.lastindex or 0].strip(_BLANKS)
@@ -225,7 +225,7 @@ def _decode_line(text: str, column: str) -> tuple[Mapping[str, Any], str]:
 
 
 def named_fields(row: Mapping[str, Any], column: str) -> Mapping[str, Any]:
-    """The fields of a row that mean something, with the URL under its own name."""
+    """Return the known fields of a row, with the URL under its own name."""
     return {"url": row.get(column)} | {
         name: row[name] for name in FIELDS[1:] if row.get(name) not in (None, "")
     }

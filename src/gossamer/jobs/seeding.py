@@ -76,7 +76,7 @@ class SeedReport(Record, frozen=True, kw_only=True):
 
 
 class SeededTarget(Record, frozen=True):
-    """A target whose job is to be given seeds: what makes that job where there is none yet."""
+    """A target whose job receives seeds, and the way to create that job."""
 
     loaded: LoadedTarget
     text: str  # as it was typed
@@ -84,9 +84,9 @@ class SeededTarget(Record, frozen=True):
     options: tuple[SettingOption, ...] = ()
 
     async def choose_job(self, backends: Backends, *, fresh: bool) -> Job:
-        """The job of the target that is not over, or (on this machine) the latest; else a new one.
+        """Return the unfinished job of the target, or (on this machine) the latest; else a new one.
 
-        Raises ``JobBusyError`` for a new one of a fleet while one of that name runs.
+        Raises ``JobBusyError`` for a new job of a fleet while one of that name runs.
         """
         if backends.requests.fleet is None:
             return await self._choose_own(backends, fresh=fresh)
@@ -201,7 +201,7 @@ class SeedWriter:
             )
 
     async def _open_again(self) -> None:
-        """A job of a fleet may have been done with all that was there; there is more."""
+        """Reopen a job of a fleet that may have finished before these seeds."""
         if not self._job.is_fleet:
             return
         job = await self._backends.book.get(self._job.id)
@@ -287,7 +287,7 @@ def _json_object(text: str, name: str) -> Any:
 
 
 async def stream_query(url: str, query: str, column: str) -> AsyncIterator[list[SeedRow]]:
-    """The rows of a query, some at once; a single column is the URL. Raises as ``stream_rows``."""
+    """Yield the rows of a query in chunks; a single column is the URL. Raises as ``stream_rows``."""
     number = 0
     async for rows in stream_rows(url, query, CHUNK):
         names = [*rows[0]]

@@ -60,7 +60,7 @@ class CrawlOrder(Record, frozen=True, kw_only=True):
     key: str = ""  # theirs: with the same one the same crawl is started once
 
     def as_order(self, by: str) -> ActionOrder:
-        """The same as an order of ``by``."""
+        """Return this start as an order of ``by``."""
         said = {"target": self.target, "arguments": self.arguments, "settings": self.settings}
         return ActionOrder(kind="start", by=by, given=said, key=self.key)
 
@@ -136,7 +136,7 @@ def _allowed_target(parts: ActionParts, target: str) -> str:
 
 
 def _file_of_project(parts: ActionParts, target: str, path: Path, name: str | None) -> str:
-    """A file of the project, and the class in it. Raises ``UsageError`` for any other file."""
+    """Return a file of the project, and the class in it. Raises ``UsageError`` for any other file."""
     project = parts.loaded.project
     if project is None:
         raise UsageError(
@@ -209,7 +209,7 @@ async def _check_free(parts: ActionParts, target: CrawlTarget) -> None:
 
 
 def _run_crawl(parts: ActionParts, command: list[str], folder: Path, name: str) -> tuple[Popen[bytes], Path]:
-    """A process that outlives this one, and its log."""
+    """Start a process that outlives this one, with a log."""
     log = _data_of(parts) / "logs" / f"{name}.log"
     at = command.index("--")  # options stand before it
     whole = [sys.executable, "-m", "gossamer", *command[:at], *command[at + 2 :], *command[at : at + 2]]

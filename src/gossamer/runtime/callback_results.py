@@ -8,7 +8,7 @@ from typing import Any
 
 
 async def results_of(returned: Any) -> AsyncGenerator[Any, None]:
-    """Everything a callback gives: generators of both kinds, lists, single things, awaitables of them."""
+    """Yield all results of a callback: of generators, lists, single values, and awaitables of them."""
     if inspect.isawaitable(returned):
         returned = await returned
     if hasattr(returned, "__aiter__"):
@@ -20,7 +20,7 @@ async def results_of(returned: Any) -> AsyncGenerator[Any, None]:
 
 
 def as_results(returned: Any) -> Iterable[Any]:
-    """The results of a callback that has returned: those of a generator or a collection, or one."""
+    """Return the results of a callback that has returned: those of a generator or a collection, or one."""
     if hasattr(returned, "__next__") or isinstance(returned, list | tuple | set | MappingView):
         return returned  # type: ignore[no-any-return]
     return (returned,)

@@ -76,7 +76,7 @@ async def _cancel_until_done(tasks: set[asyncio.Future[Any]], patience_s: float)
 
 
 def end_soon(*tasks: asyncio.Future[Any] | None) -> None:
-    """The same as :func:`end_tasks` for code that cannot wait: they are ended in a task of its own."""
+    """Like :func:`end_tasks`, for code that cannot wait: a task of its own ends them."""
     left = [task for task in tasks if task is not None and not task.done()]
     for task in left:
         task.cancel()
@@ -126,14 +126,14 @@ async def heed_cancellation(work: Awaitable[T]) -> T:
 
 
 def describe_stuck_task(task: asyncio.Future[Any], waited_s: float) -> str:
-    """A task that does not end, and where it waits."""
+    """Describe a task that does not end, and where it waits."""
     name = task.get_name() if isinstance(task, asyncio.Task) else repr(task)
     where = "\n".join(stack_of(task)) or "  (unknown)"
     return f"the task {name} was cancelled and has not ended in {waited_s:.0f} s; it is left at:\n{where}"
 
 
 def stack_of(task: asyncio.Future[Any]) -> list[str]:
-    """The lines at which a task waits, outermost first; asyncio itself knows only the outermost one."""
+    """Return the lines at which a task waits, outermost first; asyncio knows only the outermost one."""
     lines: list[str] = []
     waits: Any = task.get_coro() if isinstance(task, asyncio.Task) else None
     while waits is not None:

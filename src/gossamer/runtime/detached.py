@@ -34,7 +34,7 @@ def start_detached(
 
 
 def last_words(log: Path, size: int = 600) -> str:
-    """The end of a log."""
+    """Return the end of a log."""
     try:
         text = log.read_bytes()[-size:].decode("utf-8", "replace")
     except OSError:

@@ -19,7 +19,7 @@ _PLAIN = re.compile(r"\w[\w.-]{0,99}", re.ASCII)
 
 
 def _file_name(job: str) -> str:
-    """A name below the data directory for any text: URLs and arguments have slashes, and are long."""
+    """Return a file name for any text: URLs and arguments have slashes, and are long."""
     if _PLAIN.fullmatch(job):
         return job
     return blake2b(job.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
@@ -42,7 +42,7 @@ def is_locked(data: Path | str, job: str) -> bool:
 
 
 def lock_holder(data: Path | str, job: str) -> str:
-    """The number of the process that works on the job; ``""`` when none does."""
+    """Return the id of the process that works on the job; ``""`` if none does."""
     if not is_locked(data, job):
         return ""
     return (Path(data) / f"{_file_name(job)}.lock").read_bytes()[:32].decode("ascii", "replace").strip()

@@ -23,7 +23,7 @@ _sorted: list[str] = []
 
 
 def remember_secrets(values: Iterable[str]) -> None:
-    """From now on these are hidden wherever they are found, also as URLs, Python and JSON write them."""
+    """Hide these from now on wherever they occur, also in the forms of URLs, Python and JSON."""
     forms = {form for value in values for form in _forms_of(value) if len(form) >= SHORTEST}
     if len(_known) < MOST and not forms <= _known:
         _known.update(forms)
@@ -31,7 +31,7 @@ def remember_secrets(values: Iterable[str]) -> None:
 
 
 def _forms_of(value: str) -> tuple[str, ...]:
-    """A secret as it may stand in a text: as it is, in a URL, in a ``repr``, in JSON."""
+    """Yield the forms of a secret in a text: as it is, in a URL, in a ``repr``, in JSON."""
     in_json = json.dumps(value, ensure_ascii=False)[1:-1]
     return value, quote(value, safe="", errors="replace"), repr(value)[1:-1], in_json
 

@@ -33,7 +33,7 @@ def describe_page(request: Request) -> None:
 
 
 def page_in_hand() -> Request | None:
-    """The page that the lines of the current task are about."""
+    """Return the page of the current task's lines."""
     return _page.get()
 
 

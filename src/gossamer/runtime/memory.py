@@ -10,7 +10,7 @@ _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
 def resident_bytes() -> int:
-    """The memory of this process that is in RAM; 0 where the system does not say."""
+    """Return the memory of this process in RAM, in bytes; 0 if the system does not report it."""
     try:
         return int(_STATM.read_text().split()[1]) * _PAGE_BYTES
     except (OSError, IndexError, ValueError):

@@ -10,10 +10,10 @@ from typing import Any
 
 
 def find_named(text: str, owner: object) -> Any:
-    """The class, function or object that ``module:Name`` names, for a spider (``owner``).
+    """Return the class, function or object that ``module:Name`` names, for a spider (``owner``).
 
-    The module may be in the folder of this process.
-    Raises ``ImportError``, ``AttributeError`` and ``ValueError``.
+    The module may be in the folder of this process. Raises ``ImportError``, ``AttributeError`` and
+    ``ValueError``.
     """
     module, _, path = text.partition(":")
     found: Any = _load_module(module, owner)
@@ -23,7 +23,7 @@ def find_named(text: str, owner: object) -> Any:
 
 
 def _load_module(name: str, owner: object) -> ModuleType:
-    """A module; the owner's is not run again under another name, which would make its classes others."""
+    """Import a module; the owner's is not run again under another name, which would duplicate its classes."""
     own = sys.modules.get(type(owner).__module__)
     path, parts = Path(getattr(own, "__file__", None) or "none.py"), name.split(".")
     if own is not None and path.with_suffix("").parts[-len(parts) :] == tuple(parts):

@@ -8,7 +8,7 @@ import socket
 
 
 def worker_name(pid: int) -> str:
-    """The worker of a crawl on this machine, in the ledger and as the owner of its leases."""
+    """Return the name of a crawl's worker on this machine, in the ledger and as the owner of its leases."""
     return f"w{pid}"
 
 

@@ -42,7 +42,7 @@ class RecordSorter(Generic[T]):
             self._spill(self._take_held())
 
     def read_records(self) -> Iterator[T]:
-        """All records in order, once."""
+        """Yield all records in order, once."""
         return map(self._decode, self._merge_files(self._take_held()))
 
     def close(self) -> None:
@@ -55,7 +55,7 @@ class RecordSorter(Generic[T]):
         return [line for _, line in sorted(held, key=lambda pair: pair[0])]
 
     def _merge_files(self, last: Iterable[bytes] = ()) -> Iterator[bytes]:
-        """The lines of all files, and those that come behind them where places are the same."""
+        """Yield the lines of all files; lines of the same place in the order of the files."""
         return heapq.merge(*self._files, last, key=lambda line: self._place_of(self._decode(line)))
 
     def _spill(self, lines: Iterable[bytes]) -> None:
@@ -67,7 +67,7 @@ class RecordSorter(Generic[T]):
 
 
 def _write_file(lines: Iterable[bytes]) -> IO[bytes]:
-    """A temporary file, to be read from its beginning."""
+    """Write a temporary file; return it at its beginning."""
     try:
         file: IO[bytes] = TemporaryFile()  # noqa: SIM115 - until the sorter is closed
         try:

@@ -29,7 +29,7 @@ class SpooledFile:
         return str(OPEN_FILES / str(self.file.fileno()))
 
     def finish(self) -> None:
-        """All is written: it may be read now, from its beginning."""
+        """Finish writing: the file can be read now, from its beginning."""
         self.file.flush()
         self.file.seek(0)
 

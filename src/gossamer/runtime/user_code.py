@@ -135,7 +135,7 @@ class _GraceTimer:
 
 
 def traceback_text(error: BaseException, caller: str) -> str:
-    """The traceback without the frames of the file that called users' code (``__file__`` of the caller)."""
+    """Return the traceback without the frames of the caller's file (``__file__``)."""
     frames = error.__traceback__
     while frames is not None and frames.tb_frame.f_code.co_filename in (caller, __file__):
         frames = frames.tb_next
@@ -151,7 +151,7 @@ def traceback_text(error: BaseException, caller: str) -> str:
 
 
 def describe_line(owner: object, error: BaseException) -> str:
-    """The line of the file with an object's class that an error comes from, as far as it has one."""
+    """Return the line of the file with an object's class that an error comes from, if it has one."""
     file = getattr(sys.modules.get(type(owner).__module__), "__file__", None)
     frames = traceback.extract_tb(error.__traceback__)
     lines = [frame.lineno for frame in frames if file and frame.filename == file]

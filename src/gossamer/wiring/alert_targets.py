@@ -24,10 +24,10 @@ TargetMaker = Callable[[str, str, AlertTargetSettings, Settings], AlertTarget]
 
 
 def alert_targets_of(settings: Settings, env: Mapping[str, str] = os.environ) -> tuple[AlertTarget, ...]:
-    """All targets, in the order of the settings.
+    """Return all targets, in the order of the settings.
 
-    Raises ``SettingError`` for one whose URL is not there or not fit, ``MissingServiceError`` for a missing
-    extra. Neither shows a URL.
+    Raises ``SettingError`` for a missing or invalid URL, ``MissingServiceError`` for a missing extra. Neither
+    shows a URL.
     """
     return tuple(_make_target(name, ours, settings, env) for name, ours in settings.alerts.targets.items())
 

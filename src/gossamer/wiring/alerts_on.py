@@ -33,7 +33,7 @@ async def read_job_alerts(
     memory: JobMemory | None = None,
     profiles: Mapping[str, bytes] | None = None,
 ) -> AlertView:
-    """The alerts that are on for a job; ``memory`` and ``profiles`` (by job) where those were read already.
+    """Return the current alerts of a job; ``memory`` and ``profiles`` (by job) save reading them again.
 
     Raises ``StorageError``.
     """
@@ -53,7 +53,7 @@ async def read_job_alerts(
 
 
 async def read_profiles_of(backends: Backends, jobs: Iterable[Job]) -> Mapping[str, bytes]:
-    """The profiles of the items of those jobs that have ended, by job. Raises ``StorageError``."""
+    """Return the item profiles of the ended jobs, by job. Raises ``StorageError``."""
     ended = [job for job in jobs if job.end_reason is not None]
     return await backends.profiles.read_profiles(ended) if ended else {}
 
@@ -61,7 +61,7 @@ async def read_profiles_of(backends: Backends, jobs: Iterable[Job]) -> Mapping[s
 async def read_place_memories(
     backends: Backends, jobs: Collection[Job], view: RosterView | None
 ) -> list[PlaceMemory]:
-    """The latest looks at what these jobs need: that of the fleet, and that of each crawl of one machine."""
+    """Return the latest looks at the services of these jobs: of the fleet, and of each local crawl."""
     unfinished = [job for job in jobs if job.is_unfinished]
     names = list_places(backends, unfinished[:MOST_JOBS], is_fleet=view is not None)
     return [await load_place_memory(backends.requests.shared, name) for name in names]
@@ -73,7 +73,7 @@ async def read_place_alerts(
     view: RosterView | None,
     memories: Sequence[PlaceMemory] | None = None,
 ) -> AlertView:
-    """The alerts that are on for what these jobs need; ``memories`` where the looks were read already.
+    """Return the current alerts of the services of these jobs; ``memories`` saves reading the looks again.
 
     Raises ``StorageError``.
     """
@@ -87,7 +87,7 @@ async def read_place_alerts(
 
 
 def list_places(backends: Backends, jobs: Iterable[Job], *, is_fleet: bool) -> list[str]:
-    """The names of the places that are watched: the fleet, and each crawl of one machine."""
+    """Return the names of the watched places: the fleet, and each crawl of one machine."""
     crawls = [place_of_crawl(job) for job in jobs if not job.is_fleet]
     return [_place_here(backends), *crawls] if is_fleet else crawls
 

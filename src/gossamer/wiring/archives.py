@@ -1,4 +1,4 @@
-"""Archives by the settings: what keeps the answers of a job's sites, and what reads them."""
+"""Opens archives by the settings, to write a job's responses and to read them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class JobArchive:
         self._says_places = says_places
 
     def wrap_fetcher(self, fetcher: Fetcher) -> Fetcher:
-        """The same, whose answers are archived."""
+        """Return a fetcher that archives the responses."""
         return ArchivingFetcher(
             fetcher,
             self._writer,
@@ -62,7 +62,7 @@ async def open_archive(settings: Settings, job: Job) -> JobArchive:
 
 
 async def open_writer(settings: Settings, job: Job) -> ArchiveWriter:
-    """The writer of one worker; what killed workers of the job left on this machine is put in order.
+    """Open the writer of one worker, and repair the job's files that killed workers left on this machine.
 
     Raises ``SettingError``, ``MissingServiceError`` and ``StorageError``.
     """
@@ -81,12 +81,12 @@ async def open_writer(settings: Settings, job: Job) -> ArchiveWriter:
 
 
 def open_reader(settings: Settings, *, is_snapshot: bool = False) -> ArchiveReader:
-    """The archive of all jobs, or as it is now. Raises ``SettingError`` and ``MissingServiceError``."""
+    """Open the archive of all jobs. Raises ``SettingError`` and ``MissingServiceError``."""
     return WarcReader(open_place(settings), is_snapshot=is_snapshot)
 
 
 def open_depot(settings: Settings) -> ArchiveDepot:
-    """Where files of the archive are written, and where they go. Raises as :func:`open_reader`."""
+    """Open the depot, where files of the archive are written and uploaded. Raises as :func:`open_reader`."""
     folder = folder_of(place_of(settings))
     if folder is not None:
         return ArchiveDepot(open_place(settings), folder, is_final=True)
@@ -94,7 +94,7 @@ def open_depot(settings: Settings) -> ArchiveDepot:
 
 
 def open_place(settings: Settings) -> BlobStore:
-    """The place of the archive. Raises as :func:`open_reader`."""
+    """Open the place of the archive. Raises as :func:`open_reader`."""
     return open_blobs(place_of(settings), settings)
 
 
@@ -133,5 +133,5 @@ async def check_archive(settings: Settings) -> str | None:
 
 
 def place_of(settings: Settings) -> str:
-    """The URL or path of the archive."""
+    """Return the URL or path of the archive."""
     return settings.archive.url or str(Path(settings.data) / "archive")

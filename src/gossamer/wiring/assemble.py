@@ -86,7 +86,7 @@ class CrawlParts(Record, frozen=True):
     closing: AsyncExitStack
     guard: AddressGuard
     settings: Settings  # with the changes that a person made to the job
-    stop: JobStop  # what ends the job's run
+    stop: JobStop  # ends the job's run
     archive: JobArchive | None = None  # of this process
     hooks: SpiderHooks | None = None  # hooks of requests and responses
     changes: tuple[SettingChange, ...] = ()
@@ -185,7 +185,7 @@ async def wire_crawl(
 async def wire_member(
     settings: Settings, target: CrawlTarget, job_id: str, *, trusted: Iterable[str], sinks: Sequence[Sink]
 ) -> CrawlParts:
-    """Put together what another process of a crawl needs, which is under way and locked by the first."""
+    """Assemble a further process of a crawl that the first process has started and locked."""
     async with AsyncExitStack() as opening:
         backends = await open_backends(settings)
         opening.push_async_callback(backends.close)
@@ -210,7 +210,7 @@ async def assemble_worker(
     owner: str = "",
     lane: str = PAGE_LANE,
 ) -> CrawlParts:
-    """The parts of a worker of a lane over back ends that stay open; ``owner``: the fleet's shift."""
+    """Assemble a worker of a lane over back ends that stay open; ``owner`` is the fleet's shift."""
     is_extracting = lane == EXTRACT_LANE
     async with AsyncExitStack() as opening:
         ways = _route_parts(settings, target, backends, job, trusted=trusted, sinks=sinks, owner=owner)
@@ -260,7 +260,7 @@ async def _open_ways(
 def _page_deferral(
     settings: Settings, target: CrawlTarget, job: Job
 ) -> Callable[[Request, FetchResult], bool] | None:
-    """Which pages other workers read; ``None``: those that fetch them read them all."""
+    """Return the test for pages that other workers parse; ``None``: the fetching worker parses them all."""
     return _deferral().page_deferral_of(target) if is_deferred(settings, job) else None
 
 
@@ -320,7 +320,7 @@ def _route_parts(
 
 
 def _open_cookies(backends: Backends, job: Job, *, is_alone: bool) -> SharedCookieStore:
-    """The cookies of a job, which its workers share; one that works alone need not look for others'."""
+    """Open the cookies of a job, which its workers share; a single worker does not look for others'."""
     return SharedCookieStore(
         backends.requests.shared,
         backends.clock,
@@ -347,7 +347,7 @@ def _open_login(ways: RouteParts, parts: EngineParts) -> LoginGate | None:
 async def _open_frontier(
     backends: Backends, job: Job, rules: FrontierRules, worker: str, *, is_new: bool
 ) -> tuple[AdminFrontier, Committer]:
-    """A worker's frontier, and what commits the results of its visits to it and to the store."""
+    """Open a worker's frontier, and the committer of its results to the frontier and the store."""
     if is_new:
         await backends.requests.create_frontier(job, rules)
     frontier, joint = backends.requests.open_for_worker(job, rules, owner=worker)
@@ -355,7 +355,7 @@ async def _open_frontier(
 
 
 async def _open_pipeline(settings: Settings, target: CrawlTarget, opening: AsyncExitStack) -> SpiderPipeline:
-    """The pipelines of the target's spiders; that of its own spider is open already."""
+    """Open the pipelines of the target's spiders; that of its own spider at once."""
     pipeline = pipeline_of(settings, target)
     opening.push_async_callback(pipeline.close)
     await pipeline.open_pipeline(target.spider)

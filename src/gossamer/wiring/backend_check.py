@@ -71,5 +71,5 @@ class BackendCheck:
 
 
 def waiting_health(began_at: float) -> list[PartHealth]:
-    """The servers of a process that has not found all of them since it began."""
+    """Return the health of a process that has not yet reached all of its servers."""
     return [PartHealth(failure="this process has waited for its servers", seen_at=began_at, within_s=0.0)]

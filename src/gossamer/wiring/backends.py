@@ -85,9 +85,9 @@ class Backends:
         return self._settings
 
     async def find_archived(self, job: Job, request: Request) -> ArchiveEntry | None:
-        """The latest answer to a request in the archive; ``None``: there is none, or no archive.
+        """Return the latest archived response to a request; ``None``: there is none, or no archive.
 
-        Raises ``OperatorError`` where the archive cannot be asked.
+        Raises ``OperatorError`` if the archive cannot be read.
         """
         archives = import_module("gossamer.wiring.archives")
         if self._archive is None and archives.is_there(self._settings):
@@ -148,7 +148,8 @@ class Backends:
         return FleetStore(id=await self.book.read_identity(), place=place)
 
     async def name_own_space(self, space: str) -> str:
-        """The space of the shared state for facts that the store numbers: other stores may share the Redis.
+        """Return the space of shared state for facts that the store numbers: other stores may share the
+        Redis.
 
         Raises ``StorageError``.
         """
@@ -180,11 +181,11 @@ class Backends:
         raise SettingError(describe_other_store(fleet, redis, theirs.place, ours.place))
 
     def open_frontier(self, job: Job) -> JobFrontier:
-        """The requests of a job."""
+        """Open the requests of a job."""
         return self.requests.open_frontier(job, rules_of(self._settings))
 
     async def read_stats(self, job: Job) -> FrontierStats | None:
-        """The state of a job; ``None``: it is over, and its requests are no longer kept."""
+        """Return the state of a job; ``None``: it is over, and its requests are deleted."""
         try:
             return await self.open_frontier(job).read_stats()
         except LostRequestsError:
@@ -193,9 +194,9 @@ class Backends:
             return None
 
     async def count_letters(self, job: Job, tally: JobTotals, fault: Fault) -> int:
-        """How many dead letters of a job with these totals have a fault, and were not retried since.
+        """Return how many dead letters of a job with these totals have a fault, and were not retried since.
 
-        Of a job with so many that not all are counted: how many there ever were, if one is left.
+        For a job with too many to count: how many there ever were, if one is left.
         """
         ever = tally.by_reason.get(fault, 0)
         if not ever or await self.read_stats(job) is None:
@@ -210,14 +211,14 @@ class Backends:
         return ever if found or await frontier.dead_letters(which, 1) else 0
 
     async def read_rules(self, job: Job) -> FrontierRules:
-        """The rules in force for a job; of one whose requests are forgotten, those of any."""
+        """Return the rules in force for a job; the defaults if its requests are deleted."""
         if job.finished_at is not None and await self.read_stats(job) is None:
             return FrontierRules()
         return await self.open_frontier(job).read_rules()
 
     async def find_ladder(self, host: str) -> LadderState:
         """Return the ladder's state for a host, by its politeness key."""
-        ladder = import_module("gossamer.fetch.routing.ladder")  # what plain crawls have no use for
+        ladder = import_module("gossamer.fetch.routing.ladder")  # plain crawls do not use it
         state: LadderState = ladder.decode_state(await self.requests.shared.get(ladder.SPACE, host))
         return state
 
@@ -229,7 +230,7 @@ class Backends:
         return await self.requests.at_work(job)
 
     async def warn_of_shared_hosts(self, ours: Job, names: Collection[str]) -> list[str]:
-        """A sentence for each host that ``ours`` begins with and that other jobs ask now.
+        """Return a sentence for each host that ``ours`` begins with and that other jobs use now.
 
         ``names`` are the hosts that it names, as ``named_hosts`` gives them.
         """
@@ -248,7 +249,7 @@ class Backends:
         ]
 
     async def _find_shared(self, job: Job, hosts: Sequence[str]) -> str:
-        """The first of some hosts that a job asks now; empty: it asks none of them, as far as is known."""
+        """Return the first of some hosts that a job uses now; empty: none, as far as is known."""
         theirs = plan_from(job.plan).hosts if job.is_fleet else (urls.host_key(job.target),)
         for host in shared_hosts.may_share(hosts, theirs)[:HOSTS_LOOKED_AT]:
             report = await self.open_frontier(job).find_host(host)
@@ -272,7 +273,7 @@ class Backends:
                 await self.requests.withdraw_claims(job, now)
 
     def blocking_writers(self) -> set[int]:
-        """The processes that keep all others from writing at the moment."""
+        """Return the processes that block all other writers at the moment."""
         return self.requests.blocking_writers() | self.keeping.blocking_writers()
 
     async def close(self) -> None:
@@ -284,7 +285,7 @@ class Backends:
 
 
 async def refresh_job(backends: Backends, job: Job) -> Job:
-    """The job as it is now. One whose process was killed could not say so itself: it was interrupted."""
+    """Return the job as it is now; if its process was killed, as interrupted."""
     if not job.is_running:
         return job
     is_abandoned = not job.is_fleet and await backends.at_work(job) is None

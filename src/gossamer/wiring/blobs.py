@@ -25,7 +25,7 @@ _CREDENTIALS = (
 
 
 def open_blobs(url: str, settings: Settings) -> BlobStore:
-    """The place of ``file:///DIR``, of a path, or of ``s3://BUCKET/PREFIX``.
+    """Open the place of ``file:///DIR``, of a path, or of ``s3://BUCKET/PREFIX``.
 
     Raises ``SettingError`` for another URL, ``MissingServiceError`` without the package or the keys of S3.
     """
@@ -34,7 +34,7 @@ def open_blobs(url: str, settings: Settings) -> BlobStore:
 
 
 def folder_of(url: str) -> Path | None:
-    """The folder of this machine that a URL or a path names; ``None``: it is in a bucket.
+    """Return the folder of this machine that a URL or a path names; ``None``: it is in a bucket.
 
     Raises ``SettingError`` for a URL that is neither.
     """

@@ -15,7 +15,7 @@ from gossamer.wiring.fetchers import FetchParts
 
 
 def browser_options_of(settings: Settings) -> BrowserOptions:
-    """The bounds and manners of the browser, without credentials."""
+    """Return the limits and habits of the browser, without credentials."""
     browser, http = settings.browser, settings.http
     width, height = browser.viewport.split("x")
     is_sandboxed = os.geteuid() != 0 if browser.sandbox is None else browser.sandbox

@@ -1,4 +1,4 @@
-"""The budgets of a job: from the settings to what counts, and what sees that they are spent."""
+"""The budgets of a job: meters and checks, by the settings."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _pattern_budget_of(name: str, said: PatternBudgetSettings) -> PatternBudget:
 
 
 async def read_budgets(own: Settings, shared: SharedState, job: Job) -> Sequence[BudgetUse]:
-    """How much of a job's budgets of money, bytes and browser time is spent. Raises ``OperatorError``.
+    """Return the spent parts of a job's budgets of money, bytes and browser time. Raises ``OperatorError``.
 
     ``own`` are this machine's settings; a job of the fleet brings its budgets with its plan.
     """
@@ -80,7 +80,7 @@ def open_meter(
 
 
 async def read_budget_statuses(shared: SharedState, job: Job) -> tuple[BudgetStatus, ...]:
-    """The budgets of a job's patterns, and those of its hosts that are over theirs.
+    """Return the budgets of a job's patterns, and those of its hosts that are exceeded.
 
     Raises ``StorageError``.
     """

@@ -24,7 +24,7 @@ FOLDER = "cache"
 async def open_cache(
     settings: Settings, target: CrawlTarget, job: Job, clock: Clock, fetcher: Fetcher
 ) -> CachedFetcher:
-    """A fetcher with the cache before it. Raises ``UsageError`` for a re-crawl, or a spider that logs in."""
+    """Put the cache before a fetcher. Raises ``UsageError`` for a re-crawl, or a spider that logs in."""
     if target.logs_in:
         raise UsageError(
             f"spider {target.spider.name!r} logs in, and the cache keeps no cookies: crawl without --cache"

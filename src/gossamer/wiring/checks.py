@@ -39,7 +39,7 @@ from gossamer.wiring.schemes import FRONTIERS, STORES, ServerReport
 
 
 def needed_extras(settings: Settings) -> set[str]:
-    """The extras of Gossamer that the servers, rungs and switches in the settings need."""
+    """Return the extras of Gossamer that the servers, rungs and switches in the settings need."""
     extras = {name for name, is_needed in _SWITCHED.items() if is_needed(settings)}
     for url, table in ((settings.frontier.url, FRONTIERS), (settings.store.url, STORES)):
         with suppress(SettingError):  # which is a finding of its own
@@ -71,7 +71,7 @@ _SWITCHED: Mapping[str, Callable[[Settings], bool]] = {
 
 
 def named_ways(settings: Settings) -> set[str]:
-    """The ways to fetch that the settings name: ``browser``, ``gateway:NAME``."""
+    """Return the ways to fetch that the settings name: ``browser``, ``gateway:NAME``."""
     rungs = [settings.fetch, *settings.ladder.rungs]
     for own in settings.ladder.hosts.values():
         rungs += [own] if isinstance(own, str) else own
@@ -79,7 +79,7 @@ def named_ways(settings: Settings) -> set[str]:
 
 
 async def look_at_requests(settings: Settings) -> ServerReport | None:
-    """The server of ``frontier.url``; ``None``: no server is needed."""
+    """Check the server of ``frontier.url``; ``None``: no server is needed."""
     url = settings.frontier.url
     return await _look_at(url, FRONTIERS.find_scheme(url).check, settings)
 
@@ -94,7 +94,7 @@ async def look_at_items(settings: Settings) -> ServerReport | None:
 
 
 async def _count_processes(settings: Settings) -> int:
-    """The processes of the fleet that the settings name; 0: there is none, or it cannot be asked."""
+    """Return how many processes of the fleet the settings name; 0: none, or the server does not answer."""
     with suppress(OperatorError):
         check_serves_fleet(settings)
         fleet = await open_fleet(settings)
@@ -120,9 +120,9 @@ async def _look_at(
 async def look_at_clocks(
     settings: Settings, away: Collection[str] = ()
 ) -> tuple[list[Saying], list[str], list[str]]:
-    """How this machine's clock is wrong by those of the servers; the servers that agree, and those unread.
+    """Return this clock's errors by the servers' clocks, the agreeing servers, and the unread ones.
 
-    Those of the settings ``away`` have been found unfit, and are not waited for again.
+    The servers ``away`` have failed before, and are not waited for again.
     """
     wrong: list[Saying] = []
     right: list[str] = []
@@ -150,7 +150,7 @@ async def look_at_clocks(
 
 
 def find_missing_broker(settings: Settings) -> str:
-    """Why a fleet would need a ``broker.url``; empty: it needs none, or the requests serve no fleet."""
+    """Return why a fleet would need a ``broker.url``; empty: it does not, or the requests serve no fleet."""
     url = settings.frontier.url
     with suppress(SettingError):
         check_serves_fleet(settings)
@@ -160,13 +160,13 @@ def find_missing_broker(settings: Settings) -> str:
 
 
 async def look_at_archive(settings: Settings) -> ServerReport | None:
-    """The bucket of ``archive.url``; ``None``: the archive is in a folder, or there is none."""
+    """Check the bucket of ``archive.url``; ``None``: the archive is in a folder, or is off."""
     result: str | None = await import_module("gossamer.wiring.archives").check_archive(settings)
     return None if result is None else ServerReport(advice=result)
 
 
 async def look_at_files(settings: Settings) -> ServerReport | None:
-    """The bucket of ``files.url``; ``None``: files are in a folder."""
+    """Check the bucket of ``files.url``; ``None``: files are in a folder."""
     url = settings.files.url
     if url is None or import_module("gossamer.wiring.blobs").folder_of(url) is not None:
         return None
@@ -185,7 +185,7 @@ async def check_bucket(url: str, settings: Settings) -> None:
 
 
 def written_folders(settings: Settings) -> list[tuple[str, Path]]:
-    """The folders of this machine that a crawl writes to, each once, by the setting that names it."""
+    """Return the folders of this machine that a crawl writes to, each once, by the setting that names it."""
     data = Path(settings.data)
     folders = {} if settings.memory else {"data directory": data}
     for name, url in (("frontier.url", settings.frontier.url), ("store.url", settings.store.url)):
@@ -207,22 +207,22 @@ def written_folders(settings: Settings) -> list[tuple[str, Path]]:
 
 
 def look_at_disk(folder: Path) -> tuple[int, DiskState]:
-    """The free bytes of the disk that a folder is on, and how that is."""
+    """Return the free bytes of a folder's disk, and their state."""
     free = shutil.disk_usage(folder).free
     return free, judge_disk(free)
 
 
 def look_at_browser(settings: Settings) -> str:
-    """The browser that would be started. Raises ``MissingServiceError`` where there is none."""
+    """Return the browser that would be started. Raises ``MissingServiceError`` without one."""
     if settings.browser.connect:
         return "one that runs already (browser.connect)"
     return find_executable(settings.browser.executable or "", settings.browser.kind)
 
 
 def look_at_profiles(executable: str) -> tuple[str, int | None] | None:
-    """The newest profiles of `impersonate`, and by how many versions the installed Chromium is newer.
+    """Return the newest profiles of `impersonate`, and how many versions newer the installed Chromium is.
 
-    ``None``: there is nothing that could impersonate; no number where no Chromium says its version.
+    ``None``: its package is missing; no number: no Chromium reports its version.
     """
     if find_spec("wreq") is None:
         return None
@@ -234,7 +234,7 @@ def look_at_profiles(executable: str) -> tuple[str, int | None] | None:
 
 
 def chromium_version(executable: str) -> int:
-    """The major version that a Chromium says it has; 0: it says none."""
+    """Return the major version that a Chromium reports; 0: it reports none."""
     try:
         said = subprocess.run(  # noqa: S603 - the browser that crawls start
             [executable, "--version"], capture_output=True, text=True, timeout=5, check=False

@@ -25,7 +25,7 @@ async def read_code_warnings(
             job, MOST_ROWS, AttemptFilter(reason=fault, verdict=Verdict.DEAD)
         )
     ]
-    letters = {row.fingerprint: row for row in reversed(rows)}  # of what failed again, the latest
+    letters = {row.fingerprint: row for row in reversed(rows)}  # the latest of repeated failures
     failed = min(len(letters) if len(rows) < MOST_ROWS else dead, dead)
     said = describe_failures([*letters.values()][-failed:], failed, job.id if is_kept else "") if rows else ""
     return (said,) if said else ()

@@ -17,7 +17,7 @@ DATABASE = "gossamer.db"
 
 
 def database_path(settings: Settings, url: str | None) -> Path:
-    """The file of ``sqlite:///FILE``, by default the one in the data directory."""
+    """Return the file of ``sqlite:///FILE``, by default the one in the data directory."""
     if url is None:
         return Path(settings.data) / DATABASE
     return Path(url.removeprefix("sqlite:///"))
@@ -60,7 +60,7 @@ class DatabasePool:
         return self._open[path]
 
     def blocking_writers(self) -> set[int]:
-        """The processes that keep all others from writing to one of them at the moment."""
+        """Return the processes that block all other writers of a database at the moment."""
         return {writer for path in self._open if (writer := writer_of(path)) is not None}
 
     def close(self) -> None:

@@ -40,7 +40,7 @@ def obeys_at(settings: Settings) -> Callable[[str], bool]:
 
 
 def agent_at(settings: Settings) -> Callable[[str], str]:
-    """The User-Agent by which the robots.txt of an origin is read: the one that its pages are sent."""
+    """Return the User-Agent for the robots.txt of an origin: that of its pages."""
     said = {domain.lower(): own.user_agent for domain, own in settings.domain.items()}
 
     def choose_agent(origin: str) -> str:

@@ -57,7 +57,7 @@ def extractor_of(
 
 
 def compare_pages(settings: Settings, extractor: Extractor) -> Extractor:
-    """The same, with an eye on pages that say almost the same, where the settings ask for it."""
+    """Return the extractor, which also finds near-duplicate pages if the settings say so."""
     rules = settings.duplicates
     if rules.near == "off":
         return extractor

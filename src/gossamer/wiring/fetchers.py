@@ -57,7 +57,7 @@ class FetchWay(Record, frozen=True):
 
 
 def http_options_of(parts: FetchParts) -> HttpOptions:
-    """The bounds and headers of fetching over HTTP, which other ways over HTTP keep to as well."""
+    """Return the limits and headers of fetching over HTTP, which other ways over HTTP also use."""
     http = parts.settings.http
     return HttpOptions(
         user_agent=parts.settings.user_agent,
@@ -132,7 +132,7 @@ WAYS: dict[str, FetchWay] = {
 
 
 def find_way(name: str) -> FetchWay:
-    """The row of a way. Raises ``UsageError``, which names the nearest, for one that does not exist."""
+    """Return the row of a way. Raises ``UsageError`` for an unknown way, with the nearest."""
     if name in WAYS:
         return WAYS[name]
     near = difflib.get_close_matches(name, WAYS, n=1)

@@ -55,7 +55,7 @@ def open_keeper(settings: Settings, backends: Backends, job: Job, fetcher: Fetch
 
 
 def open_files(settings: Settings) -> BlobStore:
-    """The place of files. Raises ``SettingError`` and ``MissingServiceError``."""
+    """Open the place of files. Raises ``SettingError`` and ``MissingServiceError``."""
     return open_blobs(place_of(settings), settings)
 
 
@@ -93,7 +93,7 @@ def _store_of(settings: Settings) -> str:
 
 
 def place_of(settings: Settings) -> str:
-    """The URL or path of the place of files."""
+    """Return the URL or path of the place of files."""
     return settings.files.url or str(Path(settings.data) / "files")
 
 
@@ -119,7 +119,7 @@ async def _make_none(path: str, sizes: Sizes) -> Mapping[str, bytes]:
 
 
 async def _spool_bytes(folder: Path, data: bytes) -> SavedFile:
-    """A body that came in memory as a file."""
+    """Return a body in memory as a file."""
 
     def spool() -> SavedFile:
         spooled = SpooledFile(folder)

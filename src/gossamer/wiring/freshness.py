@@ -1,4 +1,4 @@
-"""Crawls that come back: what their workers remember of pages, and which pages are due."""
+"""Re-crawls: the memory of their workers, and the pages that are due."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ def _has_callback(spider: Spider, request: Request) -> bool:
 
 
 async def read_rules(settings: Settings, backends: Backends, spider: str) -> FreshnessRules:
-    """When pages of a spider are due: by the settings, and by how its pages have changed so far.
+    """Return the rules by which pages of a spider are due: from the settings, and from their changes so far.
 
-    All pages are counted for it once an hour at most.
+    The changes of all pages are counted at most once an hour.
     """
     said, shared = settings.freshness, backends.requests.shared
     first = prior_for(said.first_interval)
@@ -87,9 +87,9 @@ async def read_rules(settings: Settings, backends: Backends, spider: str) -> Fre
 
 
 async def read_due(settings: Settings, backends: Backends, parts: EngineParts) -> AsyncIterator[Request]:
-    """The requests of pages of a job's spider that are due now, the first due first; however many.
+    """Yield the requests of a spider's pages that are due now, the first due first, without a limit.
 
-    Left out are those whose callback the spider does not have any more.
+    Pages whose callback the spider no longer has are skipped.
     """
     job, without_callback = parts.job, Counter[str]()
     before = due_before(backends.clock.now(), visits_all=settings.freshness.recrawl == "all")

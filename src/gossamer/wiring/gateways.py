@@ -30,7 +30,7 @@ _ENVELOPE_BYTES = 1_000_000
 
 
 def open_gateways(parts: FetchParts) -> Fetcher:
-    """The fetcher of the way ``gateway``. Raises ``SettingError`` where no gateway is named."""
+    """Open the fetcher of the way ``gateway``. Raises ``SettingError`` if the settings name no gateway."""
     if not parts.settings.gateways:
         raise SettingError(
             "the way to fetch 'gateway' needs a gateway: write a section [gateways.NAME], such as "
@@ -52,7 +52,7 @@ def open_gateways(parts: FetchParts) -> Fetcher:
 
 
 def account_of(gateways: Mapping[str, GatewaySettings], name: str) -> GatewayAccount:
-    """A gateway by its name, with its key. Raises ``UsageError``, ``SettingError``."""
+    """Return a gateway by its name, with its key. Raises ``UsageError`` and ``SettingError``."""
     if name not in gateways:
         near = difflib.get_close_matches(name, gateways, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(gateways)}"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 async def open_hooks(
     settings: Settings, target: CrawlTarget, clock: Clock, opening: AsyncExitStack
 ) -> SpiderHooks | None:
-    """The hooks of the target's spiders; those of its own spider are open already. ``None``: there are none.
+    """Open the hooks of the target's spiders, those of its own spider at once; ``None`` without any.
 
     Raises ``UsageError``.
     """

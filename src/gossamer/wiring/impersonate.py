@@ -15,7 +15,7 @@ log = logging.getLogger("gossamer.crawl")
 
 
 def open_impersonate(parts: FetchParts) -> Fetcher:
-    """The fetcher of ``impersonate``. Raises ``SettingError`` for a profile that does not exist."""
+    """Open the fetcher of ``impersonate``. Raises ``SettingError`` for an unknown profile."""
     settings = parts.settings
     wanted = settings.impersonate
     platform = wanted.platform or ""

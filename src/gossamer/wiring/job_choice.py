@@ -25,11 +25,11 @@ log = logging.getLogger("gossamer")
 async def choose_job(
     backends: Backends, target: CrawlTarget, *, fresh: bool, goes_back: bool = False, key: bytes = b""
 ) -> tuple[Job, bool]:
-    """The latest job of this target, unless cancelled or a fresh start is wanted; and whether it is old.
+    """Return the latest job of this target, or a new one; and whether it is an old one.
 
-    A crawl that goes back to its pages is a new job if the latest has ended. With a ``key`` it is the one job
-    that was made with it, or is made now. Those of the fleet are the
-    fleet's. Raises ``JobBusyError`` while it is at one of this target.
+    A new job is made with ``fresh``, after a cancelled one, and for a re-crawl if the latest has ended. With
+    a ``key`` it is the job of that key, found or made. Jobs of the fleet are left to the fleet. Raises
+    ``JobBusyError`` while the fleet works on this target.
     """
     same = [
         job for job in await backends.book.list_jobs() if (job.name, job.target) == (target.name, target.text)

@@ -29,7 +29,7 @@ from gossamer.wiring.rules import block_rules_of
 
 
 async def compare_proxies(parts: RouteParts, fetcher: Fetcher) -> tuple[RouteParts, Fetcher]:
-    """The same with its proxies, whose answers are compared. Raises what reading their lists raises."""
+    """Return the parts with proxies, and a fetcher that compares their answers. Raises as their lists do."""
     pool = await _open_pool(parts)
     if pool is None:
         return parts, fetcher
@@ -47,7 +47,7 @@ async def _open_pool(parts: RouteParts) -> ProxyPool | None:
 async def open_ladder_router(
     parts: RouteParts, plan: RungPlan, missing: Mapping[str, MissingServiceError]
 ) -> LadderRouter:
-    """Raises what reading the lists of proxies raises."""
+    """Raises the errors of reading the lists of proxies."""
     settings, shared, clock = parts.settings, parts.shared, parts.clock
     ladder, proxies = settings.ladder, settings.proxies
     rules = LadderRules(
@@ -84,7 +84,7 @@ def session_pool_of(
     *,
     is_alone: bool = False,
 ) -> SessionPool:
-    """The identities of a job."""
+    """Return the identities of a job."""
     wanted = settings.sessions
     rules = SessionRules(
         per_host=wanted.per_host,

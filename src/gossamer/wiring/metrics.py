@@ -66,7 +66,7 @@ def load_server() -> ModuleType:
 
 
 def watched_committer(committer: Committer, sinks: Sequence[Sink]) -> Committer:
-    """The committer, which tells the sinks that want to know how long its commits take."""
+    """Return the committer, which reports the duration of its commits to interested sinks."""
     for sink in sinks:
         if isinstance(sink, WorkWatcher):
             committer = TimedCommitter(committer, sink)

@@ -41,7 +41,7 @@ async def open_places(
 
 
 async def open_fleet(settings: Settings) -> FleetBackend:
-    """The frontier's place alone, for a fleet. Raises as :func:`open_places` does."""
+    """Open the frontier's place alone, for a fleet. Raises as :func:`open_places` does."""
     check_serves_fleet(settings)
     url = settings.frontier.url
     parts = BackendParts(settings, DatabasePool(settings, create=False))
@@ -49,7 +49,7 @@ async def open_fleet(settings: Settings) -> FleetBackend:
 
 
 async def open_store(settings: Settings, *, create: bool = False) -> StoreBackend:
-    """The store's place alone, by this machine's time. Raises as :func:`open_places` does."""
+    """Open the store's place alone, by this machine's time. Raises as :func:`open_places` does."""
     if settings.memory:
         place: StoreBackend = _memory().open_memory(settings, create=create)[1]
         return place

@@ -1,4 +1,4 @@
-"""The outputs that the settings name: what opens each, by the scheme of its URL."""
+"""The outputs that the settings name, and their openers by URL scheme."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def open_outputs(settings: Settings, keeping: StoreBackend) -> OutputRunner:
 
 
 def plan_outputs(settings: Settings) -> list[OutputPlan]:
-    """How each output is written. Raises ``SettingError`` for a URL that names no output."""
+    """Return the plan of each output. Raises ``SettingError`` for a URL that names no output."""
     return [_plan_of(settings, name, said) for name, said in settings.outputs.items()]
 
 
 def output_duties(settings: Settings, keeping: StoreBackend) -> tuple[Duty, ...]:
-    """The outputs of a fleet, as duties of the supervisor that leads it. Raises as :func:`open_outputs`."""
+    """Return the outputs of a fleet as duties of its leading supervisor. Raises as :func:`open_outputs`."""
     feed = _feed_of(keeping)
     return tuple(OutputDuty(feed, plan) for plan in plan_outputs(settings))
 

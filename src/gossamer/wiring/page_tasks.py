@@ -35,7 +35,7 @@ def guide_of(settings: Settings, target: CrawlTarget) -> SpiderGuide:
 
 
 def screenshots_of(settings: Settings, job: Job) -> ScreenshotFolder | None:
-    """Where the job's pictures are kept; ``None``: there are none."""
+    """Return the folder of the job's screenshots; ``None``: none are kept."""
     browser = settings.browser
     if browser.screenshots == "never" or settings.memory:
         return None
@@ -61,7 +61,7 @@ def files_of(settings: Settings, backends: Backends, job: Job, parts: VisitParts
 
 
 def give_fetcher(settings: Settings, target: CrawlTarget, parts: VisitParts) -> None:
-    """Give the spider what fetches pages for its callbacks while they run, and what spells their URLs."""
+    """Give the spider a fetcher for its callbacks, and the canonical form of their URLs."""
 
     @cache
     def make_inline() -> InlineFetcher:
@@ -94,7 +94,7 @@ async def add_keepers(
 
 
 async def due_requests(settings: Settings, backends: Backends, parts: EngineParts) -> AsyncIterator[Request]:
-    """The requests of pages that are worth another look, where the crawl is one that comes back."""
+    """Yield the requests of known pages that are due, in a re-crawl."""
     if settings.freshness.recrawl != "off":
         async for request in import_module("gossamer.wiring.freshness").read_due(settings, backends, parts):
             yield request

@@ -58,7 +58,7 @@ class PreviewAdmission(Admission):
         self._open = _open_admission(options)
 
     def admit_request(self, request: Request) -> Entry | str:
-        """The entry of a page that was asked for, or of a redirect; or the reason (a short word) why not."""
+        """Return the entry of a requested page, or of a redirect; or the reason (a short word) why not."""
         if request.redirects:
             asked_for = request.replace(url=request.redirects[0])
             if isinstance(super().admit_request(asked_for), Entry):
@@ -67,7 +67,7 @@ class PreviewAdmission(Admission):
 
 
 def _open_admission(options: UrlOptions) -> Admission:
-    """One that accepts every URL that can be fetched."""
+    """Return an admission that accepts every URL that can be fetched."""
     unbounded = TrapRules(max_segments=None, max_repeats=None, max_same_body=None)
     return Admission(Scope(()), options, b"", traps=TrapCounter(unbounded))
 
@@ -89,9 +89,9 @@ async def wire_preview(
     *,
     extractor: Extractor | None = None,
 ) -> PreviewParts:
-    """The parts for pages of a URL that the operator named, with values of Authorization by origin.
+    """Assemble the parts for pages of a URL that the operator named, with values of Authorization by origin.
 
-    ``extractor`` takes the pages in the place of the target's spiders, whose scope does not matter then.
+    ``extractor`` replaces the target's spiders, whose scope does not apply then.
     """
     async with AsyncExitStack() as opening:
         clock = SystemClock()
@@ -161,5 +161,5 @@ def _admission_of(settings: Settings, target: CrawlTarget) -> Admission:
 
 
 def _without_budgets(rules: FrontierRules) -> FrontierRules:
-    """How many pages a crawl may have says nothing of how many pages a person may look at."""
+    """Return the rules without budgets, which do not apply to a person's pages."""
     return replace(rules, max_pages=None, max_pages_per_host=None, max_depth=None)

@@ -37,9 +37,9 @@ MAX_LIST_BYTES = 16 * 1024 * 1024
 async def open_proxy_pool(
     settings: Settings, shared: SharedState, clock: Clock, sink: Sink | None, *, is_alone: bool = False
 ) -> ProxyPool | None:
-    """The proxies of a crawl, ``None`` where the settings name none.
+    """Open the proxies of a crawl, ``None`` if the settings name none.
 
-    Raises ``SettingError`` for a list that is wrong, ``MissingServiceError`` for one that cannot be fetched.
+    Raises ``SettingError`` for an invalid list, ``MissingServiceError`` for one that cannot be fetched.
     """
     wanted = settings.proxies
     if not (wanted.are_there and touches_network(settings)):
@@ -64,7 +64,7 @@ async def open_proxy_pool(
 
 
 async def read_listed(settings: Settings, clock: Clock) -> tuple[Proxy, ...]:
-    """The proxies that the settings list. Raises as :func:`open_proxy_pool` does."""
+    """Read the proxies that the settings list. Raises as :func:`open_proxy_pool` does."""
     return await ProxyReader(settings, clock).read()
 
 
@@ -99,7 +99,7 @@ class ProxyReader:
         return any(source.file or source.url for _, _, source in self._settings.proxies.list_sources())
 
     async def read(self) -> tuple[Proxy, ...]:
-        """The proxies to use, each once. Raises ``SettingError`` and ``MissingServiceError``."""
+        """Read the proxies to use, each once. Raises ``SettingError`` and ``MissingServiceError``."""
         found: list[Proxy] = []
         for place, provider, source in self._settings.proxies.list_sources():
             defaults = _defaults_of(provider, source)
@@ -117,7 +117,7 @@ class ProxyReader:
         return tuple({proxy.name: proxy for proxy in chosen}.values())
 
     async def _read_lists(self, place: str, source: ProxyListSettings) -> list[tuple[Sequence[str], str]]:
-        """The lines of each list of a place, with what errors call it."""
+        """Read the lines of each list of a place, with its name for errors."""
         lists: list[tuple[Sequence[str], str]] = []
         if source.urls:
             lists.append((source.urls, f"{place}.urls"))

@@ -18,7 +18,7 @@ from gossamer.wiring.backends import Backends
 
 
 def quality_parts_of(settings: Settings, backends: Backends) -> QualityParts:
-    """The places of a crawl, and how its items are looked at."""
+    """Return the parts for the check of items: the places of a crawl, and the rules."""
     ours = settings.quality
     return QualityParts(
         store=backends.store,

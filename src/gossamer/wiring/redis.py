@@ -203,7 +203,7 @@ async def open_frontier(url: str | None, parts: BackendParts) -> RedisFrontierBa
 
 
 async def check_frontier(url: str, settings: Settings) -> ServerReport:
-    """Whether this Redis is fit, and what could not be found out about it; changes nothing on it."""
+    """Check whether this Redis is fit, without changes; return the facts that could not be determined."""
     server = _server_at(url, settings)
     try:
         unknown = await server.check_server(require_durable=settings.redis.require_durable)

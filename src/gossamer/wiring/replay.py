@@ -26,14 +26,14 @@ PART = 1000
 
 
 def open_archived(settings: Settings, job: str) -> ArchivedFetcher:
-    """The only way to fetch of a replay: the archived answers of a job, which is named by its tag."""
+    """Open the only fetcher of a replay: the archived responses of a job, which is named by its tag."""
     return ArchivedFetcher(open_reader(settings, is_snapshot=True), job)
 
 
 def find_archive(settings: Settings, begun: str, folder: Path) -> str:
-    """The archive, as it can be named from anywhere: by the settings of today, else as a crawl was begun.
+    """Find the archive by its absolute place: by today's settings, else by those of the crawl's start.
 
-    ``folder`` is where that was.
+    ``folder`` is where the crawl started.
     """
     if settings.archive.url or not begun:
         place, folder = place_of(settings), Path.cwd()
@@ -44,9 +44,9 @@ def find_archive(settings: Settings, begun: str, folder: Path) -> str:
 
 
 async def read_visited(settings: Settings, backends: Backends, job: Job) -> AsyncIterator[Request]:
-    """The requests for pages that the archive of a re-crawl has, as it is known how they are asked for.
+    """Yield the requests of pages in the archive of a re-crawl, if the known pages have them.
 
-    An archive does not name the sessions of requests, so all known pages are looked at.
+    An archive does not name the sessions of requests, so all known pages are read.
     """
     reader = open_reader(settings, is_snapshot=True)
     visited = {(entry.url, entry.method) async for entry in reader.list_pages(tag_of(job))}
@@ -61,7 +61,7 @@ async def read_visited(settings: Settings, backends: Backends, job: Job) -> Asyn
 
 
 def _request_for(page: KnownPage) -> Request | None:
-    """How a page is asked for; ``None``, with a warning, where that cannot be read."""
+    """Return the request of a known page; ``None``, with a warning, if it cannot be read."""
     try:
         return unpack_request(page.request, page.host)
     except StorageError as error:

@@ -25,7 +25,7 @@ async def robots_deny(backends: Backends, url: str) -> bool:
 
 
 async def find_robots(backends: Backends, host: str) -> RobotsRecord | None:
-    """The robots.txt of a host (a politeness key) as it is remembered; ``None``: none is."""
+    """Return the remembered robots.txt of a host (a politeness key); ``None``: none is remembered."""
     for scheme in ("https", "http"):
         stored = await backends.requests.shared.get(SPACE, f"{scheme}://{host}")
         if stored:

@@ -56,12 +56,12 @@ class RouteParts(Record, frozen=True, kw_only=True):
     cookies: SharedCookieStore
     sink: Sink
     worker: str
-    stop: JobStop  # what ends the job's run
+    stop: JobStop  # ends the job's run
     authorizations: Mapping[str, str]  # by origin
     trust: TrustedHosts | None = None  # the hosts that a fleet's workers share; None: there is one worker
     lanes: Sequence[str] = (PAGE_LANE,)
     is_alone: bool = True
-    archive: JobArchive | None = None  # what keeps every answer; None: they are not kept
+    archive: JobArchive | None = None  # keeps every response; None: they are not kept
     spending: SpendingMeter | None = None  # counts the spending of the job; None: it has no budget
     proxies: ProxyPool | None = None  # those that the settings name; None: they name none
     hooks: SpiderHooks | None = None  # hooks of requests and responses; None: no spider has any
@@ -132,9 +132,9 @@ def plan_of(settings: Settings, target: CrawlTarget) -> RungPlan:
 
 
 def _rungs_by_domain(settings: Settings) -> dict[str, str | tuple[str, ...]]:
-    """The rungs that the settings name for single domains: the ladder's, where it decides.
+    """Return the rungs that the settings name for single domains: the ladder's, if it has any.
 
-    A domain that says nothing is named where it is below one that does, whose settings are not for it.
+    A domain without rungs is listed if it is below one with rungs, which do not apply to it.
     """
     named = {domain.lower(): own.fetch for domain, own in settings.domain.items() if own.fetch is not None}
     below = {domain for domain in settings.domain if find_domain(named, domain.lower()) is not None}
@@ -161,7 +161,7 @@ def _domains_room() -> ModuleType:
 
 
 def rungs_by_callback(spider: Spider) -> Mapping[str, str]:
-    """The rungs that a spider names for its callbacks."""
+    """Return the rungs that a spider names for its callbacks."""
     return spider.fetch if isinstance(spider.fetch, Mapping) else {}
 
 
@@ -193,13 +193,13 @@ def open_rungs(fetcher: Fetcher, plan: RungPlan, lanes: Sequence[str]) -> dict[s
 async def open_router(
     parts: RouteParts, plan: RungPlan, missing: Mapping[str, MissingServiceError]
 ) -> Router:
-    """The router of a crawl: one that learns nothing where there is nothing to choose.
+    """Open the router of a crawl: one that learns nothing if there is only one choice.
 
-    Raises what reading the lists of proxies raises.
+    Raises the errors of reading the lists of proxies.
     """
     if is_routed_simply(parts, plan):
         return FixedRouter(is_only=not touches_network(parts.settings))
-    ladder = import_module("gossamer.wiring.ladder")  # what plain crawls have no use for
+    ladder = import_module("gossamer.wiring.ladder")  # plain crawls do not use it
     router: Router = await ladder.open_ladder_router(parts, plan, missing)
     return router
 

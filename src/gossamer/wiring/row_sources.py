@@ -13,9 +13,9 @@ _DRIVERS = {"sqlite": "sqlite", "postgresql": "postgres", "postgres": "postgres"
 
 
 def stream_rows(url: str, query: str, chunk: int) -> AsyncIterator[list[dict[str, Any]]]:
-    """The rows of a query by their columns' names, ``chunk`` at once: no more is held in memory.
+    """Yield the rows of a query by their columns' names, ``chunk`` at once: memory holds no more.
 
-    Raises ``UsageError`` for a URL or a query that does not do, ``StorageError`` for a database that fails.
+    Raises ``UsageError`` for an unsuitable URL or query, ``StorageError`` for a database that fails.
     """
     driver = _DRIVERS.get(url.partition(":")[0])
     if driver is None:

@@ -1,4 +1,4 @@
-"""From settings to what decides: the rules of a frontier, the admission of a job."""
+"""Turns settings into the rules of a frontier and of a job's admission."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ _RULES = {
 
 
 def settings_in(rules: FrontierRules) -> dict[str, Any]:
-    """The settings that rules are made of, by their names."""
+    """Return the settings that rules are made of, by their names."""
     return {name: getattr(rules, fields[0]) for name, fields in _RULES.items()}
 
 
@@ -98,13 +98,13 @@ def block_rules_of(settings: Settings) -> BlockRules:
 
 
 def lanes_of(settings: Settings, job: Job) -> tuple[str, ...]:
-    """The lanes on which workers work on a job."""
+    """Return the lanes on which workers work on a job."""
     pages = page_lanes_of(settings, job)
     return (*pages, EXTRACT_LANE) if is_deferred(settings, job) else pages
 
 
 def lanes_of_job(job: Job, own: Settings) -> tuple[str, ...]:
-    """The same by this machine's settings: a job of the fleet brings its own with its plan."""
+    """Return the lanes by this machine's settings; a job of the fleet has its own in its plan."""
     if not job.is_fleet:
         return lanes_of(own, job)
     try:
@@ -135,5 +135,5 @@ def check_deferral(settings: Settings, *, is_fleet: bool) -> None:
 
 
 def page_lanes_of(settings: Settings, job: Job) -> tuple[str, ...]:
-    """The lanes of a job's pages: a crawl on one machine serves one alone."""
+    """Return the lanes of a job's pages: a crawl on one machine serves only one."""
     return tuple(dict.fromkeys(settings.cluster.lanes)) if job.is_fleet else (PAGE_LANE,)

@@ -101,14 +101,14 @@ class SchemeTable(Generic[SchemeT]):
         self._examples = examples
 
     def find_scheme(self, url: str | None) -> SchemeT:
-        """The row for a URL; ``None`` is the default place. Raises ``SettingError`` for an unknown scheme."""
+        """Return the row for a URL; ``None`` is the default place. Raises ``SettingError`` if none has it."""
         name, colon, _ = (f"{DEFAULT}:" if url is None else url).partition(":")
         if colon and name in self._ours:
             return self._ours[name]
         return self._load_entry(name if colon else "", shown_server(url or ""))
 
     def _load_entry(self, name: str, shown: str) -> SchemeT:
-        """The row that an installed package has for a scheme."""
+        """Return the row that an installed package has for a scheme."""
         entries = self._installed_entries()
         if name not in entries:
             raise SettingError(
@@ -139,7 +139,7 @@ class SchemeTable(Generic[SchemeT]):
 
 
 def _import_late(module: str, function: str) -> Callable[..., Awaitable[Any]]:
-    """A function of a module that is imported when it is called."""
+    """Return a function of a module that is imported when it is called."""
 
     async def call(*arguments: Any) -> Any:
         return await getattr(import_module(module), function)(*arguments)

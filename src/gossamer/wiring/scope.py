@@ -59,7 +59,7 @@ def admission_of(
 
 
 def scope_of(settings: Settings, spider: Spider) -> Scope:
-    """Which URLs belong to a spider's crawl."""
+    """Return the scope of a spider's crawl."""
     return Scope(
         spider.allowed_domains,
         include=settings.include,
@@ -69,7 +69,7 @@ def scope_of(settings: Settings, spider: Spider) -> Scope:
 
 
 def url_options_of(settings: Settings) -> UrlOptions:
-    """How URLs are made canonical."""
+    """Return the rules for the canonical form of URLs."""
     sessions = urls.SESSION_PARAMETERS if settings.drop_session_ids else ()
     return UrlOptions(
         drop_parameters=(*settings.tracking_params, *sessions),
@@ -81,15 +81,15 @@ def url_options_of(settings: Settings) -> UrlOptions:
 
 
 def fragment_rule_of(settings: Settings) -> Callable[[str], bool] | None:
-    """Which URLs keep their fragments; ``None``: none does."""
+    """Return the rule for URLs that keep their fragments; ``None``: none does."""
     keeps_any = settings.keep_fragments or any(own.keep_fragments for own in settings.domain.values())
     return url_options_of(settings).keeps_fragment if keeps_any else None
 
 
 def trusted_places(spider: Spider) -> frozenset[str]:
-    """The hosts that the operator named, with their ports: they may have private addresses.
+    """Return the hosts that the operator named, with their ports: they may have private addresses.
 
-    A domain without a port is named on all ports, except by the built-in spider, which has it from a URL.
+    A domain without a port covers all ports, except in the built-in spider, which takes it from a URL.
     """
     port = "80" if isinstance(spider, GenericSpider) else ""
     domains = (domain_of(entry) for entry in spider.allowed_domains)

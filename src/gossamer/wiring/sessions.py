@@ -41,8 +41,7 @@ def login_gate_of(
     is_alone: bool,
     is_fleet: bool = False,
 ) -> LoginGate | None:
-    """Return the gate that logs a job's sessions in, from the parts of a visit; ``None`` if no spider logs
-    in.
+    """Return the gate that logs a job's sessions in, from a visit's parts; ``None`` if no spider logs in.
 
     Without ``save_cookies`` they are in memory only. A fleet makes a new gate for each shift.
     """
@@ -51,7 +50,7 @@ def login_gate_of(
         return None
     if not parts.fetcher.touches_network:  # saved pages need no session
         return None
-    login = import_module("gossamer.wiring.login")  # what most crawls have no use for
+    login = import_module("gossamer.wiring.login")  # most crawls do not use it
     gate: LoginGate = login.open_login_gate(
         settings,
         target,

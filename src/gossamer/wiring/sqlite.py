@@ -151,7 +151,7 @@ class SqliteStoreBackend:
 
 
 async def open_frontier(url: str | None, parts: BackendParts) -> SqliteFrontierBackend:
-    """The requests in the file that the settings name."""
+    """Open the requests in the file that the settings name."""
     return SqliteFrontierBackend(parts.settings, parts.databases)
 
 

@@ -30,7 +30,7 @@ from gossamer.wiring.traces import load_tracing
 
 
 def find_obstacles(settings: Settings) -> Iterator[tuple[str, OperatorError]]:
-    """The settings with which a crawl would not start, and why."""
+    """Return the settings that would keep a crawl from starting, with the reasons."""
     for name, check in _CHECKS:
         try:
             check(settings)
@@ -44,7 +44,7 @@ def _check_memory(settings: Settings) -> None:
 
 
 def _check_databases(settings: Settings) -> None:
-    """The SQLite files that are there."""
+    """Check the existing SQLite files."""
     for url in (settings.frontier.url, settings.store.url):
         if not settings.memory and (url is None or url.startswith("sqlite:")):
             check_file(database_path(settings, url))
@@ -79,7 +79,7 @@ def _check_sinks(settings: Settings) -> None:
 
 
 def _check_metrics(settings: Settings) -> None:
-    """That nothing listens where the metrics are to be served."""
+    """Check that the address of the metrics is free."""
     given = settings.metrics
     if given.port is None:
         return

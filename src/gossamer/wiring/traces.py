@@ -14,7 +14,7 @@ from gossamer.install import install_command
 
 
 def traced_parts(settings: TraceSettings, parts: EngineParts) -> EngineParts:
-    """The parts of a worker, with a span for whatever they do. Raises ``MissingServiceError``."""
+    """Return the parts of a worker, with a span for each operation. Raises ``MissingServiceError``."""
     if not settings.enabled:
         return parts
     tracing = load_tracing()

@@ -8,7 +8,7 @@ from gossamer.policy.traps import TrapRules
 
 
 def trap_rules_of(settings: Settings) -> TrapRules:
-    """The rules of which each process sees to its own part."""
+    """Return the trap rules that each process applies on its own."""
     said = settings.traps
     return TrapRules(
         max_segments=said.max_segments,
@@ -20,7 +20,7 @@ def trap_rules_of(settings: Settings) -> TrapRules:
 
 
 def trap_budgets_of(settings: Settings) -> TrapBudgetRules | None:
-    """The budgets of URL patterns, of all workers together; ``None``: there is none."""
+    """Return the budgets of URL patterns, which all workers share; ``None`` without any."""
     said = settings.traps
     rules = TrapBudgetRules(
         max_worthless=said.max_worthless,

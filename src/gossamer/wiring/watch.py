@@ -36,7 +36,7 @@ POOLS_READ_S = 600.0
 def watch_fleet(
     settings: Settings, backends: Backends, book: JobStore, *, is_leading: Callable[[], bool]
 ) -> AlertWatch:
-    """The watch of a fleet, whose jobs are those of ``book``. Raises as ``alert_targets_of`` does."""
+    """Assemble the watch of a fleet with the jobs of ``book``. Raises as ``alert_targets_of`` does."""
     fleet = backends.require_fleet()
 
     def open_job(job: Job) -> WatchedJob:
@@ -79,7 +79,7 @@ def watch_crawl(
     sink: Sink,
     is_seeded: Callable[[FrontierStats], bool],
 ) -> AlertWatch:
-    """The watch of a crawl of one machine, in its own process; ``sink`` gets its estimates of the time left.
+    """Assemble the watch of a crawl on one machine, in its process; ``sink`` receives its estimates.
 
     Raises as :func:`watch_fleet` does.
     """
@@ -168,7 +168,7 @@ class PoolReader:
         self._read_at: float | None = None
 
     async def read_pools(self) -> Sequence[ProxyPoolState]:
-        """How each pool does. Raises ``OperatorError``."""
+        """Return the state of each pool. Raises ``OperatorError``."""
         now = self._clock.now()
         if self._read_at is None or now - self._read_at > POOLS_READ_S:
             self._proxies = await read_listed(self._settings, self._clock)

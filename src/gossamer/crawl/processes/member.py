@@ -62,7 +62,7 @@ GRACE_S = 3.0
 
 
 class EventPipe(logging.Handler):
-    """Port ``Sink``, and a handler of logs: passes on what happens, in batches."""
+    """Port ``Sink``, and a handler of logs: sends events and lines in batches."""
 
     def __init__(self, pipe: BinaryIO) -> None:
         super().__init__(logging.INFO)
@@ -89,11 +89,11 @@ class EventPipe(logging.Handler):
         self._send_message(IdleMessage())
 
     def say_failed(self, failure: str) -> None:
-        """A pipeline step did not close."""
+        """Report that a pipeline step did not close."""
         self._send_message(HookFailureMessage(failure))
 
     def keep_beating(self) -> None:
-        """This process runs. For a thread: a spider that holds up the event loop is not a reason to worry."""
+        """Report, from a thread, that this process runs, also while a spider blocks the event loop."""
         while True:
             time.sleep(BEAT_S)
             try:
@@ -139,9 +139,7 @@ async def work_on_job(plan: StartMessage, reader: asyncio.StreamReader, outbox: 
 async def obey_messages(
     reader: asyncio.StreamReader, worker: Worker, wired: CrawlParts, cost: PageCost
 ) -> None:
-    """Follow the first process's messages; give everything back when it is gone, or the time to drain is
-    over.
-    """
+    """Follow the first process's messages; give everything back if it is gone, or the drain is over."""
     decode = msgspec.msgpack.Decoder(ToMember).decode
     leaving: asyncio.Task[None] | None = None
     while (frame := await next_frame(reader)) is not None:
@@ -164,13 +162,13 @@ async def obey_messages(
 
 
 async def abandon_after_drain(worker: Worker) -> None:
-    """The end of the time to drain."""
+    """Give everything back at the end of the time to drain."""
     await asyncio.sleep(DRAIN_S)
     await worker.abandon()
 
 
 async def report_events(worker: Worker, outbox: EventPipe, cost: PageCost) -> None:
-    """Send what happens, a few times a second."""
+    """Send the collected events, a few times a second."""
     short_at = 0.0
     while True:
         await asyncio.sleep(FLUSH_S)
@@ -205,7 +203,7 @@ async def run_plan(outbox: EventPipe) -> None:
 
 
 def main() -> int:
-    """The member's whole life; its exit code."""
+    """Run the member; return its exit code."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     pipe = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # output of a spider must not come between the messages

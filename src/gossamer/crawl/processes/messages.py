@@ -29,7 +29,7 @@ _EVENTS: dict[str, type[Event]] = {
 
 
 class StartMessage(msgspec.Struct, frozen=True):
-    """The first message to a member: what to work on."""
+    """The first message to a member: its work."""
 
     job: str
     target: str
@@ -107,7 +107,7 @@ _as_msgpack = msgspec.msgpack.Encoder().encode
 
 
 def _encode(message: msgspec.Struct) -> bytes:
-    """A message as msgpack; half a surrogate pair, which has no UTF-8, becomes U+FFFD."""
+    """Return a message as msgpack; half a surrogate pair, which has no UTF-8, becomes U+FFFD."""
     try:
         return _as_msgpack(message)
     except UnicodeEncodeError:
@@ -123,13 +123,13 @@ def _clean_value(value: Any) -> Any:
 
 
 def to_frame(message: msgspec.Struct) -> bytes:
-    """A message with its length before it."""
+    """Return a message with a prefix of its length."""
     data = _encode(message)
     return len(data).to_bytes(4, "big") + data
 
 
 async def next_frame(reader: asyncio.StreamReader) -> bytes | None:
-    """The next message, still packed; ``None`` when the other side is gone."""
+    """Return the next message, still packed; ``None`` if the other side is gone."""
     try:
         size = int.from_bytes(await reader.readexactly(4), "big")
         return await reader.readexactly(size) if size <= MAX_FRAME else None
@@ -143,10 +143,10 @@ def can_pack(event: Event) -> bool:
 
 
 def pack_event(event: Event) -> tuple[str, msgspec.Raw]:
-    """An event on its way."""
+    """Pack an event."""
     return type(event).__name__, msgspec.Raw(_encode(event))
 
 
 def unpack_event(name: str, data: msgspec.Raw) -> Event:
-    """The event that was packed."""
+    """Unpack an event."""
     return msgspec.msgpack.decode(data, type=_EVENTS[name])

@@ -152,7 +152,7 @@ class ProcessPool:
         self._broadcast_message(self._limits)
 
     def trust_host(self, host: str) -> None:
-        """The operator named this host; everybody hears of it before its first request is added."""
+        """Trust a host that the operator named; all members trust it before its first request is added."""
         self._trusted.append(host)
         self._broadcast_message(TrustMessage(host))
 
@@ -229,7 +229,7 @@ class ProcessPool:
             log.warning("process %d of the crawl ended (%s); another takes its place", number + 2, code)
 
     async def _run_process(self) -> int:
-        """One member from its start to its end; the code it ended with."""
+        """Run one member from its start to its end; return its exit code."""
         # A session of its own: Ctrl-C is for the first process, which tells the others.
         member = await asyncio.create_subprocess_exec(
             sys.executable, "-m", "gossamer.crawl.processes.member",
