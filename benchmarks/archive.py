@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 MOST = 1.15
-"""How much longer a crawl with an archive may take."""
+"""The limit for the time of a crawl with an archive, relative to one without."""
 SPIDER = """
 from gossamer import Spider
 
@@ -89,7 +89,7 @@ def main() -> int:
 
 
 def wait_for(port: int) -> None:
-    """Until the server listens."""
+    """Wait until the server listens."""
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline:
         with socket.socket() as probe:

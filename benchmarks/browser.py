@@ -15,7 +15,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-# Beside this file.
+# Modules beside this file.
 from run import HERE, PEERS_PYTHON, Run, Workload, log_position, remember, run, table, versions
 from servers import answers_since, serve
 
@@ -48,7 +48,7 @@ def find_chromium() -> str:
 
 
 def run_once(peer: str, seeds: Sequence[str], timeout_s: float) -> Run:
-    """One run, in which nothing was loaded that was to be blocked."""
+    """Run once; a run that loaded a blocked resource does not count."""
     position = log_position()
     one = run(peer, WORKLOAD, seeds, timeout_s=timeout_s, command=command)
     unwanted = [answer for answer in answers_since(position) if answer.path.endswith((".png", ".woff2"))]

@@ -20,7 +20,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-# Beside this file.
+# Modules beside this file.
 from cluster_fleets import FLEETS, Fleet
 from cluster_processes import FleetError, cpu_s, wait_until_idle
 from run import CACHE, HERE, WORKLOADS, is_page, median, problem, remember, versions
@@ -31,11 +31,11 @@ HISTORY = HERE / "results" / "cluster.jsonl"
 SITES = ("catalogue", "docs")
 PEERS = ("scrapy-redis", "tutorial")
 LOOK_S = 0.1
-"""How often the store is looked at: what ``stored_per_s`` is exact to."""
+"""Seconds between readings of the store, which limit the precision of ``stored_per_s``."""
 AFTER_S = 1.0
-"""How long a complete crawl is watched: who fetches pages twice may do so at the end."""
+"""Seconds for which a complete crawl is still watched: a fleet may fetch pages twice at the end."""
 STANDSTILL_S = 30.0
-"""No new item for so long, and the run is over; the slowest page takes a recipe ten seconds."""
+"""A run is over after this many seconds without a new item; the slowest page takes a recipe ten seconds."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def run(fleet: Fleet, *, timeout_s: float) -> ClusterRun:
 
 
 def watch(fleet: Fleet, *, timeout_s: float) -> Watched:
-    """Give the crawl to the fleet and look on until it is over."""
+    """Submit the crawl to the fleet and watch it to its end."""
     wanted = len(read_truth(fleet.workload.site))
     own, workers, servers = own_cpu_s(), *cpu(fleet)
     began, start = time.time(), time.perf_counter()
@@ -108,7 +108,9 @@ def cpu(fleet: Fleet) -> tuple[float, float]:
 
 
 def own_cpu_s() -> float:
-    """Seconds of the commands that have ended: what gave the crawl and what waited for its end."""
+    """Return the seconds of the commands that have ended: those that submitted the crawl and waited for its
+    end.
+    """
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 

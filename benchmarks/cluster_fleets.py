@@ -25,7 +25,7 @@ WORKERS = 2
 
 
 class ItemCount:
-    """How many items a PostgreSQL has, by one connection that stays."""
+    """Counts the items in a PostgreSQL over one persistent connection."""
 
     def __init__(self, url: str) -> None:
         import asyncpg
@@ -42,7 +42,7 @@ class ItemCount:
 
 
 class Fleet(contextlib.ExitStack):
-    """Two workers and their servers. Closed, all of it has ended."""
+    """Two workers and their servers, which all end when it is closed."""
 
     name: ClassVar[str]
 
@@ -61,11 +61,11 @@ class Fleet(contextlib.ExitStack):
         self.redis = self.enter_context(redis.Redis.from_url(server.url))
 
     def submit(self) -> None:
-        """Give the crawl to the workers, which are idle."""
+        """Submit the crawl to the idle workers."""
         raise NotImplementedError
 
     def stored(self) -> int:
-        """How many items are stored now."""
+        """Return the number of stored items."""
         raise NotImplementedError
 
     def is_working(self) -> bool:
@@ -167,7 +167,7 @@ class Gossamer(Fleet):
 
     def submit(self) -> None:
         spider = "Catalogue" if self.workload.site == "catalogue" else "Pages"
-        # Each worker may have as many requests at the host as each of the peers' has.
+        # Each worker may have as many requests at the host as each worker of the peers.
         at_once = str(WORKERS * self.workload.per_host)
         limits = ("--delay", str(self.workload.delay_s), "--per-host", at_once)
         submitted = self._command(

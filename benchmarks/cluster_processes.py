@@ -36,7 +36,7 @@ def running(command: Sequence[str], output: Path, **options: Any) -> Iterator[su
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
-    """Ask it to end (SIGTERM is enough for each of them once no crawl is under way), then do not ask."""
+    """End a process by SIGTERM, which suffices for all of them when no crawl runs; otherwise kill it."""
     if process.poll() is None:
         process.terminate()
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -47,7 +47,7 @@ def end(process: subprocess.Popen[bytes]) -> None:
 
 
 def cpu_s(pids: Sequence[int]) -> float:
-    """User and system seconds of these processes and all below them, those included that have ended."""
+    """Return user and system seconds of these processes and their descendants, including ended ones."""
     ticks: dict[int, int] = {}
     below: dict[int, list[int]] = {}
     for folder in Path("/proc").iterdir():
@@ -67,7 +67,7 @@ def cpu_s(pids: Sequence[int]) -> float:
 
 
 def wait_until_idle(processes: Sequence[subprocess.Popen[bytes]], *, seconds: float = 30.0) -> None:
-    """Until they have taken less than a twentieth of a core for a second: started, and with nothing to do."""
+    """Wait until they have used less than a twentieth of a core for a second: started and idle."""
     limit = time.monotonic() + seconds
     pids = [process.pid for process in processes]
     used = cpu_s(pids)

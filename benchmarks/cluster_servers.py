@@ -24,14 +24,14 @@ from servers import free_ports, wait_for
 
 @dataclass(frozen=True)
 class Server:
-    """A server that runs."""
+    """A running server."""
 
     pid: int
     url: str
 
 
 def program(name: str) -> str:
-    """Where it is; Debian keeps PostgreSQL's beside one another, by version, and off the PATH."""
+    """Return a program's path; Debian keeps PostgreSQL's versions side by side, outside of the PATH."""
     versions = sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"), key=lambda path: int(path.parts[4]))
     found = str(versions[-1]) if versions else shutil.which(name)
     return found or sys.exit(f"{name} is not installed; scripts/servers.sh does it")
@@ -53,7 +53,7 @@ def redis_server(output: Path) -> Iterator[Server]:
 
 @contextlib.contextmanager
 def postgres_server(output: Path) -> Iterator[Server]:
-    """Its superuser is ``bench``, without a password; the database is ``postgres``, which is empty."""
+    """Run PostgreSQL with the superuser ``bench`` (no password) and the empty database ``postgres``."""
     (port,) = free_ports(1)
     rights = {}
     with tempfile.TemporaryDirectory(prefix="bench-postgres-") as folder:
@@ -72,7 +72,7 @@ def postgres_server(output: Path) -> Iterator[Server]:
 
 
 def wait_until_ready(status: Path, seconds: float = 30.0) -> None:
-    """It listens before it serves; the last line of its status file says when it does."""
+    """Wait until it serves, which the last line of its status file says; it listens before that."""
     end = time.monotonic() + seconds
     while not status.is_file() or not status.read_text().rstrip().endswith("ready"):
         if time.monotonic() > end:

@@ -57,7 +57,7 @@ VIEWS = ("/me", "/overview", "/jobs", *(f"/jobs/{{job}}{view}" for view in JOB_V
 
 @contextlib.contextmanager
 def place(is_fleet: bool, folder: Path) -> Iterator[dict[str, str]]:
-    """Settings of an empty place."""
+    """Return the settings of an empty place."""
     if not is_fleet:
         yield {"data": str(folder / "data")}
         return
@@ -68,7 +68,7 @@ def place(is_fleet: bool, folder: Path) -> Iterator[dict[str, str]]:
 
 @contextlib.contextmanager
 def dashboard(settings: Mapping[str, str], folder: Path) -> Iterator[str]:
-    """A dashboard over a place; where its API is."""
+    """Run a dashboard over a place; yield the address of its API."""
     (port,) = free_ports(1)
     named = {f"GOSSAMER_{key.upper().replace('.', '__')}": value for key, value in settings.items()}
     command = [sys.executable, "-m", "gossamer", "dashboard", "--port", str(port)]
@@ -85,7 +85,7 @@ def dashboard(settings: Mapping[str, str], folder: Path) -> Iterator[str]:
 
 
 def ask(url: str) -> tuple[int, float, int]:
-    """The status, the milliseconds and the bytes of an answer."""
+    """Return the status, the milliseconds and the bytes of an answer."""
     began = time.perf_counter()
     try:
         with urllib.request.urlopen(url, timeout=60) as answer:
@@ -96,7 +96,7 @@ def ask(url: str) -> tuple[int, float, int]:
 
 
 def pages(rows: int, hosts: int) -> list[str]:
-    """Questions about pages: the first of all, the last, one in between, one that was never seen."""
+    """Return queries about pages: the first, the last, one in between, one that was never seen."""
     urls = [url_of(number, hosts) for number in (7, rows // 2 + 1, rows - 1)]
     named = [quote(url, safe="") for url in (*urls, "https://shop00007.example/new")]
     return [f"/explain?job={{job}}&url={url}" for url in named]

@@ -88,13 +88,13 @@ async def work_through(parts: EngineParts, shift: ShiftOptions, pages: int) -> t
 
 
 async def count_done(parts: EngineParts) -> int:
-    """Requests that are settled, the failures among them."""
+    """Count the settled requests, including failures."""
     stats = await parts.frontier.read_stats()
     return stats.done + stats.dead
 
 
 async def measure(folder: Path, port: int, pages: int, *, deferred: bool) -> list[tuple[float, float]]:
-    """The rate of a worker that does both, or those of one that fetches and one that reads."""
+    """Return the rate of a worker that does both, or those of one that fetches and one that reads."""
     spider = folder / "heavy.py"
     spider.write_text(SPIDER.format())
     given = {
@@ -123,7 +123,7 @@ async def measure(folder: Path, port: int, pages: int, *, deferred: bool) -> lis
 
 
 def main() -> None:
-    """Measure by turns, and print the medians."""
+    """Measure in turns, and print the medians."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--pages", type=int, default=2000)
     options.add_argument("--rounds", type=int, default=3)

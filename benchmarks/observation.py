@@ -19,7 +19,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-# Beside this file.
+# Modules beside this file.
 from cluster import ClusterRun, run
 from cluster_fleets import Gossamer
 from cluster_processes import cpu_s

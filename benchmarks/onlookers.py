@@ -28,7 +28,7 @@ async def look_on(port: int, job: str) -> None:
 
 
 async def scrape(url: str) -> None:
-    """Ask for metrics again and again."""
+    """Scrape metrics repeatedly."""
     while True:
         with contextlib.suppress(OSError):
             await asyncio.to_thread(lambda: urllib.request.urlopen(url, timeout=5).read())

@@ -25,13 +25,13 @@ HERE = Path(__file__).resolve().parent
 PY_SPY = CACHE / "venv" / "bin" / "py-spy"
 FOLDER = CACHE / "profiles"
 WAITS = re.compile(r"_next_group|Checkpointer.run|Condition.wait|_worker \(concurrent/futures")
-"""Functions in which a thread of ours waits for work; py-spy takes some of them for busy."""
+"""Functions in which a thread of ours waits for work, which py-spy may report as busy."""
 
 Stack = tuple[str, ...]
 
 
 def record(workload: Workload, seeds: list[str], rate: int) -> Path:
-    """Crawl under py-spy; the file with its stacks."""
+    """Crawl under py-spy; return the file with its stacks."""
     folder = CACHE / "runs" / f"{workload.name}-profile"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)

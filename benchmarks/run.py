@@ -29,7 +29,7 @@ from urllib.parse import urlsplit
 
 from servers import AUTHORITY, HOSTS, Answer, answers_since, log_position, serve
 
-# Beside this file. Small: the memory of this process is the least that the kernel reports for a child.
+# Modules beside this file. Small: this process's memory is the minimum that the kernel reports for a child.
 from sites import CACHE, read_truth
 
 HERE = Path(__file__).resolve().parent
@@ -51,7 +51,7 @@ OURS = ("gossamer", TWO, IMPERSONATE, ADAPTED)
 
 @dataclass(frozen=True)
 class Workload:
-    """A site, how it may be crawled, and how many pages it has."""
+    """A site, the limits of its crawl, and its number of pages."""
 
     name: str
     pages: int
@@ -198,7 +198,7 @@ def kill_group(pid: int) -> None:
 
 
 def problem(code: int, workload: Workload, fetched: Sequence[Answer], items: Path) -> str:
-    """Why a run does not count; empty when every page was fetched once and every item is there."""
+    """Why a run does not count; empty if every page was fetched once and every item is there."""
     if code:
         return "took too long" if code == -signal.SIGKILL else f"ended with {code}"
     pages = [(answer.address, answer.path) for answer in fetched if is_page(answer.path)]
@@ -217,7 +217,7 @@ def is_page(path: str) -> bool:
 
 
 def identity(item: dict[str, str], workload: Workload) -> tuple[str, ...]:
-    """An item without what differs by rights: the port, and white space in titles."""
+    """Return an item without legitimate differences: the port, and white space in titles."""
     if workload.site in PRODUCTS:
         return item["sku"], item["name"], item["price"]
     url = urlsplit(item["url"])
@@ -232,7 +232,7 @@ def truth(workload: Workload) -> Iterator[tuple[str, ...]]:
 
 
 def even_gaps(answers: Sequence[Answer], delay_s: float) -> float:
-    """How polite: the share of gaps between requests to one host that are at least 0.9 of the delay."""
+    """Return the share of gaps between requests to one host that are at least 0.9 of the delay."""
     by_host: dict[str, list[float]] = {}
     for answer in answers:
         by_host.setdefault(answer.address, []).append(answer.at)
@@ -244,7 +244,7 @@ def even_gaps(answers: Sequence[Answer], delay_s: float) -> float:
 
 
 def median(runs: Sequence[AnyRun]) -> AnyRun:
-    """The median of each figure by itself; a problem of one run is a problem of all."""
+    """Return the median of each figure; a problem of one run is a problem of all."""
     figures = [asdict(run) for run in runs]
     problems = "; ".join(dict.fromkeys(run.problem for run in runs if run.problem))
     names = [name for name in figures[0] if name != "problem"]

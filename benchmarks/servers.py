@@ -26,7 +26,7 @@ LOG = CACHE / "access.log"
 AUTHORITY = CACHE / "authority.pem"
 FLUSH_S = 0.5
 REQUESTS_PER_CONNECTION = 10
-"""On the hosts over TLS: a broad crawl has few pages of a host at a time."""
+"""For the hosts over TLS: a broad crawl has few pages of a host at a time."""
 
 _CONFIG = """
 {user}
@@ -85,7 +85,7 @@ class Answer:
 
 @contextlib.contextmanager
 def serve() -> Iterator[dict[str, list[str]]]:
-    """Serve every site; gives the start URLs by workload."""
+    """Serve every site; yield the start URLs by workload."""
     docs, catalogue, hosts, slow, scripted = free_ports(5)
     tls = dict(zip(("tls_gzip", "tls_br", "h2_gzip", "h2_br", "tls_hosts"), free_ports(5), strict=True))
     write_certificate()
@@ -141,7 +141,7 @@ def serve() -> Iterator[dict[str, list[str]]]:
 
 
 def write_certificate() -> None:
-    """One for all hosts, and the authority behind it."""
+    """Write one certificate for all hosts, and its authority."""
     authority = trustme.CA()
     authority.cert_pem.write_to_path(str(AUTHORITY))
     names = ("127.0.0.1", *HOSTS)
@@ -170,7 +170,7 @@ def wait_for(port: int, seconds: float = 10.0) -> None:
 
 
 def log_position() -> int:
-    """Where the log ends now, everything so far written."""
+    """Return the position of the log's end."""
     time.sleep(FLUSH_S * 1.5)
     return LOG.stat().st_size
 

@@ -57,7 +57,7 @@ def build() -> None:
 
 
 def write_compressed(site: str, coding: str) -> None:
-    """A copy of a site whose files are compressed, so that no crawler waits for the server's doing so."""
+    """Write a copy of a site with compressed files, so that no crawler waits for the server to compress."""
     compress = {
         "gzip": lambda data: gzip.compress(data, 6, mtime=0),
         "br": lambda data: brotli.compress(data, quality=5),
@@ -73,7 +73,9 @@ def write_truth(site: str, items: list[dict[str, str]]) -> None:
 
 
 def read_truth(site: str) -> list[dict[str, str]]:
-    """The items of a complete crawl: products of the catalogue; of the others ``url`` (a path), ``title``."""
+    """Return the items of a complete crawl: products of the catalogue; for the others ``url`` (a path) and
+    ``title``.
+    """
     items: list[dict[str, str]] = json.loads((SITES / f"{site}.json").read_text())
     return items
 

@@ -19,12 +19,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 LOGS = ROOT / ".cache" / "flake"
 LONGEST_S = 45 * 60
-"""A run that takes longer is ended and counts as failed."""
+"""A longer run is ended and counts as failed."""
 
 
 @contextmanager
 def busy_loops(count: int) -> Iterator[None]:
-    """As many processes that do nothing but take a core each."""
+    """Start processes that keep one core each busy."""
     loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
     try:
         yield
@@ -35,7 +35,7 @@ def busy_loops(count: int) -> Iterator[None]:
 
 
 def run_once(log: Path) -> int | None:
-    """The exit code of one `make test`; None when it had to be ended."""
+    """Return the exit code of one `make test`, or ``None`` if it had to be ended."""
     with log.open("wb") as output:
         process = subprocess.Popen(
             ["make", "test"],
@@ -56,7 +56,7 @@ def run_once(log: Path) -> int | None:
 
 
 def findings(text: str) -> tuple[str, list[str]]:
-    """How many tests passed, and the names of those that did not, by what pytest printed."""
+    """Return the number of passed tests and the names of the others, from pytest's output."""
     passed = re.findall(r"(\d+) passed", text)
     failed = re.findall(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", text, re.MULTILINE)
     return (passed[-1] if passed else "?"), failed

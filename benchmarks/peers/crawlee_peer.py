@@ -1,6 +1,6 @@
-"""Crawlee for Python, likewise: ``crawlee_peer.py SITE SEEDS PER_HOST DELAY ITEMS``.
+"""Crawlee for Python, with the same limits: ``crawlee_peer.py SITE SEEDS PER_HOST DELAY ITEMS``.
 
-Nothing of it is kept on disk but the items at the end. It has no delay per host; ``DELAY`` must be 0.
+It stores only the items, at the end. It has no delay per host; ``DELAY`` must be 0.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ async def main(workload: str, seeds: str, per_host: str, delay: str, items: str)
     crawler = ParselCrawler(
         storage_client=MemoryStorageClient(),
         http_client=ImpitHttpClient(verify=False) if is_tls else None,
-        # Never fewer at once, however busy it finds the machine.
+        # A constant concurrency, however busy the machine seems.
         concurrency_settings=ConcurrencySettings(
             min_concurrency=at_once, desired_concurrency=at_once, max_concurrency=at_once
         ),

@@ -17,7 +17,7 @@ from scrapy_redis.spiders import RedisSpider
 
 class Fed(RedisSpider):
     def make_request_from_data(self, data):
-        """Seeds are filtered like any other request: else a page that links back is fetched once more."""
+        """Filter seeds like any other request; otherwise a page that links back is fetched once more."""
         return scrapy.Request(json.loads(data)["url"])
 
 
@@ -30,7 +30,7 @@ class RedisCatalogue(Catalogue, Fed):
 
 
 def main(workload: str, redis_url: str, per_host: str) -> None:
-    # An idle spider looks for work this often. The five seconds it comes with would be most of a short crawl.
+    # The polling interval of an idle spider. The default of five seconds would be most of a short crawl.
     ExecutionEngine._SLOT_HEARTBEAT_INTERVAL = 0.25
     process = CrawlerProcess(
         {
@@ -45,7 +45,7 @@ def main(workload: str, redis_url: str, per_host: str) -> None:
             "REDIS_URL": redis_url,
             "SCHEDULER": "scrapy_redis.scheduler.Scheduler",
             "DUPEFILTER_CLASS": "scrapy_redis.dupefilter.RFPDupeFilter",
-            # One command where its default takes a transaction.
+            # One command instead of the default's transaction.
             "SCHEDULER_QUEUE_CLASS": "scrapy_redis.queue.FifoQueue",
             "SCHEDULER_PERSIST": True,  # else the first worker to end would empty the queue of both
             "ITEM_PIPELINES": {"scrapy_redis.pipelines.RedisPipeline": 300},

@@ -198,7 +198,7 @@ class StoreBackend(Protocol):
 
     @property
     def versions(self) -> ResultVersions:
-        """The re-extracted results of jobs."""
+        """The versions of jobs that replays make."""
         ...
 
     @property

@@ -1,4 +1,4 @@
-"""Storage of re-extracted results of jobs."""
+"""Storage of the versions that replays make."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from gossamer.core.result_versions import ResultVersion, VersionState
 
 
 class ResultVersions(Protocol):
-    """The re-extracted results of each crawl and their states."""
+    """The versions of each crawl's results, and their states."""
 
     async def save_version(self, version: ResultVersion) -> None:
-        """Store a result, replacing one of the same job."""
+        """Store a version, replacing one of the same job."""
         ...
 
     async def list_versions(self, base: str) -> list[ResultVersion]:
-        """Return the results of a crawl (``Job.id``), newest first."""
+        """Return the versions of a crawl (``Job.id``), newest first."""
         ...
 
     async def change_state(self, job: str, state: VersionState) -> bool:
-        """Store the state of a result; return whether this job (``Job.id``) has one."""
+        """Store the state of a version; return whether this job (``Job.id``) is one."""
         ...

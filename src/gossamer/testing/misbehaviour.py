@@ -33,7 +33,7 @@ class Route:
 
     @property
     def ends_in(self) -> frozenset[str]:
-        """Return the possible ends of a crawl's requests: values of :class:`Fault`, ``success`` or
+        """The possible ends of a crawl's requests: values of :class:`Fault`, ``success`` or
         ``redirect``.
         """
         return frozenset(self.ends or map(_ending_of, self.expected))
