@@ -52,7 +52,7 @@ class ArchivedFetcher:
             self._tell_damage(place.partition(":")[0], error)
             raise FetchError(Fault.NOT_ARCHIVED, str(error), rung=self.rung) from error
         if page.fetched.status == NOT_MODIFIED and not is_question(request.headers):
-            raise FetchError(Fault.NOT_ARCHIVED, "it had not changed, and was not sent again", rung=self.rung)
+            raise FetchError(Fault.NOT_ARCHIVED, "it had not changed, so it was not sent", rung=self.rung)
         return page.fetched if page.fetched.url == request.url else replace(page.fetched, url=request.url)
 
     async def _find_place(self, request: Request) -> str:

@@ -1,15 +1,10 @@
 """The guard of connected addresses: no link, redirect or DNS trick leads into a private network.
 
-The check sits where a connection is made, so the address that is judged is the address that is connected: for
-names, for literal addresses, for every hop of a redirect, and for a name that resolves differently the
-second time (DNS rebinding). Places that the operator named are exempt, by exact host name and port; the web's
-own two ports are one place, and a host that is named without a port is exempt on all of them. A proxy looks
-names up itself: through one, only addresses that are written out can be judged.
-
-An IPv4 address is public unless the IANA special-purpose registry (RFC 6890) lists it; an IPv6 address is
-public only within the global unicast space 2000::/3. Addresses that carry an IPv4 address inside
-(v4-mapped, NAT64, 6to4) are judged by it. One public address is a cloud's own service inside its machines.
-Ports of other services, at which a request would be read as something else, are closed like to browsers.
+It judges the address that is really connected: for names, literal addresses, every hop of a redirect, and a
+name that resolves differently the second time (DNS rebinding). Places that the operator named are exempt. A
+proxy resolves names itself, so only literal addresses can be judged there. An IPv4 address is public unless
+RFC 6890 lists it, an IPv6 address only within 2000::/3; an IPv4 address inside one (v4-mapped, NAT64, 6to4)
+decides. One public address is a cloud's internal service. Ports of other services are closed, as in browsers.
 """
 
 from __future__ import annotations

@@ -348,7 +348,7 @@ def _closed_reason(record: RobotsRecord, *, hopeless: bool) -> str:
         return record.detail
     why = f"{record.fault}: {record.detail}" if record.detail else record.fault
     if record.is_final:
-        return f"robots.txt: {why}; there was none for at least {LONGEST_CLOSED_S / 60:.0f} minutes"
+        return f"robots.txt: {why}; it was not readable for at least {LONGEST_CLOSED_S / 60:.0f} minutes"
     return f"robots.txt: {why}; requested again after {record.expires_at - record.fetched_at:.0f} s"
 
 
@@ -369,9 +369,7 @@ def _without_answer(error: FetchError) -> RobotsRecord:
 def _explain_failure(error: FetchError) -> str:
     """Return the detail of a failure, with advice if a hook has replaced the request."""
     if isinstance(error, HookError) and error.request is not None:
-        return (
-            f"{error.detail}. It was asked for robots.txt, which no other request replaces: return None there"
-        )
+        return f"{error.detail}. Requests for robots.txt cannot be replaced: return None there"
     return error.detail
 
 

@@ -158,7 +158,7 @@ def test_a_rung_that_cannot_be_used_is_skipped_and_no_page_is_lost() -> None:
     assert len({url for url, verdict, _ in kit.ledger.verdicts if verdict == "success"}) == 41
     assert {route.rung for route in site.routes} == {"http", "impersonate"}
     told = [event.text for event in kit.events.of(NoticeEvent) if event.level == "error"]
-    assert told == ["the rung browser is left out, since it cannot be used here: there is no Chromium"]
+    assert told == ["the rung browser is skipped, since it cannot be used here: there is no Chromium"]
 
 
 def test_the_only_rung_that_cannot_be_used_ends_the_crawl_and_keeps_the_request() -> None:

@@ -46,7 +46,7 @@ async def failure(*args, **named):
 async def test_a_redirect_of_the_call_is_not_the_pages(template, shown):
     error = await failure(Answering(301, location=f"https://g.example/?k={shown}&u=x"), template)
     assert isinstance(error, MissingServiceError)
-    assert "set gateways.shop.url right" in str(error)
+    assert "correct gateways.shop.url" in str(error)
     assert shown not in str(error)
 
 
@@ -59,7 +59,7 @@ async def test_a_redirect_without_the_status_of_the_page_is_a_failed_call(templa
 async def test_a_redirect_to_the_gateway_itself_is_a_failed_call():
     error = await failure(Answering(301, location="https://g.example/v2/"))
     assert error.fault is Fault.SERVICE_FAILED
-    assert "set gateways.shop.url right" in error.detail
+    assert "correct gateways.shop.url" in error.detail
 
 
 async def test_redirects_of_the_page_are_passed_on():

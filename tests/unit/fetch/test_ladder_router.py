@@ -226,7 +226,7 @@ class TestRungsThatCannotBeUsed:
         for _ in range(3):
             assert router.skip_rung(self.REQUEST, HOST, Route(rung="impersonate"), MISSING)
         text = (
-            "the rung impersonate is left out, since it cannot be used here: there is no Chromium: install it"
+            "the rung impersonate is skipped, since it cannot be used here: there is no Chromium: install it"
         )
         assert world.told == [("error", text)]
         await world.block(router)

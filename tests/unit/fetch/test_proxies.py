@@ -186,7 +186,7 @@ HTTP_REFUSALS = {
     ),
     "not http": (b"SSH-2.0-x\r\n\r\n", Fault.PROXY, "answers with something other than HTTP"),
     "no end": (b"HTTP/1.1 200 " + b"x" * 70_000, Fault.PROXY, "sends a header without end"),
-    "too much": (b"HTTP/1.1 200 OK\r\n\r\n\r\n", Fault.PROXY, "says more than it was asked"),
+    "too much": (b"HTTP/1.1 200 OK\r\n\r\n\r\n", Fault.PROXY, "sends more than was requested"),
 }
 
 

@@ -251,7 +251,7 @@ async def test_an_origin_whose_robots_txt_always_ends_early_is_given_up_after_te
         assert answer.is_answered
         world.clock.advance(answer.retry_at - world.clock.now())
         assert len(world.web.asked) < 30
-    assert answer.detail == "robots.txt: incomplete: as told; there was none for at least 10 minutes"
+    assert answer.detail == "robots.txt: incomplete: as told; it was not readable for at least 10 minutes"
 
 
 @pytest.mark.parametrize("was_read", [False, True])
@@ -271,7 +271,7 @@ async def test_an_origin_that_was_never_read_is_given_up_for_an_hour_and_one_tha
     if was_read:
         return
     assert last.signal.kind is HostSignalKind.FAULT, "no hold: what waits is given up at the host's pace"
-    assert last.detail == "robots.txt: server: status 503; there was none for at least 10 minutes"
+    assert last.detail == "robots.txt: server: status 503; it was not readable for at least 10 minutes"
     world.clock.advance(GIVEN_UP_S - 1)
     again = await world.check(gate=world.worker())
     assert (again.is_final, again.signal, len(world.web.asked)) == (True, None, 3)
@@ -406,7 +406,7 @@ async def test_a_hook_that_wants_another_request_is_told_that_there_is_none_for_
     world.web.fetch = replace
     decision = await world.check()
     assert decision.detail.startswith(
-        "Token.on_response() wants another request. It was asked for robots.txt"
+        "Token.on_response() wants another request. Requests for robots.txt cannot be replaced"
     )
 
 

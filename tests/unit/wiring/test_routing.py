@@ -108,7 +108,7 @@ async def test_a_ladder_opens_its_ways_and_leaves_out_what_is_missing(tmp_path, 
     assert type(parts.router) is LadderRouter
     assert opened == ["http", "impersonate"]
     why = "since it cannot be used here: there is no Chromium: install it"
-    assert notes == [f"the rung browser is left out, {why}"]
+    assert notes == [f"the rung browser is skipped, {why}"]
     assert await rung(parts) == "http"
 
 

@@ -143,7 +143,7 @@ class CallbackRunner:
                 raise error
             return outputs_of(request.errback(fail_with(error, request)))
 
-        assert self.middlewares is not None, "without any, nothing goes this way"
+        assert self.middlewares is not None, "only called with middlewares"
         assert made.request is not None, "responses are made for one"
         async for output in await self.middlewares.scrape_response_async(call, made, made.request):
             yield output

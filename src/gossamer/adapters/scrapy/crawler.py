@@ -118,8 +118,8 @@ class AdaptedEngine:
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(
-            f"crawler.engine.{name}: Gossamer has no engine of Scrapy's to ask; requests are what callbacks "
-            "yield, and `gossamer pause` and `gossamer status` do the rest"
+            f"crawler.engine.{name}: Gossamer has no engine of Scrapy's; callbacks yield requests, "
+            "and `gossamer pause` and `gossamer status` do the rest"
         )
 
 

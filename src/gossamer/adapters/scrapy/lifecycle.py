@@ -96,7 +96,7 @@ def _tell_unsent(crawler: AdaptedCrawler) -> None:
     """Count the requests that code gave the engine after the last page, and that were not sent."""
     if left := crawler.adapted_engine.take_requests():
         log.warning(
-            "%s that code asked of crawler.engine.crawl() %s not sent: the crawl of the spider %r has ended",
+            "%s that code gave to crawler.engine.crawl() %s not sent: the crawl of the spider %r has ended",
             format_count(len(left), "request"),
             "was" if len(left) == 1 else "were",
             crawler.open_spider.name,

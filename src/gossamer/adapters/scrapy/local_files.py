@@ -74,8 +74,7 @@ async def read_local(request: ScrapyRequest, most: int) -> ScrapyResponse:
 def refuse_local(request: ScrapyRequest) -> Exception:
     """Return the error for a refused request that a page has led to."""
     return NotSupported(
-        f"{request.url[:200]}: a page has led to it, and pages lead to nothing on this machine; a spider may "
-        "ask for it in start()"
+        f"{request.url[:200]}: pages must not lead to local files; a spider may request it in start()"
     )
 
 

@@ -52,7 +52,7 @@ def open_middlewares(crawler: AdaptedCrawler, setting: str) -> list[OrderedMiddl
                 made.append(OrderedMiddleware(order, build_from_crawler(kind, crawler)))
         except NotConfigured as error:
             if error.args:
-                log.warning("%s is left out: %s", key, error)
+                log.warning("%s is skipped: %s", key, error)
         except (Exception, SystemExit) as error:
             raise UsageError(f"{setting} names {key}: {describe_error(error)}") from error
     _tell_built_in(settings, setting)
@@ -76,7 +76,7 @@ def _tell_built_in(settings: BaseSettings, setting: str) -> None:
     ]
     if told:
         log.warning(
-            "%s says something of %s: Gossamer does the work of Scrapy's own middlewares itself",
+            "%s configures %s: Gossamer does the work of Scrapy's own middlewares itself",
             setting,
             ", ".join(sorted(told)),
         )

@@ -17,8 +17,8 @@ log = logging.getLogger("gossamer.crawl")
 
 _WITHOUT = {
     "bindaddress": "requests leave by the address that the system chooses",
-    "impersonate": 'no handler of scrapy-impersonate is asked; the setting fetch = "impersonate" does that',
-    "zyte_api": "no handler of scrapy-zyte-api is asked; pages are fetched from the sites themselves",
+    "impersonate": 'scrapy-impersonate is not used; the setting fetch = "impersonate" does that',
+    "zyte_api": "scrapy-zyte-api is not used; pages are fetched from the sites themselves",
 }
 """Names in ``meta`` that download handlers read, and nothing here does: what to do instead."""
 

@@ -40,7 +40,7 @@ def read_state(crawler: AdaptedCrawler) -> None:
 
 
 def _damaged(path: Path) -> UsageError:
-    return UsageError(f"the state of the spider in {path} is damaged: mend the file, or remove it")
+    return UsageError(f"the state of the spider in {path} is damaged: repair the file, or remove it")
 
 
 def write_state(crawler: AdaptedCrawler) -> None:

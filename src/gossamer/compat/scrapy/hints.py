@@ -65,7 +65,7 @@ ADVICE = {
     "feeds": _OUTPUTS,
     "files": _FILES,
     "httpcache": _CACHE,
-    "httperror": "the spider's handle_httpstatus_list names the error statuses that its callbacks want",
+    "httperror": "the spider's handle_httpstatus_list names the error statuses for its callbacks",
     "httpproxy": "proxies.urls or proxies.file lists the proxies",
     "images": _FILES,
     "item_pipelines": "the spider names them: pipelines = [Step], each with process_item(item, spider)",
@@ -87,7 +87,7 @@ ADVICE = {
     "stats": "a spider counts with self.stats.inc(); the summary and `gossamer status` show it",
     "telnetconsole": "`gossamer status` shows a running crawl, in place of a console",
     "twisted": "callbacks run on asyncio, without a reactor",
-    "urllength_limit": "URLs of more than 8192 characters are left out",
+    "urllength_limit": "URLs of more than 8192 characters are skipped",
 }
 """Settings that there are not, by name or by the beginning of it: what to do instead."""
 

@@ -308,4 +308,4 @@ class BrowserPool:
 
 async def _dial_nowhere(host: str, port: int, make: MakeSide) -> FarSide:
     """Refuse the browser's own connections: no updates, no reports."""
-    raise ConnectionRefusedError(f"{host}:{port} was not asked for by a page")
+    raise ConnectionRefusedError(f"{host}:{port} was not requested by a page")

@@ -107,6 +107,6 @@ class GatewayFetcher:
         origin = parse_target(request.url).origin
         meant = parse_target(normalise_url(request.url) or request.url).origin.host
         if not self._guard.is_trusted(origin.host, origin.port) and is_private_name(meant):
-            raise FetchError(Fault.GUARD, f"{origin.host}: a private address is not told to {gateway.rung}")
+            raise FetchError(Fault.GUARD, f"{origin.host}: a private address is not sent to {gateway.rung}")
         if request.method not in gateway.account.template.methods:
             raise FetchError(Fault.BAD_URL, f"{gateway.rung} cannot send the method {request.method}")

@@ -133,13 +133,13 @@ class Gateway:
         if any(secret in text for secret in self._secrets for text in (location, unquote(location))):
             raise MissingServiceError(
                 f"{self._name} answers with a redirect ({fetched.status}) that holds its key, so it is not "
-                f"the page's: set {self._setting} right"
+                f"the page's: correct {self._setting}"
             )
         host, own_host = hostname_of(location), hostname_of(call.url)
         if not self.account.template.status and host == own_host != hostname_of(request.url):
             raise FetchError(
                 Fault.SERVICE_FAILED,
-                f"{self._name} redirects to itself ({fetched.status}): set {self._setting} right",
+                f"{self._name} redirects to itself ({fetched.status}): correct {self._setting}",
             )
 
     def _translate_failure(self, error: FetchError) -> Exception:
@@ -147,7 +147,7 @@ class Gateway:
         said = strike_out(error.detail, self._secrets)
         detail = f"{self._name}: {said or error.fault.value}"
         if error.fault in (Fault.DNS, Fault.BAD_URL):
-            return MissingServiceError(f"{self._name} cannot be called ({said}): set {self._setting} right")
+            return MissingServiceError(f"{self._name} cannot be called ({said}): correct {self._setting}")
         if error.fault in (Fault.LOCAL, Fault.TOO_LARGE):
             return FetchError(error.fault, detail)
         if error.fault in _UNREACHED:
@@ -161,12 +161,11 @@ class Gateway:
         if answer.trouble is GatewayFailure.KEY:
             where = f" in the environment variable {account.key_env}" if account.key_env else ""
             return MissingServiceError(
-                f"{self._name} refuses the key{where} ({said}): put the right one in, "
-                f"or leave {self.rung} out"
+                f"{self._name} refuses the key{where} ({said}): replace it, or do without {self.rung}"
             )
         if answer.trouble is GatewayFailure.CREDIT:
             return MissingServiceError(
-                f"{self._name} has no more credit ({said}): top it up, or leave {self.rung} out"
+                f"{self._name} has no more credit ({said}): top it up, or do without {self.rung}"
             )
         cost = 0.0 if answer.credits is None else self._price_of(answer.credits)
         detail = f"{self._name}: {said}"

@@ -79,5 +79,5 @@ def _encode_host(proxy: Proxy, host: str) -> bytes:
             continue
     name = host.encode()
     if len(name) > 255:
-        raise proxy_error(proxy, "cannot be asked for a name of more than 255 bytes", Fault.DNS)
+        raise proxy_error(proxy, "cannot resolve a name of more than 255 bytes", Fault.DNS)
     return bytes([_NAME, len(name)]) + name

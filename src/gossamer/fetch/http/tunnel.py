@@ -82,7 +82,7 @@ class TunnelProtocol(asyncio.Protocol):
         """Return the transport to the host's protocol; :class:`FetchError` if bytes are unread."""
         if self._received:
             self.transport.abort()
-            raise proxy_error(self._proxy, "says more than it was asked")
+            raise proxy_error(self._proxy, "sends more than was requested")
         return self.transport
 
     async def _wait_for_news(self) -> None:

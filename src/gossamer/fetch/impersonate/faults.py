@@ -102,7 +102,7 @@ def translate_head_error(error: Exception, host: str, proxy: Proxy | None) -> Fe
         case _ if (refused := _REFUSED_HEADER.search(cause)) is not None and refused[1] == "TooLarge":
             fault, detail = Fault.TOO_LARGE, "a header of too many bytes"
         case _:
-            fault, detail = Fault.PROTOCOL, "not HTTP" if refused else "not HTTP as the protocol wants it"
+            fault, detail = Fault.PROTOCOL, "not HTTP" if refused else "not valid HTTP"
     return FetchError(fault, detail)
 
 

@@ -285,7 +285,7 @@ class LadderRouter:
 
     def _skip_way(self, way: str, error: MissingServiceError) -> None:
         self._missing.add(way)
-        self._tell("error", f"the rung {way} is left out, since it cannot be used here: {error}")
+        self._tell("error", f"the rung {way} is skipped, since it cannot be used here: {error}")
 
     def _tell(self, level: str, text: str) -> None:
         self._sink.emit(NoticeEvent(at=self._clock.now(), level=level, text=text))

@@ -1,14 +1,10 @@
 """The cookies of one job in shared state, for all workers and a resumed crawl.
 
-Guarantee: a request is sent with every cookie that was saved before its lease was granted. ``save_cookies``
-precedes the commit of a result, so a worker that leases a page's links has the page's cookies; a kill
-between the two costs that page once more, with its cookies already set. Workers that change one jar at the
-same time lose none of each other's cookies; of two with the same name the newer one counts. Session cookies
-are kept as well, as in a browser that restores its tabs.
-
-Until a first cookie is saved, a single process reads shared state once in total, and one of several reads
-once per batch of leases. After that, a jar is read when it is not in memory, or after another worker has
-saved cookies.
+Guarantee: a request is sent with every cookie that was saved before its lease was granted. Cookies are saved
+before a result is committed, so a worker that leases a page's links has them; a kill between the two costs
+that page once more. Workers that change one jar at the same time lose none of each other's cookies; of two
+with the same name the newer one counts. Session cookies are kept as well. Until a first save, a single
+process reads shared state once, one of several once per batch of leases; later, jars are read after changes.
 """
 
 from __future__ import annotations

@@ -70,4 +70,4 @@ async def test_requests_that_came_too_late_are_counted(
     crawler.adapted_engine.crawl(Request("http://a.example/"))
     with caplog.at_level(logging.WARNING):
         await close_crawl(crawler, "paused")
-    assert "1 request that code asked of crawler.engine.crawl() was not sent" in caplog.text
+    assert "1 request that code gave to crawler.engine.crawl() was not sent" in caplog.text
