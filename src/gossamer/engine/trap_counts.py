@@ -18,7 +18,7 @@ from gossamer.ports.shared_state import SharedState
 
 SPACE = "traps"
 KEPT_S = 400 * 86_400.0
-"""For so long after the last page of a job its counts are known, in seconds."""
+"""Seconds for which the counts are kept after the last page of a job."""
 SHARDS = 16
 """Values in which the counts of a job are kept, each of at most some ten kilobytes."""
 MAX_GROUPS = 120

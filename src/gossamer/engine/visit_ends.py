@@ -28,7 +28,7 @@ from gossamer.policy.trap_closing import describe_trap
 from gossamer.policy.validators import NOT_MODIFIED, is_question
 
 OWN_WAIT_S = 30.0
-"""A request that waits while others of its host do not comes back after so long at the soonest."""
+"""Seconds that a request waits at least while others of its host do not."""
 
 
 def take_detour(attempt: OpenAttempt, detour: Detour, now: float) -> VisitResult | HostSignal:

@@ -23,7 +23,7 @@ from gossamer.ports.job_store import JobStore
 from gossamer.targets.launch import LaunchPlan
 
 TAKES_S = 90.0
-"""So long a submission may take, in seconds: other schedules wait for it, and must not be missed by it."""
+"""Seconds that a submission may take: other schedules wait for it, and must not be missed."""
 WORDS = 600
 """Characters of the error of a failed submission, at most."""
 

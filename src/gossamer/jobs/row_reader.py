@@ -14,7 +14,7 @@ from typing import Generic, TypeVar
 
 T = TypeVar("T")
 MOMENT_S = 0.5
-"""For so long rows wait for others."""
+"""Seconds that rows wait for others."""
 
 
 class RowReader(Generic[T]):

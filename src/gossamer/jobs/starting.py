@@ -40,7 +40,7 @@ from gossamer.targets.start_url import absolute_url
 from gossamer.wiring.checks import is_private_url
 
 BEGIN_S = 30.0
-"""So long a process may take until its crawl has begun."""
+"""Seconds that a process may take until its crawl has begun."""
 DRAIN_S = 20.0
 """Seconds that a stopped process may take to end."""
 LOOK_S = 0.1

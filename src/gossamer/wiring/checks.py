@@ -155,7 +155,9 @@ def find_missing_broker(settings: Settings) -> str:
     with suppress(SettingError):
         check_serves_fleet(settings)
         if url is None or url.partition(":")[0] not in REDIS_SCHEMES or kind_of(url) == CLUSTER:
-            return "a crawl of one machine needs none; a fleet needs a Redis or RabbitMQ that is no cluster"
+            return (
+                "a crawl of one machine needs none; a fleet needs a Redis or RabbitMQ that is not a cluster"
+            )
     return ""
 
 

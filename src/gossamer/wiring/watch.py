@@ -30,7 +30,7 @@ from gossamer.wiring.quality import quality_parts_of
 from gossamer.wiring.rules import lanes_of, lanes_of_job
 
 POOLS_READ_S = 600.0
-"""For so long a list of proxies is not read again."""
+"""Seconds between two readings of the lists of proxies."""
 
 
 def watch_fleet(
