@@ -368,7 +368,7 @@ MISTAKES = {
         "schedule add shop 30 6 1 1 1 shop.py", 'put the cron expression in quotes, as in "30 6 * * *"'
     ),
     "a file without a command": refused(
-        "shop.py -q", "there is no command 'shop.py': `gossamer crawl shop.py -q` crawls it"
+        "shop.py -q", "unknown command 'shop.py': `gossamer crawl shop.py -q` crawls it"
     ),
     "scrapy runspider": refused("runspider shop.py -o a.json", "`gossamer crawl shop.py -o a.json` runs the"),
     "scrapy startproject": refused("startproject tutorial", "`gossamer new tutorial` makes a project"),

@@ -123,7 +123,7 @@ class CommandGroup(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command to run; import its module first if only its name and help are known."""
         if args and args[0] not in self.commands and (advice := _advise_newcomer(args)):
-            raise UsageError(f"there is no command {args[0]!r}: {advice}")
+            raise UsageError(f"unknown command {args[0]!r}: {advice}")
         name, command, rest = super().resolve_command(ctx, args)
         if getattr(getattr(command, "callback", None), "__wrapped__", None) is _stand_in:
             application: Any = typer.main.get_command(build_app(name))

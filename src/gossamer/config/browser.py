@@ -85,8 +85,8 @@ class BrowserSettings(BaseSettings):
     )
     screenshots: Literal["never", "failure", "always"] = Field(
         default="failure",
-        description="Of which pages a picture is kept in the folder `screenshots` of the data directory: of "
-        "those that failed in the browser or came with an error status, of all, or of none.",
+        description="Screenshots to keep in the folder `screenshots` of the data directory: of pages "
+        "that failed in the browser or came with an error status, of all pages, or of none.",
     )
     screenshot_html: bool = Field(
         default=False, description="Whether the HTML of a page is kept beside its picture, as far as it came."

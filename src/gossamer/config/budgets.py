@@ -29,13 +29,13 @@ class PatternBudgetSettings(BaseSettings):
     seconds: Amount | None = Field(
         default=None, description="Maximum number of seconds for which requests to them are under way."
     )
-    cost: Amount | None = Field(default=None, description="What their pages may cost.")
+    cost: Amount | None = Field(default=None, description="Maximum cost of their pages.")
     depth: Annotated[int, Field(ge=0)] | None = Field(
-        default=None, description="How many links away from a start URL they may be."
+        default=None, description="Maximum number of links from a start URL to them."
     )
     over: Literal["last", "stop"] = Field(
         default="stop",
-        description="What happens over the budget: `stop` skips such requests, and takes no links to such "
+        description="Action over the budget: `stop` skips such requests and links to such "
         "URLs; `last` puts them behind everything else.",
     )
 
@@ -96,9 +96,9 @@ class BudgetSettings(BaseSettings):
     )
     over: Literal["downgrade", "last", "stop"] = Field(
         default="stop",
-        description="What happens then: `stop` skips the other requests of a host over its budget, and ends "
-        "a crawl over its own; `downgrade` continues with the rungs of the ladder that spend nothing of it, "
-        "as far as there are any; `last` puts the other requests of a host behind everything else.",
+        description="Action over a budget: `stop` skips the other requests of a host over its budget, and "
+        "ends a crawl over its own; `downgrade` continues with the rungs of the ladder that spend nothing of "
+        "it, as far as there are any; `last` puts the other requests of a host behind everything else.",
     )
     patterns: dict[SectionName, Late[PatternBudgetSettings]] = Field(
         default={}, description="Budgets of URLs that match a pattern: `[budgets.patterns.NAME]`."

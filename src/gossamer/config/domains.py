@@ -50,7 +50,7 @@ class DomainSettings(BaseSettings):
     )
     auth: Annotated[str, BeforeValidator(_check_auth)] | None = Field(
         default=None,
-        description='Who asks: `["user", "password"]`, a bearer token, or a whole value of Authorization '
+        description='Credentials: `["user", "password"]`, a bearer token, or a whole value of Authorization '
         "(`Token abc`).",
     )
     auth_env: str = Field(

@@ -88,7 +88,7 @@ class GatewaySettings(BaseSettings):
     )
     errors: dict[str, Literal["key", "credit", "wait", "failed", "page"]] = Field(
         default={},
-        description="What answers of the gateway itself mean, by `STATUS`, `STATUS WORDS` or `5xx`: a "
+        description="Meanings of the gateway's own answers, by `STATUS`, `STATUS WORDS` or `5xx`: a "
         "refused `key`, no more `credit`, `wait`, a call that `failed`, or a `page` that it refuses.",
     )
 

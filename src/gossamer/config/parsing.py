@@ -12,7 +12,7 @@ class ParseSettings(BaseSettings):
 
     engine: Literal["turbohtml", "lxml"] = Field(
         default="turbohtml",
-        description="What `response.css()` and `response.xpath()` search on pages of HTML: `turbohtml`, the "
+        description="The tree for `response.css()` and `response.xpath()` on HTML pages: `turbohtml`, the "
         "tree of the HTML standard, as browsers build it; or `lxml`, the tree of libxml2, as in Scrapy and "
         "parsel, for spiders that rely on it. Links, texts and structured data are those of `turbohtml`.",
     )

@@ -1,4 +1,4 @@
-"""Errors of a spider's code, told once with a count: what fails at one line fails for one reason. Pure."""
+"""Errors of a spider's code, reported once with a count for each line that fails. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gossamer.observe.text import error_headline, one_line
 CODE_FAULTS = (Fault.CALLBACK, Fault.CALLBACK_TIMEOUT, Fault.PIPELINE, Fault.HOOK)
 """Faults of code that users wrote."""
 MOST_ERRORS = 3
-"""Errors that are named in one warning."""
+"""Maximum errors in one warning."""
 
 _TRACEBACK = "Traceback (most recent call last):"
 _STEP = re.compile(r"in the pipeline step (?P<name>.*):$", re.MULTILINE)
@@ -46,7 +46,7 @@ _HINTS = {
     r"AttributeError: .* no attribute 'crawler'$": "there is no crawler; self.stats.inc(name) counts",
     r"AttributeError: 'dict' .* 'get(int|bool|float|list)'$": "settings of a spider are a dict",
 }
-"""What an error mostly comes from."""
+"""Usual causes of errors."""
 _CALL = re.compile(r"TypeError: .*\(\) (takes|missing|got an unexpected)")
 _CALLED = "a callback is called with (self, response) and the cb_kwargs of its request"
 _LACKS_RESPONSE = re.compile(r"TypeError: .*\(\) missing 1 required positional argument: 'response'$")
@@ -54,9 +54,9 @@ _UNCALLED = "a callback is named without parentheses behind it: callback=self.pa
 
 
 class CodeError(Record, frozen=True):
-    """One error of a spider's code: the same wherever a page meets it."""
+    """An error of a spider's code, the same on all pages."""
 
-    kind: str  # of the exception, or the whole message where there is no traceback
+    kind: str  # of the exception, or the whole message without a traceback
     file: str = ""
     line: str = ""
     name: str = ""  # of the function
@@ -64,7 +64,7 @@ class CodeError(Record, frozen=True):
 
     @property
     def place(self) -> str:
-        """Where it was raised, in words; empty where nobody knows."""
+        """The place where it was raised, in words; empty if unknown."""
         file = self.file.rpartition("/")[2]
         place = f"{self.name}() in {file}, line {self.line}"
         step = f", the pipeline step {self.step}" if self.step else ""
@@ -72,10 +72,10 @@ class CodeError(Record, frozen=True):
 
 
 def error_of(detail: str) -> CodeError:
-    """The error that the detail of an attempt tells of: the last line of the file that was called first."""
+    """Return the error in an attempt's detail, at the last line in the file that was called first."""
     headline = error_headline(detail)
     step = _STEP.match(detail)
-    # Of errors that led to others, the last one is what the code has raised.
+    # In a chain of errors, the code has raised the last one.
     frames = [match.groupdict() for match in _FRAME.finditer(detail.rpartition(_TRACEBACK)[2])]
     if not frames:
         return CodeError(headline)
@@ -85,9 +85,9 @@ def error_of(detail: str) -> CodeError:
 
 
 def describe_failures(attempts: Sequence[Attempt], failed: int, job: str = "") -> str:
-    """One sentence about the pages that failed in a spider's code, by the latest of these attempts.
+    """Return a sentence about pages that failed in a spider's code, from the latest attempts.
 
-    ``failed`` is how many there are; with a ``job`` it says how they are fetched again.
+    ``failed`` is their number; with a ``job`` the sentence ends with the command that retries them.
     """
     errors = [error_of(attempt.detail) for attempt in attempts]
     examples = dict(zip(errors, attempts, strict=True))
@@ -104,7 +104,7 @@ def describe_failures(attempts: Sequence[Attempt], failed: int, job: str = "") -
     if job:
         reasons = {attempt.reason for attempt in attempts}
         option = f" --reason {min(reasons)}" if len(reasons) == 1 else ""
-        # What was tried again is what may pass without a change of the code: a server was away.
+        # Retried errors may pass without a change of the code: a server was away.
         is_passing = all(attempt.reason == Fault.PIPELINE and attempt.attempt > 1 for attempt in attempts)
         first = "when it works again," if is_passing else "fix it, then"
         again = f"; {first} `gossamer dead retry {job}{option}` and the same command"
@@ -112,7 +112,7 @@ def describe_failures(attempts: Sequence[Attempt], failed: int, job: str = "") -
 
 
 def _describe_tries(attempts: Sequence[Attempt]) -> str:
-    """How often each page was tried, where that is more than once for all."""
+    """Return how often the pages were tried, if all were tried more than once."""
     tries = {attempt.attempt for attempt in attempts}
     if min(tries, default=1) < 2:
         return ""
@@ -120,7 +120,7 @@ def _describe_tries(attempts: Sequence[Attempt]) -> str:
 
 
 def hint_for(headline: str, *, is_call: bool = False) -> str:
-    """What an error mostly comes from; empty for most. ``is_call``: the code was not even begun."""
+    """Return the usual cause of an error, or an empty text. ``is_call``: the call itself failed."""
     if is_call and _CALL.match(headline):
         return f": {_CALLED}"
     if not is_call and _LACKS_RESPONSE.match(headline):

@@ -26,32 +26,32 @@ from gossamer.observe.metrics import (
 from gossamer.observe.text import one_line
 
 LABEL = 200
-"""Characters of a label's value; hosts and reasons may be written by strangers."""
+"""Maximum characters of a label's value; hosts and reasons may be untrusted text."""
 _BOUNDS = (*(str(bound / 1000) for bound in LATENCY_BOUNDS_MS), "+Inf")
 
 
 class SampleCollector(Collector):
-    """Gives a registry the samples that ``read`` tells, at every look anew."""
+    """Gives a registry the samples of ``read``, read anew each time."""
 
     def __init__(self, read: Callable[[], Iterable[MetricSample]]) -> None:
         self._read = read
 
     def collect(self) -> Iterator[Family]:
-        """The samples by their metrics, in the order of the table."""
+        """Yield the samples by their metrics, in the order of the table."""
         found: dict[str, Family] = {}
         for sample in self._read():
             _add_sample(found, sample)
         yield from (found[name] for name in METRICS if name in found)
 
     def describe(self) -> Iterable[Family]:
-        """Nothing: a registry would read all samples for it."""
+        """Return nothing: a registry would read all samples for it."""
         return ()
 
 
 def make_registry(
     read: Callable[[], Iterable[MetricSample]], *, has_process: bool = True
 ) -> CollectorRegistry:
-    """A registry of its own with these samples and, if wanted, those of the process (``process_...``)."""
+    """Return a new registry with these samples and, if wanted, those of the process (``process_...``)."""
     registry = CollectorRegistry()
     registry.register(SampleCollector(read))
     if has_process:
@@ -85,7 +85,7 @@ _FAMILIES = {
 
 
 def _open_family(metric: Metric) -> Family:
-    """What holds the samples of a metric; of some kinds it writes the end of the name itself."""
+    """Return a family for the samples of a metric; some kinds add the suffix of the name themselves."""
     name = metric.name.removesuffix("_info" if metric.kind is MetricKind.INFO else "_total")
     family: Family = _FAMILIES[metric.kind](name, metric.meaning, labels=metric.labels)
     return family

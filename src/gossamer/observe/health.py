@@ -1,4 +1,4 @@
-"""The health of this process, for those who ask: its own port, systemd. For any thread."""
+"""The health of this process, for its own port and for systemd. For any thread."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from gossamer.core.health import PartHealth
 from gossamer.policy.health import HELD_UP_S, describe_failures
 
 PartReader = Callable[[], Iterable[PartHealth]]
-"""Tells how some parts are now; called in any thread, and does not wait."""
+"""Returns the state of some parts; called in any thread, and does not wait."""
 
 
 class ProcessHealth:
-    """What each part of a process tells of itself, judged when it is asked."""
+    """The state of each part of a process, judged on request."""
 
     def __init__(self) -> None:
         self._life: list[PartReader] = []
@@ -25,15 +25,15 @@ class ProcessHealth:
         return f"<ProcessHealth: {'; '.join(self.find_failures()) or 'well'}>"
 
     def watch_life(self, read: PartReader) -> None:
-        """Parts without which the process has to be started again."""
+        """Watch parts whose failure requires a restart of the process."""
         self._life.append(read)
 
     def watch_work(self, read: PartReader) -> None:
-        """Parts without which the process cannot do its work now."""
+        """Watch parts whose failure keeps the process from its work."""
         self._work.append(read)
 
     def watch_loop(self, held_up_s: Callable[[], float]) -> None:
-        """The event loop, by for how long it is held up."""
+        """Return the health of the event loop, by the time for which it is blocked."""
 
         def read() -> Iterable[PartHealth]:
             seen_at = time.monotonic() - held_up_s()

@@ -1,7 +1,7 @@
-"""Attempts by host, bounded: the hosts with most have counts of their own, all others share one.
+"""Attempts by host, bounded: the hosts with most attempts have their own counts, all others share one.
 
-A count never falls, since Prometheus would take that for a restart: a host that comes to have counts of its
-own begins at 0, and what it has when it loses them goes to the others.
+A count never falls, since Prometheus would take that for a restart: a host that gets its own counts begins at
+0, and when it loses them they are added to the others.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from gossamer.core.results import Verdict
 from gossamer.observe.metrics import OTHER
 
 SHOWN = 20
-"""Hosts with counts of their own."""
+"""Maximum hosts with their own counts."""
 KEPT = 1000
-"""Hosts that are remembered, to find those with most; up to four times as many between two clearings."""
+"""Hosts remembered to find those with most attempts; up to four times as many between clearings."""
 WORTH = 16
-"""With so many attempts a host may take the place of another one, if it has twice as many as that."""
+"""Attempts after which a host may replace another one, if it has twice as many."""
 
 
 class HostCounts:
@@ -39,13 +39,13 @@ class HostCounts:
         counts[verdict] = counts.get(verdict, 0) + 1
 
     def read_counts(self) -> Iterator[tuple[str, str, int]]:
-        """Host, verdict and count of each."""
+        """Yield host, verdict and count."""
         for host, counts in (*self._shown.copy().items(), (OTHER, self._others)):
             for verdict, number in counts.copy().items():
                 yield host, verdict.value, number
 
     def _find_place(self, host: str, seen: int) -> dict[Verdict, int]:
-        """The counts that a host belongs to from now on, which has none of its own."""
+        """Return the counts for a host without its own ones."""
         if len(self._shown) >= SHOWN:
             if len(self._seen) > 4 * KEPT:
                 self._forget_some()

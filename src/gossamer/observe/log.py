@@ -1,8 +1,8 @@
 """Events as lines of a log: one event, one line.
 
-Lines go through :mod:`logging` (the logger ``gossamer.crawl``), so that a program which embeds a crawl
-decides itself where they go (``observe/log_setup.py`` is for programs that are nothing but a crawl). Pages
-that went well are ``debug``, because there are thousands of them; what was given up is a ``warning``.
+Lines go through :mod:`logging` (the logger ``gossamer.crawl``), so that a program with an embedded crawl
+chooses their destination (``observe/log_setup.py`` is for the commands). Successful pages are ``debug``, as
+there are thousands of them; requests that were given up are a ``warning``.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from gossamer.observe.text import error_headline, one_line, printable_lines, sho
 from gossamer.runtime.log_context import line_details
 
 MAX_TRACEBACKS = 50
-"""Different errors of spiders' code that are logged once, with their tracebacks; others by headline alone."""
+"""Maximum errors of spiders' code logged with a traceback; others have a headline only."""
 FIRST_COUNT = 100
 """The page with the same error that is logged again, with the count; then each after ten times as many."""
 
@@ -103,7 +103,7 @@ class LogSink:
         return logging.DEBUG, ""
 
     def _log_drops(self, event: PageDoneEvent) -> None:
-        """Why items are dropped: each reason the first time, for it is mostly a slip of the spider."""
+        """Log each reason of drops once: it is usually a mistake in the spider."""
         for reason in DropKind.ITEM.select_from(event.dropped) if event.dropped else ():
             if reason not in self._drops and len(self._drops) < MAX_TRACEBACKS:
                 self._drops.add(reason)
@@ -115,7 +115,7 @@ class LogSink:
 
 
 def _details_of(event: PageDoneEvent) -> dict[str, Any]:
-    """What a line about an attempt says to programs."""
+    """Return the details of a line about an attempt, for programs."""
     attempt = event.attempt
     return {
         "job": event.job,
@@ -136,7 +136,7 @@ def _details_of(event: PageDoneEvent) -> dict[str, Any]:
 
 
 def describe_attempt(event: PageDoneEvent) -> str:
-    """One line about one attempt: ``200 https://… 31 ms, 1,204 bytes, 2 items, 40 requests``."""
+    """Return a line about an attempt: ``200 https://… 31 ms, 1,204 bytes, 2 items, 40 requests``."""
     attempt = event.attempt
     if attempt.verdict is Verdict.SUCCESS:
         found = [f"{attempt.elapsed_ms:,.0f} ms", format_count(attempt.size_bytes, "byte")]

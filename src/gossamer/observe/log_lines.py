@@ -1,8 +1,8 @@
-"""How a line of the log is written: for people, or as JSON for programs.
+"""The form of a line of the log: for people, or as JSON for programs.
 
-Guarantee: one record of :mod:`logging` is one line of JSON, and in text no further line of it can pose as a
-record, whatever a page, a library or a spider says. Neither moves a cursor or has a control character, and
-neither has the user and password of a URL, nor any secret that this process was told.
+Guarantee: one record of :mod:`logging` is one line of JSON; in text, no further line of it can pose as a
+record, with any text of a page, a library or a spider. Lines have no control characters, no user and password
+of a URL, and no secret that this process knows.
 """
 
 from __future__ import annotations
@@ -22,29 +22,29 @@ from gossamer.runtime.log_context import details_of, page_in_hand
 from gossamer.runtime.process_name import place_of_process
 
 LONGEST = 20_000
-"""Characters of one record, at most."""
+"""Maximum characters of one record."""
 LONGEST_VALUE = 2_000
-"""Characters of one value of a line of JSON; its text and its detail may be longer."""
+"""Maximum characters of a value in a line of JSON; its text and its detail may be longer."""
 _MARGIN = 1000
-"""Characters behind those that are written that are looked at, too: a secret must not be cut, and missed."""
+"""Characters after the written ones that are also searched: a secret cut in two would be missed."""
 FIELDS = frozenset(LogLine.__struct_fields__)
 
 
 def formatter_of(log_format: str) -> logging.Formatter:
-    """What writes lines as ``log.format`` says."""
+    """Return the formatter for ``log.format``."""
     return JsonFormatter() if log_format == "json" else LineFormatter()
 
 
 def message_formatter_of(log_format: str) -> logging.Formatter | None:
-    """What writes a command's own messages; ``None``: they are plain text, which is no line of the log."""
+    """Return the formatter of a command's own messages; ``None``: they are plain text."""
     return JsonFormatter() if log_format == "json" else None
 
 
 class SafeFormatter(logging.Formatter):
-    """A formatter for lines that users write, too: a wrong ``%d`` in one loses neither it nor the crawl."""
+    """A formatter also for lines of users: a wrong ``%d`` loses neither the line nor the crawl."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The record as text of one or more lines, bounded, without the passwords of URLs."""
+        """Return the record as bounded text of one or more lines, without the passwords of URLs."""
         try:
             text = super().format(record)
         except Exception as error:  # noqa: BLE001 - whatever users' objects raise as they are shown
@@ -62,11 +62,11 @@ class LineFormatter(SafeFormatter):
         super().__init__("%(asctime)s %(levelname)-7s %(message)s")
 
     def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:  # noqa: N802
-        """When it was logged, in UTC."""
+        """Return the time of a record, in UTC."""
         return time.strftime(datefmt or "%Y-%m-%dT%H:%M:%SZ", time.gmtime(record.created))
 
     def format(self, record: logging.LogRecord) -> str:
-        """The record as a line."""
+        """Return the record as a line."""
         return printable_lines(super().format(record), LONGEST).replace("\n", "\n    ")
 
 
@@ -78,7 +78,7 @@ class JsonFormatter(SafeFormatter):
         self._process = place_of_process()
 
     def format(self, record: logging.LogRecord) -> str:
-        """The record as a line; what comes after its first line is ``detail``."""
+        """Return the record as a line; text after its first line is ``detail``."""
         text, _, detail = super().format(record).strip("\n").partition("\n")
         known: dict[str, Any] = {
             "event": LogEvent.MESSAGE,

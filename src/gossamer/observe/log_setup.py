@@ -23,7 +23,7 @@ LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNI
 
 
 class LogFileHandler(logging.FileHandler):
-    """A file of lines. A disk that takes no more of them ends the file, not the crawl, and is told once."""
+    """A file of lines. A full disk ends the file, not the crawl, and is reported once."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, encoding="utf-8", errors="backslashreplace")
@@ -35,7 +35,7 @@ class LogFileHandler(logging.FileHandler):
             super().emit(record)
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
-        """Called by ``emit`` for what it ran into."""
+        """Handle an error of ``emit``."""
         error = sys.exc_info()[1]
         if not isinstance(error, OSError):
             super().handleError(record)
@@ -45,13 +45,13 @@ class LogFileHandler(logging.FileHandler):
         logging.getLogger("gossamer.crawl").error("%s", one_line(text))
 
     def close(self) -> None:
-        """Close the file; what does not fit on the disk any more is lost."""
+        """Close the file; lines that do not fit on the disk are lost."""
         with suppress(OSError):
             super().close()
 
 
 def open_log_file(file: str | None) -> list[logging.Handler]:
-    """The handler of ``log.file``, if there is one. Raises ``StorageError`` when it cannot be written."""
+    """Return the handler of ``log.file``, if set. Raises ``StorageError`` if it cannot be written."""
     if not file:
         return []
     path = Path(file).expanduser()
@@ -66,9 +66,9 @@ def open_log_file(file: str | None) -> list[logging.Handler]:
 def attach_handlers(
     level: str, handlers: Sequence[logging.Handler], log_format: str = "text"
 ) -> Iterator[None]:
-    """Send what Gossamer, the spiders (from ``level``) and libraries (warnings) log to ``handlers``.
+    """Send log lines of Gossamer, the spiders (from ``level``) and libraries (warnings) to ``handlers``.
 
-    Warnings of Python (``warnings.warn``) and errors of threads that nobody catches are lines of it, too.
+    Warnings of Python (``warnings.warn``) and uncaught errors of threads are also lines.
     """
     root, own = logging.getLogger(), logging.getLogger("gossamer")
     before = own.level
@@ -88,7 +88,7 @@ def attach_handlers(
 
 @contextmanager
 def capture_stray_lines() -> Iterator[None]:
-    """What Python would write to stderr by itself is logged."""
+    """Log the lines that Python itself would write to stderr."""
     of_threads, of_finalizers = threading.excepthook, sys.unraisablehook
     of_warnings = warnings.formatwarning
     threading.excepthook = _log_thread_error

@@ -1,4 +1,4 @@
-"""By how much an event loop is late: what a callback that computes for long does to everything else."""
+"""The delay of an event loop, caused by callbacks that compute for long."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import asyncio
 from collections import deque
 
 EVERY_S = 0.5
-"""How often it is looked at; a look costs a few microseconds."""
+"""Seconds between two looks; a look costs a few microseconds."""
 WINDOW_S = 15.0
-"""The time of which the longest delay is told: the usual time between two looks at metrics."""
+"""Seconds over which the longest delay is reported: the usual interval of Prometheus."""
 
 
 class LoopLagMonitor:
@@ -29,13 +29,13 @@ class LoopLagMonitor:
         self._wait()
 
     def longest_s(self) -> float:
-        """The longest delay lately, in seconds; of a loop that is held up now, for how long it is already."""
+        """The longest recent delay, in seconds; for a blocked loop, its delay until now."""
         return max(*tuple(self._late), self.held_up_s())
 
     def held_up_s(self) -> float:
-        """For how long the loop is held up already, in seconds."""
+        """Seconds for which the loop is blocked now."""
         return max(self._loop.time() - self._expected, 0.0)
 
     def close(self) -> None:
-        """Look no more."""
+        """Stop measuring."""
         self._timer.cancel()

@@ -1,7 +1,7 @@
-"""Every metric: its name, kind, labels and meaning, in one place; who measures gives samples of them.
+"""Every metric: its name, kind, labels and meaning, in one place.
 
-Names and units follow the conventions of Prometheus. Labels are bounded: of hosts, reasons and jobs only so
-many have values of their own. The reference in the documentation is made from this table.
+Names and units follow the conventions of Prometheus. Labels are bounded: a limited number of hosts, reasons
+and jobs have their own values. The reference in the documentation is made from this table.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from gossamer.policy.secret_names import hide_parameters
 OTHER = "other"
 """The value of a label for everything beyond its bound."""
 DROP_TEXT = 80
-"""Characters of the reason of a drop."""
+"""Maximum characters of the reason of a drop."""
 NO_ANSWER = "none"
-"""The class of the status where there was no answer."""
+"""The class of the status without an answer."""
 
 
 class MetricKind(StrEnum):
-    """How a metric is to be read."""
+    """The kind of a metric."""
 
-    COUNTER = "counter"  # only grows: its rate tells something
-    GAUGE = "gauge"  # as it is at the moment
+    COUNTER = "counter"  # only grows; read its rate
+    GAUGE = "gauge"  # the current value
     HISTOGRAM = "histogram"  # counts by upper bounds, and their sum
-    INFO = "info"  # always 1: its labels tell something
+    INFO = "info"  # always 1; read its labels
 
 
 class MetricSource(StrEnum):
-    """Who measures it."""
+    """The source of a metric."""
 
-    PROCESS = "process"  # `--metrics-port` of a crawl, a worker or a supervisor: what this process did
-    FLEET = "fleet"  # the dashboard: what store, frontier and roster say of all processes
+    PROCESS = "process"  # `--metrics-port` of a crawl, a worker or a supervisor: the work of this process
+    FLEET = "fleet"  # the dashboard: store, frontier and roster, for all processes
 
 
 class Metric(NamedTuple):
@@ -67,13 +67,13 @@ ATTEMPTS = Metric(
 RESPONSES = Metric(
     "gossamer_responses_total",
     _COUNTER,
-    "Answers to attempts, by the class of their status (none: there was no answer).",
+    "Answers to attempts, by the class of their status (none: without an answer).",
     ("job", "code"),
 )
 FAILURES = Metric(
     "gossamer_failures_total",
     _COUNTER,
-    "Attempts that failed, by the fault; what was left out on purpose (robots.txt, scope, 404) is none.",
+    "Failed attempts, by the fault; without requests skipped on purpose (robots.txt, scope, 404).",
     ("job", "reason"),
 )
 FETCH_DURATION = Metric(
@@ -112,7 +112,7 @@ HOST_ATTEMPTS = Metric(
 SPIDER_STAT = Metric(
     "gossamer_spider_stat",
     _GAUGE,
-    "What a spider has counted itself (self.stats), by its name for it: at most 100 names of a job.",
+    "A spider's own counters (self.stats), by name: at most 100 names of a job.",
     ("job", "name"),
 )
 ITEM_QUALITY = Metric(
@@ -127,7 +127,7 @@ FRONTIER_REQUESTS = Metric("gossamer_frontier_requests", _GAUGE, "Requests in ea
 DUE_REQUESTS = Metric(
     "gossamer_frontier_due_requests",
     _GAUGE,
-    "Requests that may start now, by lane; where very many hosts wait, at least so many.",
+    "Requests that may start now, by lane; a lower bound if very many hosts wait.",
     ("job", "lane"),
     _FLEET,
 )
@@ -144,7 +144,7 @@ SHIFTS = Metric(
 WORKERS = Metric(
     "gossamer_workers",
     _GAUGE,
-    "Workers of the fleet, by what they are willing to do (silent: not heard of for a while).",
+    "Workers of the fleet, by state (silent: without a recent sign of life).",
     ("state",),
     _FLEET,
 )
@@ -185,15 +185,15 @@ WORKER_SLOTS = Metric(
     "gossamer_worker_slots", _GAUGE, "Shifts that workers can work on at once, by lane.", ("lane",)
 )
 SCRAPE_DURATION = Metric(
-    "gossamer_scrape_duration_seconds", _GAUGE, "Seconds that it took to read what is shown here."
+    "gossamer_scrape_duration_seconds", _GAUGE, "Seconds that it took to read these metrics."
 )
 
 METRICS = {metric.name: metric for metric in tuple(globals().values()) if isinstance(metric, Metric)}
-"""All of them by name, in order."""
+"""All metrics by name, in order."""
 
 
 def state_samples(stats: FrontierStats, shown: str) -> Iterator[MetricSample]:
-    """What a frontier says of itself, without the job's label; ``shown`` is the job's state."""
+    """Yield the samples of a frontier, without the job's label; ``shown`` is the job's state."""
     yield MetricSample(JOB_INFO, 1, (shown,))
     yield MetricSample(DEAD_LETTERS, stats.dead)
     for state in RequestState:
@@ -201,7 +201,7 @@ def state_samples(stats: FrontierStats, shown: str) -> Iterator[MetricSample]:
 
 
 def spider_samples(values: Mapping[str, float]) -> Iterator[MetricSample]:
-    """What a spider has counted itself, without the job's label."""
+    """Yield a spider's own counters, without the job's label."""
     for name, value in values.items():
         yield MetricSample(SPIDER_STAT, value, (name,))
 
@@ -211,26 +211,26 @@ _NO_FAILURES = frozenset({"", *(fault.value for fault in FAULTS), *(reason.value
 
 
 def failure_of(reason: str) -> str:
-    """The label of an attempt's reason among the failures; empty for what was left out on purpose."""
+    """Return the label of a failed attempt's reason; empty for a request skipped on purpose."""
     if reason in _FAILURES:
         return reason
     return "" if reason in _NO_FAILURES else OTHER
 
 
 def drop_label(reason: str) -> str:
-    """The label of the reason of a drop, which users' code gives: short, and without secrets of URLs."""
+    """Return the label of the reason of a drop by users' code: short, and without secrets of URLs."""
     return one_line(hide_parameters(hide_userinfo(reason[:1000])), DROP_TEXT)
 
 
 def code_of(digit: int) -> str:
-    """The label of a status's first digit: ``2xx``; of none, when there was no answer."""
+    """Return the label of a status's first digit, as ``2xx``; ``none`` for 0: without an answer."""
     return f"{digit}xx" if digit else NO_ANSWER
 
 
 class LatencyCounts(NamedTuple):
-    """How many of some times were at most as long as each bound."""
+    """Counts of times by upper bounds."""
 
-    counts: tuple[int, ...]  # of each bound alone, the last one of what is longer than all
+    counts: tuple[int, ...]  # of each bound alone; the last one counts longer times
     total_s: float
 
 

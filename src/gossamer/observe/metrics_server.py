@@ -1,7 +1,7 @@
 """``/metrics``, ``/healthz`` and ``/readyz`` of one process: a small server in threads of its own.
 
-It answers whatever the event loop does: that the loop is held up is what it is asked about. It serves
-a few readers at once, waits a few seconds for each, and turns away the others.
+It answers also while the event loop is blocked, since it reports that. It serves a few readers at once, waits
+a few seconds for each, and refuses the others.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from gossamer.observe.metrics import MetricSample
 from gossamer.policy.origins import is_loopback
 
 READERS = 8
-"""Connections that are served at once."""
+"""Maximum connections at once."""
 READER_S = 5.0
 """Seconds that a reader may take between two bytes."""
 _TEXT = "text/plain; charset=utf-8"
 
 
 class MetricsServer:
-    """Serves the samples that ``read`` tells, and the health of this process.
+    """Serves the samples of ``read``, and the health of this process.
 
     Raises ``OSError`` where it cannot listen.
     """
@@ -49,15 +49,15 @@ class MetricsServer:
         self._thread.start()
 
     def close(self) -> None:
-        """Listen no more."""
+        """Stop listening."""
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
 
     def answer_request(self, path: str, host: str, accept: str, reader: str) -> TextResponse:
-        """What is answered to a request, by its headers ``Host`` and ``Accept``, and the reader's address.
+        """Return the answer to a request, by its headers ``Host`` and ``Accept`` and the reader's address.
 
-        Why a server does not answer may name other machines: only readers on this one see that.
+        The reason why a server does not answer may name other machines: only local readers see it.
         """
         if self._is_local and not is_loopback(host or "localhost"):  # a page in a browser that renamed itself
             return TextResponse(403, _TEXT, b"this address is for readers on this machine\n")
@@ -74,7 +74,7 @@ class MetricsServer:
 
 
 class TextResponse(NamedTuple):
-    """What is sent to a reader."""
+    """An answer to a reader."""
 
     status: int
     content_type: str
@@ -98,14 +98,14 @@ class _BoundedServer(ThreadingHTTPServer):
             self.shutdown_request(request)
 
     def process_request_thread(self, request: socket | tuple[bytes, socket], client_address: Any) -> None:
-        """In its thread: serve it, and give the place back."""
+        """Serve a reader in its thread, then free the place."""
         try:
             super().process_request_thread(request, client_address)
         finally:
             self._places.release()
 
     def handle_error(self, request: socket | tuple[bytes, socket], client_address: Any) -> None:
-        """A reader that went away is nobody's trouble."""
+        """Ignore readers that went away."""
 
 
 class _AnswerHandler(BaseHTTPRequestHandler):
@@ -125,8 +125,8 @@ class _AnswerHandler(BaseHTTPRequestHandler):
         self.wfile.write(answer.body)
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - as it is called there
-        """Nothing."""
+        """Log nothing."""
 
     def version_string(self) -> str:
-        """What the header ``Server`` says."""
+        """Return the header ``Server``."""
         return "gossamer"

@@ -1,7 +1,7 @@
-"""Counting what one process does, for metrics: cheap for every page, and bounded whatever the crawl does.
+"""Counts of one process for metrics: cheap for every page, and bounded for every crawl.
 
-Events come from the thread of the event loop; the samples may be asked for from another one. What that one
-reads are copies, so a sample may be a page older than another, and no more.
+Events come from the thread of the event loop; another thread may read the samples. It reads copies, so a
+sample may be one page older than another.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from gossamer.policy.spider_stats import read_counters
 from gossamer.version import __version__
 
 JOBS = 50
-"""Jobs that are told apart; the one that was heard of longest ago makes room."""
+"""Maximum jobs with their own counts; the one with the oldest event makes room."""
 DROPS = 50
-"""Reasons of drops, which users' code gives, that are told apart."""
+"""Maximum reasons of drops by users' code with their own counts."""
 
 AttemptKey = tuple[Verdict, str, int, str]
-"""Verdict, rung, first digit of the status, why it failed."""
+"""Verdict, rung, first digit of the status, label of the failure."""
 
 
 class MetricsSink:
@@ -89,10 +89,10 @@ class MetricsSink:
         found = self._jobs[job] = JobCounts()
         return found
 
-    # ------------------------------------------------------------------ what is told
+    # ------------------------------------------------------------------ events
 
     def read_samples(self) -> Iterator[MetricSample]:
-        """All samples as they are now; the last one is how long that took."""
+        """Yield all current samples; the last one is the time that this took."""
         began = self._monotonic()
         yield MetricSample(metrics.BUILD_INFO, 1, (__version__,))
         for job, counts in self._jobs.copy().items():
@@ -117,7 +117,7 @@ class MetricsSink:
 
 
 class JobCounts:
-    """What this process did for one job."""
+    """The work of this process for one job."""
 
     __slots__ = (
         "attempts", "bytes", "counted", "dropped", "heard_at", "hosts", "items", "latencies", "latency_ms",
@@ -151,14 +151,14 @@ class JobCounts:
             self.bytes += attempt.size_bytes
             self.latency_ms += attempt.elapsed_ms
             self.latencies[bisect_left(LATENCY_BOUNDS_MS, attempt.elapsed_ms)] += 1
-        elif verdict is Verdict.SKIPPED:  # nobody was asked
+        elif verdict is Verdict.SKIPPED:  # without a request
             return
         failure = failure_of(attempt.reason) if attempt.reason else ""
         self.attempts[verdict, attempt.rung, status // 100, failure] += 1
         self.hosts.count_attempt(event.host, verdict)
 
     def count_requests(self, event: ProgressEvent) -> None:
-        """Note how the frontier stands."""
+        """Note the state of the frontier."""
         self.heard_at, self.stats, self.reason = event.at, event.stats, ""
 
     def _count_drops(self, dropped: Mapping[str, int]) -> None:
@@ -168,7 +168,7 @@ class JobCounts:
             self.dropped[reason] = self.dropped.get(reason, 0) + number
 
     def read_samples(self) -> Iterator[MetricSample]:
-        """The samples, without the job's label."""
+        """Yield the samples, without the job's label."""
         latencies = LatencyCounts(tuple(self.latencies), self.latency_ms / 1000)
         attempts = self.attempts.copy()
         yield MetricSample(metrics.PAGES, self.pages)
@@ -194,7 +194,7 @@ def _sum_samples(
     counts: Mapping[AttemptKey, int],
     label: Callable[[AttemptKey], tuple[str, ...] | None],
 ) -> Iterator[MetricSample]:
-    """Counts added up by labels; those without any (``None``) are left out."""
+    """Return the sums of counts by labels; counts without labels (``None``) are left out."""
     sums: defaultdict[tuple[str, ...], int] = defaultdict(int)
     for key, number in counts.items():
         if (labels := label(key)) is not None:

@@ -1,4 +1,4 @@
-"""What a crawl is doing, a line now and then, for logs; :mod:`gossamer.cli.terminal.panel` is for terminals.
+"""The progress of a crawl as lines for logs; :mod:`gossamer.cli.terminal.panel` is for terminals.
 
 Both show the numbers of one :class:`~gossamer.observe.run_stats.RunStats`. Nothing here reads a clock: the
 time is a parameter or comes with the events.
@@ -15,7 +15,7 @@ from gossamer.observe.units import format_duration, format_rate, format_statuses
 
 
 def progress_line(tallies: RunStats, now: float) -> str:
-    """The crawl in one line of plain text."""
+    """Return the crawl in one line of plain text."""
     stats = tallies.stats
     parts = [
         f"{format_duration(tallies.elapsed_s(now))}",

@@ -35,7 +35,7 @@ class RunStats:
         self.started_at: float | None = None
         self.reason = ""  # why the run ended; empty while it runs
         self.resumed = False
-        self.max_pages: int | None = None  # the budget, for whoever shows how much is left
+        self.max_pages: int | None = None  # the budget, for displays of the rest
         self.left_text = ""  # how long the job still takes; empty while there is nothing to say
         self.pages = 0
         self.items = 0
@@ -44,7 +44,7 @@ class RunStats:
         self.dead = 0
         self.bytes = 0
         self.classes: Counter[int] = Counter()  # by first digit of the status; 0: no response
-        self.reasons: Counter[str] = Counter()  # of attempts that were no success
+        self.reasons: Counter[str] = Counter()  # of attempts without success
         self.stats = FrontierStats(state=JobState.RUNNING)
         self._recent: deque[list[int]] = deque(maxlen=WINDOW_S + 1)  # [second, pages]
 

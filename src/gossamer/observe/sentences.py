@@ -1,6 +1,6 @@
-"""How numbers are written in sentences: with the units of ``observe.units``, times with the zone they are in.
+"""Numbers in sentences: with the units of ``observe.units``, times with their zone.
 
-That is the zone of this machine; whoever reads it may be in another.
+That is the zone of this machine; a reader may be in another.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from gossamer.policy.sentences.words import SentenceFormatter
 
 
 def formatter_at(now: float) -> SentenceFormatter:
-    """How numbers are written at a time: that of today without its day."""
+    """The form of numbers at a time: times of today have no date."""
     today = datetime.fromtimestamp(now).astimezone().date()
 
     def show_time(at: float) -> str:

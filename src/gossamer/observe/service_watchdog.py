@@ -1,4 +1,4 @@
-"""systemd, where it has started this process: it is told that the process has begun, and that it is well.
+"""Reports to systemd, if it has started this process: that the process has started, and its health.
 
 The protocol is that of ``sd_notify``: datagrams to the socket that ``NOTIFY_SOCKET`` names.
 """
@@ -15,15 +15,15 @@ from contextlib import contextmanager, suppress
 from gossamer.observe.health import ProcessHealth
 
 STATUS_S = 5.0
-"""How often the status is told where no watchdog asks for more."""
+"""Seconds between two reports of the status without a watchdog."""
 BYTES = 1024
-"""What a status may have."""
+"""Maximum size of a status."""
 
 log = logging.getLogger("gossamer.crawl")
 
 
 class ServiceWatchdog:
-    """Its socket; without one nothing happens."""
+    """The socket of systemd; does nothing without one."""
 
     def __init__(self, variables: Mapping[str, str]) -> None:
         name = variables.get("NOTIFY_SOCKET", "")
@@ -33,7 +33,7 @@ class ServiceWatchdog:
         self.every_s = int(micros) / 1e6 / 3 if micros.isdigit() and int(micros) else STATUS_S
 
     def notify(self, *lines: str) -> None:
-        """Send one message. What fails is not this process's trouble."""
+        """Send one message. Errors are ignored."""
         if not self.is_there:
             return
         with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as out:

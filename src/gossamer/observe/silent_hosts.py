@@ -19,9 +19,9 @@ from gossamer.policy.faults import UNREACHABLE
 from gossamer.policy.politeness import is_silent
 
 FAILURES = 3
-"""Attempts in a row without an answer from which on a host is named."""
+"""Attempts in a row without an answer until a host is reported."""
 MOST_HOSTS = 10_000
-"""Silent hosts that are remembered; a crawl of more is not told of the others."""
+"""Maximum silent hosts that are remembered; others are not reported."""
 
 _SILENT = UNREACHABLE | {Fault.ROBOTS_UNREACHABLE}
 
@@ -32,13 +32,13 @@ class _SilentHost(Record, frozen=True):
 
 
 class HostMonitor:
-    """Says when a host has stopped answering, and when it answers again."""
+    """Reports when a host has stopped answering, and when it answers again."""
 
     def __init__(self) -> None:
         self._silences: dict[str, _SilentHost] = {}
 
     def describe_change(self, event: PageDoneEvent) -> str:
-        """What is new about the host of this attempt, in one sentence; mostly nothing."""
+        """Return a sentence if the state of the attempt's host has changed; usually empty."""
         attempt = event.attempt
         if attempt.reason in _SILENT and attempt.verdict is Verdict.RETRY:
             return self._note_failure(event.host, attempt)
@@ -70,7 +70,7 @@ class HostMonitor:
 
 
 def waiting_for(reports: Iterable[HostReport], now: float) -> str:
-    """The host that has been silent for longest and its next try, in one line; ``""`` when all answer."""
+    """Return the host that has been silent for longest and its next try; ``""`` if all answer."""
     silent = sorted(
         (report for report in reports if is_silent(report.state)), key=lambda r: r.state.troubled_since
     )

@@ -18,7 +18,7 @@ _BREAK = re.compile(r"[^\S ]+")
 
 
 def one_line(text: str, limit: int = 300) -> str:
-    """``text`` on one line of at most ``limit`` characters; what is not printable is escaped (``\\x1b``)."""
+    """Return ``text`` on one line of at most ``limit`` characters; others are escaped (``\\x1b``)."""
     shown = text[: limit + 1]  # a megabyte is cut before it is looked at
     if not shown.isprintable():
         shown = "".join(map(_escape_character, shown))
@@ -26,24 +26,24 @@ def one_line(text: str, limit: int = 300) -> str:
 
 
 def printable_lines(text: str, limit: int = 4000) -> str:
-    """The same for text of several lines, a traceback for instance: its line breaks are kept."""
+    """Return text of several lines, such as a traceback, in the same way; line breaks stay."""
     cut = text if len(text) <= limit else text[:limit] + "…"
     return "\n".join(one_line(line, limit) for line in cut.replace("\r\n", "\n").split("\n"))
 
 
 def shown_url(url: str, limit: int = 300) -> str:
-    """A URL for people: on one line, without user name and password."""
+    """Return a URL for people: on one line, without user name and password."""
     return one_line(hide_userinfo(url[: 4 * limit]), limit)
 
 
 def json_line(value: Any) -> str:
-    """A JSON value on one line. Control characters are escaped, so a terminal is safe too."""
+    """Return a JSON value on one line. Control characters are escaped, so a terminal is safe."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, default=str)
     return text if text.isprintable() else "".join(map(_escape_in_json, text))
 
 
 def error_headline(detail: str) -> str:
-    """What went wrong, in one line: of a traceback the line that names the exception."""
+    """Return an error in one line; from a traceback, the line that names the exception."""
     found = [line for line in detail.rstrip().split("\n") if not line.lstrip().startswith("For further info")]
     after_frames = max((n for n, line in enumerate(found, start=1) if line.startswith("  ")), default=0)
     named = found[min(after_frames, len(found) - 1)].rstrip()

@@ -56,7 +56,7 @@ _FAILED = (Verdict.DEAD, Verdict.RETRY)
 
 
 def open_tracer() -> Tracer:
-    """The tracer of whatever SDK this process has; without one its spans go nowhere."""
+    """Return the tracer of this process's SDK; without an SDK, spans are dropped."""
     return get_tracer("gossamer", __version__)
 
 
@@ -98,7 +98,7 @@ class VisitTracer:
         return watch
 
     def open_stores(self, results: Sequence[VisitResult]) -> list[Span]:
-        """A span for the storing of each result, below that of its visit."""
+        """Open a span for the storing of a result, below the span of its visit."""
         return [self._open_store(result, len(results)) for result in results]
 
     def _open_store(self, result: VisitResult, batch: int) -> Span:
@@ -109,7 +109,7 @@ class VisitTracer:
 
 
 class TracedCommitter:
-    """Port ``Committer``: another one, with the spans of what it stores."""
+    """Port ``Committer``: wraps another one, with spans of its work."""
 
     def __init__(self, committer: Committer, tracer: VisitTracer) -> None:
         self._committer = committer
@@ -238,7 +238,7 @@ class TracedPipeline:
 
 @contextmanager
 def _open_span(tracer: Tracer, name: str, **options: Any) -> Iterator[Span]:
-    """A span that is the current one. Of an error it has the type alone: its text may hold a secret."""
+    """Open the current span. It has only the type of an error: the text may hold a secret."""
     with tracer.start_as_current_span(
         name, record_exception=False, set_status_on_exception=False, **options
     ) as span:
@@ -250,7 +250,7 @@ def _open_span(tracer: Tracer, name: str, **options: Any) -> Iterator[Span]:
 
 
 def trace_of(span: Span) -> str:
-    """A span as a request carries it: the ``traceparent`` of W3C; empty for one that nobody records."""
+    """Return a span for a request: the ``traceparent`` of W3C; empty if it is not recorded."""
     context = span.get_span_context()
     if not context.is_valid:
         return ""
@@ -258,7 +258,7 @@ def trace_of(span: Span) -> str:
 
 
 def span_context_of(trace: str) -> SpanContext | None:
-    """The span that :func:`trace_of` tells; ``None`` for other text."""
+    """Return the span from the text of :func:`trace_of`; ``None`` for other text."""
     version, _, rest = trace.partition("-")
     parts = rest.split("-")
     if version != "00" or [len(part) for part in parts] != [32, 16, 2]:
@@ -292,7 +292,7 @@ def _describe_end(span: Span, end: VisitResult) -> None:
 
 
 def _describe_way(span: Span, rung: str, proxy: str) -> None:
-    """How it was fetched, as far as it came; proxies have no credentials in their names."""
+    """Return how a page was fetched, as far as known; names of proxies have no credentials."""
     if rung:
         span.set_attribute("gossamer.rung", rung)
     if proxy:

@@ -1,4 +1,4 @@
-"""Answers, each made once for all who ask the same within a second, in bounded time and memory."""
+"""Answers, each made once for equal requests within a second, in bounded time and memory."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from gossamer.core.record import Record
 from gossamer.queries.documents import to_answer
 
 FRESH_S = 1.0
-"""For how long an answer stands."""
+"""Seconds for which an answer is reused."""
 LIMIT_S = 5.0
-"""Longer than this no answer is waited for."""
+"""Maximum seconds for an answer."""
 MAX_BYTES = 32 * 1024 * 1024
 MAX_ANSWERS = 1000
 
@@ -23,7 +23,7 @@ _encode = msgspec.json.Encoder(decimal_format="number").encode
 
 
 class ReadyAnswer(Record, frozen=True):
-    """An answer as it is sent."""
+    """An answer, ready to be sent."""
 
     body: bytes
     etag: str
@@ -31,17 +31,17 @@ class ReadyAnswer(Record, frozen=True):
 
 
 def encode_answer(value: Any) -> bytes:
-    """A record as the JSON of the API."""
+    """Return a record as the JSON of the API."""
     return _encode(to_answer(value))
 
 
 def etag_of(body: bytes) -> str:
-    """A word that is another one when the answer is another one."""
+    """Return the ETag of an answer."""
     return f'"{blake2b(body, digest_size=12).hexdigest()}"'
 
 
 class AnswerCache:
-    """Keeps answers for a second, and lets all who ask the same meanwhile wait for the same one."""
+    """Keeps answers for a second; equal requests wait for the same answer."""
 
     def __init__(self) -> None:
         self._ready: dict[str, ReadyAnswer] = {}  # the oldest first
@@ -50,7 +50,7 @@ class AnswerCache:
         self._changes = 0  # how often something was changed
 
     def forget_answers(self) -> None:
-        """Something was changed: no answer that was begun before is given to whoever asks from now on."""
+        """Forget all answers, also unfinished ones, after a change."""
         self._ready.clear()
         self._making.clear()
         self._bytes = 0
@@ -59,9 +59,10 @@ class AnswerCache:
     async def give_answer(
         self, key: str, ask: Callable[[], Awaitable[Any]], fresh_s: float = FRESH_S
     ) -> ReadyAnswer:
-        """What ``ask`` answers, or answered to somebody else less than ``fresh_s`` ago.
+        """Return the answer of ``ask``, or its answer to another caller less than ``fresh_s`` ago.
 
-        Raises what it raises, and ``TimeoutError`` when it takes too long. Who stops waiting disturbs nobody.
+        Raises the errors of ``ask``, and ``TimeoutError`` if it takes too long. A caller may stop waiting
+        without an effect on others.
         """
         now = asyncio.get_running_loop().time()
         ready = self._ready.get(key)
@@ -86,7 +87,7 @@ class AnswerCache:
         if self._making.get(key) is done:
             del self._making[key]
         if not done.cancelled():
-            done.exception()  # nobody may be waiting any longer; whoever is, is told
+            done.exception()  # marks it as retrieved: all callers may have left
 
     def _keep(self, key: str, answer: ReadyAnswer, now: float) -> None:
         self._drop(key)

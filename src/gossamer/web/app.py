@@ -1,4 +1,4 @@
-"""The application: every file of ``routes/`` under ``/api/v1``, the page, and what guards both."""
+"""The application: every file of ``routes/`` under ``/api/v1``, the page, and the gate of both."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from gossamer.web.topics import ask_within
 
 API = "/api/v1"
 ABOUT = (
-    "What the dashboard and the command line know and do. Times are seconds since the epoch, durations end "
-    "in `_s`, sizes in `_bytes`. A list has a cursor where there is more. What goes wrong is said as "
+    "The data and actions of the dashboard and the command line. Times are seconds since the epoch, "
+    "durations end in `_s`, sizes in `_bytes`. A list with more rows has a cursor. An error is reported as "
     "`{error: {what, why, way}}`. A token is sent as `Authorization: Bearer ...`."
 )
 METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 
 
 def make_app(parts: WebParts) -> FastAPI:
-    """The dashboard and the API over these parts."""
+    """Return the dashboard and the API over these parts."""
     app = FastAPI(
         title="Gossamer",
         version=__version__,
@@ -62,13 +62,13 @@ def make_app(parts: WebParts) -> FastAPI:
 
 
 def load_groups() -> list[RouteGroup]:
-    """The routes of every file that has some, by the files' names."""
+    """Return the routes of every file, by the files' names."""
     names = sorted(module.name for module in iter_modules(routes.__path__))
     return [import_module(f"{routes.__name__}.{name}").ROUTES for name in names]
 
 
 def _add_document(app: FastAPI, records: list[type[msgspec.Struct]]) -> None:
-    """What can be asked, and that nothing else can."""
+    """Add the OpenAPI document, and the answer to unknown addresses."""
     made: list[dict[str, Any]] = []
 
     async def describe(_request: Request) -> Response:
@@ -80,7 +80,7 @@ def _add_document(app: FastAPI, records: list[type[msgspec.Struct]]) -> None:
         return error_response(
             404,
             "There is nothing here.",
-            f"{request.scope['path'][:200]} is no address of the API",
+            f"{request.scope['path'][:200]} is not an address of the API",
             f"{API}/openapi.json lists all of them.",
         )
 

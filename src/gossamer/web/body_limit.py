@@ -1,4 +1,4 @@
-"""How large a request may be, how deeply nested, and how long it may take to arrive."""
+"""Limits on the size, the nesting and the time of arrival of a request."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from gossamer.web.errors import error_response
 
 MAX_BODY = 1024 * 1024
-"""Bytes of a request's body."""
+"""Maximum bytes of a request's body."""
 BODY_S = 10.0
-"""Seconds in which it has to be there: it is read before anybody knows who sends it."""
+"""Maximum seconds for its arrival: it is read before the caller is known."""
 DEEPEST = 32
-"""Lists and objects in each other: what is nested more is not parsed, since parsers and checks descend."""
+"""Maximum nesting of lists and objects; parsers and checks are recursive, so deeper JSON is refused."""
 _TEXT = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
 _BRACKET = re.compile(rb"[][{}]")
 
 
 def is_nested_deeply(body: bytes) -> bool:
-    """Whether JSON has more lists and objects in each other than it may; nothing is said of other bytes."""
+    """Return whether JSON is nested too deeply; undefined for other bytes."""
     depth = 0
     for bracket in _BRACKET.finditer(_TEXT.sub(b"", body)):
         depth += 1 if bracket[0] in b"[{" else -1
@@ -32,7 +32,7 @@ def is_nested_deeply(body: bytes) -> bool:
 
 
 class BodyLimit:
-    """Refuses requests whose bodies are too large, or of unknown length, before any of it is read."""
+    """Refuses bodies that are too large, or of unknown length, before reading them."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -66,7 +66,7 @@ class BodyReader:
         self._body = bytearray()
 
     async def receive(self) -> Message:
-        """The next message; behind the body there may be any time until it comes."""
+        """Return the next message; after the body, without a limit of time."""
         if self._is_whole:
             return await self._receive()
         self._deadline = self._deadline or asyncio.get_running_loop().time() + BODY_S

@@ -1,7 +1,6 @@
-"""How long the head of a request may take to arrive, and how many connections there may be.
+"""Limits on the time for the head of a request and on the number of connections.
 
-Whoever holds connections open without asking anything is not known yet, and needs no token for it: uvicorn
-itself waits for them without end.
+A client can hold connections open without a token, and uvicorn itself waits for their requests without end.
 """
 
 from __future__ import annotations
@@ -14,15 +13,15 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from gossamer.web.errors import error_response
 
 MAX_HEAD = 64 * 1024
-"""Bytes of a request's line and headers."""
+"""Maximum bytes of a request's line and headers."""
 HEAD_S = 10.0
-"""Seconds in which a request's line and headers have to be there."""
+"""Maximum seconds for a request's line and headers."""
 MAX_CONNECTIONS = 500
-"""Where there are more, the one that has waited longest for a head is closed."""
+"""If there are more, the one that has waited longest for a head is closed."""
 
 
 class TimedProtocol(H11Protocol):
-    """One connection, which is closed where nothing is asked on it in time."""
+    """A connection that is closed if no request arrives in time."""
 
     _timer: asyncio.TimerHandle | None = None  # runs while a head is awaited
 
@@ -34,7 +33,7 @@ class TimedProtocol(H11Protocol):
         self._await_head()
 
     def data_received(self, data: bytes) -> None:
-        """Whatever was waited for before is there, or goes on being waited for."""
+        """Handle data; keep the timer only while a head is awaited."""
         super().data_received(data)
         is_answered = self.cycle is not None and self.cycle.response_complete  # though its body still comes
         if is_answered or self.conn.their_state is h11.IDLE:
@@ -43,13 +42,13 @@ class TimedProtocol(H11Protocol):
             self._stop_timer()
 
     def send_400_response(self, msg: str) -> None:
-        """Say what is wrong with a request that cannot be read, as with any other."""
+        """Answer a malformed request in the form of all errors."""
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
             said = error_response(
                 400,
-                "This is no request.",
+                "This is not a request.",
                 f"it is not well-formed HTTP, or its line and headers have more than {MAX_HEAD:,} bytes",
-                "/api/v1/openapi.json says what can be asked.",
+                "/api/v1/openapi.json lists all requests.",
             )
             headers = [*said.raw_headers, (b"connection", b"close")]
             answer = h11.Response(status_code=400, headers=headers, reason=b"Bad Request")
@@ -58,7 +57,7 @@ class TimedProtocol(H11Protocol):
         self.transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """There is nothing to wait for any more."""
+        """Stop the timer."""
         self._stop_timer()
         super().connection_lost(exc)
 

@@ -1,4 +1,4 @@
-"""What has changed between two answers. Pure."""
+"""Differences between two answers. Pure."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ Path = tuple[str | int, ...]
 
 
 class AnswerDelta(NamedTuple):
-    """What makes the later answer of the former one: values to set and keys to drop, by their paths."""
+    """Changes from a former answer to a later one: values to set and keys to drop, by their paths."""
 
     set: list[tuple[Path, Any]]
     drop: list[Path]
 
 
 def find_delta(former: Any, later: Any) -> AnswerDelta:
-    """What has changed; a list of another length has changed as a whole."""
+    """Return the differences; a list of another length has changed as a whole."""
     delta = AnswerDelta([], [])
     for path, value, is_there in _walk((), former, later):
         if is_there:

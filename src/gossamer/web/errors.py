@@ -1,4 +1,4 @@
-"""Errors as answers: what happened, why, and what to do; never a traceback, and no 5xx for bad input."""
+"""Errors as answers: problem, reason and remedy; never a traceback, and no 5xx for bad input."""
 
 from __future__ import annotations
 
@@ -35,21 +35,21 @@ from gossamer.web.parts import parts_of
 log = logging.getLogger("gossamer.web")
 
 AGAIN_S = 5
-"""Seconds after which whoever asked may ask again, where something is away."""
+"""Seconds until a caller may retry while a service is away."""
 LONGEST = 1000
 
 
 class ErrorReport(Record, frozen=True, kw_only=True):
-    """What went wrong."""
+    """An error."""
 
     what: str  # what happened
     why: str
     way: str  # what to do about it
-    now: dict[str, Any] | None = None  # how a thing is that is not as it was seen
+    now: dict[str, Any] | None = None  # the current state, if it differs from the expected one
 
 
 class ErrorAnswer(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """The answer where something went wrong."""
+    """The answer with an error."""
 
     error: ErrorReport
 
@@ -57,7 +57,7 @@ class ErrorAnswer(Record, frozen=True, kw_only=True, omit_defaults=False):
 def error_response(
     status: int, what: str, why: str, way: str, *, wait_s: float = 0.0, now: Mapping[str, Any] | None = None
 ) -> Response:
-    """An error as a response."""
+    """Return an error as a response."""
     report = ErrorReport(
         what=what,
         why=printable_lines(hide_secrets(hide_userinfo(why)), LONGEST),
@@ -73,7 +73,7 @@ def error_response(
 
 
 def add_error_handlers(app: FastAPI) -> None:
-    """Let an application answer errors in this way."""
+    """Make an application answer errors in this form."""
     app.add_exception_handler(GossamerError, _answer_ours)
     app.add_exception_handler(TimeoutError, _answer_timeout)
     app.add_exception_handler(RequestValidationError, _answer_invalid)
@@ -88,7 +88,7 @@ PLAIN: Mapping[type[GossamerError], tuple[int, str, str]] = {
     UsageError: (400, "This cannot be done as asked.", "Ask for something else."),
     GossamerError: (500, "The answer failed.", "Please report it: this is a bug in Gossamer."),
 }
-"""The status, what is said to have happened, and what to do, by the nearest class."""
+"""The status, the problem and the remedy, by the nearest class."""
 
 
 async def _answer_ours(request: Request, error: Exception) -> Response:
@@ -123,7 +123,7 @@ async def _answer_invalid(request: Request, error: Exception) -> Response:
     if any(tuple(problem["loc"]) == ("body",) for problem in problems) and not _is_json(request):
         said = ["the body is read where the header says `Content-Type: application/json`"]
     return error_response(
-        422, "This cannot be asked so.", "; ".join(said), "/api/v1/openapi.json says what can be asked."
+        422, "The request is invalid.", "; ".join(said), "/api/v1/openapi.json lists all requests."
     )
 
 
@@ -132,7 +132,7 @@ def _is_json(request: Request) -> bool:
 
 
 def _place_of(problem: Mapping[str, Any]) -> str:
-    """Where in the request it is; of what is no JSON, from which character on."""
+    """Return the place of a problem in the request; in malformed JSON, the character."""
     if problem["type"] == "json_invalid":
         return f"body, character {problem['loc'][-1]}"
     return ".".join(map(str, problem["loc"][1:])) or "body"
@@ -142,11 +142,13 @@ async def _answer_http(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
     if status == 404:
         return error_response(
-            404, "There is nothing here.", f"{request.scope['path'][:200]} is no address of the API",
+            404, "There is nothing here.", f"{request.scope['path'][:200]} is not an address of the API",
             "/api/v1/openapi.json lists all of them.",
         )  # fmt: skip
     detail = str(error.detail) if isinstance(error, HTTPException) else ""
-    response = error_response(status, "This cannot be done.", detail, "/api/v1/openapi.json says what can.")
+    response = error_response(
+        status, "This cannot be done.", detail, "/api/v1/openapi.json lists all requests."
+    )
     response.headers.update(getattr(error, "headers", None) or {})
     return response
 

@@ -1,4 +1,4 @@
-"""What every response says to browsers."""
+"""The security headers of every response."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SAID = {
 
 
 def file_headers(name: str) -> dict[str, str]:
-    """The headers of a file to be kept: nothing in it runs, wherever a browser would show it."""
+    """The headers of a download: no browser runs its content."""
     return {
         "Content-Disposition": f"attachment; filename*=UTF-8''{quote(name)}",
         "Content-Security-Policy": "sandbox",

@@ -1,8 +1,8 @@
-"""What is watched for all streams together: each topic is looked at once, however many look at it.
+"""Monitors of topics: each topic is read once for all its streams.
 
-A monitor asks its question every second or two while anybody listens, less often where the answer costs
-much, and tells all listeners what has changed. A listener that does not keep up loses what it was to be told,
-and is given the whole answer when it comes back: what is kept for it has a bound.
+While a stream listens, a monitor reads its topic every second or two, less often if the answer is costly, and
+sends the changes to all streams. Buffers are bounded: a stream that falls behind loses events, and gets a
+whole answer instead.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from gossamer.web.deltas import find_delta
 from gossamer.web.topics import TopicQuestion, decode_answer
 
 KEPT_S = 60.0
-"""For how long it is known what was told: so late may a stream begin again where it was."""
+"""Seconds for which events are kept: a stream that reconnects within them misses nothing."""
 LEAST_REST = 200
-"""A look is followed by a rest of so many times its length: looking on costs half a hundredth at most."""
+"""Rest after a look, as a multiple of its length: looks take at most half a hundredth of the time."""
 MAX_REST_S = 5.0
 LOOKS = 3
-"""A look is as long as the shortest of so many: what else a machine does makes one longer, never shorter."""
+"""The length of a look is the shortest of this many: other work only makes looks longer."""
 EAGER_S = 20.0
-"""For so long after something was done no topic rests longer than usual: a crawl takes its time to obey."""
+"""Seconds after an action in which no topic rests longer than usual: a crawl obeys with a delay."""
 MAX_SNAPSHOT = 60_000
 MAX_DELTA = 8_000
 MAX_BUFFER = 256_000
-"""Bytes that wait for one stream."""
+"""Maximum bytes that wait for one stream."""
 MAX_STREAMS = 200
 MAX_STREAMS_EACH = 50
-"""Of them, those of one token: nobody takes them from all others."""
+"""Maximum streams of one token, which leaves streams for others."""
 
 TOO_LARGE = {
     "error": {
@@ -54,12 +54,12 @@ Ask = Callable[[TopicQuestion], Awaitable[tuple[int, bytes]]]
 
 
 def rest_after(took_s: float, every_s: float) -> float:
-    """How long a topic rests after a look: a busy machine is looked at less often."""
+    """Return the rest of a topic after a look, longer on a busy machine."""
     return max(every_s, min(took_s * LEAST_REST, MAX_REST_S))
 
 
 class StreamEvent(Record, frozen=True):
-    """One thing that is told."""
+    """An event of a stream."""
 
     number: int
     kind: str  # ``snapshot``, ``delta``, ``error``, ``reset``
@@ -68,24 +68,24 @@ class StreamEvent(Record, frozen=True):
 
 
 class EventCounter:
-    """Numbers what is told. ``epoch`` is another one in every process."""
+    """Numbers the events. ``epoch`` differs in every process."""
 
     def __init__(self) -> None:
         self.epoch = secrets.token_hex(4)
         self._latest = 0
 
     def next_number(self) -> int:
-        """The number of the next event."""
+        """Return the number of the next event."""
         self._latest += 1
         return self._latest
 
     @property
     def latest(self) -> int:
-        """That of the latest one."""
+        """The number of the latest event."""
         return self._latest
 
     def read_id(self, text: str) -> int | None:
-        """The number of an event by its id; ``None`` for one of another process."""
+        """Return the number of an event by its id; ``None`` for another process's event."""
         epoch, _, number = text.partition("-")
         return int(number) if epoch == self.epoch and number.isdecimal() and len(number) < 16 else None
 
@@ -98,10 +98,10 @@ class TopicMonitor:
         self._ask = ask
         self._counter = counter
         self._listeners: set[StreamBuffer] = set()
-        self._waiting: set[StreamBuffer] = set()  # those among them that were told nothing yet
+        self._waiting: set[StreamBuffer] = set()  # those among them that have no event yet
         self._told: deque[StreamEvent] = deque()  # lately
         self._told_bytes = 0
-        self._since = 0  # the number from which on all that was told is there
+        self._since = 0  # all events after this number are kept
         self._answer: Any = None
         self._error = b""
         self._is_known = asyncio.Event()
@@ -113,11 +113,11 @@ class TopicMonitor:
 
     @property
     def is_listened_to(self) -> bool:
-        """Whether anybody listens."""
+        """Whether a stream listens."""
         return bool(self._listeners)
 
     async def add_listener(self, listener: StreamBuffer, after: int | None) -> None:
-        """Tell a stream from now on, and first what it has missed ``after`` an event, or everything."""
+        """Add a stream; first send it the events ``after`` one, or a whole answer."""
         self._listeners.add(listener)
         self._waiting.add(listener)
         if self._task is None:
@@ -134,7 +134,7 @@ class TopicMonitor:
         listener.add_event(self, self.current_event())
 
     def remove_listener(self, listener: StreamBuffer) -> None:
-        """Tell a stream nothing any more."""
+        """Remove a stream."""
         if listener not in self._listeners:
             return
         self._listeners.discard(listener)
@@ -145,12 +145,12 @@ class TopicMonitor:
             self._task = None
 
     def look_soon(self) -> None:
-        """Look again without waiting, and often for a while: something was done."""
+        """Read again without waiting, and often for a while, after an action."""
         self._is_due.set()
         self._eager_until = asyncio.get_running_loop().time() + EAGER_S
 
     def current_event(self) -> StreamEvent:
-        """The whole answer as it is now, or the error that is in its place."""
+        """Return the whole current answer, or the error in its place."""
         if self._error:
             return self._make_event("error", {"error": msgspec.Raw(self._error)})
         return self._make_event("snapshot", {"data": self._answer})
@@ -203,7 +203,7 @@ class TopicMonitor:
     def _tell(self, event: StreamEvent) -> None:
         if event.kind == "delta":
             self._told_bytes += len(event.data)
-        else:  # whoever missed what was told before needs nothing of it any more
+        else:  # a whole answer replaces all earlier events
             self._told.clear()
             self._told_bytes = len(event.data)
             self._since = self._since if self._is_known.is_set() else event.number - 1
@@ -221,7 +221,7 @@ class TopicMonitor:
 
 
 class StreamBuffer:
-    """What waits to be sent on one stream."""
+    """The events that wait to be sent on one stream."""
 
     def __init__(self) -> None:
         self._events: deque[tuple[TopicMonitor, StreamEvent]] = deque()
@@ -230,7 +230,7 @@ class StreamBuffer:
         self._has_news = asyncio.Event()
 
     def add_event(self, monitor: TopicMonitor, event: StreamEvent) -> None:
-        """Let something wait, or forget what waits of its topic where that would be too much."""
+        """Add an event; drop all events of its topic if the buffer is full."""
         self._has_news.set()
         if monitor in self._behind:
             return
@@ -243,7 +243,7 @@ class StreamBuffer:
             self._bytes = sum(len(waiting.data) for _, waiting in kept)
 
     async def take_events(self, within_s: float) -> list[StreamEvent]:
-        """What is to be sent; nothing, if nothing happens within that time."""
+        """Return the events to send; none, if none comes within that time."""
         if not self._events and not self._behind:
             self._has_news.clear()
             with suppress(TimeoutError):
@@ -258,7 +258,7 @@ class StreamBuffer:
 
 
 class MonitorPool:
-    """The monitors of all topics that anybody listens to, or did a moment ago."""
+    """The monitors of all topics with a stream, also of a moment ago."""
 
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
@@ -268,17 +268,17 @@ class MonitorPool:
 
     @property
     def streams(self) -> int:
-        """How many are open."""
+        """Number of open streams."""
         return len(self._open)
 
     def has_room_for(self, who: str) -> bool:
-        """Whether one more may be opened, and by ``who``."""
+        """Return whether ``who`` may open one more stream."""
         return len(self._open) < MAX_STREAMS and [*self._open.values()].count(who) < MAX_STREAMS_EACH
 
     async def open_stream(
         self, buffer: StreamBuffer, questions: Sequence[TopicQuestion], last_id: str, who: str = ""
     ) -> None:
-        """Tell ``who`` of these topics; ``last_id`` is that of the last event that they got."""
+        """Open a stream of topics for ``who``; ``last_id`` is the id of the last event received."""
         self._forget_unused()
         self._open[buffer] = who
         after = self.counter.read_id(last_id) if last_id else None
@@ -291,12 +291,12 @@ class MonitorPool:
             await monitor.add_listener(buffer, after)
 
     def look_soon(self) -> None:
-        """Look at everything again: whoever did something sees at once what came of it."""
+        """Read all topics again now, so that the effect of an action shows at once."""
         for monitor in self._monitors.values():
             monitor.look_soon()
 
     def close_stream(self, buffer: StreamBuffer) -> None:
-        """Stop telling."""
+        """Close a stream."""
         self._open.pop(buffer, None)
         for monitor in self._monitors.values():
             monitor.remove_listener(buffer)

@@ -1,4 +1,4 @@
-"""What the dashboard needs of FastAPI and uvicorn; without them, a message that says what to install."""
+"""The imports from FastAPI and uvicorn; without them, an error that names the package to install."""
 
 from __future__ import annotations
 

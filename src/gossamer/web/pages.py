@@ -1,4 +1,4 @@
-"""The page of the dashboard: the files of ``static/``, and one page for every place."""
+"""The page of the dashboard: the files of ``static/``, and one page for all addresses."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PLACES = (
     *("/", "/workers", "/proxies", "/page", "/new", "/sign-in"),
     *("/jobs/{job}", "/jobs/{job}/{view}"),
 )
-"""The addresses of the dashboard. Each is the same page, which looks at its address."""
+"""The addresses of the dashboard. All serve the same page, which reads its address."""
 VIEWS = ("hosts", "errors", "dead", "items", "attempts", "settings")
 TYPES = {
     "html": "text/html; charset=utf-8",
@@ -26,12 +26,12 @@ TYPES = {
     "ico": "image/x-icon",
     "webmanifest": "application/manifest+json",
 }
-"""By suffix; nothing else is served."""
+"""Media types by suffix; other files are not served."""
 INDEX = "index.html"
 
 
 class StaticFile(Record, frozen=True):
-    """A file as it is sent."""
+    """A file, ready to be sent."""
 
     body: bytes
     etag: str
@@ -39,7 +39,7 @@ class StaticFile(Record, frozen=True):
 
 
 def load_files() -> dict[str, StaticFile]:
-    """The files of the page, by their paths."""
+    """Return the files of the page, by their paths."""
     return _files_in(files("gossamer.web") / "static", "")
 
 
@@ -55,7 +55,7 @@ def _files_in(folder: Traversable, before: str) -> dict[str, StaticFile]:
 
 
 def add_pages(app: FastAPI, found: Mapping[str, StaticFile]) -> None:
-    """Add the page, its files, and what says that there is no such page."""
+    """Add the page, its files, and the answer to unknown pages."""
 
     async def give_page(request: Request, view: str = VIEWS[0]) -> Response:
         return file_response(request, found[INDEX], 200 if view in VIEWS else 404)
@@ -75,7 +75,7 @@ def add_pages(app: FastAPI, found: Mapping[str, StaticFile]) -> None:
 
 
 def file_response(request: Request, file: StaticFile, status: int = 200) -> Response:
-    """A file, or only that it is the one that the browser has."""
+    """Return a file, or 304 if the browser has it."""
     headers = {"ETag": file.etag, "Cache-Control": "no-cache"}
     if status == 200 and request.headers.get("if-none-match", "").removeprefix("W/") == file.etag:
         return Response(status_code=304, headers=headers)

@@ -1,4 +1,4 @@
-"""What routes work with: the back ends, the settings, and who asks."""
+"""The dependencies of routes: the back ends, the settings and the caller."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ ASKED_WITHIN = "gossamer.caller"
 """Where a request that this process makes itself has its caller: no request from elsewhere can have it."""
 UNCHANGING = ("GET", "HEAD", "OPTIONS")
 FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via")
-"""Headers by which proxies say that they are there."""
+"""Headers that show a proxy."""
 
 
 class WebParts(Record, frozen=True):
-    """What one dashboard works with."""
+    """The dependencies of one dashboard."""
 
     backends: Backends
     loaded: LoadedSettings
@@ -44,7 +44,7 @@ class WebParts(Record, frozen=True):
     scopes: JobScopeCache  # what jobs make of URLs
     health: ProcessHealth = msgspec.field(default_factory=ProcessHealth)
     is_local: bool = True  # it listens on this machine's loopback alone
-    tasks: set[asyncio.Task[None]] = msgspec.field(default_factory=set)  # what goes on after an answer
+    tasks: set[asyncio.Task[None]] = msgspec.field(default_factory=set)  # work that continues after an answer
 
     @property
     def settings(self) -> Settings:
@@ -57,7 +57,7 @@ class WebParts(Record, frozen=True):
 
     @property
     def acting(self) -> ActionParts:
-        """What actions work with."""
+        """The dependencies of actions."""
         return ActionParts(self.backends, self.loaded, self._do_later)
 
     def _do_later(self, work: Coroutine[Any, Any, None]) -> None:
@@ -66,16 +66,16 @@ class WebParts(Record, frozen=True):
         task.add_done_callback(self.tasks.discard)
 
     async def find_job(self, name: str) -> Job:
-        """A job by its id, or the latest of that name. Raises ``UnknownJobError``."""
+        """Return a job by its id, or the latest of that name. Raises ``UnknownJobError``."""
         return await find_job(self.backends, name)
 
 
 async def _log_trouble(work: Coroutine[Any, Any, None]) -> None:
-    """What goes on after an answer: nobody waits for its errors."""
+    """Run work after an answer and log its errors, since no caller waits for them."""
     try:
         await work
     except GossamerError as error:
-        log.warning("an action did not go on to its end: %s", error)
+        log.warning("an action did not reach its end: %s", error)
 
 
 def parts_of(request: Request) -> WebParts:
@@ -85,7 +85,7 @@ def parts_of(request: Request) -> WebParts:
 
 
 def call_of(request: Request, *, secret: str = "") -> CallFacts:
-    """What a request says of whoever makes it; ``secret`` is one that its body has."""
+    """Return the facts about the caller in a request; ``secret`` is the one in its body."""
     headers = request.headers
     kind, _, bearer = headers.get("authorization", "").partition(" ")
     return CallFacts(
@@ -101,7 +101,7 @@ def call_of(request: Request, *, secret: str = "") -> CallFacts:
 
 
 def require_role(needed: Role) -> Callable[[Request], Awaitable[Caller]]:
-    """A dependency: who asks, if they have the role. Every route has one; this is the only place."""
+    """Return a dependency: the caller, if the role suffices. The only check of roles, on every route."""
 
     async def identify(request: Request) -> Caller:
         within: Caller | None = request.scope.get(ASKED_WITHIN)
@@ -120,7 +120,7 @@ def require_role(needed: Role) -> Callable[[Request], Awaitable[Caller]]:
 
 
 def caller_of(request: Request) -> Caller:
-    """Who makes a request that has passed the gate."""
+    """Return the caller of a request that has passed the gate."""
     caller: Caller = request.state.caller
     return caller
 
@@ -130,7 +130,7 @@ WhoAsks = Annotated[Caller, Depends(caller_of)]
 JobName = Annotated[
     str, Path(alias="job", description="A job's id, or its name for the latest.", max_length=200)
 ]
-Limit = Annotated[int, Query(ge=1, le=100, description="At most so many rows.")]
+Limit = Annotated[int, Query(ge=1, le=100, description="Maximum number of rows.")]
 Cursor = Annotated[
     str, Query(max_length=200, description="Where the part begins: the `next_cursor` of the one before.")
 ]

@@ -19,16 +19,16 @@ from gossamer.web.topics import TopicRule
 Question = Callable[..., Awaitable[Any]]
 
 ERRORS = {
-    400: "It cannot be answered as asked.",
-    401: "No token was given, or one that is not known.",
+    400: "The request cannot be answered.",
+    401: "The token is missing or unknown.",
     403: "The token's role does not allow it.",
-    404: "It is about something that is not there.",
-    409: "Something is not as whoever asks saw it, or is under way already: nothing was done.",
-    422: "A parameter is not what it must be.",
+    404: "The subject of the request does not exist.",
+    409: "The state differs from the one that the caller saw, or the action already runs: nothing was done.",
+    422: "A parameter is invalid.",
     429: "Too many wrong tokens came from this address.",
     503: "A service is away, or took longer than 5 s.",
 }
-"""What may go wrong with any route."""
+"""Errors of any route."""
 
 
 class RouteGroup:
@@ -50,10 +50,10 @@ class RouteGroup:
         fresh_s: float = FRESH_S,
         is_shared: bool = True,
     ) -> Callable[[Question], Question]:
-        """Add what answers ``GET path`` with a record.
+        """Add a route that answers ``GET path`` with a record.
 
-        ``topic``: its name in the stream, where it is looked at every ``every_s`` seconds; ``fresh_s``: for
-        how long an answer stands; ``is_shared``: all who may ask get the same.
+        ``topic``: its name in the stream, where it is read every ``every_s`` seconds; ``fresh_s``: seconds
+        for which an answer is reused; ``is_shared``: all permitted callers get the same answer.
         """
 
         def register(question: Question) -> Question:
@@ -82,13 +82,13 @@ class RouteGroup:
         method: str = "POST",
         status: int = 200,
     ) -> Callable[[Question], Question]:
-        """Add what does something for ``METHOD path``, and answers with a record."""
+        """Add a route that changes something for ``METHOD path``, and answers with a record."""
 
         def register(question: Question) -> Question:
             async def give(*, request: Request, **given: Any) -> Response:
                 try:
                     body = encode_answer(await question(**given))
-                finally:  # whoever did it sees at once what came of it
+                finally:  # the caller sees the effect at once
                     parts_of(request).cache.forget_answers()
                     request.app.state.monitors.look_soon()
                 return Response(body, status, {"Cache-Control": "no-store"}, media_type="application/json")
@@ -131,14 +131,14 @@ class RouteGroup:
 
 
 def described_responses(answer: type[msgspec.Struct], status: int) -> dict[int | str, dict[str, Any]]:
-    """What a route answers, for the OpenAPI document."""
+    """Return the answers of a route, for the OpenAPI document."""
     return described_errors() | {
         status: {"description": inspect.getdoc(answer) or "", "content": _content_of(answer)}
     }
 
 
 def described_errors() -> dict[int | str, dict[str, Any]]:
-    """What any route may answer instead."""
+    """Return the error answers of any route."""
     return {
         number: {"description": text, "content": _content_of(ErrorAnswer)} for number, text in ERRORS.items()
     }
@@ -149,13 +149,13 @@ def _content_of(record: type[msgspec.Struct]) -> dict[str, Any]:
 
 
 def question_of(request: Request) -> str:
-    """What a request asks for: its path and its parameters, in one spelling, whatever its headers say."""
+    """Return the path and parameters of a request in one spelling; headers do not matter."""
     asked = parse_qsl(request.scope["query_string"].decode("latin-1"), keep_blank_values=True)
     return f"{quote(request.scope['path'])}?{urlencode(sorted(asked))}"
 
 
 def ready_response(request: Request, ready: ReadyAnswer) -> Response:
-    """An answer, or only that it is the one that the caller has."""
+    """Return an answer, or 304 if the caller has it."""
     headers = {"ETag": ready.etag, "Cache-Control": "private, no-cache"}
     known = {tag.strip().removeprefix("W/") for tag in request.headers.get("if-none-match", "").split(",")}
     if ready.etag in known:

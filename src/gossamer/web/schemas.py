@@ -42,7 +42,7 @@ def schemas_of(records: Iterable[type[msgspec.Struct]]) -> dict[str, Any]:
 
 
 def _as_answered(record: type[msgspec.Struct], schema: dict[str, Any]) -> None:
-    """Change a schema to what is written: every field, without asides, fingerprints as text."""
+    """Change a schema to the written form: every field, without asides, fingerprints as text."""
     meant = dict(meanings_of(record))
     fields = {name: field for name, field in schema.get("properties", {}).items() if name in meant}
     for name, field in fields.items():

@@ -80,7 +80,7 @@ def make_parts(
     clock: Clock | None = None,
     health: ProcessHealth | None = None,
 ) -> WebParts:
-    """What a dashboard over these back ends works with; ``clock``: that of tokens, by default theirs."""
+    """Return the dependencies of a dashboard; ``clock`` is for tokens, by default that of the back ends."""
     gate = AccessGate(backends.tokens, clock or backends.clock, is_local=is_local)
     given = [
         SettingOption(name, found[0].value, found[0].source)
@@ -92,16 +92,16 @@ def make_parts(
 
 
 async def check_place(backends: Backends, host: str, *, is_local: bool) -> None:
-    """Raise ``UsageError`` where anybody could come, and nobody has a token."""
+    """Raise ``UsageError`` if other machines reach the address and no token exists."""
     if not is_local and not await backends.tokens.list_tokens():
         raise UsageError(
-            f"the dashboard would listen at {host}, where others can reach it, and there is no token yet: "
+            f"the dashboard would listen at {host}, where others can reach it, without any token yet: "
             "make one with `gossamer token create NAME --role admin`, or listen at 127.0.0.1"
         )
 
 
 def listen_at(host: str, port: int) -> socket.socket:
-    """A socket that listens. Raises ``MissingServiceError`` where that cannot be."""
+    """Return a listening socket. Raises ``MissingServiceError`` if that fails."""
     try:
         family, *_, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[
             0
@@ -124,7 +124,7 @@ async def _serve_parts(parts: WebParts, settings: Settings, listening: socket.so
 
 
 def make_config(parts: WebParts, settings: Settings) -> uvicorn.Config:
-    """How the server reads requests: in bounded memory and time, whoever sends them."""
+    """Return the configuration of the server, which bounds the memory and time of requests."""
     trusted = list(settings.dashboard.trusted_proxies)
     return uvicorn.Config(
         make_app(parts),

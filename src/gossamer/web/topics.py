@@ -1,4 +1,4 @@
-"""Topics of the stream: which answer each of them is, and how it is asked for within this process."""
+"""Topics of the stream: the answer of each, and the request for it within this process."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from gossamer.core.record import Record
 from gossamer.web.parts import ASKED_WITHIN
 
 MOST = 4
-"""Topics of one stream."""
+"""Maximum topics of one stream."""
 _PLACE = re.compile(r"\{[^}]*\}")
 _LONGEST = 2000
 
 
 class TopicRule(Record, frozen=True):
-    """How a topic becomes a question: ``job:ID`` is ``/jobs/ID``, and what follows is its query."""
+    """The path of a topic: ``job:ID`` is ``/jobs/ID``, and the rest is its query."""
 
     path: str
-    every_s: float  # between two looks at what has changed
+    every_s: float  # between two looks
     role: Role
 
 
 class TopicQuestion(Record, frozen=True):
-    """What is asked for a topic."""
+    """The request of a topic."""
 
     name: str  # as it was written
     path: str  # with the query
@@ -39,7 +39,7 @@ class TopicQuestion(Record, frozen=True):
 
 
 def read_topics(text: str, rules: Mapping[str, TopicRule]) -> list[TopicQuestion]:
-    """The topics of a stream: ``overview,hosts:shop-1:only=held``. Raises ``UsageError``."""
+    """Parse the topics of a stream: ``overview,hosts:shop-1:only=held``. Raises ``UsageError``."""
     names = list(dict.fromkeys(name for name in text.split(",") if name))
     if not 0 < len(names) <= MOST:
         raise UsageError(f"a stream has 1 to {MOST} topics, and this has {len(names)}")
@@ -50,7 +50,7 @@ def _read_topic(name: str, rules: Mapping[str, TopicRule]) -> TopicQuestion:
     first, *given = name.split(":")
     rule = rules.get(first)
     if rule is None or len(name) > _LONGEST:
-        raise UsageError(f"there is no topic {first[:60]!r}; there are: {', '.join(sorted(rules))}")
+        raise UsageError(f"unknown topic {first[:60]!r}; topics: {', '.join(sorted(rules))}")
     places = _PLACE.findall(rule.path)
     if len(given) < len(places):
         raise UsageError(f"{first} is written {':'.join((first, *places))}")
@@ -64,7 +64,7 @@ def _read_topic(name: str, rules: Mapping[str, TopicRule]) -> TopicQuestion:
 
 
 async def ask_within(app: FastAPI, prefix: str, question: TopicQuestion) -> tuple[int, bytes]:
-    """The status and the body of an answer, asked for by this process itself."""
+    """Return the status and the body of an answer to a request within this process."""
     path, _, query = f"{prefix}{question.path}".partition("?")
     found: list[Message] = []
 
@@ -96,5 +96,5 @@ async def ask_within(app: FastAPI, prefix: str, question: TopicQuestion) -> tupl
 
 
 def decode_answer(body: bytes) -> object:
-    """An answer as the types of JSON."""
+    """Decode an answer to the types of JSON."""
     return msgspec.json.decode(body)

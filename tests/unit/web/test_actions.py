@@ -92,7 +92,7 @@ async def test_an_action_that_was_cut_off_is_not_taken_for_done(alone):
     done = await do(alone, path, **order)
     await alone.backends.actions.note_after(done["action"], {})  # as it is while it is done
     refused = await do(alone, path, 409, **order)
-    assert "not known that it came to its end" in refused["error"]["why"]
+    assert "its end is not known" in refused["error"]["why"]
 
 
 @pytest.mark.slow

@@ -184,7 +184,7 @@ async def test_odd_values_are_refused(alone):
         ({"older_than": -1}, "number of seconds"),
         ({"older_than": float("nan")}, "number of seconds"),
         ({"older_than": True}, "number of seconds"),
-        ({"reason": "no_such"}, "no reason of a dead letter"),
+        ({"reason": "no_such"}, "not a reason of a dead letter"),
         ({"state": "dead"}, "choose by"),
     ],
 )

@@ -141,7 +141,7 @@ def test_what_is_no_request_is_answered_as_any_error_is(wrong):
         head, _, body = transport.sent.partition(b"\r\n\r\n")
         assert head.startswith(b"HTTP/1.1 400 Bad Request")
         assert b"content-type: application/json" in head.lower()
-        assert json.loads(body)["error"]["what"] == "This is no request."
+        assert json.loads(body)["error"]["what"] == "This is not a request."
         assert transport.is_closed
 
     run_virtual(main)

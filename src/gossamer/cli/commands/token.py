@@ -34,7 +34,9 @@ LIST_EXAMPLES = """
 REVOKE_EXAMPLES = """
   gossamer token revoke ann                 ends all sessions that it opened
 """
-TokenName = Annotated[str, typer.Argument(metavar="NAME", help="Who has it: letters, digits, . _ - and @.")]
+TokenName = Annotated[
+    str, typer.Argument(metavar="NAME", help="The name of the user: letters, digits, . _ - and @.")
+]
 
 
 def create(

@@ -58,9 +58,9 @@ class FieldProposal(NamedTuple):
 class ThingProposal(NamedTuple):
     """The thing that a page describes."""
 
-    source: str  # who says so, for people
+    source: str  # where it was found, for people
     kind: str  # its type
-    fields: tuple[FieldProposal, ...]  # the first one is the page's own URL, by which it is known
+    fields: tuple[FieldProposal, ...]  # the first one is the page's own URL, which is the key
 
 
 def find_thing(response: Response) -> ThingProposal | None:
@@ -93,7 +93,7 @@ _Found = tuple[str, str, Sequence[FieldProposal]]
 
 
 def free_name(name: str, taken: set[str]) -> str:
-    """A name that is not taken yet, and takes it."""
+    """Return a free name, and take it."""
     free, number = name, 1
     while free in taken:
         number += 1
@@ -103,7 +103,7 @@ def free_name(name: str, taken: set[str]) -> str:
 
 
 def make_identifier(word: str) -> str:
-    """A word as the name of a field."""
+    """Return a word as the name of a field."""
     apart = re.sub(r"([a-z])([A-Z])", r"\1_\2", word)
     name = re.sub(r"[^a-z0-9]+", "_", apart.lower()).strip("_")
     name = name if name[:1].isalpha() else f"field_{name}".rstrip("_")

@@ -96,7 +96,7 @@ CssTexts = Annotated[list[CssText], BeforeValidator(_to_list)]
 
 
 class BaseDocument(BaseModel):
-    """The base of everything in the file: nothing unknown, nothing of another type."""
+    """The base of all tables of the file, which refuses unknown keys and other types."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
@@ -105,7 +105,7 @@ class FieldDocument(BaseDocument):
     """A field of an item: the place of its value, and its type."""
 
     select: Queries | None = None
-    """Where the value is; of several, the first that finds something counts."""
+    """Selectors of the value; the first with a result wins."""
     page: Literal["url", "title", "description", "text"] | None = None
     """The property of the page that is the value, in place of ``select``."""
     type: Annotated[str, AfterValidator(_check_type)] = "str"
@@ -191,7 +191,7 @@ class PageDocument(BaseDocument):
     """A type of pages: its URLs, its items, and the links to follow."""
 
     match: PatternText | None = None
-    """A regular expression for their URLs; other pages are of the type that the link to them says."""
+    """A regular expression for their URLs; the link gives the type of other pages."""
     require: CssTexts = []
     items: Annotated[list[UseDocument], BeforeValidator(_to_uses)] = []
     follow: Annotated[list[FollowDocument], BeforeValidator(_to_list)] = []
@@ -199,7 +199,7 @@ class PageDocument(BaseDocument):
 
 
 class LoginDocument(BaseDocument):
-    """The form with which one logs in."""
+    """The log-in form."""
 
     url: UrlText
     form: CssText = "form"

@@ -68,7 +68,7 @@ _UNPRINTABLE = re.compile(r"[^ -~\u00a1-\ud7ff\ue000-\ufffd]")
 
 _ASIDE = re.compile(r"relat|similar|recommend|also|sell|comment|review", re.IGNORECASE)
 LEAST_BLOCKS = 8
-"""Blocks of a list that matters on a page about one thing."""
+"""Minimum blocks of a list that matters on a page about one thing."""
 
 
 class SpiderProposal(NamedTuple):
@@ -79,9 +79,9 @@ class SpiderProposal(NamedTuple):
 
 
 def propose_spider(response: Response, domain: str, name: str = "") -> SpiderProposal | None:
-    """A spider for a page, whose links are those of ``domain``.
+    """Propose a spider for a page, with links of ``domain``.
 
-    ``None`` where nothing repeats, and the page is not about one thing.
+    ``None`` if the page has no repeated elements and is not about one thing.
     """
     if not response.is_html:
         return None

@@ -104,14 +104,14 @@ def _describe_problem(problem: Any) -> str:
 
 
 def _suggest(wrong: str, known: Sequence[str]) -> str:
-    """The nearest name, and all that are allowed."""
+    """Return the nearest name, and all allowed ones."""
     close = get_close_matches(wrong, known, n=1)
     hint = f"; did you mean {close[0]!r}?" if close else ""
     return f"{hint} (allowed: {', '.join(known) or 'none'})"
 
 
 def _model_at(place: Sequence[str | int]) -> type[BaseModel] | None:
-    """The part of the document whose key is at a place."""
+    """Return the part of the document whose key is at a place."""
     annotation: Any = SpiderDocument
     for part in place:
         if isinstance(annotation, type) and issubclass(annotation, BaseModel):
@@ -132,7 +132,7 @@ def _bare_type(annotation: Any) -> Any:
 
 
 def _find_loose_ends(document: SpiderDocument) -> Iterator[tuple[KeyPlace, str]]:
-    """Names that name nothing, and names that are taken."""
+    """Yield unknown names, and names that are taken."""
     pages = [*document.pages]
     if document.start is not None and document.start not in pages:
         yield ("start",), f"unknown page type {document.start!r}{_suggest(document.start, pages)}"

@@ -1,4 +1,4 @@
-"""What changes something: jobs, hosts, dead letters, workers, proxies, schedules; and its undoing."""
+"""Actions on jobs, hosts, dead letters, workers, proxies and schedules; and their undoing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ROUTES = RouteGroup("Actions")
 LONGEST = 2000
 """Characters of a name, and of a key."""
 HALF = re.compile("[\ud800-\udfff]")
-"""What JSON can say, and no database can keep."""
+"""Characters that JSON allows and databases cannot store."""
 
 JOB_KINDS = ("pause", "resume", "cancel", "limits", "back", "fetch", "accept")
 HOST_KINDS = ("pace", "hold", "release", "skip", "take")
@@ -31,13 +31,13 @@ SCHEDULE_KINDS = ("run", "enable", "disable")
 
 
 def _check_values(given: dict[str, Any]) -> dict[str, Any]:
-    """Raise ``ValueError`` for what is no text. It is not nested deeply (``BodyLimit``)."""
+    """Raise ``ValueError`` for invalid text. The values are not nested deeply (``BodyLimit``)."""
     level: list[Any] = [given]
     while level:
         found = [one for outer in level for one in (outer.values() if isinstance(outer, dict) else outer)]
         names = [name for outer in level if isinstance(outer, dict) for name in outer]
         if any(isinstance(text, str) and HALF.search(text) for text in (*names, *found)):
-            raise ValueError("half of a pair of surrogates is no text")
+            raise ValueError("half of a surrogate pair is not text")
         level = [one for one in found if isinstance(one, dict | list)]
     return given
 
@@ -50,14 +50,16 @@ class ActionForm(BaseModel):
 
     model_config = ConfigDict(extra="forbid", populate_by_name=True)
 
-    do: str = Field(max_length=40, description="What, in a word.")
-    given: Given = Field(default={}, alias="with", description="What goes with it.")
-    expect: Given = Field(default={}, description="What you saw, by its names; where it is otherwise, 409.")
+    do: str = Field(max_length=40, description="The name of the action.")
+    given: Given = Field(default={}, alias="with", description="The values of the action.")
+    expect: Given = Field(
+        default={}, description="The state that you saw, by its names; if it differs now, 409."
+    )
     key: str = Field(default="", max_length=200, description="Yours: the same one does it once.")
 
 
 class LettersForm(BaseModel):
-    """What is to be done with dead letters."""
+    """An action on dead letters."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -86,7 +88,7 @@ class StartForm(BaseModel):
 
 
 class ActionAnswer(Record, frozen=True, kw_only=True):
-    """What was done."""
+    """An action that was done."""
 
     action: int  # its number
     undo_until: Time | None = None  # None: there is no way back
@@ -101,10 +103,10 @@ class StartAnswer(Record, frozen=True, kw_only=True):
 
 
 class ActionPage(Record, frozen=True, kw_only=True):
-    """What was done, newest first."""
+    """Actions, newest first."""
 
     actions: tuple[LoggedAction, ...] = ()
-    next_before: int | None = None  # the number before which the next part begins; None: there is no more
+    next_before: int | None = None  # the number before which the next part begins; None: the list ends
 
 
 Host = Annotated[str, Path(max_length=300, description="A host, with its port where that is unusual.")]
@@ -112,8 +114,8 @@ WorkerId = Annotated[str, Path(alias="worker", max_length=300, description="The 
 ProxyName = Annotated[str, Path(alias="proxy", max_length=300, description="The name of a proxy.")]
 ScheduleName = Annotated[str, Path(alias="schedule", max_length=64, description="The name of a schedule.")]
 Number = Annotated[int, Path(alias="action", ge=1, le=2**53, description="The number of an action.")]
-OfJob = Annotated[str, Query(alias="job", max_length=200, description="Only what was done to this job.")]
-Before = Annotated[int | None, Query(ge=1, le=2**53, description="Only what was done before this one.")]
+OfJob = Annotated[str, Query(alias="job", max_length=200, description="Only actions on this job.")]
+Before = Annotated[int | None, Query(ge=1, le=2**53, description="Only actions before this one.")]
 
 
 async def _act(parts: WebParts, kinds: tuple[str, ...], order: ActionOrder) -> ActionAnswer:
@@ -216,13 +218,13 @@ async def undo(parts: Parts, caller: WhoAsks, action: Number) -> ActionAnswer:
 
 @ROUTES.read("/actions/{action}", answer=LoggedAction, role=Role.OPERATE, is_shared=False)
 async def read_action(parts: Parts, caller: WhoAsks, action: Number) -> LoggedAction:
-    """One action of one's own: what was done, and how far it has got. Those of others are for `admin`."""
+    """Show one of the caller's actions and its progress; `admin` sees those of others."""
     return await read_own_action(parts.acting, action, caller)
 
 
 @ROUTES.read("/actions", answer=ActionPage, role=Role.ADMIN)
 async def list_actions(parts: Parts, limit: Limit = 50, job: OfJob = "", before: Before = None) -> ActionPage:
-    """What was done, by whom, newest first: the audit log."""
+    """List actions and their authors, newest first: the audit log."""
     found = await parts.backends.actions.list_actions(limit + 1, job=job, before_id=before)
     shown = tuple(found[:limit])
     return ActionPage(actions=shown, next_before=shown[-1].id if len(found) > limit else None)

@@ -45,9 +45,9 @@ async def list_attempts(
     since: From = None,
     until: To = None,
 ) -> AttemptListing:
-    """The attempts of a job that fit, newest first.
+    """List matching attempts of a job, newest first.
 
-    A part that took too long to find ends early: it may have few attempts, or none, and a cursor to go on.
+    A part that takes too long to find ends early: it may have few attempts, or none, and a cursor.
     """
     which = AttemptFilter(
         urls=spellings_of(url) if url else (),
@@ -69,5 +69,5 @@ def _with_status(which: AttemptFilter, status: str) -> AttemptFilter:
     if status in CLASSES:
         return replace(which, statuses=CLASSES[status])
     if status and not (status.isascii() and status.isdecimal()):
-        raise UsageError(f"{status!r} is no status: write 404, 4xx or none")
+        raise UsageError(f"{status!r} is not a status: write 404, 4xx or none")
     return replace(which, status=int(status)) if status else which

@@ -1,4 +1,4 @@
-"""Dead letters: what was given up, and why."""
+"""Dead letters: requests that were given up, with the reason."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ ROUTES = RouteGroup("Items")
 
 
 class ExportKind(StrEnum):
-    """What a file of items can be."""
+    """Formats of a file of items."""
 
     JSONL = "jsonl"
     JSON = "json"
@@ -69,9 +69,9 @@ async def list_items(
 
 @ROUTES.read("/jobs/{job}/quality", answer=QualityReport, fresh_s=10.0)
 async def read_quality(parts: Parts, job: JobName) -> QualityReport:
-    """How good the items of a job are, field by field, beside earlier jobs; and what was dropped.
+    """Report the quality of a job's items, field by field, beside earlier jobs; and dropped items.
 
-    Of a job that has ended as it was then, of one that runs as it is now.
+    An ended job has the report of its end, a running job the current one.
     """
     report = await quality.report_quality(parts.backends, await parts.find_job(job))
     return quality.cut_quality(report)
@@ -108,7 +108,7 @@ async def export_items(
     """Stream the items."""
     found = await parts.find_job(job)
     which = ItemFilter(type=kind, missing=missing, changed_since=changed_since, text=q)
-    load_writer(file_format.value)  # a package that is missing is said before anything is sent
+    load_writer(file_format.value)  # raises for a missing package before anything is sent
     exporting: set[str] = request.app.state.exporting
     if caller.name in exporting:
         raise AccessError(

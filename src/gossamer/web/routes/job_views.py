@@ -20,7 +20,7 @@ Why = Annotated[str, Query(max_length=20, description="Only hosts that are asked
 Part = Annotated[str, Query(max_length=200, description="Only hosts with this in their names.")]
 Sort = Annotated[
     Literal["host", "pending", "delay", "next", "used", "allowed", "success", "pages", "dead", "empties"],
-    Query(description="What the hosts are sorted by."),
+    Query(description="The order of the hosts."),
 ]
 Order = Annotated[Literal["up", "down"], Query(description="Smallest first, or largest first.")]
 After = Annotated[str, Query(max_length=300, description="The host behind which the part begins.")]

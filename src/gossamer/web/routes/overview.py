@@ -19,7 +19,7 @@ Show = Annotated[
     Query(description="Jobs that run, wait or ended with work left; or those that are over."),
 ]
 After = Annotated[str, Query(max_length=200, description="The job behind which the part begins.")]
-Rows = Annotated[int, Query(ge=1, le=50, description="At most so many jobs.")]
+Rows = Annotated[int, Query(ge=1, le=50, description="Maximum number of jobs.")]
 
 
 @ROUTES.read("/overview", answer=Overview, topic="overview")
@@ -30,5 +30,5 @@ async def read_overview(parts: Parts, show: Show = "open", cursor: After = "", l
 
 @ROUTES.read("/fleet", answer=FleetView, topic="fleet")
 async def read_fleet(parts: Parts) -> FleetView:
-    """Who works on what: workers, their shifts, what jobs could use, how shifts ended."""
+    """Show workers, their shifts, the demand of jobs, and how shifts ended."""
     return await fleet_view.read_fleet_view(parts.backends, parts.settings)

@@ -1,4 +1,4 @@
-"""How a job went on over time, and what went wrong in it."""
+"""A job over time, and its failures."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ By = Annotated[Literal["host", "proxy"], Query(description="Whose failures.")]
 
 @ROUTES.read("/jobs/{job}/series", answer=SeriesView, topic="series", every_s=5.0)
 async def read_series(parts: Parts, job: JobName, range_: Range = ChartRange.HOUR) -> SeriesView:
-    """Rates, response times and what waits, over time.
+    """Show rates, response times and waiting requests over time.
 
-    Each line has at most 180 values, one for each step; null is a gap, in which nobody was at work.
+    Each line has at most 180 values, one for each step; null is a gap in which no process worked.
     """
     return await series.read_series(parts.backends, await parts.find_job(job), range_)
 
 
 @ROUTES.read("/jobs/{job}/errors", answer=ErrorView, topic="errors", every_s=5.0)
 async def read_errors(parts: Parts, job: JobName, range_: Range = ChartRange.ALL) -> ErrorView:
-    """What failed by reason, and apart from it what was left out on purpose.
+    """Show failures by reason, and separately requests that were skipped on purpose.
 
-    It is counted by the hour: the range is that of the hours that it touches.
+    They are counted by the hour: the range covers all hours that it touches.
     """
     return await errors.read_errors(parts.backends, await parts.find_job(job), range_)
 

@@ -1,4 +1,4 @@
-"""Who one is, signing in and signing out."""
+"""The caller, signing in and signing out."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ LONGEST = 200
 
 
 class CallerInfo(Record, frozen=True, kw_only=True):
-    """Who asks, and what answers."""
+    """The caller, and the server."""
 
     name: str  # of the token
     role: Role
     is_session: bool  # signed in, and can sign out
-    is_local: bool  # on this machine, where there is no token
+    is_local: bool  # on this machine, without tokens
     version: str  # of Gossamer
     fleet: str  # its name; empty: crawls run on this machine
-    requests: str  # where they are kept, without what is secret; empty: in the data directory
+    requests: str  # where they are kept, without secrets; empty: in the data directory
     store: str  # where items, pages and the ledger are kept; empty: in the data directory
     has_proxies: bool  # the settings list some
 
 
 class SignInForm(BaseModel):
-    """What one signs in with."""
+    """The form for signing in."""
 
     token: str = Field(max_length=LONGEST, description="The secret that `gossamer token create` showed.")
 
 
 @ROUTES.read("/me", answer=CallerInfo, is_shared=False)
 async def tell_caller(parts: Parts, caller: WhoAsks) -> CallerInfo:
-    """Who one is, what one may, and what is configured."""
+    """Show the caller, the caller's role, and the configuration."""
     return _info_of(parts, caller)
 
 

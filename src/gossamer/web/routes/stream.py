@@ -1,4 +1,4 @@
-"""The stream of events: what has changed of the answers that somebody looks at."""
+"""The stream of events: changes of answers."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ LastId = Annotated[str, Header(alias="Last-Event-ID", max_length=100, descriptio
 ABOUT = """Server-sent events, of at most 4 topics; a topic is the answer of a path, and its query may follow.
 
 - `snapshot` {topic, at, data}: the whole answer;
-- `delta` {topic, at, set, drop}: what has changed of it, values by their paths;
-- `error` {topic, at, error}: it cannot be answered now;
-- `reset` {topic, at}: what was missed is not known any more, and a snapshot follows.
+- `delta` {topic, at, set, drop}: its changes, values by their paths;
+- `error` {topic, at, error}: an answer is not available now;
+- `reset` {topic, at}: missed events are no longer known, and a snapshot follows.
 
-A comment every 5 s shows that the stream lives. What was missed while a connection was lost is told again,
-for 60 s. Needs the role `read`.
+A comment every 5 s shows that the stream is alive. Events missed during a lost connection are sent again for
+60 s. Needs the role `read`.
 """
 
 
 @ROUTES.router.get(
     "/stream",
-    summary="What changes, as it changes.",
+    summary="Stream changes of answers.",
     description=ABOUT,
     operation_id="stream_changes",
     response_model=None,
