@@ -60,7 +60,7 @@ class OpenWarcFile:
             data = "\n".join([*lines, ""]).encode()
             self._is_noted = os.write(self._notes, data) == len(data)
         except OSError:
-            self._is_noted = False  # who reads the notes reads on behind the last one
+            self._is_noted = False  # readers scan the file after the last line
 
     def delete(self) -> None:
         """Remove the file and its index lines."""

@@ -68,12 +68,12 @@ def row_of_action(action: LoggedAction) -> tuple[Any, ...]:
 
 
 def with_key(action: LoggedAction) -> LoggedAction:
-    """The action with a key, its own or one that nobody else has."""
+    """Return the action with a key: its own, or a new unique one."""
     return action if action.key else replace(action, key=secrets.token_hex(16))
 
 
 def packed_values(values: Mapping[str, Any]) -> str:
-    """What an action changed, as the text of its column."""
+    """Return the changed values of an action, as the text of its column."""
     return clean_text(_to_json(values).decode("utf-8", "replace"))
 
 

@@ -63,17 +63,17 @@ def attempt_of(row: Sequence[Any]) -> Attempt:
 
 
 def packed_request(attempt: Attempt) -> str:
-    """What the ledger keeps of an attempt's request, as the text of its column."""
+    """Return an attempt's request as the text of the ledger's column."""
     return "" if attempt.request is None else _encode(attempt.request).decode("utf-8", "replace")
 
 
 async def latest_attempts(
     older_than: Callable[[int, int], Awaitable[Sequence[Any]]], limit: int, host: str
 ) -> list[Attempt]:
-    """The latest tries at a host (empty: any), newest first.
+    """Return the latest tries at a host (empty: any), newest first.
 
-    ``older_than(id, count)`` reads so many rows below an id, newest first, each with its own id before the
-    columns of :func:`attempt_of`.
+    ``older_than(id, count)`` reads up to ``count`` rows below an id, newest first, each with its own id
+    before the columns of :func:`attempt_of`.
     """
     found: list[Attempt] = []
     last = NEWEST
@@ -92,7 +92,7 @@ class LedgerRows(Protocol):
     """How a part of one job's ledger is read, as far as a filter has an index."""
 
     async def read_slice(self, before: int, count: int) -> Sequence[Any]:
-        """Of the newest ``SLICE`` rows below an id those that fit, ``count`` at most.
+        """Return the matching rows among the newest ``SLICE`` rows below an id, ``count`` at most.
 
         Newest first, each with its own id before the columns of :func:`attempt_of`.
         """

@@ -1,7 +1,7 @@
-"""What rows of the ledger add to the counters of a job, in total and over time; the same for every store.
+"""Counters that rows of the ledger add to a job, in total and over time; the same for every store.
 
-An attempt is counted where its answer had arrived. Attempts that are alike are counted together, so a batch
-costs little more than its differences. Pure.
+An attempt is counted at the time of its answer. Equal attempts are counted together, so a batch costs little
+more than its differences. Pure.
 
 Names over time: ``pages``, ``attempts``, ``items``, ``bytes``, ``retries``, ``failed``, ``dead``; ``class:2``
 by the first digit of the status (0: no response); ``lat:250``, the answers that took at most 250 ms and more
@@ -36,10 +36,10 @@ from gossamer.policy.urls import host_key
 COST_UNITS = 1_000_000
 """Costs are counted in millionths."""
 LABEL = 100
-"""Characters of a reason that are told apart; reasons may be free text."""
+"""The number of significant characters of a reason; reasons may be free text."""
 
 NO_STATS: Mapping[str, int] = MappingProxyType({})
-"""What most spiders count."""
+"""The counts of most spiders."""
 
 HourlyKey = tuple[str, int, str, str]  # kind, when the hour begins, who, label
 
@@ -57,7 +57,7 @@ _Whose = tuple[int, str, str]  # hour, who, why it failed
 
 
 class BatchCounts:
-    """What is to be added to the counters of one job: in total, in buckets, by the hour."""
+    """Increments of one job's counters: in total, in buckets, by the hour."""
 
     __slots__ = ("hourly", "latest", "series", "total")
 
@@ -68,7 +68,7 @@ class BatchCounts:
         self.latest = 0  # when the latest bucket begins
 
     def bucket_at(self, at: int) -> dict[str, int]:
-        """The counters of the bucket that begins then; 0 of what is not in it."""
+        """Return the counters of the bucket that begins then; 0 for absent ones."""
         counts = self.series.get(at)
         if counts is None:
             self.series[at] = counts = defaultdict(int)
@@ -95,7 +95,7 @@ class BatchCounts:
             self.hourly[whose] -= value
 
     def series_rows(self) -> list[tuple[int, ...]]:
-        """When each bucket begins and what is added to its counters, in one order for all writers."""
+        """Return the start and the increments of each bucket, in one order for all writers."""
         return [
             (at, *[counts.get(name, 0) for name in COUNTERS]) for at, counts in sorted(self.series.items())
         ]
@@ -106,7 +106,7 @@ class BatchCounts:
 
 
 def count_attempts(attempts: Iterable[Attempt]) -> BatchCounts:
-    """What rows of the ledger add."""
+    """Return the increments of ledger rows."""
     groups: dict[_Group, list[int]] = {}  # number, bytes, cost
     answers: dict[tuple[int, int], list[int]] = {}  # by bucket and latency: number, microseconds
     hosts: dict[_Whose, int] = {}
@@ -133,7 +133,7 @@ def count_attempts(attempts: Iterable[Attempt]) -> BatchCounts:
                 answers[place] = answer = [0, 0]
             answer[0] += 1
             answer[1] += int(elapsed_ms * 1000)
-        elif verdict is _SKIPPED:  # robots.txt said no: nobody was asked
+        elif verdict is _SKIPPED:  # robots.txt disallowed it: no request was sent
             continue
         failure = _failure_of(verdict, reason) if reason else ""
         whose = (bucket // _BUCKETS, _host_at(head_of(a.url)) or host_key(a.url), failure)
@@ -153,7 +153,7 @@ def count_attempts(attempts: Iterable[Attempt]) -> BatchCounts:
 
 
 def count_rows(attempts: Iterable[Attempt], stats: Mapping[str, int]) -> BatchCounts:
-    """What rows of the ledger add, and what a spider has counted besides (by the counters' names)."""
+    """Return the increments of ledger rows and of the spider's own counters, by name."""
     changes = count_attempts(attempts)
     changes.total.update(stats)
     return changes
@@ -164,7 +164,7 @@ _host_at = lru_cache(8192)(host_key)
 
 
 def count_stale(attempts: Iterable[Attempt]) -> BatchCounts:
-    """What changes when rows of the ledger become stale: attempts that neither succeeded nor failed."""
+    """Return the changes for stale ledger rows: attempts that neither succeeded nor failed."""
     attempts = list(attempts)
     changes = count_attempts(attempt.as_stale() for attempt in attempts)
     changes.subtract(count_attempts(attempts))
@@ -212,7 +212,7 @@ def _add_group(changes: BatchCounts, key: _Group, sums: list[int]) -> None:
 
 
 def _add_extraction(changes: BatchCounts, key: _Group) -> None:
-    """Of a page that was fetched and counted before: nobody was asked, but it may have failed."""
+    """Count the extraction of a page that was fetched and counted before: there is no new request."""
     _, _, verdict, reason, _ = key
     if verdict is _RETRY:
         changes.total["retries"] += 1
@@ -223,7 +223,7 @@ def _add_extraction(changes: BatchCounts, key: _Group) -> None:
 
 
 def _add_rung(hourly: dict[HourlyKey, int], key: _Group, number: int) -> None:
-    """What a way to fetch did, by the hour."""
+    """Count the outcomes of a rung, by the hour."""
     bucket, _, verdict, reason, rung = key
     kind, hour, name = HourlyKind.RUNG.value, bucket // _BUCKETS * HOUR_S, rung[:LABEL]
     hourly[kind, hour, name, ATTEMPTS] += number
@@ -232,7 +232,7 @@ def _add_rung(hourly: dict[HourlyKey, int], key: _Group, number: int) -> None:
 
 
 def _add_reason(changes: BatchCounts, key: _Group, number: int) -> None:
-    """What did not succeed, over time."""
+    """Count failures over time."""
     bucket, _, verdict, reason, _ = key
     counts = changes.bucket_at(bucket * BUCKET_S)
     if verdict is _DEAD:

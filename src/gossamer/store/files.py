@@ -18,7 +18,7 @@ FIELDS = (
 
 
 def place_of_url(url: str) -> str:
-    """What stands for a URL in keys and indexes: of one length, however long it is."""
+    """Return a short form of a URL for keys and indexes: of one length, however long the URL is."""
     return blake2b(url.encode(), digest_size=16).hexdigest() if url else ""
 
 
@@ -36,7 +36,7 @@ def file_of(row: Iterable[Any]) -> StoredFile:
 
 
 def as_kept(file: StoredFile, former: StoredFile | None) -> StoredFile:
-    """What is noted in the place of a former row of the same job and URL."""
+    """Return the row that replaces a former one of the same job and URL."""
     if former is None or former.sha256 != file.sha256:
         return file
     return replace(file, stored_at=former.stored_at, last_seen=max(former.last_seen, file.last_seen))

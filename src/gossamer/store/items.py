@@ -13,18 +13,18 @@ SLICES = (500, 5_000, 20_000, 20_000, 20_000)
 NEWEST: ItemPlace = (inf, 0)
 
 ReadSlice = Callable[[ItemPlace, int, int], Awaitable[Sequence[tuple[StoredItem, float]]]]
-"""Of so many items before a place those that fit, at most as many as asked for, with their latest change."""
+"""Reads the matches among a number of items before a place, up to a limit, with their latest change."""
 ReadValues = Callable[[Sequence[int]], Awaitable[Sequence[tuple[StoredItem, int]]]]
 """Items by their ids, with the bytes that their values have as JSON."""
 SAMPLED_AT_ONCE = 50
 """Items of a sample that are read first; then as many as their size allows."""
 MOST_SAMPLED = 450
 FindEdge = Callable[[ItemPlace, int], Awaitable[ItemPlace | None]]
-"""The last of so many items before a place; ``None``: there are fewer."""
+"""Returns the last of a number of items before a place; ``None`` if there are fewer."""
 
 
 async def sample_items(numbers: Sequence[int], read_values: ReadValues, most_bytes: int) -> list[StoredItem]:
-    """The items of these ids, as many as fit into so many bytes, and a few more."""
+    """Return the items of these ids, up to about ``most_bytes``."""
     found: list[StoredItem] = []
     read, some, left = 0, SAMPLED_AT_ONCE, most_bytes
     while read < len(numbers) and left > 0:

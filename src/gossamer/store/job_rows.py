@@ -1,4 +1,4 @@
-"""What all job stores have in common: the ids of jobs, and rows as records."""
+"""Parts that all job stores share: the ids of jobs, and rows as records."""
 
 from __future__ import annotations
 

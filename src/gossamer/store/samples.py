@@ -1,7 +1,7 @@
-"""Which of the items that are dropped are kept as examples; the same for every store. Pure.
+"""Chooses the dropped items that are kept as examples; the same for every store. Pure.
 
-Of each reason the earliest is kept, in slot 0, since it says when the trouble began, and up to four later
-ones, each in a slot by its URL: the latest there. So what is kept does not depend on the order of writing.
+For each reason the earliest is kept, in slot 0, since it shows when the trouble began, and up to four later
+ones, each in a slot by its URL: the latest there. So the result does not depend on the order of writing.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SamplePlace = tuple[str, int]
 def place_samples(
     samples: Iterable[DropSample], known: Mapping[SamplePlace, DropSample] | None = None
 ) -> dict[SamplePlace, DropSample]:
-    """What these make of the slots, each of which has one at most."""
+    """Return the new contents of the slots, at most one sample in each."""
     kept = dict(known or {})
     for sample in samples:
         place = (sample.reason, FIRST)

@@ -1,4 +1,4 @@
-"""What every store does with counters over time once their rows are read. Pure."""
+"""Computes counters over time from the rows of any store. Pure."""
 
 from __future__ import annotations
 

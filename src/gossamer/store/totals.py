@@ -1,8 +1,8 @@
-"""What a batch of results adds to a job's counters; the same for every store.
+"""Counters that a batch of results adds to a job; the same for every store.
 
 A total is a named counter: ``pages``, ``bytes``, ``status:200``, ``reason:timeout_body``,
-``dropped:link:scheme``, ``outcome:success:http`` (attempts by what came of them and their rung), ``lat:250``
-(see ``store/counters.py``, which also has what is counted over time). Most are sums; which are not is in
+``dropped:link:scheme``, ``outcome:success:http`` (attempts by outcome and rung), ``lat:250`` (see
+``store/counters.py``, which also has the counters over time). Most are sums; the exceptions are in
 ``policy/counter_rules.py``. Pure.
 """
 
@@ -23,7 +23,7 @@ from gossamer.store.series import bucket_of
 
 
 def count_results(results: Sequence[VisitResult]) -> BatchCounts:
-    """What a batch adds, without what only the store knows to be new: pages, items, duplicates."""
+    """Return a batch's counts, except for pages, items and duplicates: only the store knows the new ones."""
     changes = count_attempts(attempt for result in results for attempt in result.attempts)
     total = changes.total
     if results and not changes.series:  # none of them was tried
@@ -56,7 +56,7 @@ def _is_unchanged(attempt: Attempt) -> bool:
 
 
 def _count_callback(total: defaultdict[str, int], result: VisitResult) -> None:
-    """What a callback makes of its pages, so that one which never gives anything can be named."""
+    """Count the results of a callback's pages, so that a callback without any can be named."""
     name = (result.outcome.lease.entry.request.callback or "parse")[:LABEL]
     items = len(result.items)
     if result.dropped:
@@ -111,9 +111,9 @@ def visit_of(result: VisitResult) -> tuple[int, bool]:
 
 
 def seen_at(result: VisitResult) -> float:
-    """When the items of a result were seen: at its page, else at its last attempt.
+    """Return the time at which the items of a result were seen: its page's, else its last attempt's.
 
-    Where there is neither, nobody visited a page for them: when its lease was granted.
+    Without either, no page was visited for them: the time at which its lease was granted.
     """
     if result.page is not None:
         return result.page.at

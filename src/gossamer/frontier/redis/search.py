@@ -192,7 +192,7 @@ def _queues_of(owner: HostRow) -> Iterator[QueueRange]:
 
 
 def _cut_parts(whole: Iterable[QueueRange]) -> Iterator[QueueRange]:
-    """So much of each structure as is searched."""
+    """Cut each structure to the part that is searched."""
     left = {RequestState.PENDING: OF_HOST, RequestState.DEAD: OF_OTHERS, RequestState.DELAYED: OF_OTHERS}
     for part in whole:
         cut = part.cut_to(left[part.state])

@@ -1,4 +1,4 @@
-"""What is known of the pages of spiders, in memory: the readable reference, for tests."""
+"""Known pages of spiders, in memory: the readable reference, for tests."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class MemorySeries:
         self._hourly: defaultdict[str, Counter[tuple[str, int, str, str]]] = defaultdict(Counter)
 
     def add_counts(self, job: Job, changes: BatchCounts) -> None:
-        """Add what a batch changes over time."""
+        """Add a batch's counts over time."""
         for at, *counts in changes.series_rows():
             counted = self._cover(job, at)
             counted.update(dict(zip(COUNTERS, counts, strict=True)))

@@ -1,4 +1,4 @@
-"""What is to be written for one job at once, and kept until it is, however often that is tried. Pure."""
+"""A batch of writes for one job, kept until it succeeds, however often it is retried. Pure."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class BatchPage(NamedTuple):
 
 
 class MongoBatch:
-    """Items by their ``_id``, pages, rows of the ledger, and what they add to the counters."""
+    """Items by their ``_id``, pages, rows of the ledger, and their increments of the counters."""
 
     def __init__(self, job: Job) -> None:
         self.job = job
@@ -65,7 +65,7 @@ class MongoBatch:
         self.known: list[KnownPage] = []
         self.changes = BatchCounts()
         self.first_change: int | None = None  # of the numbers of changes that it has taken, one an item
-        self.is_counted = False  # whether what was new among items and pages is among the changes
+        self.is_counted = False  # whether new items and pages are among the changes
 
     def number_attempts(self, first: int) -> None:
         """Give the rows of the ledger their ids."""
@@ -79,7 +79,7 @@ class MongoBatch:
             self.changes.add_found(pages, items, self.changes.total.get(SEEN, 0) - items)
 
     def add_item(self, item_id: bytes, found: BatchItem) -> None:
-        """Of the same one twice, keep the later one."""
+        """Add an item; of equal ones the later is kept."""
         known = self.items.get(item_id)
         if known is None:
             self.items[item_id] = found
@@ -88,7 +88,7 @@ class MongoBatch:
 
 
 def item_id(spider: str, kind: str, key: str) -> bytes:
-    """What identifies an item: of one length, however long its key is."""
+    """Return the id of an item: of one length, however long its key is."""
     parts = [text.encode() for text in (spider, kind, key)]
     return blake2b(msgspec.msgpack.encode(parts), digest_size=16).digest()
 
@@ -110,7 +110,7 @@ def batch_of(job: Job, results: Sequence[VisitResult]) -> MongoBatch:
 def batch_of_attempts(
     job: Job, attempts: Sequence[Attempt], stats: Mapping[str, int] = NO_STATS
 ) -> MongoBatch:
-    """Rows of the ledger, and what a spider has counted."""
+    """Return a batch of ledger rows and of the spider's own counts."""
     batch = MongoBatch(job)
     batch.changes = count_rows(attempts, stats)
     batch.attempts = [document_of_attempt(job.id, attempt) for attempt in attempts]

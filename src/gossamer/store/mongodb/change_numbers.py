@@ -1,14 +1,14 @@
-"""Numbers of changes in MongoDB, which tell the order of what was written without transactions.
+"""Change numbers in MongoDB, which order writes without transactions.
 
-A change gets its number before it is written, so one with a later number may be there first. Therefore who
-takes numbers is noted as long as it writes, in the document that also says how far the numbers have come:
-before the first number that is being written, nothing comes any more. Who was killed would hold up all others
-for ever: after ``STALE_S`` its numbers are given up, and what is or will be found with one of them gets a new
-number, however late it was written. How long somebody writes is told by the server's clock alone: the clocks
-of two machines, one that writes and one that reads, may be minutes apart.
+A change gets its number before it is written, so a change with a later number may appear first. Therefore
+each writer is registered while it writes, in the document that also holds the highest number: below the first
+number being written, no change appears any more. A killed writer would block readers for ever: after
+``STALE_S`` its numbers are given up, and changes with one of them get a new number, however late they were
+written. The server's clock alone measures these times: the clocks of two machines, a writer and a reader, may
+be minutes apart.
 
-The document: ``value``, the highest number; ``open`` and ``late``, by writer, the numbers that are being
-written and those that were given up; ``floor``: up to here, changes are forgotten.
+The document: ``value``, the highest number; ``open`` and ``late``, by writer, the numbers being written and
+those given up; ``floor``: up to here, changes are forgotten.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from gossamer.drivers.mongodb.packages import ReadConcern, UpdateOne
 from gossamer.drivers.mongodb.server import QUICK, Document, MongoDatabase
 
 STALE_S = 10.0
-"""How long a writer holds up those who read, at most. What is written later than that is told later."""
+"""The longest time that a writer delays readers. Later writes are reported later."""
 LATE_DAYS = 30
 """How long numbers are remembered that were given up: longer than a suspended machine sleeps in a write."""
 DAY_S = 86400.0
@@ -50,7 +50,7 @@ class FeedState(Record, frozen=True, kw_only=True):
 
     @property
     def settled(self) -> int:
-        """Up to this number, nothing is written any more but what is late."""
+        """Up to this number, only late changes are still written."""
         return min([self.value, *(taken.first - 1 for taken in self.open.values())])
 
     def is_late(self, number: int) -> bool:
@@ -82,12 +82,12 @@ async def open_numbers(db: MongoDatabase, writer: str, count: int) -> int:
 
 
 async def close_numbers(db: MongoDatabase, writer: str) -> None:
-    """All is written that these numbers were for: durably, with what was written before. Safe to repeat."""
+    """Release a writer's numbers: its changes and all earlier writes are durable. Safe to repeat."""
     await db["feed"].update_one(PLACE, {"$unset": {f"open.{writer}": ""}})
 
 
 async def settle_numbers(db: MongoDatabase) -> FeedState:
-    """Give up what was not finished, give new numbers to what is late; how far all is settled then."""
+    """Give up stale numbers, and renumber late changes. Return the state up to which all is settled."""
     state = await _read_state(db)
     if not (state.open or state.late):
         return state
@@ -121,7 +121,7 @@ async def _give_up(db: MongoDatabase, stale: Mapping[str, NumberRange]) -> dict[
 
 
 async def _renumber(db: MongoDatabase, late: Sequence[NumberRange]) -> None:
-    """Give new numbers to what was written with these, if anything was since the last time."""
+    """Give new numbers to changes written with these, if there are any since the last time."""
     items = db["item"].with_options(write_concern=QUICK)
     ranges = [{"change": {"$gte": taken.first, "$lte": taken.last}} for taken in late]
     found = [one async for one in items.find({"$or": ranges}, {"change": 1})]
@@ -144,7 +144,7 @@ async def _forget_late(db: MongoDatabase, state: FeedState, now: float) -> None:
 
 
 async def _read_state(db: MongoDatabase) -> FeedState:
-    """As most members of a replica set have it: what it tells is not taken back."""
+    """Read the state from a majority of a replica set: it cannot be rolled back."""
     feed = db["feed"].with_options(read_concern=ReadConcern("majority"))
     return _state_of(await feed.find_one(PLACE) or {})
 

@@ -1,6 +1,6 @@
 """Changes of items in MongoDB: an item has the number of its latest one (see ``change_numbers.py``).
 
-Guarantee: as :class:`~gossamer.ports.change_feed.ChangeFeed` says: without transactions, whoever is killed.
+Guarantee: that of :class:`~gossamer.ports.change_feed.ChangeFeed`, without transactions, also after a kill.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class MongoChangeFeed:
     async def read_changes(self, after: str, limit: int, until: str = "") -> ItemChanges:
         """See :class:`~gossamer.ports.change_feed.ChangeFeed`.
 
-        A writer that does not go on holds up what was changed after it began, for some seconds.
+        A writer that hangs delays all changes made after it began, for some seconds.
         """
 
         async def read(db: MongoDatabase) -> ItemChanges:

@@ -1,6 +1,6 @@
-"""Counters in MongoDB: each writer has documents of its own, which know the last batch that they have.
+"""Counters in MongoDB: each writer has its own documents, with the number of their last batch.
 
-Guarantee: a batch that is sent again adds nothing to what has it already.
+Guarantee: a repeated batch adds nothing to a document that already has it.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _OPERATORS = {MergeRule.SUM: "$inc", MergeRule.LARGEST: "$max", MergeRule.SMALLE
 
 
 class BatchWriter:
-    """Numbers batches, one after the other, and adds what they count."""
+    """Numbers batches in order, and adds their counts."""
 
     def __init__(self) -> None:
         self.id = secrets.token_hex(8)
         self._batch = 0
 
     def begin_batch(self) -> None:
-        """What is added from now on is another batch."""
+        """Begin a new batch with the next counts."""
         self._batch += 1
 
     async def add_counts(self, db: MongoDatabase, job: Job, changes: BatchCounts) -> None:

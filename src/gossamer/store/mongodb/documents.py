@@ -41,9 +41,9 @@ class TooLargeError(ValueError):
 
 
 def fields_of(data: bytes) -> Document:
-    """An item's fields, from their JSON, as ``{"data": ...}`` or ``{"json": ...}``.
+    """Return an item's fields, from their JSON, as ``{"data": ...}`` or ``{"json": ...}``.
 
-    Raises ``TooLargeError``, and ``ValueError`` for what is not JSON.
+    Raises ``TooLargeError``, and ``ValueError`` for invalid JSON.
     """
     fields = _from_json(data)
     if _is_document(fields, DEPTH):
@@ -60,7 +60,7 @@ def fields_of(data: bytes) -> Document:
 
 
 def _is_document(value: Any, depth: int) -> bool:
-    """Whether all names are names to MongoDB, too."""
+    """Whether all names are valid in MongoDB."""
     if isinstance(value, dict):
         return depth > 0 and all(
             _is_name(name) and _is_document(inner, depth - 1) for name, inner in value.items()
@@ -75,7 +75,7 @@ def _is_name(name: str) -> bool:
 
 
 def read_fields(document: Mapping[str, Any]) -> dict[str, Any]:
-    """What :func:`fields_of` has put into a document."""
+    """Return the fields that :func:`fields_of` put into a document."""
     if "json" in document:
         return _from_json(document["json"])
     found: dict[str, Any] = document["data"]

@@ -1,8 +1,7 @@
-"""Old buckets of counters folded into hours, without transactions.
+"""Folds old buckets of counters into hours, without transactions.
 
-An hour is written with the names of the buckets that are in it; they do not count from then on. Then they are
-deleted, and the names with them. Whoever is cut off in between leaves what the next one ends first; one at a
-time folds.
+An hour is written with the names of its buckets, which no longer count from then on. Then the buckets are
+deleted, and the names with them. The next process completes interrupted work; only one folds at a time.
 """
 
 from __future__ import annotations
@@ -15,14 +14,14 @@ from gossamer.drivers.mongodb.packages import UpdateOne, driver
 from gossamer.drivers.mongodb.server import Document, MongoDatabase
 
 CLAIM_S = 600.0
-"""So long nobody else folds, if whoever folds does not say that he is through."""
+"""How long a claim keeps other processes from folding, unless its holder ends it."""
 _CLAIM = "folding"
 _PART = 5_000
 """Buckets that are deleted by one command."""
 
 
 async def fold_series(db: MongoDatabase, before: int, now: float) -> None:
-    """Fold the buckets that began before a time, unless somebody does so at the moment."""
+    """Fold the buckets that began before a time, unless another process does so at the moment."""
     free = {"_id": _CLAIM, "value": {"$lt": now}}
     try:
         await db["counter"].update_one(free, {"$set": {"value": now + CLAIM_S}}, upsert=True)
@@ -39,7 +38,7 @@ async def fold_series(db: MongoDatabase, before: int, now: float) -> None:
 
 
 def _hour_of(job: str, hour: int, buckets: list[Document]) -> tuple[Document, Document]:
-    """An hour's filter, and what is set where it is not there."""
+    """Return an hour's filter, and the values to insert if it is missing."""
     names = sorted(f"{one['_id']}#{one.get('batch', 0)}" for one in buckets)
     digest = blake2b("\n".join(names).encode(), digest_size=12).hexdigest()
     counts: Counter[str] = Counter()
@@ -63,7 +62,7 @@ async def _delete_folded(db: MongoDatabase) -> None:
 
 
 async def fold_gauges(db: MongoDatabase, before: int) -> None:
-    """Put the means of old gauges in their places; what is there already stays."""
+    """Replace old gauges by their means; existing means stay."""
     values: defaultdict[tuple[str, int, str], list[int]] = defaultdict(list)
     old = {"step": BUCKET_S, "at": {"$lt": before}}
     async for one in db["gauge"].find(old):

@@ -122,7 +122,7 @@ async def _read_places(db: MongoDatabase, query: Document, size: int) -> list[tu
 
 
 async def _read_items(db: MongoDatabase, job: Job, named: Document, numbers: list[int]) -> list[StoredItem]:
-    """Of these items those that the job saw, as it saw them, by their numbers."""
+    """Return those of the items that the job saw, as it saw them, by their numbers."""
     places = [sighting_id(job.id, number) for number in numbers]
     seen = {one["item"]: one["version"] async for one in db["sighting"].find({"_id": {"$in": places}})}
     query = {**named, "number": {"$in": list(seen)}}

@@ -58,7 +58,7 @@ class MongoJobStore:
 
         async def create(db: MongoDatabase) -> Job:
             made = await db["job"].find_one({"key": own})
-            if made is not None:  # by somebody else, or by an earlier try, whose answer was lost
+            if made is not None:  # by another process, or by an earlier try, whose answer was lost
                 return _read_job(made)
             number = await take_numbers(db, f"job/{head}")
             job = Job(id=f"{head}-{number}", name=name, target=target, created_at=now, key=own, plan=plan)
@@ -142,7 +142,7 @@ class MongoJobStore:
 
 
 async def _settle_key(db: MongoDatabase, document: Document) -> Document:
-    """The document of the one job with a key: this one, unless somebody was first."""
+    """Return the document of the one job with a key: this one, unless another was first."""
     place = {"_id": document["key"].hex()}
     try:
         await db["job_key"].insert_one({**place, "job": document})
@@ -153,9 +153,9 @@ async def _settle_key(db: MongoDatabase, document: Document) -> Document:
 
 
 async def _claim_name(db: MongoDatabase, document: Document) -> Document:
-    """The document of the one job of a name that is under way: this one, unless somebody was first.
+    """Return the document of the running job of a name: this one, unless another was first.
 
-    A claim holds the whole job: whoever made it and was cut off has made that job.
+    A claim holds the whole job: if its process was cut off, the job exists all the same.
     """
     place = {"_id": document["name"]}
     query = {"name": document["name"], **UNFINISHED, "plan": {"$ne": b""}}

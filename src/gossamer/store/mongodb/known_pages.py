@@ -1,4 +1,4 @@
-"""What is known of the pages of spiders, in MongoDB."""
+"""Known pages of spiders, in MongoDB."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class MongoKnownPageStore:
 
 
 def _counted(one: Document, now: float) -> tuple[int, ...]:
-    """What a page adds to the counts, in the order of their fields."""
+    """Return a page's share of the counts, in the order of their fields."""
     checks, is_gone = one["checks"], one["gone_at"] is not None
     is_again, has_changed = checks > 1 and not is_gone, one["changed_at"] == one["checked_at"]
     return (

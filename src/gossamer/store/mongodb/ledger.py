@@ -121,7 +121,7 @@ class _MongoLedgerRows:
 
 
 def _conditions_of(which: AttemptFilter) -> Document:
-    """What a filter asks for besides the reason."""
+    """Return the conditions of a filter, except for the reason."""
     words = {
         "verdict": which.verdict,
         "method": which.method,

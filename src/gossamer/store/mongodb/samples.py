@@ -1,4 +1,4 @@
-"""Examples of what was dropped, in MongoDB."""
+"""Examples of dropped items, in MongoDB."""
 
 from __future__ import annotations
 

@@ -14,8 +14,8 @@ from gossamer.store.schedule_rows import KEPT_RUNS, record_text, run_of, schedul
 class MongoScheduleStore:
     """A ``ScheduleStore`` on a server.
 
-    A run is entered first, and then its due time is settled: whoever is cut off between the two has entered
-    it, and nobody enters it again.
+    A run is entered first, and then its due time is settled: after an interruption between the two the run
+    exists, and is not entered again.
     """
 
     def __init__(self, server: MongoServer) -> None:
@@ -138,7 +138,7 @@ class MongoScheduleStore:
 
 
 async def _prune_runs(db: MongoDatabase, name: str) -> None:
-    """Of the runs that are over keep the newest."""
+    """Keep only the newest finished runs."""
     cursor = db["schedule_run"].find({"schedule": name, "is_open": False}, {"due_at": 1}).sort("due_at", -1)
     old = [one["_id"] async for one in cursor.skip(KEPT_RUNS)]
     if old:

@@ -1,21 +1,20 @@
-"""What is kept where in MongoDB, and by which fields it is found.
+"""The collections in MongoDB, and their indexes.
 
-Each document has an ``_id`` that says what it is of (``JOB/FINGERPRINT/VISIT``), so that one which is sent
-twice is there once. Indexes are made when the store is opened; they are all there is of a schema.
+Each document has a natural ``_id`` (such as ``JOB/FINGERPRINT/VISIT``), so that a document that is sent twice
+is stored once. Indexes are made when the store is opened; there is no other schema.
 
-- ``identity``: what tells this store from others. ``job``: the book. ``counter``: the highest number given
-  away, by name.
+- ``identity``: this store's random id. ``job``: the book. ``counter``: the highest number assigned, by name.
 - ``item``: the latest value of each item; ``version``: its former ones, by number and version;
   ``sighting``: which version a job saw.
-- ``page``, ``attempt``, ``sample``: the pages, the ledger, examples of what was dropped.
+- ``page``, ``attempt``, ``sample``: the pages, the ledger, examples of dropped items.
 - ``tally``, ``series``, ``hourly``: counters, a document for each writer, with the number of the latest batch
   that is counted in it. ``gauge``: gauges over time.
-- ``file``: which files jobs have saved. ``known``: how often pages of spiders change.
-- ``profile``: what the items of a job looked like. ``result``: jobs that are results of another one.
+- ``file``: the files that jobs have saved. ``known``: how often pages of spiders change.
+- ``profile``: statistics of a job's items. ``result``: jobs that are results of another one.
 - ``feed``, ``output``: the numbers of changes, and how far each output has come.
-- ``job_key``: the one job of a key that somebody gave; ``job_name``: the latest one of a name that is alone.
-- ``schedule``, ``schedule_run``: crawls that begin by themselves, and their runs.
-- ``token``, ``action``: who may do what, and what was done.
+- ``job_key``: the one job of a caller's key; ``job_name``: the latest job of a name that runs one at a time.
+- ``schedule``, ``schedule_run``: scheduled crawls, and their runs.
+- ``token``, ``action``: access tokens, and the log of actions.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Counters over time in MongoDB; what a batch adds is added in ``store/mongodb/counts.py``."""
+"""Counters over time in MongoDB; ``store/mongodb/counts.py`` adds the counts of a batch."""
 
 from __future__ import annotations
 

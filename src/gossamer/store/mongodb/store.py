@@ -1,12 +1,11 @@
 """Items, pages and the ledger in MongoDB.
 
-Guarantee: what :meth:`MongoStore.write` returned from is on the server's disk, and on most members of a
-replica set; a batch that is sent again, because the connection was lost while it was written, is stored and
-counted once. A server alone has no transactions: of a worker that is killed within a batch a part may be
-stored. Its requests are done again, and come to the same items and pages; its rows of the ledger stay, and
-may be there without being counted in totals and series.
+Guarantee: when :meth:`MongoStore.write` returns, the batch is on the server's disk, and on most members of a
+replica set. A batch that is repeated after a lost connection is stored and counted once. A standalone server
+has no transactions: a worker that is killed within a batch may leave a part of it. Its requests are done
+again, with the same items and pages; its rows of the ledger stay, and may be missing from totals and series.
 
-The order of writing is that of what refers to what: items, what the job saw of them, pages, the ledger,
+Documents are written after those that they refer to: items, the job's sightings of them, pages, the ledger,
 counters over time; the totals are last, and durable.
 """
 
@@ -148,10 +147,10 @@ class MongoStore:
     async def _read_page(
         self, job: Job | None, after_id: int, which: ItemFilter
     ) -> tuple[list[StoredItem], int | None]:
-        """Items behind an id, and the last id that was looked at; ``None``: there are no more."""
+        """Return items behind an id, and the last id examined; ``None``: there are no more."""
 
         fitting: Document = {"type": clean(which.type)} if which.type else {}
-        if which.changed_since is not None:  # what a job saw is never newer than what is there now
+        if which.changed_since is not None:  # a job's view of an item is never newer than the item
             fitting["changed_at"] = {"$gte": which.changed_since}
 
         async def read(db: MongoDatabase) -> tuple[list[StoredItem], int | None]:

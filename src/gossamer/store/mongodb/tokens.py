@@ -73,7 +73,7 @@ class MongoTokenStore:
 
 
 async def _forget_oldest(db: MongoDatabase, name: str) -> None:
-    """Of a token's sessions keep the newest."""
+    """Keep only the newest sessions of a token."""
     cursor = db["token"].find({"name": name, "is_session": True}, {"made_at": 1}).sort("made_at", -1)
     old = [one["_id"] async for one in cursor.skip(SESSIONS)]
     if old:

@@ -1,8 +1,8 @@
 """Items as upserts in MongoDB, without transactions.
 
-Guarantee: of many writers each sees what the others wrote: a document is changed only as it was read (its
-``rev``), and read again where somebody was quicker. The version that a job saw is kept before it is
-replaced, so that whoever ends half-way loses nothing; doing it all again comes to the same.
+Guarantee: each of many writers sees the others' writes: a document is changed only as it was read (its
+``rev``), and read again if another writer was first. The version that a job saw is kept before it is
+replaced, so that an interruption loses nothing; repeating the whole gives the same result.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ async def upsert_items(
 def _plan_change(
     known: Document | None, found: BatchItem, number: int, batch: MongoBatch, rules: ItemRules
 ) -> Document:
-    """What is to be set of an item; nothing where it is as it should be."""
+    """Return the fields to set on an item; empty if it is up to date."""
     job = batch.job.id
     values = {**found.fields, "url": found.url, "hash": found.hash, "changed_at": found.at}
     if known is None:
@@ -108,7 +108,7 @@ async def _number_changes(db: MongoDatabase, batch: MongoBatch, wanted: Mapping[
 
 
 def _needs_former(known: Document, batch: MongoBatch, rules: ItemRules, plan: Document) -> bool:
-    """Whether a version is replaced that somebody may ask for."""
+    """Whether the replaced version must be kept: for the history, or for another job."""
     return "version" in plan and (rules.history or known["job"] != batch.job.id)
 
 
@@ -133,7 +133,7 @@ async def _keep_former(
 async def _write_items(
     items: AsyncCollection[Document], known: Mapping[bytes, Document], wanted: Mapping[bytes, Document]
 ) -> bool:
-    """Whether nobody else was quicker."""
+    """Write the items. Return whether no other writer was first."""
     writes: list[InsertOne[Document] | UpdateOne] = []
     for one, plan in wanted.items():
         if one not in known:
@@ -155,7 +155,7 @@ async def _write_items(
 
 
 def _seen_version(known: Document | None, plan: Document) -> SeenVersion:
-    """What an item is after a change."""
+    """Return the state of an item after a change."""
     if known is None:
         return SeenVersion(plan["number"], 1, 1)
     now = known | plan
@@ -173,16 +173,16 @@ def version_id(item: int, version: int) -> str:
 
 
 def sighting_id(job: str, item: int) -> str:
-    """The ``_id`` of what a job saw of an item."""
+    """Return the ``_id`` of a job's sighting of an item."""
     return f"{job}/{item}"
 
 
 async def read_seen(
     db: MongoDatabase, items: AsyncIterable[Document], seen: Mapping[int, int]
 ) -> list[StoredItem]:
-    """Items with the versions that were seen, which are given by their numbers; others are left out.
+    """Return items in the versions that were seen, by number; others are left out.
 
-    A version that was replaced by the job itself is not kept: then what it is now is what the job saw.
+    A version that the job itself replaced is not kept: the job's view is then the current version.
     """
     found = [one async for one in items if one["number"] in seen]
     wanted = [

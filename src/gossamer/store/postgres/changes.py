@@ -30,7 +30,7 @@ class PostgresChangeFeed:
     async def read_changes(self, after: str, limit: int, until: str = "") -> ItemChanges:
         """See :class:`~gossamer.ports.change_feed.ChangeFeed`.
 
-        A transaction that writes, anywhere on the server, holds up what was changed after it began.
+        A writing transaction, anywhere on the server, delays all changes made after it began.
         """
         values = (*_place_of(after), *(_place_of(until) if until else END), limit)
         rows = await self._server.run(lambda conn: conn.fetch(SQL["changes"], *values))
@@ -49,8 +49,8 @@ class PostgresChangeFeed:
     async def read_positions(self) -> dict[str, OutputPosition]:
         """See :class:`~gossamer.ports.change_feed.ChangeFeed`.
 
-        Where the database was copied here from another server, whose transactions had greater numbers, its
-        changes are moved to the end, and its outputs begin anew: what they had may be written again.
+        If the database was copied here from a server with higher transaction numbers, its changes move to the
+        end, and its outputs start again: they may write some items twice.
         """
         while True:
             rows = await self._server.run(lambda conn: conn.fetch(SQL["positions"]))

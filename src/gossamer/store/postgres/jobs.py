@@ -59,7 +59,7 @@ class PostgresJobStore:
                 made = await conn.fetchrow(SQL["job_by_key"], key)
                 if made is None and alone:
                     made = await conn.fetchrow(SQL["fleet_job_under_way"], name)
-                if made is not None:  # by somebody else, or by an earlier try, whose answer was lost
+                if made is not None:  # by another process, or by an earlier try, whose answer was lost
                     return job_of(made)
                 number = await conn.fetchval(SQL["next_number"], head)
                 job = Job(id=f"{head}-{number}", name=name, target=target, created_at=now, key=key, plan=plan)

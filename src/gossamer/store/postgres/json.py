@@ -80,7 +80,7 @@ def _clean_value(value: Any) -> Any:
     return value
 
 
-# One number per field, object by object, the fields of an object before what is in them: the place of the
+# One number per field, object by object, the fields of an object before their contents: the place of the
 # field in JSONB's order. After a first byte of 1, a byte each; after a 2, two each (little-endian), for large
 # objects.
 

@@ -1,4 +1,4 @@
-"""What is known of the pages of spiders, in PostgreSQL."""
+"""Known pages of spiders, in PostgreSQL."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ class PostgresLedgerReader:
 
 
 class _PostgresLedgerRows:
-    """A part of one job's ledger: ``store.attempts.LedgerRows``; ``within``: so many of the newest rows."""
+    """A part of one job's ledger (``store.attempts.LedgerRows``); ``within`` limits it to the newest rows."""
 
     def __init__(
         self, server: PostgresServer, job: Job, which: AttemptFilter, *, within: int = SLICE
@@ -96,7 +96,7 @@ class _PostgresLedgerRows:
             clean_text(which.host) or None,  # nearly: what of these is of another host is left out later
         )
         base = "reason = $3 AND reason <> ''" if self._reason else "$3::text IS NULL"
-        at_urls = which.urls and within == NEWEST  # what is read in slices is bounded as it is
+        at_urls = which.urls and within == NEWEST  # reading in slices is bounded anyway
         source = AT_URLS if at_urls else "attempt"
         self._slice = SQL["slice"].replace(":base", base).replace(":source", source)
         self._below = SQL["row_below"].replace(":base", base)

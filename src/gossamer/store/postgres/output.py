@@ -1,4 +1,4 @@
-"""Changed items in a table of a PostgreSQL database, for whoever queries them."""
+"""Changed items in a table of a PostgreSQL database, for queries by other programs."""
 
 from __future__ import annotations
 

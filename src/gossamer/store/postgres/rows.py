@@ -40,7 +40,7 @@ _PLAIN = (
 )
 _plain = attrgetter(*_PLAIN)
 COPIED_COLUMNS = ("job", *_PLAIN, "flags", "request")
-"""Of :meth:`WriteBatch.attempt_rows`."""
+"""The columns of :meth:`WriteBatch.attempt_rows`."""
 _ATTEMPT_COLUMNS = 22
 _ATTEMPT_TEXTS = slice(9, _ATTEMPT_COLUMNS)
 _FIRST_TEXT = 1 + _ATTEMPT_TEXTS.start
@@ -51,7 +51,7 @@ _PAGE_TEXTS = slice(7, 10)
 
 
 class WriteBatch:
-    """What is to be written for one job at once."""
+    """The rows to write for one job at once."""
 
     __slots__ = ("attempts", "changes", "items", "known", "pages", "samples", "seen")
 
@@ -120,7 +120,7 @@ def batch_of(results: Sequence[VisitResult]) -> WriteBatch:
 
 
 def batch_of_attempts(attempts: Sequence[Attempt], stats: Mapping[str, int] = NO_STATS) -> WriteBatch:
-    """Rows of the ledger, and what a spider has counted."""
+    """Return a batch of ledger rows and of the spider's own counts."""
     batch = WriteBatch()
     batch.changes = count_rows(attempts, stats)
     batch.attempts = attempts
@@ -176,7 +176,7 @@ def _add_items(batch: WriteBatch, results: Sequence[VisitResult]) -> None:
                     layout,
                     is_altered,
                 )
-            elif at >= known[_AT]:  # the same one twice: the later one is what is stored
+            elif at >= known[_AT]:  # of duplicates the later one is stored
                 row = (
                     *place,
                     item.hash,

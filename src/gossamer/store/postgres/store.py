@@ -1,13 +1,13 @@
 """Items, pages and the ledger in PostgreSQL.
 
 Guarantee: a batch is stored as a whole or not at all, and exactly once, also when the connection is lost
-while it is committed, or the server restarts (``receipt`` in ``migrations/0001_start.sql``). Items are
-upserts by (spider, type, key): the newer one wins, and only where it differs. A page that is stored again,
-because its lease was lost before it was settled, is the same page, and counts once; the rows of the ledger
-are honest tries, and both are kept. Text from pages is stored whatever it holds (NUL and halves of surrogate
-pairs are replaced); an item that PostgreSQL refuses is left out, counted and logged, and loses nobody else's.
+during its commit, or the server restarts (``receipt`` in ``migrations/0001_start.sql``). Items are upserts by
+(spider, type, key): the newer one wins, and only if it differs. A page that is stored again, because its
+lease was lost before it was settled, is the same page, and counts once; the rows of the ledger record
+separate tries, and both are kept. Any text from pages is stored (NUL and halves of surrogate pairs are
+replaced); an item that PostgreSQL refuses is left out, counted and logged, and the others are stored.
 
-Back-pressure: ``write`` returns when the batch is on the server's disk, and nothing is kept here until then.
+Back-pressure: ``write`` returns when the batch is on the server's disk, and keeps nothing until then.
 """
 
 from __future__ import annotations
@@ -57,12 +57,12 @@ SQL = {
     name: statement.replace(":cells", _CELLS)
     for name, statement in fill_columns(load_statements("gossamer.store.postgres", "store.sql")).items()
 }
-# Few batches have examples of what was dropped.
+# Few batches have examples of dropped items.
 SQL["write_samples"] = SQL["write"].replace(":sampled", SQL["sampled"])
 SQL["write"] = SQL["write"].replace(":sampled", "")
 PAGE = 500  # items read at a time
 COPIED = 200
-"""From so many rows of the ledger on they are copied: more round trips, and less than half the work."""
+"""From this number of ledger rows on COPY is used: more round trips, and less than half the work."""
 SLOTS = 16
 """Rows among which the writers of one total are spread."""
 
@@ -141,8 +141,8 @@ class PostgresStore:
         try:
             await self._server.run(lambda conn: write_batch(conn, statement, values, copied, known))
         except BaseException:
-            # A writer whose last batch may still be under way is not used again, and what was known of
-            # the server may be why it went wrong.
+            # A writer whose last batch may still be under way is not used again, and outdated facts about
+            # the server may be the cause.
             self._numbers.clear()
             self._days.clear()
             raise
@@ -157,7 +157,7 @@ class PostgresStore:
     def _statement_values(
         self, writer: _BatchCounter, number: int, job: Job, batch: WriteBatch, *, copies: bool = False
     ) -> tuple[Any, ...]:
-        writer.batch += 2  # what is copied has the number before
+        writer.batch += 2  # the copied rows have the number before
         options = (clean_text(job.name), self._min_interval_s, self._history)
         columns = batch.to_values(*self._more, with_attempts=not copies)
         return (writer.id, writer.batch, number, writer.id % SLOTS, *options, *columns)
@@ -259,7 +259,7 @@ async def write_batch(
 ) -> None:
     """Write a batch, unless it is there; ``copied``: its rows of the ledger, if the statement has none.
 
-    ``known``: what is known of pages, as columns; stored twice it is the same.
+    ``known``: the known pages, as columns; storing them twice gives the same result.
     """
     if not copied and not known:
         await conn.execute(statement, *values)

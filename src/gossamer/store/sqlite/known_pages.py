@@ -1,4 +1,4 @@
-"""What is known of the pages of spiders, in the one SQLite file."""
+"""Known pages of spiders, in the one SQLite file."""
 
 from __future__ import annotations
 

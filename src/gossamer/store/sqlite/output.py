@@ -1,4 +1,4 @@
-"""Changed items in an SQLite file of their own, for whoever queries them."""
+"""Changed items in an SQLite file of their own, for queries by other programs."""
 
 from __future__ import annotations
 

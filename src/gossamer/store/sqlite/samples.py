@@ -1,4 +1,4 @@
-"""Examples of what was dropped, in the one SQLite file."""
+"""Examples of dropped items, in the one SQLite file."""
 
 from __future__ import annotations
 

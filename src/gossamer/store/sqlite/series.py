@@ -1,6 +1,6 @@
 """Counters over time in SQLite.
 
-Guarantee: what a batch adds is added in the caller's transaction.
+Guarantee: the counts of a batch are added in the caller's transaction.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class SqliteSeries:
 
 
 def add_counts(conn: Connection, job: int, changes: BatchCounts) -> None:
-    """Add what a batch changes over time, in the caller's transaction."""
+    """Add a batch's counts over time, in the caller's transaction."""
     series = [(job, BUCKET_S, at, BUCKET_S, *counts) for at, *counts in changes.series_rows()]
     write_rows(conn, SQL["add_series"], series)
     hourly = [(job, kind, hour, text(who), *more) for kind, hour, who, *more in changes.hourly_rows()]

@@ -244,9 +244,9 @@ def _item_of(row: Sequence[Any]) -> StoredItem:
 
 
 def _prune_part(conn: Connection, *, start: int, before: float, now: float) -> tuple[int, int | None]:
-    """How many rows behind ``start`` were deleted, and where to go on; ``None``: no old ones come behind.
+    """Return the number of rows deleted behind ``start``, and the next start; ``None``: no old rows follow.
 
-    Rows are written about in the order of their times, but for those of a clock that was ahead.
+    Rows are written about in the order of their times, except for those of a clock that was ahead.
     """
     last, count, current = conn.execute(SQL["prune_part"], (start, PRUNED, before, now)).fetchone()
     if not count:
