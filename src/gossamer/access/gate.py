@@ -16,7 +16,7 @@ from gossamer.ports.clock import Clock
 from gossamer.ports.token_store import TokenStore
 
 KNOWN_S = 2.0
-"""Seconds for which a token that was found is not looked up again: one that is revoked lives so long."""
+"""Seconds for which a found token is not looked up again: a revoked one may work for this long."""
 MAX_KNOWN = 1000
 MAX_ADDRESSES = 10_000
 SESSION_S = 12 * 3600.0
@@ -59,7 +59,7 @@ class AccessGate:
         return self._is_local and not call.is_forwarded and all(map(is_loopback, hosts))
 
     async def sign_in(self, call: CallFacts) -> NewSession:
-        """A session for the token that a request brings. Raises ``AccessError``."""
+        """Return a session for the token that a request brings. Raises ``AccessError``."""
         check_origin(call)
         token = await self._check_secret(call)
         now, secret = self._clock.now(), make_secret()
@@ -103,7 +103,7 @@ class AccessGate:
         return found
 
     async def _check_secret(self, call: CallFacts) -> AccessToken:
-        """The token of a request. Raises ``AccessError`` when it is wrong, or too many were.
+        """Return the token of a request. Raises ``AccessError`` when it is wrong, or too many were.
 
         One that was right before does not wait: who shares an address with strangers (a reverse proxy's, say)
         is not shut out by them.
@@ -123,7 +123,7 @@ class AccessGate:
         return token
 
     def _refuse_secret(self, call: CallFacts) -> AccessError:
-        """The error for a wrong token, which is counted."""
+        """Return the error for a wrong token, which is counted."""
         now = self._clock.now()
         if len(self._states) >= MAX_ADDRESSES:
             self._states = {a: state for a, state in self._states.items() if not is_forgotten(state, now)}

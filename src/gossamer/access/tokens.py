@@ -38,7 +38,7 @@ def digest_of(secret: str) -> bytes:
 
 
 async def create_token(tokens: TokenStore, name: str, role: Role, now: float) -> NewToken:
-    """A new token, made ``now``. Raises ``UsageError`` for a name that is taken, or that is none."""
+    """Return a new token, made ``now``. Raises ``UsageError`` for a name that is taken, or that is none."""
     if not _NAME.fullmatch(name) or name == LOCAL:
         raise UsageError(
             f"{name!r} cannot be a token's name; use up to 64 letters, digits, . _ - and @, not {LOCAL!r}"

@@ -68,7 +68,7 @@ def _former_key_of(url: str) -> str:
 
 
 def line_of(entry: ArchiveEntry) -> str:
-    """The line of an answer, without its end."""
+    """Return the line of an answer, without its end."""
     own = _OwnFields(
         at=entry.at,
         rung=entry.rung,
@@ -120,4 +120,4 @@ def entry_from(line: str, folder: str) -> ArchiveEntry:
             variant=own.get("variant", ""),
         )
     except (IndexError, KeyError, TypeError, AttributeError, msgspec.DecodeError) as error:
-        raise ValueError(f"{line[:100]!r} is no line of an index") from error
+        raise ValueError(f"{line[:100]!r} is not a line of an index") from error

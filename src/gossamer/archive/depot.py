@@ -59,7 +59,7 @@ class ArchiveDepot:
         return f"ArchiveDepot({str(self._folder)!r}, {self._blobs!r})"
 
     def open_file(self, name: str) -> OpenWarcFile:
-        """A new file that will have this name. Raises ``OSError``."""
+        """Return a new file that will have this name. Raises ``OSError``."""
         return OpenWarcFile(self._folder / (name + OPEN))
 
     async def publish_file(self, file: OpenWarcFile, name: str, lines: Sequence[str]) -> None:
@@ -82,7 +82,7 @@ class ArchiveDepot:
         file.close()
 
     async def recover_files(self, job: str) -> None:
-        """Take over what killed workers of a job left here: cut at the last whole record, with an index."""
+        """Take over the files of a job's killed workers: cut at the last whole record, with an index."""
         for path in await asyncio.to_thread(lambda: sorted(self._folder.glob(f"{job}/*{WARC}{OPEN}"))):
             name = path.relative_to(self._folder).as_posix().removesuffix(OPEN)
             try:

@@ -67,7 +67,7 @@ class _Traits(NamedTuple):
 
 
 def block_of(fetched: FetchResult, *, keeps_credentials: bool) -> HttpBlock:
-    """An answer as it is kept."""
+    """Return an answer as it is kept."""
     headers, raw = fetched.headers, fetched.raw
     names, values = zip(*headers, strict=True) if headers else ((), ())
     has_credentials, is_chunked = _traits_of(names)
@@ -130,7 +130,7 @@ def _hide_field(found: re.Match[bytes]) -> bytes:
 
 
 def request_header_of(request: Request, fetched: FetchResult, *, keeps_credentials: bool) -> bytes:
-    """The header of a request, as it was sent, or as far as it is known."""
+    """Return the header of a request, as it was sent, or as far as it is known."""
     if fetched.raw is not None and fetched.raw.request_header:
         header = fetched.raw.request_header
         return header if keeps_credentials else _hide_request_secrets(header)
@@ -151,7 +151,7 @@ def _hide_request_secrets(header: bytes) -> bytes:
 
 @lru_cache(100)
 def _hide_secrets(fields: bytes) -> bytes:
-    """The same lines without secrets; most requests to a host have the same ones."""
+    """Return the same lines without secrets; most requests to a host have the same ones."""
     shown = []
     for line in fields.split(b"\r\n"):
         name, colon, _ = line.partition(b":")
@@ -204,7 +204,7 @@ def split_block(block: bytes) -> tuple[bytes, bytes]:
 
 
 def decode_body(headers: Headers, body: bytes, length: int) -> bytes:
-    """A body without its Content-Encoding, of which ``length`` bytes were taken."""
+    """Return a body without its Content-Encoding, of which ``length`` bytes were taken."""
     encoding = ", ".join(value for name, value in headers if name == "content-encoding")
     if not encoding or not body or not length:
         return body[:length]
@@ -219,7 +219,7 @@ def decode_body(headers: Headers, body: bytes, length: int) -> bytes:
 
 
 def _last_header(received: bytes) -> bytes:
-    """The header without the informational ones before it, and with one empty line at its end."""
+    """Return the header without the informational ones before it, and with one empty line at its end."""
     if received.find(b"\r\n\r\n") == len(received) - 4:
         return received
     headers = [part for part in _HEADER_END.split(received) if part.strip()]

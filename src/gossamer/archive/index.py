@@ -25,7 +25,7 @@ class CdxjIndex:
         return f"<CdxjIndex {self._name} of {self._size:,} bytes>"
 
     async def find_lines(self, prefix: bytes) -> list[bytes]:
-        """All lines that begin so."""
+        """Return all lines that begin so."""
         if self._size <= WHOLE_BYTES:
             if self._lines is None:
                 self._lines = (await self._blobs.read_range(self._name)).splitlines()
@@ -41,7 +41,7 @@ class CdxjIndex:
         return found
 
     async def _find_start(self, prefix: bytes) -> int:
-        """Where a line begins before which none is looked for, with less than a block between them."""
+        """Return where a line begins before which none is looked for, with less than a block between them."""
         low, high = 0, self._size  # a line begins at low; no line looked for begins before it
         while high - low > BLOCK_BYTES:
             middle = (low + high) // 2

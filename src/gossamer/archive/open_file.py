@@ -95,5 +95,5 @@ class OpenWarcFile:
 
 
 def notes_of(path: Path) -> Path:
-    """The file beside one that is being written."""
+    """Return the file beside one that is being written."""
     return path.with_name(path.name + NOTES)

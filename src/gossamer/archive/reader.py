@@ -156,7 +156,7 @@ class WarcReader:
         return [_read_line(line, folder) for lines in groups for line in lines]
 
     async def _list_sizes(self, job: str, folder: str) -> dict[str, int]:
-        """The sizes of all blobs of a job, by name."""
+        """Return the sizes of all blobs of a job, by name."""
         if self._is_snapshot and job in self._listings:
             return self._listings[job]
         sizes = {info.name: info.size_bytes async for info in self._blobs.list_blobs(folder)}

@@ -38,7 +38,7 @@ _IN_QUERIES = tuple(
 
 
 def key_of(url: str) -> str:
-    """The key under which a URL is found."""
+    """Return the key under which a URL is found."""
     rest = _REST.search(url, url.find("//") + 2)
     cut = len(url) if rest is None else rest.start()
     path, _, query = url[cut:].partition("?")

@@ -61,7 +61,7 @@ class WarcRecord(NamedTuple):
 
 
 def _lower_half(bits: int, lane: int) -> int:
-    """A mask of the lowest bits of each lane, of 256 bits together."""
+    """Return a mask of the lowest bits of each lane, of 256 bits together."""
     return sum(((1 << bits) - 1) << start for start in range(0, 256, lane))
 
 
@@ -78,7 +78,7 @@ def digest_of(*parts: bytes) -> str:
     for part in parts[1:]:
         digest.update(part)
     n = int.from_bytes(digest.digest())
-    # 160 bits become 32 bytes of five bits each, without a loop over them: of what is in a lane, the upper
+    # 160 bits become 32 bytes of five bits each, without a loop over them: of each lane, the upper
     # half goes to the upper half of the lane; of 256 bits first, then of 128 and so on.
     n = n & _LOWER_80 | (n & _UPPER_80) << 48
     n = n & _LOWER_40 | (n & _UPPER_40) << 24
@@ -94,7 +94,7 @@ def request_digest_of(body: bytes) -> str:
 
 
 def parts_of(request: Request, fetched: FetchResult, *, keeps_credentials: bool) -> ResponseParts:
-    """An answer on its way into the archive."""
+    """Return an answer on its way into the archive."""
     block = block_of(fetched, keeps_credentials=keeps_credentials)
     return ResponseParts(
         request=request,
@@ -120,7 +120,7 @@ class RecordCounter:
 
 
 def info_record(name: str, software: str, job: str, record_id: str) -> bytes:
-    """The first record of a file: who wrote it."""
+    """Return the first record of a file: who wrote it."""
     said = f"software: {software}\r\nformat: WARC File Format 1.1\r\nisPartOf: {job}\r\n".encode()
     date = _date_of(datetime.now(UTC).timestamp())
     head = (
@@ -176,7 +176,7 @@ def _quote_sign(found: re.Match[str]) -> str:
 def _own_fields(parts: ResponseParts) -> str:
     request, fetched, block = parts.request, parts.fetched, parts.block
     own = f"Gossamer-Rung: {fetched.rung}\r\n"
-    if block.body is not fetched.body:  # as it was sent; so much of it was taken when it was decoded
+    if block.body is not fetched.body:  # as sent; decoding used only this part
         own += f"Gossamer-Body-Length: {len(fetched.body)}\r\n"
     if request.method != "GET":
         own += f"Gossamer-Method: {request.method}\r\n"
@@ -194,7 +194,7 @@ def _own_fields(parts: ResponseParts) -> str:
 
 
 def read_member(data: bytes) -> WarcRecord:
-    """The record of a gzip member. Raises ``ValueError`` for one that is broken."""
+    """Return the record of a gzip member. Raises ``ValueError`` for one that is broken."""
     expand = zlib.decompressobj(_GZIP)
     try:
         whole = expand.decompress(data)
@@ -243,7 +243,7 @@ def entry_of(record: WarcRecord, location: ArchiveLocation) -> ArchiveEntry | No
 
 
 def new_entry(parts: ResponseParts, location: ArchiveLocation, *, is_revisit: bool) -> ArchiveEntry:
-    """The same of an answer that is being written."""
+    """Return the same of an answer that is being written."""
     request, fetched = parts.request, parts.fetched
     return ArchiveEntry(
         url=fetched.url,
@@ -262,7 +262,7 @@ def new_entry(parts: ResponseParts, location: ArchiveLocation, *, is_revisit: bo
 
 
 def fetched_of(entry: ArchiveEntry, record: WarcRecord, body: bytes) -> FetchResult:
-    """The answer as it was fetched, from its record and its body as it was sent."""
+    """Return the answer as it was fetched, from its record and its body as it was sent."""
     fields = record.fields
     header, _ = split_block(record.block)
     status, headers = read_header(header, is_remade="gossamer-header" in fields)
@@ -286,7 +286,7 @@ def fetched_of(entry: ArchiveEntry, record: WarcRecord, body: bytes) -> FetchRes
 
 
 def _date_of(at: float) -> str:
-    """A time in whole microseconds, as records write it."""
+    """Return a time in whole microseconds, as records write it."""
     second, rest = divmod(int(at * _SECOND + 0.5), _SECOND)
     return f"{_describe_second(second)}.{rest:06}Z"
 

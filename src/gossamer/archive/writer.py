@@ -1,4 +1,4 @@
-"""Writes what sites answer into WARC files, many answers at a time; in a thread, unless that is little."""
+"""Writes the answers of sites into WARC files, in batches; large batches in a thread."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ LISTED_BYTES = 1024 * 1024
 SLOW_S = 0.02
 """A disk that takes longer for that is written to in a thread from then on, until the next file."""
 REFERS_FOR_S = 86_400.0
-"""A body is referred to for so long: then the file that has it may soon be deleted."""
+"""How long later records may refer to a body: after that its file may be deleted."""
 
 
 class ArchiveOptions(Record, frozen=True, kw_only=True):
@@ -127,7 +127,7 @@ class WarcWriter:
         await self._write_all()
         if self._options.publishes_turns:
             self._finish_file()
-            await self._publish_finished()  # also what got full within the turn, and may be under way
+            await self._publish_finished()  # also files that are full, and still being published
         elif self._options.is_synced and self._file is not None:
             await self._in_thread(self._file.sync)
 
@@ -153,7 +153,7 @@ class WarcWriter:
     # ------------------------------------------------------------------ writing
 
     async def _write_all(self) -> None:
-        """Raises what kept something that is queued from being written."""
+        """Raise the error that keeps the queue from being written."""
         self._trouble = None
         if self._writing is None and self._is_written_here(self._waiting):
             await self._write_waiting()  # without a pause, so that nothing breaks it off
@@ -272,7 +272,7 @@ class WarcWriter:
             file.sync()  # the next ``flush`` has another file
 
     def _list_answers(self) -> list[str]:
-        """The lines of the index that were not made yet."""
+        """Return the lines of the index that were not made yet."""
         lines = list(map(cdxj.line_of, self._unlisted))
         self._lines += lines
         self._unlisted = []

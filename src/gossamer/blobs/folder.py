@@ -133,7 +133,8 @@ class FolderBlobStore:
         return sorted(found, key=lambda info: info.name)
 
     def _list_once(self, start: Path, prefix: str) -> tuple[list[BlobInfo], bool]:
-        """The blobs, and whether some may be missing: what got another name meanwhile is in no place."""
+        """Return the blobs, and whether some may be missing: a blob renamed meanwhile may be in neither
+        place."""
         found, is_torn = [], False
         for folder, _, files in os.walk(start):
             for file in files:

@@ -8,7 +8,7 @@ _NAME = re.compile(r"[A-Za-z0-9._=-]+(?:/[A-Za-z0-9._=-]+)*", re.ASCII)
 
 
 def check_name(name: str) -> str:
-    """The name itself. Raises ``ValueError`` for one that no blob may have."""
+    """Return the name itself. Raises ``ValueError`` for one that no blob may have."""
     if not _NAME.fullmatch(name) or {".", ".."} & set(name.split("/")):
         raise ValueError(
             f"{name!r} is not the name of a blob: letters, digits and ._=- in parts between slashes"

@@ -46,7 +46,7 @@ _TURN_S = 0.05
 
 
 PassOutput = Callable[[Request, Response, list[Any], int], Awaitable[list[Any]]]
-"""With the request, its response, what its callback gave, and how many things there may be."""
+"""Arguments: the request, its response, the callback's output, and the limit for it."""
 
 
 class ExtractorOptions(Record, frozen=True, kw_only=True):
@@ -360,7 +360,7 @@ def _is_for_visitors(spider: Spider, response: Response) -> bool:
 
 
 def _refresh_target(response: Response) -> str:
-    """The target of a meta refresh that acts as a redirect."""
+    """Return the target of a meta refresh that acts as a redirect."""
     head = response.body[:4096].lower()
     if b"http-equiv" not in head or b"refresh" not in head or not response.is_html:
         return ""

@@ -90,7 +90,7 @@ def _make_hook(said: Any, spider: Spider) -> Hook:
 
 
 def _find_hook(text: str, spider: Spider) -> Any:
-    """The class, function or object that a text names. Raises ``UsageError``."""
+    """Return the class, function or object that a text names. Raises ``UsageError``."""
     if ":" not in text:
         raise UsageError(f"the hook {text!r} is not written as module:Name")
     try:

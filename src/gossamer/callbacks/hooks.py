@@ -157,7 +157,7 @@ class SpiderHooks:
         return None
 
     def _make_result(self, request: Request, response: Response) -> FetchResult:
-        """An answer that a hook gives itself."""
+        """Return an answer that a hook gives itself."""
         return FetchResult(
             url=request.url,
             status=response.status,
@@ -197,7 +197,7 @@ class SpiderHooks:
 
     @staticmethod
     def find_call(frame: FrameType) -> tuple[str, str] | None:
-        """The hook that a frame has called, in words, and the URL of its request.
+        """Return the hook that a frame has called, in words, and the URL of its request.
 
         ``None``: it is a frame of something else. For the watchdog, which asks while the hook runs.
         """
@@ -218,7 +218,7 @@ class SpiderHooks:
             return await read_plainly(request, fetched)
 
     def _check_request(self, hook: Hook, request: Request, sent: Request) -> Request:
-        """A request that may be sent in the place of another. Raises ``HookError``."""
+        """Return a request that may be sent in the place of another. Raises ``HookError``."""
         try:
             sent.validate()
         except UsageError as error:
@@ -236,7 +236,7 @@ class SpiderHooks:
         call: Callable[..., Any] | None = None,
         fetched: FetchResult | None = None,
     ) -> Any:
-        """One hook; ``find_call`` finds its name and the URL in this frame."""
+        """Run one hook; ``find_call`` finds its name and the URL in this frame."""
         try:
             return await await_value((call or hook.calls[method])(*args), self._timeout_s)
         except IgnoreRequest as refusal:
@@ -266,7 +266,7 @@ async def _gather_results(returned: Any, given: list[Any], most: int) -> list[An
 
 
 def _copy_request(request: Request) -> Request:
-    """A request that a hook may change in place."""
+    """Return a request that a hook may change in place."""
     copied = copy(request)
     force_setattr(copied, "headers", request.headers.copy())
     force_setattr(copied, "meta", as_stored(request.meta, "meta") if request.meta else {})
@@ -296,6 +296,6 @@ def _describe_call(hook: Hook, method: str, request: Request) -> str:
 
 
 def _hide_changes(request: Request, args: Iterable[Any], text: str) -> str:
-    """A text without what hooks have added to a request."""
+    """Return a text without a request's additions by hooks."""
     changed = [arg for arg in args if isinstance(arg, Request)]
     return hide_secrets(text, [value for sent in changed for value in list_changed_values(request, sent)])

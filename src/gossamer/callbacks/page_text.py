@@ -16,7 +16,7 @@ def read_page(response: Response) -> PageReading:
 
 
 def read_html(page: HtmlPage) -> PageReading:
-    """The text of a page of HTML, under its title and its first headings."""
+    """Return the text of a page of HTML, under its title and its first headings."""
     headings = (element.text for element in page.document.select("h1")[:MOST_HEADINGS])
     heading = " ".join(word for part in (page.title, *headings) for word in part.split())
     return PageReading(heading, page.visible_text())

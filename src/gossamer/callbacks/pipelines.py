@@ -51,7 +51,7 @@ class SpiderPipeline:
         return await pipeline.process(item, url, page)
 
     async def open_pipeline(self, spider: Spider) -> DefaultPipeline:
-        """A spider's pipeline, opened. Raises ``UsageError`` for what its steps raise: the crawl ends."""
+        """Return a spider's opened pipeline. Raises ``UsageError`` if a step raises: the crawl ends."""
         async with self._opening:  # no task uses a pipeline that is still being opened
             if id(spider) not in self._open:
                 with refuse_failed_opening(f"a pipeline of the spider {spider.name!r}"):

@@ -104,7 +104,7 @@ class LoopBlock(NamedTuple):
     place: str  # the line of users' code; empty if there is none on the stack
 
     def describe(self, blocked_s: float) -> str:
-        """One sentence: the callback, the time, the line and the remedy."""
+        """Return one sentence: the callback, the time, the line and the remedy."""
         where = f" ({self.place})" if self.place else ""
         return (
             f"{self.call} {_shown_page(self.url)} blocked every other page for at least {blocked_s:.1f} s"
@@ -128,7 +128,7 @@ def find_block(frame: FrameType, finders: Sequence[FindCall] = FINDERS) -> LoopB
 
 
 def _describe_line(own: Sequence[FrameType]) -> str:
-    """The last line of the file that was called first, as in the errors of a spider's code."""
+    """Return the last line of the file that was called first, as in the errors of a spider's code."""
     if not own:
         return ""
     file = own[-1].f_code.co_filename

@@ -9,7 +9,7 @@ from typing import Any
 
 
 def __getattr__(name: str) -> Any:
-    """The Celery application by the environment and ``gossamer.toml``, made when it is asked for."""
+    """Return the Celery application by the environment and ``gossamer.toml``, made when it is asked for."""
     if name not in ("app", "celery"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from gossamer.cluster.app import configured_app

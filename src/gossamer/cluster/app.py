@@ -31,7 +31,7 @@ from gossamer.core.shifts import EXTRACT_LANE, PAGE_LANE, SEED_LANE
 
 @cache
 def configured_app() -> Celery:
-    """The application by the environment and ``gossamer.toml``."""
+    """Return the application by the environment and ``gossamer.toml``."""
     loaded = load_settings(env=os.environ, start=Path.cwd())
     set_up_log(loaded.settings)
     return register_task(make_app(loaded.settings), loaded.settings)
@@ -44,8 +44,8 @@ def make_app(settings: Settings, lanes: Sequence[str] = ()) -> Celery:
     url = broker_url(settings)
     app = Celery("gossamer", set_as_current=False)
     if is_redis(url):
-        # What was received and not acknowledged is not put back: it holds nothing of value, and trying to
-        # ends the worker when the connection is gone (kombu 5.7).
+        # Unacknowledged messages are not put back: they hold nothing of value, and trying to do so ends
+        # the worker when the connection is gone (kombu 5.7).
         RedisChannel.do_restore = False
     app.conf.update(
         accept_content=["json"],

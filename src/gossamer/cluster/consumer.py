@@ -32,7 +32,7 @@ class PatientConsumer(Consumer):  # type: ignore[misc] # it has no types
         self._complaints = ErrorThrottle()
 
     def ensure_connected(self, conn: Any) -> Any:
-        """The connection when it is there, however long that takes."""
+        """Return the connection when it is there, however long that takes."""
         while True:
             maybe_shutdown()
             try:
@@ -69,7 +69,7 @@ class PatientConsumer(Consumer):  # type: ignore[misc] # it has no types
 
 
 def is_news(record: logging.LogRecord) -> bool:
-    """Whether a line of Celery's consumer says what this one has not said."""
+    """Whether a line of Celery's consumer adds anything to the worker's own."""
     return not (isinstance(record.args, tuple) and record.args and record.args[0] == CONNECTION_RETRY)
 
 

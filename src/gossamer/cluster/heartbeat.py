@@ -37,7 +37,7 @@ T = TypeVar("T")
 
 
 def thread_of(loop: asyncio.AbstractEventLoop, name: str) -> threading.Thread:
-    """A thread in which a loop turns until it is stopped; then it is closed."""
+    """Return a thread in which a loop turns until it is stopped; then it is closed."""
 
     def turn() -> None:
         try:
@@ -90,7 +90,7 @@ class Heartbeat:
         return self._unheard * BEAT_S >= self._hung_s
 
     def read_health(self) -> list[PartHealth]:
-        """The thread of the heartbeat; for any thread."""
+        """Return the thread of the heartbeat; for any thread."""
         if self._turned_at is None or self._is_ending:
             return []
         failure = "the thread of the heartbeat has stood still"
@@ -130,7 +130,7 @@ class Heartbeat:
             ending.result(timeout_s)
         except Exception as error:  # noqa: BLE001 - it leaves: missing beats say the same, only later
             ending.cancel()
-            log.debug("the roster could not be told that this worker leaves: %r", error)
+            log.debug("could not tell the roster that this worker leaves: %r", error)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(JOIN_S)
 

@@ -98,7 +98,7 @@ class LocalFleet:
     def _end_processes(self) -> int:
         self._signal_processes(signal.SIGTERM)
         until = time.monotonic() + self._drain_s + 5.0
-        log.info("ending: workers finish what is in hand; another signal ends them at once")
+        log.info("ending: workers finish their requests in flight; another signal ends them at once")
         while self._live_processes() and self._told < 2 and time.monotonic() < until:
             time.sleep(LOOK_S / 4)
         if self._live_processes():

@@ -100,7 +100,7 @@ def _health_of(shift: OverdueShift, now: float) -> PartHealth:
 
 
 def frames_of_thread(thread: threading.Thread) -> str:
-    """The lines at which a thread is now; empty for an event loop that waits."""
+    """Return the current lines of a thread; empty for an event loop that waits."""
     frame = sys._current_frames().get(thread.ident or 0)
     is_waiting = frame is None or frame.f_code.co_filename.endswith("selectors.py")
     return "" if is_waiting else "".join(traceback.format_stack(frame, limit=_FRAMES)).rstrip()

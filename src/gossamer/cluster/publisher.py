@@ -26,7 +26,7 @@ log = logging.getLogger("gossamer.fleet")
 
 
 def queue_of(fleet: str, lane: str) -> str:
-    """The queue of a lane."""
+    """Return the queue of a lane."""
     return f"gossamer.{fleet}.{lane}"
 
 

@@ -115,7 +115,7 @@ async def _supervise_fleet(settings: Settings, publisher: ShiftPublisher, me: st
 def make_supervisor(
     settings: Settings, backends: Backends, publisher: ShiftPublisher, me: str, sinks: Sequence[Sink] = ()
 ) -> FleetSupervisor:
-    """A supervisor over its back ends."""
+    """Return a supervisor over its back ends."""
     requests = backends.require_fleet()
 
     def watched(job: Job, changes: Sequence[SettingChange]) -> MonitoredJob:
@@ -158,7 +158,7 @@ async def _join_fleet(backends: Backends) -> None:
 
 
 async def _desk_in_time(settings: Settings) -> Backends:
-    """The servers may start later than their supervisor."""
+    """Open the back ends once the servers are there: they may start later than their supervisor."""
     complaints = ErrorThrottle()
     while True:
         try:

@@ -271,7 +271,7 @@ async def _notify_quietly(ring: Callable[[], Awaitable[None]]) -> None:
 def watch_shift(
     shift: Shift, lengths: ClusterSettings, patience_s: float, *, is_told: bool = False
 ) -> WatchedShift:
-    """How long a shift may take; seeding takes as long as it takes. ``patience_s``: with the store."""
+    """Return how long a shift may take; seeding takes as long as it takes. ``patience_s``: with the store."""
     return WatchedShift(
         name=f"a shift of {shift.job} on {shift.lane}",
         max_s=inf if shift.lane == SEED_LANE else lengths.shift,
@@ -282,5 +282,5 @@ def watch_shift(
 
 
 def trouble_of(error: BaseException) -> str:
-    """An error in one line."""
+    """Return an error in one line."""
     return describe_error(error)[:500]

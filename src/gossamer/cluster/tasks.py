@@ -138,7 +138,7 @@ def _leave(error: OperatorError) -> NoReturn:
 
 
 def register_task(app: Celery, settings: Settings) -> Celery:
-    """The application with its task, and with a place of work for the worker that it may become."""
+    """Return the application with its task, and with a place of work for the worker that it may become."""
     quiet_celery()
     station = SignalHandler(settings)
     publisher = ShiftPublisher(app, settings.cluster.fleet)

@@ -76,7 +76,7 @@ class WorkerProcess:
         self._overdue: set[str] = set()  # shifts that were cancelled for being past their deadlines
         self._begun: dict[str, Shift] = {}  # from the beginning of each until its end is reported
         hung_s = settings.frontier.lease_ttl  # by then other workers have its requests
-        self.obey_person: Callable[[WorkerState], None] = self.set_state  # what to do for a person who asks
+        self.obey_person: Callable[[WorkerState], None] = self.set_state  # carries out an operator's order
         self._pulse = Heartbeat(
             settings,
             self._loop,
@@ -191,7 +191,7 @@ class WorkerProcess:
     # ------------------------------------------------------------------ in the thread of the deadlines
 
     def _watched_shifts(self) -> dict[str, WatchedShift]:
-        """All shifts, from their beginning until their end is reported."""
+        """Return all shifts, from their beginning until their end is reported."""
         works, settings = dict(self._works), self._settings
         return {
             key: works[key].watched
@@ -205,7 +205,7 @@ class WorkerProcess:
         self._loop.call_soon_threadsafe(lambda: end_soon(self._running.get(shift_id)))
 
     def _place_of(self, shift_id: str) -> str:
-        """Where a shift waits, and where the loop is."""
+        """Return where a shift waits, and where the loop is."""
         task, lines = self._running.get(shift_id), []
         with contextlib.suppress(Exception):  # it is read while it may be running
             lines = [] if task is None else stack_of(task)
@@ -214,7 +214,7 @@ class WorkerProcess:
         return "\n".join(lines)
 
     def _leave(self) -> None:
-        """End the process, whatever hangs in it; what others can take over is given back first."""
+        """End the process, whatever hangs in it; give back first the work that others can take over."""
         self.abort(LEAVE_S)
         os._exit(ExitCode.BUG)
 
@@ -253,11 +253,11 @@ class WorkerProcess:
         return False
 
     def _read_life(self) -> list[PartHealth]:
-        """The threads and the shifts of this worker; for any thread."""
+        """Return the threads and the shifts of this worker; for any thread."""
         return [*self._pulse.read_health(), *self._watch.read_health()]
 
     def _read_work(self) -> list[PartHealth]:
-        """Its servers; for any thread."""
+        """Return its servers; for any thread."""
         return waiting_health(self._began_at) if self._servers is None else self._servers.read_parts()
 
     async def _open_backends(self) -> Backends:

@@ -18,7 +18,7 @@ _MARK = "-- name: "
 
 
 def load_statements(package: str, file: str) -> dict[str, str]:
-    """The statements of ``file`` by the names in their ``-- name:`` lines."""
+    """Return the statements of ``file`` by the names in their ``-- name:`` lines."""
     found = {}
     for block in (files(package) / file).read_text("utf-8").split(_MARK)[1:]:
         name, _, text = block.partition("\n")

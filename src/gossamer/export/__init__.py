@@ -108,7 +108,7 @@ async def stream_items(
     *,
     safe_csv: bool = False,
 ) -> AsyncIterator[bytes]:
-    """The items' data in a format, piece by piece; memory does not grow with their number.
+    """Yield the items' data in a format, piece by piece; memory does not grow with their number.
 
     Items that the format cannot hold are left out, and logged. Raises :class:`UsageError` for an unknown
     format, before the first piece.
@@ -129,7 +129,7 @@ async def stream_items(
 
 
 def _take_bytes(file: IO[bytes]) -> bytes:
-    """All bytes of a file, which is empty afterwards."""
+    """Return all bytes of a file, which is empty afterwards."""
     file.seek(0)
     taken = file.read()
     file.seek(0)

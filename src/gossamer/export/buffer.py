@@ -45,11 +45,11 @@ class ItemBuffer:
         self._spool.write(_encode(data) + b"\n")
 
     def read_items(self) -> Iterator[dict[str, Any]]:
-        """All items, in their order."""
+        """Return all items, in their order."""
         return (data for data, _ in self.read_sized())
 
     def read_sized(self) -> Iterator[tuple[dict[str, Any], int]]:
-        """The same with the bytes that each takes as JSON."""
+        """Yield the same with the bytes that each takes as JSON."""
         self._spool.seek(0)
         for line in self._spool:
             yield _decode(line), len(line)

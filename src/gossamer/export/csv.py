@@ -116,7 +116,7 @@ def read_header(old: BinaryIO, place: str) -> list[str]:
 
 
 def _read_rows(old: BinaryIO) -> Iterator[tuple[list[str], str]]:
-    """The rows of a file, each with its text as it stands there."""
+    """Yield the rows of a file, each with its text as it stands there."""
     old.seek(0)
     text = io.TextIOWrapper(old, "utf-8", "surrogateescape", newline="")
     taken: list[str] = []

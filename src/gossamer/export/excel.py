@@ -28,7 +28,7 @@ MAX_ROWS = 1_048_576
 MAX_TEXT = 32_767
 """UTF-16 units of a cell."""
 EXACT = 1 << 53
-"""Whole numbers up to this size are the same as floating-point numbers, which is what Excel has."""
+"""Whole numbers up to this size are exact as floating-point numbers, the only ones in Excel."""
 
 Cell = str | float | bool | None
 """The types of a cell."""
@@ -119,7 +119,7 @@ class ExcelWriter:
             try:
                 self._write_sheets(book)
                 book.close()
-            except FileCreateError as error:  # it has only words of what went wrong
+            except FileCreateError as error:  # it has only a text about the failure
                 raise _cause_of(error) from None
             finally:
                 book.fileclosed = True  # or its end would try to write it once more
@@ -169,7 +169,7 @@ def _write_cell(sheet: ExcelTable, row: int, column: int, cell: Cell) -> None:
 
 
 def _cell_of(value: Any) -> Cell:
-    """A value as a cell: itself, or its JSON."""
+    """Return a value as a cell: itself, or its JSON."""
     if value is None or isinstance(value, str | float | bool):
         return value
     if isinstance(value, int) and -EXACT <= value <= EXACT:

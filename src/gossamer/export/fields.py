@@ -59,7 +59,7 @@ class FieldChoice:
         return tuple(name for name in self.names if name not in self._found) if self._looked else ()
 
     def pick(self, item: StoredItem) -> dict[str, Any]:
-        """The fields of one item that are to be written."""
+        """Return the fields of one item that are to be written."""
         data = item.data
         if self.names:
             self._looked = True
@@ -91,7 +91,7 @@ def _find_value(item: StoredItem, name: str, path: Sequence[str]) -> Any:
 
 
 def _leave_out(data: dict[str, Any], path: Sequence[str]) -> dict[str, Any]:
-    """The same without one field, which may be within others; the original stays as it is."""
+    """Return the same without one field, which may be within others; the original stays as it is."""
     first, *rest = path
     if first not in data:
         return data

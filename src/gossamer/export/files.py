@@ -53,7 +53,7 @@ def identity_of(path: Path) -> tuple[int, ...]:
 
 
 def _state_of(path: Path) -> tuple[int, ...] | None:
-    """The same; ``None``: none can be seen."""
+    """Return the same; ``None``: none can be seen."""
     try:
         return identity_of(path)
     except OSError:
@@ -115,7 +115,7 @@ def copy_bytes(old: BinaryIO, out: BinaryIO, end: int | None = None) -> None:
 
 
 def read_tail(old: BinaryIO, size: int = 1 << 16) -> tuple[bytes, int]:
-    """The last bytes of a file, and the position where they begin."""
+    """Return the last bytes of a file, and the position where they begin."""
     end = old.seek(0, os.SEEK_END)
     begin = old.seek(max(0, end - size))
     return old.read(), begin

@@ -1,4 +1,4 @@
-"""The formats of items: their suffixes, and what writes each, which is imported when it is asked for."""
+"""The formats of items: their suffixes and their writers, which are imported on first use."""
 
 from __future__ import annotations
 
@@ -57,14 +57,14 @@ COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 
 
 def find_kind(name: str) -> FileKind:
-    """A format by its name. Raises :class:`UsageError` for an unknown one."""
+    """Return a format by its name. Raises :class:`UsageError` for an unknown one."""
     if name not in KINDS:
         raise UsageError(f"unknown format {name!r}; known are {', '.join(KINDS)}")
     return KINDS[name]
 
 
 def format_of(path: PurePath | str) -> str:
-    """The format that a file's suffix names. Raises :class:`UsageError` for any other."""
+    """Return the format that a file's suffix names. Raises :class:`UsageError` for any other."""
     named = PurePath(path)
     if named.suffix.lower() in COMPRESSIONS:
         named = named.with_suffix("")
@@ -78,7 +78,7 @@ def format_of(path: PurePath | str) -> str:
 
 
 def compression_of(path: PurePath | str) -> str:
-    """The compression that a file's last suffix names; empty: none."""
+    """Return the compression that a file's last suffix names; empty: none."""
     return COMPRESSIONS.get(PurePath(path).suffix.lower(), "")
 
 
@@ -91,7 +91,7 @@ def check_compression(name: str, format: str) -> None:  # noqa: A002 - the word 
 
 
 def available_formats() -> tuple[str, ...]:
-    """The formats whose packages are installed."""
+    """Return the formats whose packages are installed."""
     return tuple(name for name, kind in KINDS.items() if not kind.package or find_spec(kind.package))
 
 

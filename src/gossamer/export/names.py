@@ -24,7 +24,7 @@ _UNSAFE_IN_BUCKETS = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 def placeholders_in(name: str) -> frozenset[str]:
-    """The placeholders of a name. Raises :class:`UsageError` for one that does not exist."""
+    """Return the placeholders of a name. Raises :class:`UsageError` for one that does not exist."""
     found = {match[1] for match in _PART.finditer(name) if match[1] is not None}
     unknown = sorted(found.difference(PLACEHOLDERS))
     if unknown:
@@ -37,7 +37,7 @@ def placeholders_in(name: str) -> frozenset[str]:
 
 
 def fill_name(name: str, values: Mapping[str, str]) -> str:
-    """A name with its placeholders filled in; a value cannot lead into another folder.
+    """Return a name with its placeholders filled in; a value cannot lead into another folder.
 
     Of values in names of buckets only letters, digits and a few signs of ASCII stay.
     """
@@ -52,7 +52,7 @@ def fill_name(name: str, values: Mapping[str, str]) -> str:
 
 
 def name_file(target: str, job: Job, kind: str = "", number: int = 1) -> str:
-    """The name of the file of a job's items, of those of a type, or of one of several with a number.
+    """Return the name of the file of a job's items, of those of a type, or of one of several with a number.
 
     ``date`` and ``time`` are those of its beginning, in UTC, so that the same command writes the same file.
     """
@@ -69,7 +69,7 @@ def name_file(target: str, job: Job, kind: str = "", number: int = 1) -> str:
 
 
 def safe_part(value: str, unsafe: re.Pattern[str] = _UNSAFE) -> str:
-    """A value as a part of a name: no separators, no leading dot, not empty, of bounded length."""
+    """Return a value as a part of a name: no separators, no leading dot, not empty, of bounded length."""
     safe = unsafe.sub("_", value).encode()[:MAX_VALUE].decode(errors="ignore")
     return safe.lstrip(".") or "_"
 
@@ -92,7 +92,7 @@ def check_placeholders(target: str, split: int) -> None:
 
 
 def check_url(target: str) -> str:
-    """The fixed part of a bucket's place, before its first placeholder; empty where none is fixed.
+    """Return the fixed part of a bucket's place, before its first placeholder; empty where none is fixed.
 
     Raises ``UsageError`` for a URL that names no file, whatever the values of its placeholders.
     """

@@ -22,7 +22,7 @@ class NewItemReader:
         self.seen: list[tuple[int, int]] = []
 
     async def new_items(self) -> AsyncIterator[StoredItem]:
-        """Those that are not known, in the order in which they were first stored."""
+        """Yield those that are not known, in the order in which they were first stored."""
         first, last = next(self._known, NO_RANGE)
         async for item in self._items:
             self._note_seen(item.id)

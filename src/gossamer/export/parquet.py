@@ -58,7 +58,7 @@ class ColumnType:
                 self.elements.note_value(element)
 
     def to_arrow(self) -> pa.DataType | None:
-        """The type of the column; ``None``: its values are written as JSON."""
+        """Return the type of the column; ``None``: its values are written as JSON."""
         if self.kinds == {list}:
             assert self.elements is not None
             inner = None if list in self.elements.kinds else self.elements.to_arrow()
@@ -121,7 +121,7 @@ def _column_of(rows: Sequence[dict[str, Any]], name: str, *, is_json: bool) -> l
 
 
 def _group_rows(items: Iterable[tuple[dict[str, Any], int]]) -> Iterator[list[dict[str, Any]]]:
-    """Items in row groups."""
+    """Yield items in row groups."""
     rows: list[dict[str, Any]] = []
     taken = 0
     for data, size in items:

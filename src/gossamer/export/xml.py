@@ -82,12 +82,12 @@ def _render_element(name: str, value: Any) -> str:
 
 
 def _mark_of(value: Any) -> str:
-    """The attribute of an element whose text is escaped."""
+    """Return the attribute of an element whose text is escaped."""
     return ' escapes="json"' if isinstance(value, str) and _NOT_CHAR.search(value) else ""
 
 
 def _escape_controls(text: str) -> str:
-    """The text as XML can carry it."""
+    """Return the text as XML can carry it."""
     if not _NOT_CHAR.search(text):
         return text
     return _NOT_CHAR.sub(lambda found: f"\\u{ord(found[0]):04x}", text.replace("\\", "\\\\"))

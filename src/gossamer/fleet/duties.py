@@ -19,7 +19,7 @@ FIRST_S = 60.0
 A duty with a shorter interval comes earlier.
 """
 AGAIN_S = 60.0
-"""A duty that failed is run again after so long, or earlier if it is due."""
+"""A duty that failed is run again after this long, or earlier if it is due."""
 
 log = logging.getLogger("gossamer.fleet")
 

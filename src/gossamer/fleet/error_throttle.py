@@ -50,7 +50,7 @@ class ErrorThrottle:
         return self._until.get(what, now) > now
 
     def error_of(self, what: str) -> str:
-        """The trouble, if there is any."""
+        """Return the trouble, if there is any."""
         return self._texts.get(what, "")
 
     def forget_others(self, those: set[str]) -> None:

@@ -129,7 +129,7 @@ class JobMonitor:
         await self._watched.make_frontier()
         log.warning(
             "%s: Redis has lost its requests before anything was fetched; it begins anew with its start "
-            "URLs. What `gossamer seeds` had added has to be added again",
+            "URLs. URLs from `gossamer seeds` must be added again",
             job.id,
         )
         return True

@@ -37,7 +37,7 @@ class LeaderCheck:
         self._since = now if self._since is None else self._since
         if not self._is_told and now - self._since >= self._patience_s:
             log.warning(
-                "no supervisor leads the fleet: nobody asks for shifts, and nobody tells of alerts; "
+                "no supervisor leads the fleet: no shifts are requested, and no alerts are sent; "
                 "`gossamer supervisor` starts one"
             )
             self._is_told = True

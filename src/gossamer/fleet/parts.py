@@ -63,8 +63,8 @@ class FleetOptions:
     limits: ShiftLimits = field(default_factory=ShiftLimits)
     look_every_s: float = 1.0
     breath_s: float = 0.02  # between two looks, however often the bell rings
-    lead_ttl_s: float = 5.0  # a leader that is gone is followed after so long
-    expires_s: float = 5.0  # a shift that has not begun for so long is requested again
+    lead_ttl_s: float = 5.0  # how long a silent leader keeps the lead
+    expires_s: float = 5.0  # a shift that has not begun within this time is requested again
     patience_s: float = 10.0  # for any one answer of a server
     sample_every_s: float = 2.0
     first_pause_s: float = 1.0  # after trouble with a server; twice as long each time

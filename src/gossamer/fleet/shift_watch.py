@@ -12,7 +12,7 @@ from gossamer.core.record import Record
 from gossamer.policy.shift_deadlines import deadline_of, must_leave
 
 MOST_S = 5.0
-"""Seconds that can pass between two looks; a longer pause counts as so long."""
+"""The longest gap in seconds between two looks; a longer one counts as this long."""
 
 
 class WatchedShift(Record, frozen=True, kw_only=True):
@@ -47,7 +47,7 @@ class ShiftWatch:
         return f"<ShiftWatch of {len(self._began)} shifts>"
 
     def look(self, now: float, shifts: Mapping[str, WatchedShift]) -> list[OverdueShift]:
-        """Those past their deadlines. Call it every second or so with all that are under way."""
+        """Return those past their deadlines. Call it every second or so with all that are under way."""
         since = now if self._looked_at is None else self._looked_at
         self._looked_at = now
         self._watched_s += min(now - since, MOST_S)

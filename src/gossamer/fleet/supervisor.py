@@ -1,10 +1,10 @@
 """The supervisor of a fleet: keeps the shifts of all running jobs topped up, and ends jobs that are over.
 
 Guarantee: it holds no state that matters. Book, frontiers, roster and shared state say everything, so it may
-be killed and started at any point, and any number may run: one leads, the others stand by and follow within
-``lead_ttl_s``. One that was deposed without noticing (a stopped process) cannot ask for shifts, since
-``Roster.request_shifts`` takes the leader's token only, and does nothing else once it sees the time; the rest
-of what it does may be done twice.
+be killed and started at any point, and any number may run: one leads, and another takes over within
+``lead_ttl_s``. One that was deposed without noticing (a stopped process) cannot request shifts, since
+``Roster.request_shifts`` accepts the leader's token only; it stops once it sees the time, and its other steps
+may be done twice.
 
 A look is due every second, and at once when the bell rings: a job was submitted, a shift ended. Trouble
 with one job (its frontier is gone, its plan cannot be read) leaves the others alone. Trouble with a server
@@ -42,11 +42,11 @@ from gossamer.runtime.process_name import this_process
 T = TypeVar("T")
 
 FORSAKEN_S = 600.0
-"""A shift whose leases cannot be taken back for so long is buried; they have expired by themselves."""
+"""A lost shift whose leases cannot be taken back for this long is buried; the leases have expired."""
 
 CLAIM_WITHIN_S, LOOK_WITHIN_S = 60.0, 300.0
-"""A supervisor that does not try to lead for so long, or looks at the jobs for so long, hangs: each answer of
-a server has a bound that is much shorter."""
+"""A supervisor whose claim or look takes longer than this hangs: each answer of a server has a much shorter
+bound."""
 
 ROSTER, BROKER, LOOK = "the fleet's roster", "no shifts are asked for", "a look at the fleet"
 
@@ -120,7 +120,7 @@ class FleetSupervisor:
                 await self._with_timeout(self._parts.roster.claim_leadership(self.me, 0))
 
     def _begin_duties(self) -> list[asyncio.Task[Any]]:
-        """Each duty in a task of its own; they end with the supervisor."""
+        """Start each duty in a task of its own; the tasks end with the supervisor."""
         errors = ErrorThrottle(self._options)
         return [
             asyncio.create_task(repeat_duty(duty, self._parts.clock, lambda: self.is_leading, errors))
@@ -198,7 +198,7 @@ class FleetSupervisor:
             await self._add_samples(running, decision.troubles)
 
     def _lost_shifts(self, view: RosterView) -> dict[str, list[Shift]]:
-        """The shifts to be buried, by job."""
+        """Return the shifts to be buried, by job."""
         watched_s = 0.0 if self._seen_since is None else self._loop_time() - self._seen_since
         gone: defaultdict[str, list[Shift]] = defaultdict(list)
         for shift in lost_shifts(view, watched_s, self._options.limits):
@@ -309,7 +309,7 @@ class FleetSupervisor:
     # ----------------------------------------------------------------- time
 
     async def _with_timeout(self, answer: Awaitable[T], *, more_s: float = 0.0) -> T:
-        """An answer, unless it takes too long: then ``StorageError``."""
+        """Return an answer, unless it takes too long: then ``StorageError``."""
         patience_s = self._options.patience_s + more_s
         try:
             async with asyncio.timeout(patience_s):

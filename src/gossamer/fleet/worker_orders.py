@@ -9,7 +9,7 @@ from gossamer.ports.shared_state import SharedState
 
 SPACE = "worker-orders"
 KEPT_S = 3600.0
-"""A worker that has not looked for so long is gone."""
+"""A worker that has not looked for this long is gone."""
 
 
 async def give_order(shared: SharedState, worker: str, state: WorkerState) -> None:

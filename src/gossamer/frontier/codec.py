@@ -26,7 +26,7 @@ _UNREADABLE = (ValueError, LookupError, TypeError, RecursionError, UsageError, m
 
 
 def pack_request(request: Request, host: str) -> str:
-    """The stored form of a request to ``host``: printable but for its tabs."""
+    """Return the stored form of a request to ``host``: printable but for its tabs."""
     url, via, callback = request.url, request.via, request.callback
     shared = _shared_length(url, via) if via else 0
     texts = (_strip_host(host, url), via[shared:], callback or "")
@@ -53,7 +53,7 @@ def read_entry(record: str | Sequence[str], fingerprint: int, host: str, due_at:
 
 
 def unpack_request(record: str, host: str) -> Request:
-    """The request of a stored form. Raises :class:`StorageError` for text that is none."""
+    """Return the request of a stored form. Raises :class:`StorageError` for text that is none."""
     try:
         parts = record.split("\t")
     except TypeError:
@@ -62,7 +62,7 @@ def unpack_request(record: str, host: str) -> Request:
 
 
 def unpack_parts(parts: Sequence[str], host: str) -> Request:
-    """The same for a record that was split at its tabs."""
+    """Return the same for a record that was split at its tabs."""
     try:
         if len(parts) > _PARTS:
             return _unpack_unusual(parts, host)
@@ -133,7 +133,7 @@ def _restore_url(host: str, place: str) -> str:
 
 
 def _shared_length(url: str, via: str) -> int:
-    """How many characters both have in common, up to a slash."""
+    """Return how many characters both have in common, up to a slash."""
     end = via.rfind("/") + 1
     while end and not url.startswith(via[:end]):
         end = via.rfind("/", 0, end - 1) + 1

@@ -73,7 +73,7 @@ def raised_request(waiting: Request, wanted: Request) -> Request | None:
 
 
 def state_after(outcome: Outcome) -> RequestState:
-    """Where a settled lease's request goes.
+    """Return where a settled lease's request goes.
 
     Raises :class:`TransitionError` for a verdict that settles nothing, and for a lane with any verdict but
     ``REROUTED``, which needs one.
@@ -95,7 +95,7 @@ def request_after(outcome: Outcome) -> Request:
 
 
 def state_after_expiry(expiries: int, rules: FrontierRules) -> RequestState:
-    """Where a request goes whose lease ran out for the ``expiries``-th time."""
+    """Return where a request goes whose lease ran out for the ``expiries``-th time."""
     return next_state(
         RequestState.LEASED,
         RequestTransition.GIVE_UP if expiries > rules.max_expiries else RequestTransition.EXPIRE,
@@ -112,7 +112,7 @@ def job_moves_of(command: JobCommand) -> dict[str, str]:
 
 
 def leases_left(rules: FrontierRules, pages: int, leased: int, lane: str) -> int | None:
-    """How many leases the job's page budget still allows in a lane, each of which may become a page.
+    """Return how many leases the job's page budget still allows in a lane, each of which may become a page.
 
     ``None``: any number. A page that is extracted was counted when it was fetched.
     """
@@ -131,7 +131,7 @@ class CandidateHost(Protocol):
     state: HostState
 
     def next_band(self) -> int | None:
-        """The band of its next request; ``None`` when it has no more."""
+        """Return the band of its next request; ``None`` when it has no more."""
         ...
 
 
@@ -139,7 +139,7 @@ C = TypeVar("C", bound=CandidateHost)
 
 
 def in_turn(hosts: Iterable[C], rules: FrontierRules, now: float) -> Iterator[C]:
-    """Each host, as often as it may start; the caller takes one request of it each time.
+    """Yield each host, as often as it may start; the caller takes one request of it each time.
 
     The lowest band goes first, in a band the host that may start first, among equals the one that was
     served less in this call, then the older one.

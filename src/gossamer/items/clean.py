@@ -25,12 +25,12 @@ ESCAPED_NUL = b"\\u0000"
 """NUL as JSON has it; behind a backslash it is the text that is written so."""
 _NUL_IN_JSON = re.compile(rb"(?<!\\)((?:\\\\)*)\\u0000")
 _ORDER = msgspec.json.Encoder(enc_hook=repr).encode
-"""By what values of any kinds have an order."""
+"""A sort key for values of any kinds."""
 UNTOUCHED = frozenset({int, float, bool, type(None), Decimal, datetime})
 
 
 def clean_text(text: str) -> str:
-    """A string without surrounding white space, NUL and lone surrogates."""
+    """Return a string without surrounding white space, NUL and lone surrogates."""
     text = text.strip()
     if "\0" in text:
         text = text.replace("\0", REPLACEMENT)
@@ -43,7 +43,7 @@ def clean_json(data: bytes) -> bytes:
 
 
 def clean_value(value: Any) -> Any:
-    """The same value with all strings within lists, sets, dicts, models and dataclasses cleaned.
+    """Return the same value with all strings within lists, sets, dicts, models and dataclasses cleaned.
 
     It must not contain itself (:func:`~gossamer.items.validate.check_shape`).
     """
@@ -60,7 +60,7 @@ def clean_value(value: Any) -> Any:
 
 
 def _clean_other(value: Any) -> Any:
-    """The same for all that is neither text, list nor dict."""
+    """Return the same for all that is neither text, list nor dict."""
     if isinstance(value, bytes) and b"\0" in value:  # they are text when they are stored
         return value.replace(b"\0", REPLACEMENT.encode())
     if isinstance(value, set | frozenset):
@@ -95,12 +95,12 @@ def model_values(item: BaseModel) -> dict[str, Any]:
 
 
 def dataclass_values(item: Any) -> dict[str, Any]:
-    """The fields of a dataclass."""
+    """Return the fields of a dataclass."""
     return {field.name: getattr(item, field.name) for field in dataclasses.fields(item)}
 
 
 def with_values(item: Any, values: dict[str, Any]) -> Any:
-    """A copy of a dataclass with other values of some fields.
+    """Return a copy of a dataclass with other values of some fields.
 
     Not by its own ``__init__``, which may want something else than its fields, and change them.
     """
@@ -142,7 +142,7 @@ def with_sorted_sets(value: Any) -> Any:
 
 
 def clean_dict(values: dict[Any, Any]) -> dict[Any, Any]:
-    """The same for a dict, names included."""
+    """Return the same for a dict, names included."""
     if type(values) is dict:
         for name, value in values.items():
             # Most items need nothing: find that out without building anything.

@@ -48,7 +48,7 @@ def _find_value(module: ModuleType | None, callback: str, kind: str, field: str)
 
 
 def _values_of(function: ast.AST, kind: str, field: str) -> Iterator[ast.expr]:
-    """The expressions that become the field: of a call, of a dict, or assigned."""
+    """Yield the expressions that become the field: of a call, of a dict, or assigned."""
     for node in ast.walk(function):
         match node:
             case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)) if name == kind:

@@ -15,12 +15,12 @@ class File(Item):
     size: int  # in bytes
     type: str  # its media type, without parameters
     path: str  # in the place of files (``files.url``)
-    name: str = ""  # what the spider calls it
+    name: str = ""  # the spider's name for it
     thumbnails: dict[str, str] = {}  # paths in the same place, by the names of their sizes
 
 
 def make_file_item(file: StoredFile, name: str) -> File:
-    """The item of a file that the store knows."""
+    """Return the item of a file that the store knows."""
     return File(
         url=file.url,
         sha256=file.sha256,

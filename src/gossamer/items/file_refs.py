@@ -44,7 +44,7 @@ def resolve_files(
 
 
 def _make_absolute(url: str, page_url: str, page: Any) -> str:
-    """The URL as the page means it, whose base may be another than its own URL."""
+    """Return the URL as the page means it, whose base may be another than its own URL."""
     if page is not None:
         try:
             return str(page.urljoin(url))

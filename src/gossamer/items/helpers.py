@@ -158,7 +158,7 @@ def parse_quantity(text: str | None, unit: str) -> Decimal | None:
 
 
 def _first_quantity(text: str, target: Any) -> tuple[Decimal, Decimal, str] | None:
-    """The first quantity in the target's unit, one of the unit that it has, and what follows it."""
+    """Return the first quantity in the target's unit, one of its present unit, and the rest."""
     found, number = _NUMBER.search(text), parse_number(text)
     if found is None or number is None:
         return None

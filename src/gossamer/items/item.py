@@ -138,7 +138,7 @@ def as_another(item: BaseModel, kind: type[BaseModel], values: dict[str, Any]) -
 
 @cache
 def key_fields(kind: type) -> tuple[str, ...]:
-    """The names of the key fields of a model or dataclass, in their order; ``()`` means by content."""
+    """Return the names of the key fields of a model or dataclass, in their order; ``()`` means by content."""
     if issubclass(kind, BaseModel):
         return tuple(
             name
@@ -152,7 +152,7 @@ def key_fields(kind: type) -> tuple[str, ...]:
 
 @cache
 def file_fields(kind: type) -> tuple[str, ...]:
-    """The names of the fields of a model or dataclass that hold URLs of files (:data:`FileRef`)."""
+    """Return the names of the fields of a model or dataclass that hold URLs of files (:data:`FileRef`)."""
     if issubclass(kind, BaseModel):
         return tuple(
             name

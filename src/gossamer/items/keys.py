@@ -26,7 +26,7 @@ def content_key(data: bytes) -> str:
 
 
 def key_text(values: Sequence[Any]) -> str | None:
-    """One value as its own text, several as a JSON list; ``None`` when one of them is empty."""
+    """Return one value as its own text, several as a JSON list; ``None`` when one of them is empty."""
     plain = [value if type(value) is str else msgspec.to_builtins(value) for value in values]
     if any(value is None or value == "" for value in plain):
         return None

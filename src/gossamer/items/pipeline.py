@@ -132,7 +132,7 @@ class DefaultPipeline:
         return failures
 
     async def process(self, item: Any, url: str, page: Any = None) -> ItemRecord:
-        """The record to store.
+        """Return the record to store.
 
         Raises :class:`DropItem` with the reason, :class:`PipelineError` or :class:`UnstorableItemError`.
         """
@@ -168,7 +168,7 @@ class DefaultPipeline:
         return record
 
     def _name_source(self, dropped: DropItem, item: Any, page: Any) -> DropItem:
-        """The same error, with the expression of the spider that found nothing, where it is known."""
+        """Return the same error, with the expression of the spider that found nothing, where it is known."""
         if not dropped.empty_field or page is None or self._spider is None:
             return dropped
         explain = import_module("gossamer.items.field_source").explain_empty_field  # seldom needed
@@ -177,7 +177,7 @@ class DefaultPipeline:
         return drop_error(kind, dropped.empty_field, why) if why else dropped
 
     async def _run(self, step: Step, item: Any, url: str, page: Any) -> Any:
-        """One step; ``find_step`` finds its name and the page's URL in this frame."""
+        """Run one step; ``find_step`` finds its name and the page's URL in this frame."""
         try:
             if step.takes_page:
                 result = step.call(item, *step.arguments, page=page)
@@ -198,7 +198,7 @@ class DefaultPipeline:
         return result
 
     def _make_record(self, item: Any, url: str, page: Any) -> ItemRecord:
-        """The record, with the files that it names."""
+        """Return the record, with the files that it names."""
         kind: type = type(item)
         fields = file_fields(kind)
         if not fields:
@@ -208,7 +208,7 @@ class DefaultPipeline:
         return replace(self.build_record(item, url), files=files)
 
     def build_record(self, item: Any, url: str) -> ItemRecord:
-        """The same without the steps."""
+        """Return the same without the steps."""
         if isinstance(item, BaseModel):
             kind, values, data = _from_model(item)
         elif isinstance(item, dict):
@@ -235,7 +235,7 @@ class DefaultPipeline:
 
 
 def find_step(frame: FrameType) -> tuple[str, str] | None:
-    """The step that a frame has called, in words, and the URL of the item's page.
+    """Return the step that a frame has called, in words, and the URL of the item's page.
 
     ``None``: it is a frame of something else. For the watchdog, which asks while the step runs.
     """

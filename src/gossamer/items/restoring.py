@@ -29,7 +29,7 @@ class ItemClasses:
         self._known: dict[str, type | None] = {PLAIN_TYPE: None}
 
     def find_class(self, name: str) -> type | None:
-        """The class of that name; ``None``: there is none, or more than one."""
+        """Return the class of that name; ``None``: there is none, or more than one."""
         if name not in self._known:
             self._known[name] = self._search(name)
         return self._known[name]
@@ -78,7 +78,7 @@ def _derived_from(kind: type[Item]) -> Iterator[type[Item]]:
 
 
 def _make_item(kind: Any, data: dict[str, Any]) -> Any:
-    """An object of a class with stored values, which are those of JSON."""
+    """Return an object of a class with stored values, which are those of JSON."""
     if issubclass(kind, BaseModel):
         data = {name: data[name] for name in data if name not in kind.model_computed_fields}
         return _read_values(adapter_for(kind), data)
@@ -95,7 +95,7 @@ def _read_values(adapter: TypeAdapter[Any] | None, data: dict[str, Any]) -> Any:
 
 
 def _make_dataclass(kind: type, values: Mapping[str, Any]) -> Any:
-    """A dataclass as it was stored: its ``__post_init__`` ran before that. Raises ``TypeError``."""
+    """Return a dataclass as it was stored: its ``__post_init__`` ran before that. Raises ``TypeError``."""
     made: Any = object.__new__(kind)
     for field in dataclasses.fields(kind):
         if field.name in values:

@@ -30,7 +30,7 @@ class Step(Record, frozen=True, kw_only=True):
     order: StageOrder
     thing: Any  # may have ``open_spider`` and ``close_spider``
     call: Callable[..., Any]
-    arguments: tuple[Any, ...] = ()  # the spider, for what takes it
+    arguments: tuple[Any, ...] = ()  # the spider, if the stage takes it
     takes_page: bool = False
 
 
@@ -55,7 +55,7 @@ def name_of(stage: Any) -> str:
 
 
 def _make_stage(stage: Any, spider: Any, options: Options) -> tuple[str, Any]:
-    """The name of a stage, and the object or function itself."""
+    """Return the name of a stage, and the object or function itself."""
     given = dict(options.get(name_of(stage), {}))
     thing = _find_stage(stage, spider) if isinstance(stage, str) else stage
     name = name_of(thing)
@@ -76,7 +76,7 @@ def _make_stage(stage: Any, spider: Any, options: Options) -> tuple[str, Any]:
 
 
 def _find_stage(text: str, spider: Any) -> Any:
-    """The class, function or object that a text names. Raises ``UsageError``."""
+    """Return the class, function or object that a text names. Raises ``UsageError``."""
     place = BUILT_IN.get(text, text)
     if ":" in place:
         try:

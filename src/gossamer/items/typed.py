@@ -60,5 +60,5 @@ def describe_stranger(thing: Any) -> str:
 
 
 def value_of(item: Any, name: str) -> Any:
-    """A field of an item of any kind; ``None``: it has none of that name."""
+    """Return a field of an item of any kind; ``None``: it has none of that name."""
     return item.get(name) if isinstance(item, dict) else getattr(item, name, None)

@@ -52,18 +52,18 @@ PHRASES = {
 
 
 def drop_error(kind: str, place: str, problem: str) -> DropItem:
-    """The error that drops an item: ``Product.price: not a number``."""
+    """Return the error that drops an item: ``Product.price: not a number``."""
     where = f"{kind}.{place}" if place else kind
     return DropItem(f"{where}: {problem}"[:MAX_REASON])
 
 
 def unstorable_error(kind: str, place: str, problem: str) -> UnstorableItemError:
-    """The error of an item that cannot be stored, with the same words."""
+    """Return the error of an item that cannot be stored, with the same words."""
     return UnstorableItemError(str(drop_error(kind, place, problem)))
 
 
 def to_drop_error(kind: str, error: ValidationError) -> DropItem:
-    """The first problem that pydantic found; the index within a list is left out."""
+    """Return the first problem that pydantic found; the index within a list is left out."""
     problem = error.errors(include_url=False, include_context=False)[0]
     place = "".join("[]" if isinstance(part, int) else f".{part}" for part in problem["loc"]).lstrip(".")
     message = problem["msg"].removeprefix("Value error, ").removeprefix("Input ")
@@ -194,7 +194,7 @@ def _takes_all(annotation: Any) -> bool:
 
 
 def _held_by(value: Any) -> Collection[Any] | None:
-    """The values in a list, dict, set, model, struct or dataclass; ``None``: it is none of these."""
+    """Return the values in a list, dict, set, model, struct or dataclass; ``None``: it is none of these."""
     if isinstance(value, dict):
         return value.values()
     if isinstance(value, list | tuple | set | frozenset):
@@ -209,7 +209,7 @@ def _held_by(value: Any) -> Collection[Any] | None:
 
 
 def check_plain(kind: str, values: Mapping[Any, Any]) -> None:
-    """Refuse what JSON cannot carry, naming the place. Raises :class:`UnstorableItemError`."""
+    """Refuse values that JSON cannot carry, naming the place. Raises :class:`UnstorableItemError`."""
     for name, value in values.items():
         if not isinstance(name, str):
             raise unstorable_error(kind, "", f"a field is named {name!r}, which is not a string")

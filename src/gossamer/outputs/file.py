@@ -62,7 +62,7 @@ class FileOutput:
             await asyncio.to_thread(self._append, list(lines_of(items)), planned)
         except OSError as error:
             raise self._trouble(error) from error
-        return b""  # what others write is not known before the next batch
+        return b""  # writes of other programs are not known before the next batch
 
     def _append(self, lines: list[bytes], planned: FileState) -> None:
         self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -74,7 +74,7 @@ class FileOutput:
             os.fsync(file.fileno())
 
     def _open_alone(self) -> BinaryIO:
-        """The file, which no other process writes until it is closed."""
+        """Return the file, which no other process writes until it is closed."""
         while True:
             file = self._path.open("a+b")
             try:

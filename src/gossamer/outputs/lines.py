@@ -1,4 +1,4 @@
-"""Changed items as JSON Lines: what identifies each, where and when it was found so, and its fields."""
+"""Changed items as JSON Lines: their identity, the place and time of this version, and their fields."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ItemLine(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 def lines_of(items: Iterable[ChangedItem]) -> Iterator[bytes]:
-    """Each item as a line of its own."""
+    """Return each item as a line of its own."""
     return (_encode(_line_of(item)) + b"\n" for item in items)
 
 

@@ -71,7 +71,7 @@ class OutputRunner:
         end_soon(*self._tasks)
 
     async def _wait_for(self, task: asyncio.Task[None], plan: OutputPlan) -> str:
-        """The output's name when something is left."""
+        """Return the output's name when something is left."""
         await asyncio.wait([task], timeout=plan.drain_s)
         await end_tasks(task)
         if task.done() and not task.cancelled() and (error := task.exception()) is not None:
@@ -110,7 +110,7 @@ class OutputRunner:
             await output.close()
 
     async def _rest(self, seconds: float) -> None:
-        """Wait, though not beyond the end, when only a moment is waited for what another process does."""
+        """Wait, if it is short, for another process to act; not beyond the end."""
         if self._ending.is_set():
             await asyncio.sleep(min(seconds, POLL_S))
             return

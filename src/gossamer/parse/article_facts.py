@@ -22,7 +22,7 @@ class ArticleFacts(NamedTuple):
 
 
 def read_article_facts(objects: Sequence[dict[str, Any]], own_urls: Collection[str] = ()) -> ArticleFacts:
-    """The facts about the article that the page is.
+    """Return the facts about the article that the page is.
 
     That is the first one that the JSON-LD calls an article; of several, the one with the page's own URL.
     """
@@ -86,7 +86,7 @@ def _name_of(value: Any, by_id: Mapping[str, dict[str, Any]]) -> str:
 
 
 def _text_of(value: Any) -> str:
-    """A text on one line; of several the first one that says something."""
+    """Return a text on one line; of several the first one that says something."""
     for one in _as_list(value):
         text = one.get("@value") if isinstance(one, dict) else one
         if isinstance(text, str) and text.strip():

@@ -32,14 +32,14 @@ class BlockValue(NamedTuple):
     selector: str  # relative to a block; empty: the block itself
     kind: str  # ``text``, ``link``, ``image``, ``time`` or ``data``
     attribute: str  # in which it is; empty: the element's text
-    words: tuple[str, ...]  # what names it, best first: ``itemprop``, classes, the tag
+    words: tuple[str, ...]  # names of it, best first: ``itemprop``, classes, the tag
     values: tuple[str, ...]  # of the blocks that have it, the first of each
     coverage: float  # the part of the blocks that have it
     is_many: bool  # whether a block may have several
 
 
 def classes_of(element: Element) -> list[str]:
-    """The classes that a selector may name: not those that a tool or a number has made."""
+    """Return the classes that a selector may name: not those that a tool or a number has made."""
     names = (element.attr("class") or "").split()
     return [name for name in names if is_plain_name(name)]
 
@@ -114,7 +114,7 @@ def _own_text(element: Element) -> str:
 
 
 def _text_of(element: Element) -> str:
-    """The text of an element that has some of its own, or that is a price put together of parts."""
+    """Return the text of an element that has some of its own, or that is a price put together of parts."""
     whole = " ".join(element.text.split())
     is_named = bool(element.attr("itemprop")) or re.search(
         r"\b(price|amount)\b", " ".join(classes_of(element))
@@ -221,7 +221,7 @@ def _column_of(cell: Element) -> int:
 
 
 def _drop_copies(values: Iterable[BlockValue]) -> list[BlockValue]:
-    """Each value once: of places that always hold the same, the first, and a price only as a whole."""
+    """Return each value once: of places that always hold the same, the first, and a price only as a whole."""
     kept: list[BlockValue] = []
     for value in values:
         if not any(_is_copy(value, other) for other in kept):
@@ -232,7 +232,7 @@ def _drop_copies(values: Iterable[BlockValue]) -> list[BlockValue]:
 def _is_copy(value: BlockValue, other: BlockValue) -> bool:
     if value.kind != other.kind or len(value.values) != len(other.values):
         return False
-    if value.kind == "link":  # with and without what says where a visitor came from
+    if value.kind == "link":  # with and without the part that says where a visitor came from
         return [one.partition("?")[0] for one in value.values] == [
             one.partition("?")[0] for one in other.values
         ] and len({one.partition("?")[0] for one in value.values}) > 1

@@ -29,13 +29,13 @@ _TO_WIDE, _TO_ASCII = b"\x1b$B", b"\x1b(B"
 
 @lru_cache(maxsize=64)
 def codec_for(encoding: str) -> str:
-    """The name of the codec that encodes as browsers do; ``encoding`` is the standard's name."""
+    """Return the name of the codec that encodes as browsers do; ``encoding`` is the standard's name."""
     return "utf-8" if encoding.lower() in _UNICODE else f"html-{encoding.lower()}"
 
 
 @lru_cache(maxsize=64)
 def _table_of(encoding: str) -> Mapping[str, bytes]:
-    """The bytes of every character that one or two bytes stand for."""
+    """Return the bytes of every character that one or two bytes stand for."""
     table: dict[str, bytes] = {chr(code): bytes([code]) for code in range(128)}
     if encoding != "gb18030":  # which reads 80 as a euro sign and does not write it so
         for code in range(128, 256):
@@ -56,7 +56,7 @@ def _table_of(encoding: str) -> Mapping[str, bytes]:
 
 
 def _leads_of(encoding: str) -> list[int]:
-    """The first bytes of pairs that the standard writes; it reads some more."""
+    """Return the first bytes of pairs that the standard writes; it reads some more."""
     if encoding == "shift_jis":
         return [code for code in range(0x81, 0xFD) if code not in range(0xED, 0xEF)]
     return [*range(0xA1 if encoding == "big5" else 0x81, 0xFF)]
@@ -134,7 +134,7 @@ _ESCAPED = re.compile(rb"[^!$-&(-;=?-~]")
 
 
 def encode_query(text: str, encoding: str) -> str:
-    """The query of a URL as browsers send it from a page in this encoding.
+    """Return the query of a URL as browsers send it from a page in this encoding.
 
     Percent signs stay as they are; a character that the charset does not have is ``%26%23N%3B``.
     """

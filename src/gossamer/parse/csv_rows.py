@@ -24,7 +24,7 @@ class CsvReader:
         self.first = ""
 
     def read_rows(self) -> Iterator[dict[str, str]]:
-        """Each row, as its end is seen."""
+        """Yield each row, as its end is seen."""
         end = 0  # the line that the latest row ended with
         while True:
             try:

@@ -50,7 +50,7 @@ def encoding_named(label: str) -> str | None:
 
 @lru_cache(maxsize=512)
 def charset_of(content_type: str) -> str | None:
-    """The encoding that a Content-Type header names; ``None`` when it names none that exists."""
+    """Return the encoding that a Content-Type header names; ``None`` when it names none that exists."""
     label = charset_label_of(content_type)
     return encoding_named(label) if label else None
 
@@ -143,7 +143,7 @@ def _encode_query(encoding: str, query: str) -> str:
 
 
 def decode_as(body: bytes, encoding: str) -> str:
-    """The text of a body in a known encoding, without byte-order mark; never raises."""
+    """Return the text of a body in a known encoding, without byte-order mark; never raises."""
     for mark, name in _BYTE_ORDER_MARKS:
         if body.startswith(mark):
             body, encoding = body[len(mark) :], name
@@ -155,6 +155,6 @@ def decode_as(body: bytes, encoding: str) -> str:
 
 
 def decode_body(body: bytes, content_type: str = "", guess_at: str | None = None) -> tuple[str, str]:
-    """The text of a body and the name of its encoding."""
+    """Return the text of a body and the name of its encoding."""
     encoding = encoding_of(body, content_type, guess_at)
     return decode_as(body, encoding), encoding

@@ -18,7 +18,7 @@ _WIDE_STARTS = ((b"<\x00", "UTF-16LE"), (b"\x00<", "UTF-16BE"))
 
 
 def open_text(body: bytes, content_type: str = "", guess: Callable[[], str] | None = None) -> TextIO:
-    """The text of a body as a file to read from, its line ends as they are; nothing raises.
+    """Return the text of a body as a file to read from, its line ends as they are; nothing raises.
 
     The encoding is that of a byte-order mark, of the header or of an XML declaration; without them it is
     UTF-8; where it cannot be UTF-8 it is what ``guess`` says, or windows-1252.

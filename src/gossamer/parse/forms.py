@@ -60,7 +60,7 @@ class PageForm(NamedTuple):
 
 
 def read_forms(root: Selector, css: str = "form") -> list[PageForm]:
-    """The forms of a page that match ``css``."""
+    """Return the forms of a page that match ``css``."""
     wanted = [form for form in root.css(css) if _tag_of(form) == "form"]
     if not wanted:
         return []
@@ -70,7 +70,7 @@ def read_forms(root: Selector, css: str = "form") -> list[PageForm]:
 
 
 def choose_form(forms: list[PageForm], names: Collection[str]) -> PageForm | None:
-    """The form that a person would fill in: the one that has most of the fields, of equals the first.
+    """Return the form that a person would fill in: the one that has most of the fields, of equals the first.
 
     If some ask for a password, and a field of no form decides, it is the first of those.
     """
@@ -78,11 +78,11 @@ def choose_form(forms: list[PageForm], names: Collection[str]) -> PageForm | Non
     return max(forms, key=lambda form: (len(wanted & form.names), form.asks_password), default=None)
 
 
-# --------------------------------------------------------------------------- what belongs to whom
+# --------------------------------------------------------------------------- fields and their forms
 
 
 def _controls_by_form(root: Selector) -> dict[Any, list[Selector]]:
-    """The controls of each form in the order of the page."""
+    """Return the controls of each form in the order of the page."""
     forms = root.css("form")
     by_id: dict[str, Any] = {}
     inside: dict[Any, Any] = {}

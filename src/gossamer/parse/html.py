@@ -22,7 +22,7 @@ from gossamer.parse.visible import visible_tree
 from gossamer.policy.urls import UrlJoiner
 
 _TREE = {"positions": False, "allow_declarative_shadow_roots": False}
-"""How trees are built: without what nothing here asks for."""
+"""Options for building trees: unused features are off."""
 _MIN_ARTICLE = 250
 """Characters; shorter "main content" than this is more likely a misjudged teaser than an article."""
 
@@ -132,7 +132,7 @@ class HtmlPage:
         return UrlJoiner(target, encode_query)
 
     def _find_base(self, bases: list[Element]) -> str | None:
-        """The ``href`` of the first ``base`` that is a part of the document."""
+        """Return the ``href`` of the first ``base`` that is a part of the document."""
         for base in bases:
             href = base.attr("href")
             if href is None or not is_in_document(base):
@@ -158,7 +158,7 @@ class HtmlPage:
         return self.url_joiner.base or self.url
 
     def join_url(self, href: str) -> str | None:
-        """The absolute URL that a reference on this page means; ``None`` when it means none."""
+        """Return the absolute URL that a reference on this page means; ``None`` when it means none."""
         return self.url_joiner[href]
 
     @lazy_property
@@ -175,7 +175,7 @@ class HtmlPage:
         return found
 
     def meta_content(self, *names: str) -> str:
-        """The first content of the first of these ``<meta>`` names (lower case) that the page has."""
+        """Return the first content of the first of these ``<meta>`` names (lower case) that the page has."""
         for wanted in names:
             for name, content, _ in self.meta_tags:
                 if name == wanted and content.strip():
@@ -199,7 +199,7 @@ class HtmlPage:
     def meta_refresh(self) -> tuple[float, str] | None:
         """Seconds and absolute URL of a ``<meta http-equiv=refresh>``; ``None`` without a usable one.
 
-        Those within ``noscript`` are not meant for who can read the page.
+        Those within ``noscript`` are ignored.
         """
         for element in self.document.select("meta[http-equiv=refresh i][content]"):
             refresh = read_refresh(element.attr("content") or "")
@@ -244,16 +244,16 @@ class HtmlPage:
         return self._visible.to_text().strip()
 
     def main_text(self) -> str:
-        """The article of the page without its navigation; all visible text if there is none."""
+        """Return the article of the page without its navigation; all visible text if there is none."""
         text = self._visible.main_text().strip()
         return text if len(text) >= _MIN_ARTICLE else self.visible_text()
 
     def markdown(self) -> str:
-        """The article (or the page, when there is none) as Markdown with absolute links."""
+        """Return the article (or the page, when there is none) as Markdown with absolute links."""
         return self._render_markdown(self._visible.main_content() or self._visible)
 
     def article(self) -> Article | None:
-        """The article of the page; ``None`` when nothing on it reads like one.
+        """Return the article of the page; ``None`` when nothing on it reads like one.
 
         Its JSON-LD, if there is any, knows author and dates better than the rest of the page does.
         """

@@ -19,7 +19,7 @@ class HtmlEngine:
     type = "html"
 
     def parse_document(self, text: str) -> tuple[object, tuple[str, ...]]:
-        """The document; nothing is cut."""
+        """Return the document; nothing is cut."""
         return turbohtml.parse(text, positions=False), ()
 
     def select_css(self, root: object, query: str) -> Sequence[object]:
@@ -30,7 +30,7 @@ class HtmlEngine:
     def select_xpath(
         self, root: object, query: str, namespaces: Mapping[str, str] | None, variables: Mapping[str, Any]
     ) -> object:
-        """A list of nodes and strings, or one value."""
+        """Return a list of nodes and strings, or one value."""
         root = root.root if isinstance(root, Document) else root
         if not isinstance(root, Node):
             compile_xpath(query)
@@ -40,13 +40,13 @@ class HtmlEngine:
         return compile_xpath(query)(root, **variables)
 
     def markup_of(self, root: object) -> str | None:
-        """The HTML of a node."""
+        """Return the HTML of a node."""
         if isinstance(root, Document):
             return root.root.html if root.root is not None else ""
         return root.html if isinstance(root, Node) else None
 
     def attributes_of(self, root: object) -> dict[str, str]:
-        """The attributes of an element."""
+        """Return the attributes of an element."""
         element = root.root if isinstance(root, Document) else root
         if not isinstance(element, Element):
             return {}
@@ -58,7 +58,7 @@ class HtmlEngine:
             root.extract()
 
     def with_namespace(self, prefix: str, uri: str) -> HtmlEngine:
-        """The same: names in HTML have no namespaces that a query could tell apart."""
+        """Return the same: names in HTML have no namespaces that a query could tell apart."""
         return self
 
     def remove_namespaces(self, root: object) -> None:

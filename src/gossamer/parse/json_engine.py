@@ -8,12 +8,12 @@ from typing import Any
 
 
 class JsonEngine:
-    """Port ``SelectorEngine`` over values of JSON; what selects in them is ``Selector.jmespath``."""
+    """Port ``SelectorEngine`` over JSON values; ``Selector.jmespath`` selects in them."""
 
     type = "json"
 
     def parse_document(self, text: str) -> tuple[object, tuple[str, ...]]:
-        """The value; ``None`` for text that is not JSON, or is nested too deeply."""
+        """Return the value; ``None`` for text that is not JSON, or is nested too deeply."""
         try:
             return json.loads(text.removeprefix("\ufeff")), ()
         except (ValueError, RecursionError):
@@ -30,18 +30,18 @@ class JsonEngine:
         return []
 
     def markup_of(self, root: object) -> str | None:
-        """A value has none."""
+        """Return ``None``: a value has no markup."""
         return None
 
     def attributes_of(self, root: object) -> dict[str, str]:
-        """A value has none."""
+        """Return nothing: a value has no attributes."""
         return {}
 
     def remove_node(self, root: object) -> None:
         """Values stay."""
 
     def with_namespace(self, prefix: str, uri: str) -> JsonEngine:
-        """The same: names in JSON have no namespaces."""
+        """Return the same: names in JSON have no namespaces."""
         return self
 
     def remove_namespaces(self, root: object) -> None:

@@ -45,7 +45,7 @@ _DECODER = json.JSONDecoder(strict=False)
 
 
 def read_blocks(document: Document) -> list[dict[str, Any]]:
-    """The objects of every JSON-LD block, lists and ``@graph`` unfolded, in document order."""
+    """Return the objects of every JSON-LD block, lists and ``@graph`` unfolded, in document order."""
     found: list[dict[str, Any]] = []
     for script in document.select('script[type*="ld+json" i]'):
         if (script.attr("type") or "").partition(";")[0].strip().lower() == _TYPE:
@@ -55,7 +55,7 @@ def read_blocks(document: Document) -> list[dict[str, Any]]:
 
 
 def read_values(text: str) -> list[Any]:
-    """The JSON values of one block; none where nothing can be read."""
+    """Return the JSON values of one block; none where nothing can be read."""
     try:
         return [_DECODER.decode(text)]
     except (ValueError, RecursionError):
@@ -84,7 +84,7 @@ def _skip_between(text: str, at: int) -> int:
 
 
 def _mend_comma(match: re.Match[str]) -> str:
-    """One comma between two values, and none at a bracket."""
+    """Return one comma between two values, and none at a bracket."""
     if match["value"]:
         return match["value"] if match["gap"] is None else f"{match['value']},"
     return match["open"] or match["close"] or ","

@@ -23,7 +23,7 @@ PathStep = str | int | None
 
 @lru_cache(maxsize=1024)
 def parse_path(text: str) -> tuple[PathStep, ...]:
-    """The steps of a path. Raises ``ValueError`` for one that cannot be read, and says where."""
+    """Return the steps of a path. Raises ``ValueError`` for one that cannot be read, and says where."""
     if not text.startswith("$"):
         raise ValueError(f"invalid JSON path {text!r}: it begins with $")
     steps: list[PathStep] = []

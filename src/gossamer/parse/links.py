@@ -18,7 +18,7 @@ from gossamer.policy.urls import UrlJoiner
 MAX_LINKS = 50_000
 """Elements looked at on one page; the longest real index pages have about half of that."""
 MAX_REFERENCE = 32_768
-"""Characters; no URL that is followed is so long, and resolving megabytes takes its time."""
+"""The limit in characters: no URL that is followed is this long, and resolving megabytes takes time."""
 
 _FOLLOWED = ("https://", "http://")
 _NOFOLLOW = "a[rel~=nofollow i]"
@@ -34,7 +34,7 @@ class PageLinks(NamedTuple):
 
 
 def extract_links(document: Document, joiner: UrlJoiner, limit: int = MAX_LINKS) -> PageLinks:
-    """All links of a document; ``joiner`` knows its base URL."""
+    """Return all links of a document; ``joiner`` knows its base URL."""
     # Queries for one tag are answered from the document's index, fastest without a condition; the union walks
     # the whole tree.
     union = document.select_one("area[href]") is not None
@@ -82,7 +82,7 @@ def join_links(
 
 
 def _only_marked(references: Sequence[str], marked: Sequence[Element], joiner: UrlJoiner) -> frozenset[str]:
-    """The URLs that no element recommends: as many elements as point there are marked."""
+    """Return the URLs that no element recommends: as many elements as point there are marked."""
     counts: dict[str, int] = {}
     for element in marked:
         url = joiner[element.attr("href") or ""] if element.attr("href") is not None else None

@@ -47,14 +47,14 @@ class LxmlHtmlEngine(XmlEngine):
         return found
 
     def markup_of(self, root: object) -> str | None:
-        """The HTML of a node."""
+        """Return the HTML of a node."""
         if not isinstance(root, etree._Element):
             return None
         return etree.tostring(root, method="html", encoding="unicode", with_tail=False)
 
 
 def _parse_html(text: str) -> tuple[etree._Element | None, bool]:
-    """The root element, if there is any, and whether libxml2 read on to the end."""
+    """Return the root element, if there is any, and whether libxml2 read on to the end."""
     source = text.strip().replace("\x00", "").encode("utf-8", "replace") or b"<html/>"
     parser = HTMLParser(recover=True, encoding="utf-8", huge_tree=True)
     root: etree._Element | None = etree.fromstring(source, parser)

@@ -25,7 +25,7 @@ class RobotsDirectives(NamedTuple):
 
 
 def read_robots(contents: Iterable[str]) -> RobotsDirectives:
-    """The directives of comma-separated lists such as ``noindex, nofollow`` or ``none``."""
+    """Return the directives of comma-separated lists such as ``noindex, nofollow`` or ``none``."""
     words = {word.strip().lower() for content in contents for word in content.split(",")}
     none = "none" in words
     return RobotsDirectives(noindex=none or "noindex" in words, nofollow=none or "nofollow" in words)

@@ -34,7 +34,7 @@ _TEXT = XPath("text()")
 
 @lru_cache(maxsize=1024)
 def compile_xpath(query: str) -> XPath:
-    """A compiled expression; raises ``ValueError`` for one that is none.
+    """Return a compiled expression; raises ``ValueError`` for one that is none.
 
     Besides XPath 1.0: ``re:test``, ``re:replace``, ``set:*`` of EXSLT and parsel's ``has-class``.
     """
@@ -55,7 +55,7 @@ def _class_tests(match: re.Match[str]) -> str:
 
 
 def _quote_literal(text: str) -> str:
-    """A string as XPath writes it, which knows no escapes."""
+    """Return a string as XPath writes it, which knows no escapes."""
     if '"' not in text:
         return f'"{text}"'
     if "'" not in text:
@@ -114,7 +114,7 @@ class CssQuery:
         return found
 
     def _select_texts(self, start: Element, elements: list[Element]) -> Sequence[object]:
-        """The text nodes of the elements, which interleave where elements lie within one another."""
+        """Return the text nodes of the elements, which interleave where elements lie within one another."""
         if any(element.select_one("*") is not None for element in elements[:-1]):
             return self._run_xpath(start)
         return [text for element in elements for text in _text_nodes(element)]
@@ -128,7 +128,7 @@ def _text_nodes(element: Element) -> Sequence[object]:
 
 @lru_cache(maxsize=1024)
 def compile_css(query: str) -> CssQuery:
-    """A compiled CSS query; raises ``ValueError`` for one that is none."""
+    """Return a compiled CSS query; raises ``ValueError`` for one that is none."""
     return CssQuery(query)
 
 
@@ -159,7 +159,7 @@ def _compile_part(text: str, *, compound: bool) -> CssSubQuery:
 
 
 def css_arms(query: str) -> list[str]:
-    """The XPath expressions of the comma-separated parts of a CSS query."""
+    """Return the XPath expressions of the comma-separated parts of a CSS query."""
     return [_compile_part(text, compound=compound).xpath for text, compound in _split_query(query)]
 
 
@@ -171,7 +171,7 @@ _TOKENS = lazy_pattern(rf"\\.|{STRING}|[(\[]|[)\]]|,|[ \t\r\n\f]*[>+~][ \t\r\n\f
 
 
 def _split_query(query: str) -> list[tuple[str, bool]]:
-    """The comma-separated parts of a query, each with whether it is free of combinators."""
+    """Return the comma-separated parts of a query, each with whether it is free of combinators."""
     parts: list[tuple[str, bool]] = []
     text, compound, depth = "", True, 0
     for match in _TOKENS.finditer(query.strip()):

@@ -10,7 +10,7 @@ REFERENCE = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-
 
 
 def resolve_reference(reference: str) -> str | None:
-    """The characters that a reference stands for; ``None``: HTML knows no such name."""
+    """Return the characters that a reference stands for; ``None``: HTML knows no such name."""
     name = reference[1:]
     if name[0] != "#":
         return html5.get(name)
@@ -19,5 +19,5 @@ def resolve_reference(reference: str) -> str | None:
 
 
 def resolve_references(text: str) -> str:
-    """A text with the characters in the place of their references; others stay as they are."""
+    """Return a text with the characters in the place of their references; others stay as they are."""
     return REFERENCE.sub(lambda match: resolve_reference(match[0]) or match[0], text) if "&" in text else text

@@ -45,7 +45,7 @@ class BlockList(NamedTuple):
 
 
 def find_blocks(document: Document) -> list[BlockList]:
-    """The lists of a page, the one that holds most first; menus and the like are none."""
+    """Return the lists of a page, the one that holds most first; menus and the like are none."""
     groups: dict[str, tuple[float, BlockList]] = {}
     for group in _find_groups(document):
         selector = _select_blocks(document, group)
@@ -82,7 +82,7 @@ def _find_groups(document: Document) -> Iterator[list[Element]]:
 
 
 def _split_group(elements: list[Element]) -> Iterator[list[Element]]:
-    """All of them if they are built alike, else those that share a class."""
+    """Yield all of them if they are built alike, else those that share a class."""
     if _are_alike(elements):
         yield elements
         return
@@ -141,7 +141,7 @@ def _are_alike(elements: Sequence[Element]) -> bool:
 
 
 def _select_blocks(document: Document, group: Sequence[Element]) -> str | None:
-    """The shortest selector that finds these blocks, and nothing that is not like them."""
+    """Return the shortest selector that finds these blocks, and nothing that is not like them."""
     wanted = set(group)
     for selector in _block_selectors(group):
         found = [one for one in document.select(selector) if isinstance(one, Element)]

@@ -116,7 +116,7 @@ class Selector:
         return SelectorList([Selector(result, query, JSON) for result in results])
 
     def _json_value(self) -> object:
-        """The value of JSON that this is, or that its text means."""
+        """Return the value of JSON that this is, or that its text means."""
         root = self.root
         if self._engine is not JSON and not isinstance(root, str):
             root = self._engine.select_xpath(root, "string(text())", None, {})

@@ -87,7 +87,7 @@ class SitemapReader:
         return f"<SitemapReader {self._url} {len(self._body)} bytes>"
 
     def read_batches(self) -> Iterator[list[SitemapEntry]]:
-        """The entries, some hundred at a time; between two lists the caller may do other work."""
+        """Yield the entries, some hundred at a time; between two lists the caller may do other work."""
         texts = _decode_chunks(self._unpack_body(), self._content_type)
         head = next(texts, "").lstrip("\ufeff \t\r\n")
         slices = _prepend_chunk(head, texts)
@@ -123,7 +123,7 @@ class SitemapReader:
         self.trouble[reason] = self.trouble.get(reason, 0) + 1
 
     def _unpack_body(self) -> Iterator[bytes]:
-        """The body in slices, out of its gzip wrappings."""
+        """Yield the body in slices, out of its gzip wrappings."""
         body = self._body
         chunks: Iterator[bytes] = (body[start : start + SLICE] for start in range(0, len(body), SLICE))
         for _ in range(MAX_PACKING):
@@ -219,7 +219,7 @@ class _XmlReader:
         self._records = _OF_FEEDS if is_feed else _RECORDS
         self._rest = ""
         self._at = 0
-        self._skip_to = ""  # within a comment or an endless CDATA section: what ends it
+        self._skip_to = ""  # within a comment or an endless CDATA section: its end
         self._begin_record("", "")
 
     def feed_text(self, text: str) -> Iterator[FoundEntry]:
@@ -278,7 +278,8 @@ class _XmlReader:
         return text[self._content_at : end] if self._content_at >= 0 else ""
 
     def _end_record(self, name: str, content: str) -> Iterator[FoundEntry]:
-        """A record is over. Without ``loc`` or ``link`` its text may be the URL, or a guid."""
+        """Yield the entry of a finished record. Without ``loc`` or ``link`` its text may be the URL, or a
+        guid."""
         bare = "" if "<" in content else resolve_references(content).strip()
         href = self._href or self._guess or (bare if bare.startswith("http") else "")
         if name == self._record and href:
@@ -342,6 +343,6 @@ def _read_content(text: str, at: int) -> tuple[str, int]:
 
 
 def _unfinished_tag(text: str, at: int) -> str:
-    """The beginning of a tag at the end of a slice."""
+    """Return the beginning of a tag at the end of a slice."""
     start = text.rfind("<", max(at, len(text) - MAX_TOKEN))
     return text[start:] if start >= 0 and ">" not in text[start:] else ""

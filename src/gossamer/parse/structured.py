@@ -11,7 +11,7 @@ from gossamer.parse.json_ld import read_blocks
 
 
 def read_json_ld(page: HtmlPage) -> list[dict[str, Any]]:
-    """The objects of every JSON-LD block, lists and ``@graph`` unfolded, in document order.
+    """Return the objects of every JSON-LD block, lists and ``@graph`` unfolded, in document order.
 
     Comments, CDATA sections, surplus commas and several objects in one block are forgiven
     (:mod:`gossamer.parse.json_ld`). Blocks that are not JSON even then are passed over.
@@ -20,7 +20,7 @@ def read_json_ld(page: HtmlPage) -> list[dict[str, Any]]:
 
 
 def read_opengraph(page: HtmlPage) -> dict[str, str]:
-    """The ``og:`` properties without their prefix, URLs absolute; the first of equal names counts."""
+    """Return the ``og:`` properties without their prefix, URLs absolute; the first of equal names counts."""
     found: dict[str, str] = {}
     for name, content, element in page.meta_tags:
         if name.startswith("og:") and element.attr("property"):
@@ -32,7 +32,7 @@ def read_opengraph(page: HtmlPage) -> dict[str, str]:
 
 
 def read_microdata(page: HtmlPage) -> list[dict[str, Any]]:
-    """The top-level items: ``{"type": ..., "id": ..., "properties": {name: [values]}}``, nested alike.
+    """Return the top-level items: ``{"type": ..., "id": ..., "properties": {name: [values]}}``, nested alike.
 
     URLs are absolute; ``type`` and ``id`` are left out where the page gives none.
     """

@@ -60,13 +60,13 @@ def _make_all(path: str, sizes: dict[str, tuple[int, int]], max_pixels: int) -> 
 
 @cache
 def _known_formats() -> tuple[str, ...]:
-    """Those that this Pillow reads."""
+    """Return those that this Pillow reads."""
     Image.init()
     return tuple(name for name in FORMATS if name in Image.OPEN)
 
 
 def _reduce(opened: Image.Image, largest: int) -> Image.Image:
-    """The picture without transparency, whole times smaller, but still larger than its thumbnails."""
+    """Return the picture without transparency, whole times smaller, but still larger than its thumbnails."""
     opened.load()
     width, height = opened.size
     times = max(1, max(width, height) // (largest * GAP))
@@ -79,7 +79,7 @@ def _reduce(opened: Image.Image, largest: int) -> Image.Image:
 
 
 def _as_rgb(picture: Image.Image) -> Image.Image:
-    """Without transparency: what shows through is white."""
+    """Remove transparency: transparent parts become white."""
     if picture.mode in ("RGBA", "LA", "PA") or "transparency" in picture.info:
         with_alpha = picture.convert("RGBA")
         ground = Image.new("RGB", with_alpha.size, "white")

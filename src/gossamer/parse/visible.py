@@ -1,6 +1,6 @@
 """A page as a reader sees it: without hidden parts, and with the words of neighbouring controls apart.
 
-Style sheets are not read: hidden is what HTML itself hides (HTML standard, 15.3.1, "hidden elements").
+Style sheets are not read: hidden are the "hidden elements" of the HTML standard (15.3.1).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _MOST_STEPS = 8
 
 
 def visible_tree(document: Document) -> Document:
-    """The document as a reader sees it: a changed copy, or itself where nothing is to be changed."""
+    """Return the document as a reader sees it: a changed copy, or itself where nothing is to be changed."""
     if not (_find_hidden(document) or _find_touching(document)):
         return document
     copy = deepcopy(document)
@@ -44,7 +44,7 @@ def visible_tree(document: Document) -> Document:
 
 
 def _find_hidden(document: Document) -> list[Element]:
-    """The elements that HTML hides. The page as a whole stays: its script would show it."""
+    """Return the elements that HTML hides. The page as a whole stays: its script would show it."""
     found = [
         element
         for element in document.select(_HIDDEN)
@@ -92,7 +92,7 @@ def _follows_control(link: Element) -> bool:
 
 
 def _neighbour_of(element: Element, *, is_after: bool) -> object:
-    """The node beside an element, or beside inline elements at whose edge it stands; not a comment."""
+    """Return the node beside an element, or beside inline elements at whose edge it stands; not a comment."""
     place: Element | None = element
     for _ in range(_MOST_STEPS):
         if place is None:

@@ -73,7 +73,7 @@ def _parse_text(text: str) -> tuple[etree._Element | None, list[etree._LogEntry]
 
 
 def find_error(entries: Iterable[etree._LogEntry]) -> str:
-    """The first place where a document is not well-formed, and why; ``""``: it is."""
+    """Return the first place where a document is not well-formed, and why; ``""``: it is."""
     broken = (entry for entry in entries if entry.level == etree.ErrorLevels.FATAL)
     harmful = (entry for entry in broken if entry.type_name not in _HARMLESS)
     return next((f"line {entry.line}: {entry.message}" for entry in harmful), "")
@@ -118,7 +118,7 @@ class XmlEngine:
     def select_xpath(
         self, root: object, query: str, namespaces: Mapping[str, str] | None, variables: Mapping[str, Any]
     ) -> object:
-        """A list of nodes and strings, or one value."""
+        """Return a list of nodes and strings, or one value."""
         known = self._namespaces
         if namespaces:
             known = tuple({**dict(known), **namespaces}.items())
@@ -132,19 +132,19 @@ class XmlEngine:
             raise ValueError(reason) from None
 
     def markup_of(self, root: object) -> str | None:
-        """The XML of a node."""
+        """Return the XML of a node."""
         if not isinstance(root, etree._Element):
             return None
         return etree.tostring(root, method="xml", encoding="unicode", with_tail=False)
 
     def attributes_of(self, root: object) -> dict[str, str]:
-        """The attributes of an element; those in a namespace as ``{uri}name``."""
+        """Return the attributes of an element; those in a namespace as ``{uri}name``."""
         if not isinstance(root, etree._Element):
             return {}
         return {str(name): str(value) for name, value in root.attrib.items()}
 
     def remove_node(self, root: object) -> None:
-        """Take an element out of its document; what follows it stays."""
+        """Remove an element from its document; the text after it stays."""
         if not isinstance(root, etree._Element) or (parent := root.getparent()) is None:
             return
         before = root.getprevious()
@@ -155,7 +155,7 @@ class XmlEngine:
         parent.remove(root)
 
     def with_namespace(self, prefix: str, uri: str) -> XmlEngine:
-        """An engine that knows a prefix."""
+        """Return an engine that knows a prefix."""
         return type(self)(tuple({**dict(self._namespaces), prefix: uri}.items()))
 
     def remove_namespaces(self, root: object) -> None:

@@ -38,7 +38,7 @@ class XmlElementReader:
         self._slips = XmlSlipFilter()
 
     def read_elements(self) -> Iterator[Selector]:
-        """Each element, as its end is seen."""
+        """Yield each element, as its end is seen."""
         parser = etree.XMLPullParser(("end",), tag=f"{{*}}{self._name}", **PARSER_OPTIONS)
         started = False
         for source in self._mended_slices():
@@ -53,7 +53,7 @@ class XmlElementReader:
         self._look_at_log(parser, root)
 
     def _mended_slices(self) -> Iterator[bytes]:
-        """The document without the blanks before it."""
+        """Yield the document without the blanks before it."""
         started = is_over = False
         while not is_over:
             slice_ = self._text.read(SLICE)

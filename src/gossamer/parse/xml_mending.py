@@ -45,11 +45,11 @@ class XmlSlipFilter:
     def __init__(self) -> None:
         self.has_lost_entities = False
         self._held = ""
-        self._end = ""  # within a section: what ends it
+        self._end = ""  # within a section: its end
         self._declared: dict[str, bool] = {}  # reference: whether it has a text of its own
 
     def mend(self, text: str, *, is_last: bool = False) -> str:
-        """The next part of the document; its last characters may come with the part after it."""
+        """Return the next part of the document; its last characters may come with the part after it."""
         text = _CONTROL.sub("", self._held + text)
         self._held = ""
         if not is_last:
@@ -60,7 +60,7 @@ class XmlSlipFilter:
         return text[:start] + _MARK.sub(self._mend_mark, text[start:] if start else text)
 
     def _section_end(self, text: str) -> int:
-        """Where the text begins that is not of the section before it."""
+        """Return where the text begins that is not of the section before it."""
         found = text.find(self._end)
         if found < 0:
             return len(text)
@@ -97,6 +97,6 @@ class XmlSlipFilter:
 
 
 def mend_xml(text: str) -> tuple[str, bool]:
-    """A whole document, and whether the text of entities that it declares is missing."""
+    """Return a whole document, and whether the text of entities that it declares is missing."""
     slips = XmlSlipFilter()
     return slips.mend(text, is_last=True), slips.has_lost_entities

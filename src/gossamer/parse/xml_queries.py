@@ -24,7 +24,7 @@ _PLACE = re.compile(rf"{_MARK}(\d+)-")
 
 @lru_cache(maxsize=1024)
 def css_to_xml_xpath(query: str) -> str:
-    """The XPath expression of a CSS query; raises ``ValueError`` for a bad one."""
+    """Return the XPath expression of a CSS query; raises ``ValueError`` for a bad one."""
     tests: list[str] = []
 
     def place(prefix: str | None, name: str) -> str:

@@ -1,4 +1,4 @@
-"""XML before it is parsed: what its bytes stand for, and no more of it than can be held."""
+"""Decodes XML and cuts it to a size that fits into memory, before it is parsed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _TAG = lazy_pattern(r"<!\[CDATA\[(?:.*?\]\]>|.*)|<!--(?:.*?-->|.*)|(<[^/!?])", r
 
 
 def decode_xml(body: bytes, content_type: str = "") -> tuple[str, str]:
-    """The text of an XML document and the name of its encoding; never raises.
+    """Return the text of an XML document and the name of its encoding; never raises.
 
     A byte-order mark counts, then the header, then the XML declaration; without them it is UTF-8, or
     windows-1252 where it cannot be UTF-8.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 GONE_S = 120.0
-"""A worker that has not been heard of for so long is forgotten."""
+"""A worker that has not reported for this long is forgotten."""
 
 BURIED_S = 600.0
 """How long the end of a shift is remembered, in case its worker reports again."""

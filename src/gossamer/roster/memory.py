@@ -273,6 +273,6 @@ class MemoryRoster:
 
 
 def _clear_failures(health: LaneHealth, worker: str) -> LaneHealth:
-    """A job of which something was done, by a worker that can."""
+    """Return a job of which something was done, by a worker that can."""
     refused_by = tuple(other for other in health.refused_by if other != worker)
     return replace(health, failures=0, empties=0, detail="", refused_by=refused_by)

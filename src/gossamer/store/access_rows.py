@@ -20,7 +20,7 @@ _to_json = msgspec.json.Encoder().encode
 
 
 def token_of(row: Iterable[Any]) -> AccessToken:
-    """The record of a row: ``name, role, made_at, expires_at, is_session``."""
+    """Return the record of a row: ``name, role, made_at, expires_at, is_session``."""
     name, role, made_at, expires_at, is_session = row
     return AccessToken(
         name=name, role=Role(role), made_at=made_at, expires_at=expires_at, is_session=bool(is_session)
@@ -28,7 +28,7 @@ def token_of(row: Iterable[Any]) -> AccessToken:
 
 
 def row_of_token(token: AccessToken) -> tuple[Any, ...]:
-    """The columns of :func:`token_of`."""
+    """Return the columns of :func:`token_of`."""
     return token.name, token.role.value, token.made_at, token.expires_at, token.is_session
 
 
@@ -54,7 +54,7 @@ def action_of(row: Iterable[Any]) -> LoggedAction:
 
 
 def row_of_action(action: LoggedAction) -> tuple[Any, ...]:
-    """The columns of :func:`action_of` behind the id."""
+    """Return the columns of :func:`action_of` behind the id."""
     changes = packed_values(action.before), packed_values(action.after)
     return (
         action.at,
@@ -78,5 +78,5 @@ def packed_values(values: Mapping[str, Any]) -> str:
 
 
 def clean_text(text: str) -> str:
-    """Text that every database can carry."""
+    """Return text that every database can carry."""
     return without_surrogates(text).replace("\0", "\N{REPLACEMENT CHARACTER}")

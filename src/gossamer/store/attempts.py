@@ -99,18 +99,18 @@ class LedgerRows(Protocol):
         ...
 
     async def find_edge(self, before: int) -> tuple[int, float] | None:
-        """The oldest of these rows, with its time; ``None``: there are fewer than ``SLICE``."""
+        """Return the oldest of these rows, with its time; ``None``: there are fewer than ``SLICE``."""
         ...
 
     async def find_below(self, number: int) -> tuple[int, float] | None:
-        """The newest row below an id, with its time."""
+        """Return the newest row below an id, with its time."""
         ...
 
 
 async def page_attempts(
     rows: LedgerRows, limit: int, which: AttemptFilter, before: int | None
 ) -> AttemptRows:
-    """A part of a ledger."""
+    """Return a part of a ledger."""
     last = NEWEST if before is None else before
     if which.until is not None:
         last = min(last, await _find_time(rows, which.until + SLACK_S))

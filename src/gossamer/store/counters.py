@@ -177,7 +177,7 @@ def _failure_of(verdict: Verdict, reason: str) -> str:
 
 
 def _label_of(reason: str) -> str:
-    """A reason as one of a fixed set."""
+    """Return a reason as one of a fixed set."""
     return reason if reason in _KNOWN else OTHER
 
 

@@ -23,13 +23,13 @@ def place_of_url(url: str) -> str:
 
 
 def row_of_file(file: StoredFile) -> tuple[Any, ...]:
-    """The columns of a record."""
+    """Return the columns of a record."""
     said = {"place": place_of_url(file.url), "thumbnails": " ".join(file.thumbnails)}
     return tuple(said[name] if name in said else getattr(file, name) for name in FIELDS)
 
 
 def file_of(row: Iterable[Any]) -> StoredFile:
-    """The record of a row."""
+    """Return the record of a row."""
     values = dict(zip(FIELDS, row, strict=True))
     del values["place"]
     return StoredFile(**(values | {"thumbnails": tuple(values["thumbnails"].split())}))

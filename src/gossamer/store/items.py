@@ -40,7 +40,7 @@ async def sample_items(numbers: Sequence[int], read_values: ReadValues, most_byt
 async def page_items(
     read_slice: ReadSlice, find_edge: FindEdge, limit: int, before: ItemPlace | None
 ) -> ItemRows:
-    """A part of a job's items."""
+    """Return a part of a job's items."""
     place = before or NEWEST
     found: list[tuple[StoredItem, float]] = []
     for size in SLICES:
@@ -57,7 +57,7 @@ async def page_items(
 
 
 def item_of(row: Sequence[Any], data: dict[str, Any]) -> StoredItem:
-    """The record of a row: ``id, type, key, url, first_seen, last_seen, changed_at``."""
+    """Return the record of a row: ``id, type, key, url, first_seen, last_seen, changed_at``."""
     number, kind, key, url, first_seen, last_seen, changed_at = row
     return StoredItem(
         id=number,

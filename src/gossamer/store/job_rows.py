@@ -43,10 +43,10 @@ def split_job_id(job_id: str) -> tuple[str, int]:
 
 
 def slug_of(name: str) -> str:
-    """A name as part of a file name: letters, digits, ``. _ -``; never empty, hidden or long."""
+    """Return a name as part of a file name: letters, digits, ``. _ -``; never empty, hidden or long."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.")[:_SLUG_LENGTH].rstrip("-.") or "job"
 
 
 def change_text(change: SettingChange) -> str:
-    """A changed setting as it is stored."""
+    """Return a changed setting as it is stored."""
     return msgspec.json.encode(change).decode()

@@ -19,7 +19,7 @@ _COUNTS = tuple(name for name in FreshnessCounts.__struct_fields__ if name != "m
 
 
 def known_pages_of(results: Sequence[VisitResult]) -> list[KnownPage]:
-    """The known pages of a batch, each once, as its latest check has left it; by their fingerprints.
+    """Return the known pages of a batch, each once, as its latest check has left it; by their fingerprints.
 
     In that order all writers lock their rows.
     """
@@ -33,7 +33,7 @@ def known_pages_of(results: Sequence[VisitResult]) -> list[KnownPage]:
 
 
 def row_of_page(page: KnownPage) -> tuple[Any, ...]:
-    """The columns of a record."""
+    """Return the columns of a record."""
     rate = {
         "shape": page.rate.shape,
         "span_s": page.rate.span_s,
@@ -43,13 +43,13 @@ def row_of_page(page: KnownPage) -> tuple[Any, ...]:
 
 
 def page_of(row: Iterable[Any]) -> KnownPage:
-    """The record of a row."""
+    """Return the record of a row."""
     values = dict(zip(FIELDS, row, strict=True))
     shape, span_s, _ = (values.pop(name) for name in ("shape", "span_s", "rate_class"))
     return KnownPage(rate=RateEstimate(shape=shape, span_s=span_s), **values)
 
 
 def counts_of(row: Sequence[Any] | None, median_s: float | None) -> FreshnessCounts:
-    """The counts of a row with sums in the order of the record's fields; absent ones are 0."""
+    """Return the counts of a row with sums in the order of the record's fields; absent ones are 0."""
     values = {name: int(value or 0) for name, value in zip(_COUNTS, row or (), strict=False)}
     return FreshnessCounts(**values, median_interval_s=median_s)

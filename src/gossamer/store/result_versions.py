@@ -9,11 +9,11 @@ from gossamer.core.result_versions import ResultVersion, VersionState
 
 
 def version_of(row: Iterable[Any]) -> ResultVersion:
-    """The record of a row: ``job, base, state, created_at``."""
+    """Return the record of a row: ``job, base, state, created_at``."""
     job, base, state, created_at = row
     return ResultVersion(job=job, base=base, state=VersionState(state), created_at=created_at)
 
 
 def row_of_version(version: ResultVersion) -> tuple[Any, ...]:
-    """The columns of :func:`version_of`."""
+    """Return the columns of :func:`version_of`."""
     return version.job, version.base, version.state.value, version.created_at

@@ -36,7 +36,7 @@ def place_samples(
 
 
 def sample_of(row: Iterable[Any]) -> DropSample:
-    """The record of a row: ``reason, stage, type, url, at, data``."""
+    """Return the record of a row: ``reason, stage, type, url, at, data``."""
     reason, stage, kind, url, at, data = row
     return DropSample(reason=reason, stage=stage, type=kind, url=url, at=at, data=bytes(data))
 

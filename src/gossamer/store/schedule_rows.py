@@ -18,5 +18,5 @@ _to_json = msgspec.json.Encoder().encode
 
 
 def record_text(record: Schedule | ScheduledRun) -> str:
-    """A record as it is stored."""
+    """Return a record as it is stored."""
     return clean_text(_to_json(record).decode("utf-8", "replace"))

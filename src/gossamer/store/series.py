@@ -47,12 +47,12 @@ def bucket_of(at: float) -> int:
 
 
 def hours_between(since: int, until: int) -> list[int]:
-    """The hours that begin in that time."""
+    """Return the hours that begin in that time."""
     return list(range(-(-since // HOUR_S) * HOUR_S, until, HOUR_S))
 
 
 def worst_of(found: Iterable[tuple[str, int]], limit: int) -> list[str]:
-    """The names with the highest sums, the highest first."""
+    """Return the names with the highest sums, the highest first."""
     sums: Counter[str] = Counter()
     for who, value in found:
         sums[who] += value

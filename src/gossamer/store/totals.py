@@ -67,7 +67,7 @@ def _count_callback(total: defaultdict[str, int], result: VisitResult) -> None:
 
 
 def totals_of(total: Mapping[str, int]) -> JobTotals:
-    """The record of a job's counters."""
+    """Return the record of a job's counters."""
     groups: defaultdict[str, dict[str, int]] = defaultdict(dict)
     for name, value in sorted(total.items()):
         group, colon, label = name.partition(":")
@@ -99,7 +99,7 @@ def totals_of(total: Mapping[str, int]) -> JobTotals:
 
 
 def visit_of(result: VisitResult) -> tuple[int, bool]:
-    """Which of the pages of its request a result's page is, and whether it may be there already.
+    """Return which of the pages of its request a result's page is, and whether it may be there already.
 
     A request brings one page, number 0, however often it is fetched. One with ``dont_filter`` asks for a page
     again on purpose, and brings one more, by its lease's token; done again after its worker was lost, it is

@@ -65,7 +65,7 @@ def test_mistakes_in_the_address_of_sentinels_are_named(group: SentinelGroup) ->
     alone = f"redis://:{OTHER}@127.0.0.1:{group.url.rpartition(':')[2].partition('/')[0]}/0"
     assert "is a Sentinel, which keeps no data; write redis+sentinel://" in refused(alone, UsageError)
     plain = f"redis+sentinel://127.0.0.1:{group.primary.port}/main?sentinel_password={PASSWORD}"
-    assert "is no Sentinel; write redis://HOST:PORT/DB" in refused(plain, StorageError)
+    assert "is not a Sentinel; write redis://HOST:PORT/DB" in refused(plain, StorageError)
     nowhere = f"redis+sentinel://:{PASSWORD}@127.0.0.1:1,127.0.0.1:2/main"
     assert "no Sentinel that answers" in refused(nowhere, StorageError)
     cluster = f"redis+cluster://:{PASSWORD}@127.0.0.1:{group.primary.port}"

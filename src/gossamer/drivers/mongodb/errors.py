@@ -1,8 +1,8 @@
-"""MongoDB's errors in words for the person who has to mend them, and which of them pass by themselves.
+"""Describes MongoDB's errors to the operator, and tells temporary ones apart.
 
-Guarantee: what leaves is a :class:`~gossamer.core.errors.StorageError` that says what happened, on which
-server, and the way out; never a password, and never the values of a document. Codes: ``error_codes.yml`` of
-the server.
+Guarantee: errors become a :class:`~gossamer.core.errors.StorageError` that says what happened, on which
+server, and suggests a fix; never a password, and never the values of a document. Codes:
+``error_codes.yml`` of the server.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def is_only_duplicates(error: driver.BulkWriteError) -> bool:
 
 
 def translate_error(error: BaseException, place: str) -> StorageError:
-    """The storage error that ``error`` means for the server at ``place``."""
+    """Return the storage error that ``error`` means for the server at ``place``."""
     if isinstance(error, StorageError):
         return error
     for code, name in _refusals(error):

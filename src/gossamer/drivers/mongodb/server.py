@@ -157,7 +157,7 @@ class MongoServer:
 
 
 def _database_of(url: str, place: str) -> str:
-    """The database that a URL names. Raises ``UsageError`` that holds no part of a password."""
+    """Return the database that a URL names. Raises ``UsageError`` that holds no part of a password."""
     if not url.startswith(SCHEMES):
         raise UsageError(f"{place!r} is not a MongoDB URL; {FORM}")
     if url.startswith(SCHEMES[1]):  # connecting resolves the address by DNS

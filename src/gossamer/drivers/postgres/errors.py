@@ -1,7 +1,7 @@
 """PostgreSQL's errors in words for the person who has to mend them, and which of them pass by themselves.
 
-Guarantee: what leaves is a :class:`~gossamer.core.errors.StorageError` that says what happened, on which
-server, and the way out; never a password, and never the values of a row. Codes: appendix A of the manual.
+Guarantee: errors become a :class:`~gossamer.core.errors.StorageError` that says what happened, on which
+server, and suggests a fix; never a password, and never the values of a row. Codes: appendix A of the manual.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def is_refused(error: BaseException) -> bool:
 
 
 def translate_error(error: BaseException, place: str) -> StorageError:
-    """The storage error that ``error`` means for the server at ``place``."""
+    """Return the storage error that ``error`` means for the server at ``place``."""
     if isinstance(error, StorageError):
         return error
     kind = RefusedValueError if is_refused(error) else StorageError
@@ -91,12 +91,12 @@ def translate_error(error: BaseException, place: str) -> StorageError:
 
 
 def refuse_writes(place: str) -> StorageError:
-    """The error of a server, or a user, that only reads."""
+    """Return the error of a server, or a user, that only reads."""
     return StorageError(f"PostgreSQL at {place}: {_WAYS_OUT['25006']}")
 
 
 def refuse_user(place: str, lacks: str) -> StorageError:
-    """The error of a user who lacks a right; ``lacks`` says which: ``may not ...``."""
+    """Return the error of a user who lacks a right; ``lacks`` says which: ``may not ...``."""
     return StorageError(f"PostgreSQL at {place}: {_WAYS_OUT['42501']} (it {lacks})")
 
 

@@ -15,7 +15,7 @@ _WRONG_QUERIES = ("42", "0A", "25")  # syntax and access rules; not supported; i
 
 
 async def stream_rows(url: str, query: str, chunk: int) -> AsyncIterator[list[dict[str, Any]]]:
-    """Rows by their columns' names, ``chunk`` at once.
+    """Yield rows by their columns' names, ``chunk`` at once.
 
     Raises ``UsageError`` for a query that the server refuses, ``StorageError`` for other troubles.
     """

@@ -65,7 +65,7 @@ async def _check_server(conn: Connection, place: str) -> None:
 
 
 async def _read_version(conn: Connection, schema: str, place: str, ours: int) -> int | None:
-    """The schema's version; ``None``: it was never made."""
+    """Return the schema's version; ``None``: it was never made."""
     # From the catalogue: to_regclass() may return the cached state from before we got the lock.
     may_use = await conn.fetchval(
         "SELECT has_schema_privilege(schemaname, 'USAGE') FROM pg_tables "

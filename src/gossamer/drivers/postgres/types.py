@@ -1,4 +1,4 @@
-"""Names for what asyncpg gives; for type checkers only."""
+"""Names for asyncpg's types; for type checkers only."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def make_client(address: RedisPlace) -> Redis | RedisCluster:
         "socket_connect_timeout": CONNECT_S,
         "retry": Retry(NoBackoff(), 0),  # retries are decided here, not in the driver
         "decode_responses": False,
-        "protocol": 2,  # what every version speaks
+        "protocol": 2,  # supported by every version
     }
     if address.kind == CLUSTER:
         nodes = [ClusterNode(host, port) for host, port in address.servers]
@@ -76,7 +76,7 @@ def _make_sentinels(address: RedisPlace) -> Sentinel:
 
 
 def tls_options(address: RedisPlace) -> dict[str, Any]:
-    """How servers and Sentinels are reached over TLS; nothing, if they are not."""
+    """Return the TLS options for servers and Sentinels; empty without TLS."""
     return {name: value for name, value in _options_of(address).items() if name.startswith("ssl")}
 
 

@@ -31,7 +31,7 @@ def is_passing(error: BaseException) -> bool:
 
 
 def translate_error(error: BaseException, where: str) -> StorageError:
-    """The error in our words. ``where`` names the server and may be shown."""
+    """Return the error in our words. ``where`` names the server and may be shown."""
     return StorageError(f"Redis at {where} {describe_error(error)}")
 
 
@@ -96,7 +96,7 @@ _MEANINGS: tuple[tuple[tuple[type[BaseException], ...], tuple[str, ...], str], .
     (
         (),
         ("unknown command 'sentinel'", "unknown command `sentinel`"),
-        "is no Sentinel; write redis://HOST:PORT/DB for a single server",
+        "is not a Sentinel; write redis://HOST:PORT/DB for a single server",
     ),
     (
         (),
@@ -126,4 +126,4 @@ _MEANINGS: tuple[tuple[tuple[type[BaseException], ...], tuple[str, ...], str], .
         "cannot be reached ({text}); is it running? Stored data is not lost",
     ),
 )
-"""The first that fits: the driver's classes, or words of the server's, and what to say."""
+"""The first match counts: the driver's classes, or words of the server's, and the message."""

@@ -49,7 +49,7 @@ class LuaScript(NamedTuple):
 
 @cache
 def load_script(package: str, *names: str) -> LuaScript:
-    """The script that the ``.lua`` files of a package make, one after the other."""
+    """Return the script that the ``.lua`` files of a package make, one after the other."""
     source = "\n".join((files(package) / "lua" / name).read_text("utf-8") for name in names)
     return LuaScript(source, sha1(source.encode(), usedforsecurity=False).hexdigest())
 
@@ -86,7 +86,7 @@ class RedisServer:
         return f"<RedisServer {self.where}>"
 
     def key_for(self, tag: str, *parts: str) -> str:
-        """A key; all of one ``tag`` are in one slot of a cluster."""
+        """Return a key; all of one ``tag`` are in one slot of a cluster."""
         return ":".join((f"{self.prefix}:{{{quote(tag, safe=':')}}}", *parts))
 
     @contextmanager
@@ -244,7 +244,7 @@ class RedisServer:
         await self.answer_of(delete())
 
     async def read_time(self) -> float:
-        """The server's time."""
+        """Return the server's time."""
         targets = {"target_nodes": RedisCluster.RANDOM} if self.is_cluster else {}
         seconds, micros = await self.answer_of(self.client.time(**targets))
         return float(seconds) + micros / 1e6
@@ -270,7 +270,7 @@ class RedisClock:
 
     @classmethod
     async def from_server(cls, server: RedisServer) -> RedisClock:
-        """A clock that was set by the server. Raises :class:`StorageError`."""
+        """Return a clock that was set by the server. Raises :class:`StorageError`."""
         clock = cls(server)
         await clock.measure_offset()
         return clock

@@ -120,7 +120,7 @@ class Database:
         return self._outstanding
 
     async def run(self, fn: Fn[T]) -> T:
-        """``fn``'s result, once it is committed. Raises what ``fn`` raises; then nothing is changed."""
+        """Return ``fn``'s result, once it is committed. If ``fn`` raises, nothing is changed."""
         return await self._call_async(self._writer, fn)
 
     async def read(self, fn: Fn[T]) -> T:
@@ -144,7 +144,7 @@ class Database:
                 raise self._for_caller(error) from error
 
     def run_sync(self, fn: Fn[T]) -> T:
-        """The same as :meth:`run` for callers without an event loop; blocks."""
+        """Return the same as :meth:`run` for callers without an event loop; blocks."""
         future: Future[T] = Future()
         self._hand_over(self._writer, _DatabaseCall(fn, future, None))
         return future.result()
@@ -267,7 +267,7 @@ class Database:
 
     @contextmanager
     def _limited(self, conn: sqlite3.Connection) -> Iterator[None]:
-        """Stop what takes longer than a read may."""
+        """Stop a read that exceeds its time limit."""
         if self._read_limit_s is None:
             yield
             return

@@ -1,7 +1,7 @@
 """SQLite's errors in words for the person who has to mend them.
 
-Guarantee: no ``sqlite3`` exception leaves ``gossamer.drivers.sqlite``; what leaves is a
-:class:`~gossamer.core.errors.StorageError` that says what happened, to which file, and the way out.
+Guarantee: no ``sqlite3`` exception leaves ``gossamer.drivers.sqlite``; it becomes a
+:class:`~gossamer.core.errors.StorageError` that says what happened, to which file, and suggests a fix.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _WAYS_OUT = {
 
 
 def translate_error(error: sqlite3.Error, path: Path) -> StorageError:
-    """The storage error that ``error`` means for the database at ``path``."""
+    """Return the storage error that ``error`` means for the database at ``path``."""
     code = getattr(error, "sqlite_errorcode", None)  # absent on errors that the Python layer raises
     way_out = _WAYS_OUT.get(code & 0xFF) if code is not None else None
     if code is not None and code & 0xFF in _LOCKED:

@@ -16,7 +16,7 @@ WAIT_S = 10.0
 
 
 async def stream_rows(url: str, query: str, chunk: int) -> AsyncIterator[list[dict[str, Any]]]:
-    """Rows by their columns' names, ``chunk`` at once.
+    """Yield rows by their columns' names, ``chunk`` at once.
 
     Raises ``UsageError`` for a query that SQLite refuses, ``StorageError`` for a file that it cannot read.
     """

@@ -25,12 +25,12 @@ _HERE = files("gossamer.drivers.sqlite")
 
 
 def load_migrations() -> dict[int, str]:
-    """The SQL that leads to each schema version."""
+    """Return the SQL that leads to each schema version."""
     return {number: file.read_text("utf-8") for number, file in _find_scripts("migrations").items()}
 
 
 def load_whole() -> dict[int, str]:
-    """The SQL of a whole schema, by its version; the latest that was written down."""
+    """Return the SQL of a whole schema, by its version; the latest that was written down."""
     number, file = max(_find_scripts("whole").items())
     return {number: file.read_text("utf-8")}
 
@@ -70,7 +70,7 @@ def migrate_schema(conn: sqlite3.Connection, path: Path, steps: dict[int, str] |
 
 
 def check_file(path: Path) -> None:
-    """Raise what opening a file that is there would raise, as far as a look at it tells; changes nothing."""
+    """Raise the errors of opening an existing file, as far as a look shows them; change nothing."""
     if not path.exists():
         return
     if not os.access(path, os.W_OK):
@@ -83,7 +83,7 @@ def check_file(path: Path) -> None:
 
 
 def _skip_to_whole(steps: dict[int, str]) -> dict[int, str]:
-    """The steps for a new file."""
+    """Return the steps for a new file."""
     whole = load_whole()
     return whole | {number: sql for number, sql in steps.items() if number > max(whole)}
 
@@ -103,7 +103,7 @@ def _read_version(conn: sqlite3.Connection, path: Path, ours: int) -> int:
 
 
 def split_statements(script: str) -> list[str]:
-    """The statements of a script, one by one (``executescript`` would commit on its own)."""
+    """Return the statements of a script, one by one (``executescript`` would commit on its own)."""
     found, pending = [], ""
     for piece in script.split(";")[:-1]:
         pending += piece + ";"

@@ -19,7 +19,7 @@ def count_due(
     leases_left: Callable[[str], int | None],
     now: float,
 ) -> list[DueCounts]:
-    """By lane, at most what ``leases_left`` allows of each."""
+    """Return the counts by lane, each within ``leases_left``."""
     found = []
     for lane in sorted({*schedule.lanes, *delayed}):
         left = leases_left(lane)

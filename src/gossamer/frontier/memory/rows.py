@@ -59,7 +59,7 @@ class RequestRow:
         )
 
     def find_place(self) -> QueuePosition:
-        """Where it stands, by what its state knows of that."""
+        """Return the request's place, as far as its state has one."""
         if self.state is RequestState.LEASED and self.lease is not None:
             return QueuePosition(granted_at=self.lease.granted_at, deadline=self.lease.deadline)
         if self.state is RequestState.DEAD:
@@ -71,12 +71,12 @@ class RequestRow:
         return QueuePosition()
 
     def lease_order(self) -> tuple[float, int]:
-        """Where its lease stands among others: by deadline."""
+        """Return where its lease stands among others: by deadline."""
         assert self.lease is not None
         return self.lease.deadline, self.lease.token
 
     def make_lease(self, token: int, rules: FrontierRules, now: float, ttl_s: float) -> Lease:
-        """The lease of it that is granted now."""
+        """Return the lease of it that is granted now."""
         host = self.host.state
         return Lease(
             entry=self.entry,
@@ -138,7 +138,7 @@ class MemoryHost(PacedHost):
         heapify(queue)
 
     def next_band(self) -> int | None:
-        """The band of its next request in the lane that is being served."""
+        """Return the band of its next request in the lane that is being served."""
         queue = self.queues.get(self.lane)
         return band_of(queue[0][0]) if queue else None
 

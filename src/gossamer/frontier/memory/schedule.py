@@ -28,7 +28,7 @@ class HostSchedule:
         return self._turns.keys()
 
     def open_host(self, name: str) -> MemoryHost:
-        """The host of that name, made when it is new."""
+        """Return the host of that name, made when it is new."""
         host = self.hosts.get(name)
         if host is None:
             host = MemoryHost(len(self.hosts) + 1, name, self._paces)
@@ -36,7 +36,7 @@ class HostSchedule:
         return host
 
     def pop_ready_hosts(self, lane: str, limit: int, now: float) -> list[MemoryHost]:
-        """The first hosts in turn; each is taken off its heap and must be placed again."""
+        """Return the first hosts in turn; each is taken off its heap and must be placed again."""
         ready: list[MemoryHost] = []
         for band, heap in enumerate(self._turns.get(lane, ())):
             while len(ready) < limit and self.first_turn(lane, band) <= now:
@@ -51,7 +51,7 @@ class HostSchedule:
         return ready
 
     def first_turn(self, lane: str, band: int) -> float:
-        """The time of the first turn that is still true; infinity if there is none."""
+        """Return the time of the first turn that is still true; infinity if there is none."""
         heap = self._turns[lane][band] if lane in self._turns else []
         while heap:
             next_at, number = heap[0]
@@ -61,7 +61,7 @@ class HostSchedule:
         return inf
 
     def first_in(self, lane: str) -> float:
-        """The time of the first turn of a lane; infinity if there is none."""
+        """Return the time of the first turn of a lane; infinity if there is none."""
         return min(self.first_turn(lane, band) for band in range(BANDS))
 
     def place_host(self, host: MemoryHost, rules: FrontierRules) -> None:

@@ -11,7 +11,7 @@ from gossamer.ports.clock import Clock
 
 
 class SteeredHosts:
-    """A ``SteeredFrontier`` without requests: what every frontier in memory begins with."""
+    """A ``SteeredFrontier`` without requests: the base of the frontier in memory."""
 
     def __init__(self, rules: FrontierRules, clock: Clock, paces: Paces = None) -> None:
         self._rules = rules

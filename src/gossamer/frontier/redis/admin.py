@@ -30,7 +30,7 @@ from gossamer.policy.host_sharing import merge_pace
 
 
 async def count_due(shards: Sequence[RedisShard]) -> list[DueCounts]:
-    """How many requests may start now, by lane."""
+    """Return how many requests may start now, by lane."""
     rows = [await shard.run_script("due", DUE_HOSTS, repeat=True) for shard in shards]
     return due_of(row for found in rows for row in found)
 
@@ -48,7 +48,7 @@ async def are_known(shard: RedisShard, fingerprints: Sequence[int]) -> list[bool
 
 
 async def busiest_hosts(shards: Sequence[RedisShard], limit: int) -> list[HostReport]:
-    """The hosts with most pending requests."""
+    """Return the hosts with most pending requests."""
     found: list[tuple[int, bytes, int, bytes]] = []
     for shard in shards:
         async for key, value in _scan_hash(shard, "hosts"):
@@ -87,7 +87,7 @@ async def place_hosts(shard: RedisShard) -> None:
 
 
 async def read_host(shard: RedisShard, key: bytes) -> HostRow:
-    """A host by its key."""
+    """Return a host by its key."""
     value = await shard.run_command("HGET", "hosts", key)
     if value is None:
         raise shard.gone_error()
@@ -126,7 +126,7 @@ async def delete_shard(shard: RedisShard) -> None:
 
 
 async def _scan_hash(shard: RedisShard, name: str) -> AsyncIterator[tuple[bytes, bytes]]:
-    """The fields of a hash, each once or more."""
+    """Yield the fields of a hash, each once or more."""
     cursor, seen = 0, set[bytes]()
     while True:
         cursor, found = await shard.run_command("HSCAN", name, cursor, "COUNT", ROUND)

@@ -397,7 +397,7 @@ class RedisFrontier(RedisLetters):
         return await admin.count_due(await self._open_shards())
 
     async def dedup_report(self) -> DedupReport:
-        """How URLs are known again, and how often a new one is taken for a known one."""
+        """Return how URLs are known again, and how often a new one is taken for a known one."""
         return await dedup_report(await self._open_shards())
 
 

@@ -10,7 +10,7 @@ from gossamer.frontier.redis.shard import RedisShard
 
 
 class RedisLetters:
-    """The dead letters of a job: what every frontier in Redis has."""
+    """The dead letters of a job: the part that every frontier in Redis shares."""
 
     async def _open_shards(self) -> Sequence[RedisShard]:
         raise NotImplementedError

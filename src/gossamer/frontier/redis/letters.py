@@ -52,7 +52,7 @@ class ShardLetters:
         self._names: dict[bytes, str] = {}  # of hosts
 
     async def iter_pages(self) -> AsyncIterator[list[StoredLetter]]:
-        """The chosen ones, oldest first."""
+        """Yield the chosen ones, oldest first."""
         first = 0
         while True:
             found = await self._read_members(first, first + ROUND - 1)
@@ -103,7 +103,7 @@ class ShardLetters:
         return died_at, self._shard.number_of(int.from_bytes(member[:6]))
 
     async def _choose(self, found: list[tuple[bytes, float]]) -> list[StoredLetter]:
-        """Those that the filter chooses; of others no more is taken apart than tells them."""
+        """Return those that the filter chooses; of others no more is taken apart than tells them."""
         host = None if self._which.host is None else await self._chosen_host(self._which.host)
         chosen = []
         for member, died_at in found:
@@ -170,7 +170,7 @@ async def page_letters(
 
 
 async def count_letters(shards: Sequence[RedisShard], which: DeadLetterFilter) -> LetterCounts:
-    """How many of the newest dead letters fit, by their reasons."""
+    """Return how many of the newest dead letters fit, by their reasons."""
     total: Counter[str] = Counter()
     is_all, share = True, LETTERS // len(shards)
     for shard in shards:

@@ -39,7 +39,7 @@ OF_OTHERS = 20_000
 RAISED = 50
 """Requests that one call raises: it holds the server up for a millisecond or two."""
 SLACK_S = 60.0
-"""By so much clocks may differ."""
+"""The tolerance for differences between clocks."""
 
 
 class QueueRange(NamedTuple):
@@ -60,11 +60,11 @@ class QueueRange(NamedTuple):
         return max(self.end - self.first, 0)
 
     def cut_to(self, most: int) -> QueueRange:
-        """Its first elements."""
+        """Return its first elements."""
         return self._replace(end=min(self.end, self.first + most))
 
     def split(self) -> Iterator[QueueRange]:
-        """The same in parts for one call each."""
+        """Yield the same in parts for one call each."""
         for first in range(self.first, self.end, STEP):
             yield self._replace(first=first).cut_to(min(STEP, self.end - first))
 
@@ -121,7 +121,7 @@ async def raise_requests(shard: RedisShard, entries: Sequence[Entry]) -> int:
 
 
 async def _known_of(shard: RedisShard, wanted: Mapping[int, Entry]) -> dict[int, Entry]:
-    """The entries of which something was accepted."""
+    """Return the entries of which something was accepted."""
     numbers, known = list(wanted), list[bool]()
     for first in range(0, len(numbers), ROUND):
         known += await are_known(shard, numbers[first : first + ROUND])
@@ -277,7 +277,7 @@ def _known_as(
 async def _count_ahead(
     shard: RedisShard, owner: HostRow, found: StoredPosition, stored: StoredRequest
 ) -> int:
-    """How many requests of its host go before a pending one."""
+    """Return how many requests of its host go before a pending one."""
     part = found.part
     ours = [slot for slot in owner.waiting if slot.lane == part.lane]
     better = sum(slot.listed + slot.back for slot in ours if slot.band < part.band)

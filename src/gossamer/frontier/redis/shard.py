@@ -23,7 +23,7 @@ _LIBRARY = ("politeness.lua", "sharing.lua", "library.lua")
 _ADMITTING = ("add", "settle", "known", "places", "bury")
 _STEERING = ("control", "rules", "steer", "place")
 HOURS_S = 21_600.0
-"""For so long what all jobs know of hosts goes into one hash (``sharing.lua``)."""
+"""The period that one hash of hosts' common knowledge covers (``sharing.lua``)."""
 _packed = msgspec.msgpack.Encoder().encode
 
 
@@ -79,7 +79,7 @@ class RedisShard:
             raise
 
     def script_command(self, name: str, *args: Any) -> tuple[Any, ...]:
-        """The command that runs a script which the server knows already."""
+        """Return the command that runs a script which the server knows already."""
         return ("EVALSHA", script_of(name).digest, 1, self.key, *self._script_arguments(args))
 
     def _script_arguments(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -87,7 +87,7 @@ class RedisShard:
         return now, _packed(args), self._paces, self._claimant
 
     async def read_paces(self, hosts: Sequence[str]) -> tuple[float, list[SharedPace | None]]:
-        """The time, and what all jobs know of some hosts; ``None`` of one of which nothing is remembered."""
+        """Return the time, and the common knowledge of some hosts; ``None`` for an unknown one."""
         if not self._paces or not hosts:
             return 0.0, [None] * len(hosts)
         told = (await self.server.run_command("TIME"))[0] if self._clock is None else self._clock.now()
@@ -100,7 +100,7 @@ class RedisShard:
         return now, [pace_of(new or old) if new or old else None for new, old in zip(*rows, strict=True)]
 
     def number_of(self, id_here: int) -> int:
-        """A request's id, as no other shard gives it."""
+        """Return a request's id, as no other shard gives it."""
         return id_here * self.of + self.index
 
     async def run_command(self, command: str, key: str | bytes, *args: Any) -> Any:
@@ -108,7 +108,7 @@ class RedisShard:
         return await self.server.run_command(command, self.key_of(key), *args)
 
     def key_of(self, key: str | bytes) -> bytes:
-        """One of its keys by its end."""
+        """Return one of its keys by its end."""
         return self.key.encode() + b":" + (key.encode() if isinstance(key, str) else key)
 
     async def read_meta(self, *fields: str) -> list[Any]:

@@ -76,7 +76,7 @@ class ShardPool:
         )
 
     async def open_shards(self) -> tuple[RedisShard, ...]:
-        """All shards of the job, in order. Raises ``LostRequestsError`` when there are none."""
+        """Return all shards of the job, in order. Raises ``LostRequestsError`` when there are none."""
         if not self._opened:
             (first,) = self._make_shards(1)
             (of,) = await first.read_meta("shards")
@@ -87,7 +87,7 @@ class ShardPool:
         return self._opened
 
     async def count_shards(self) -> int:
-        """How many shards there are, those included that a deletion which was cut short has left."""
+        """Return how many shards there are, those included that a deletion which was cut short has left."""
         (first,) = self._make_shards(1)
         for key in ("meta", "going"):
             if (found := await first.run_command("HGET", key, "shards")) is not None:
@@ -106,7 +106,7 @@ class ShardPool:
 
 
 def packed_rules(rules: FrontierRules) -> bytes:
-    """All fields, so that the scripts know no defaults."""
+    """Return all fields, so that the scripts know no defaults."""
     return msgspec.msgpack.encode({name: getattr(rules, name) for name in rules.__struct_fields__})
 
 

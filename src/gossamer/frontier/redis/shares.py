@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 def shard_of(shards: Sequence[RedisShard], host: str) -> RedisShard:
-    """Where a host is, forever."""
+    """Return where a host is, forever."""
     return shards[crc32(text_bytes(host)) % len(shards)] if len(shards) > 1 else shards[0]
 
 

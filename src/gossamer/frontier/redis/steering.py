@@ -17,7 +17,7 @@ _rules = msgspec.msgpack.Decoder(FrontierRules)
 
 
 async def read_rules(shards: Sequence[RedisShard]) -> FrontierRules:
-    """The rules in force, which the first shard says."""
+    """Return the rules in force, which the first shard says."""
     (packed,) = await shards[0].read_meta("rules")
     return _rules.decode(packed)
 
@@ -39,7 +39,7 @@ async def change_rules(shards: Sequence[RedisShard], rules: FrontierRules, expec
 
 
 async def find_host(shard: RedisShard, host: str) -> HostReport | None:
-    """A host of this shard by its name."""
+    """Return a host of this shard by its name."""
     key = await shard.run_command("HGET", "names", text_bytes(host))
     if key is None:
         return None

@@ -103,17 +103,17 @@ def raw_bytes(value: bytes) -> msgspec.Raw:
 
 
 def text_bytes(text: str) -> bytes:
-    """Text of strangers; lone surrogates come back as they were."""
+    """Return text of strangers; lone surrogates come back as they were."""
     return text.encode("utf-8", "surrogatepass")
 
 
 def text_of(stored: bytes) -> str:
-    """The same, back."""
+    """Return the same, back."""
     return stored.decode("utf-8", "surrogatepass")
 
 
 def fingerprint_bytes(fingerprint: int) -> bytes:
-    """The eight bytes by which it is compared."""
+    """Return the eight bytes by which it is compared."""
     return fingerprint.to_bytes(8, "big", signed=True)
 
 
@@ -150,7 +150,7 @@ def batch_of(entries: Iterable[Entry]) -> Batch:
 
 
 def raised_parts(request: Request, host: str) -> tuple[Any, ...]:
-    """The band of a request that is raised, what precedes its text, and its text."""
+    """Return the band of a raised request, the bytes before its text, and its text."""
     head, text = _packed_head(request.rank, 0.0), pack_request(request, host).encode()
     return request.band, raw_bytes(head), raw_bytes(text)
 
@@ -165,7 +165,7 @@ def _packed_head(rank: int, due_at: float) -> bytes:
 
 
 def packed_outcome(outcome: Outcome, token: int, links: int) -> tuple[Any, ...]:
-    """One outcome; ``links`` of its outlinks come with the call, and the others were added before.
+    """Return one outcome; ``links`` of its outlinks come with the call, and the others were added before.
 
     Raises :class:`~gossamer.core.errors.TransitionError` for no settling verdict.
     """
@@ -185,7 +185,7 @@ def packed_outcome(outcome: Outcome, token: int, links: int) -> tuple[Any, ...]:
 
 
 def _packed_route(outcome: Outcome) -> Any:
-    """The lane to which a request goes, its text with that lane, its band there, and what precedes it."""
+    """Return a request's new lane, its text with that lane, its band there, and the bytes before it."""
     if not outcome.lane:
         return False
     request = request_after(outcome)
@@ -194,7 +194,7 @@ def _packed_route(outcome: Outcome) -> Any:
 
 
 def packed_release(lease: Lease, signal: HostSignal, token: int) -> tuple[Any, ...]:
-    """One lease to be given back."""
+    """Return one lease to be given back."""
     return (token, held_by(lease), *_packed_signal(signal))
 
 
@@ -211,7 +211,7 @@ def _packed_signal(signal: HostSignal) -> tuple[Any, ...]:
 
 
 def stored_of(element: bytes) -> StoredRequest:
-    """A request from a queue."""
+    """Return a request from a queue."""
     number, fingerprint = int.from_bytes(element[:6]), int.from_bytes(element[6:14], signed=True)
     form, at, place = element[14], 15, number
     if form & _RANKED:
@@ -227,7 +227,7 @@ def stored_of(element: bytes) -> StoredRequest:
 
 
 def _decode_text(stored: bytes) -> str:
-    """The text of a request; empty for bytes that are not text, which cannot be read."""
+    """Return the text of a request; empty for bytes that are not text, which cannot be read."""
     try:
         return stored.decode()
     except UnicodeDecodeError:
@@ -235,7 +235,7 @@ def _decode_text(stored: bytes) -> str:
 
 
 def unpack_member(member: bytes) -> tuple[bytes, StoredRequest]:
-    """The host's key and the request of a delayed one or a dead letter."""
+    """Return the host's key and the request of a delayed one or a dead letter."""
     return member[6:10], stored_of(member[:6] + member[12:])
 
 
@@ -305,7 +305,7 @@ def pace_of(raw: bytes) -> SharedPace:
 
 
 def host_of(raw: bytes) -> HostRow:
-    """A host."""
+    """Return a host."""
     next_at, delay_s, crawl_delay_s, incident_at, last_at, hold_until, *counts = _HOST.unpack_from(raw)
     in_flight, incidents, silences, pages, form, size = counts
     more, slots_at = (0.0, 0.0, 0.0, 0.0, 0), _HOST.size
@@ -360,7 +360,7 @@ def pending_of(raw: bytes) -> int:
 
 
 def lease_of(raw: bytes) -> LeaseRow:
-    """A lease that is in force."""
+    """Return a lease that is in force."""
     host, _, _, granted_at, _, _, size = _LEASE.unpack_from(raw)
     at = _LEASE.size
     return LeaseRow(host, granted_at, raw[at : at + size], raw[at + size :])

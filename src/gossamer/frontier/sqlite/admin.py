@@ -64,7 +64,7 @@ def _find_recorded(conn: Connection, job: str, fingerprint: int, now: float) -> 
 
 
 def _find_place(conn: Connection, state: RequestState, request: int) -> QueuePosition:
-    """Where a request stands, by what its state knows of that."""
+    """Return a request's place, as far as its state has one."""
     if state is RequestState.DELAYED:
         return QueuePosition()
     row = conn.execute(SQL[f"place_{state}"], (request,)).fetchone()
@@ -102,7 +102,7 @@ def raise_requests(s: FrontierTransaction, entries: Sequence[Entry]) -> int:
 
 
 def busiest_hosts(conn: Connection, job: str, limit: int, now: float) -> list[HostReport]:
-    """The hosts with most pending requests."""
+    """Return the hosts with most pending requests."""
     rows = conn.execute(SQL["hosts"], (job, limit))
     return [
         HostReport(host=name, pending=pending, state=report_of(name, state, pace, now))
@@ -111,12 +111,12 @@ def busiest_hosts(conn: Connection, job: str, limit: int, now: float) -> list[Ho
 
 
 def read_rules(conn: Connection, job: str) -> FrontierRules:
-    """The rules in force."""
+    """Return the rules in force."""
     return FrontierTransaction(conn, job, 0.0).rules
 
 
 def find_host(conn: Connection, job: str, name: str, now: float) -> HostReport | None:
-    """A host by its name."""
+    """Return a host by its name."""
     row = conn.execute(SQL["host"], (job, name)).fetchone()
     if row is None:
         return None
@@ -155,7 +155,7 @@ def page_letters(
 
 
 def count_letters(conn: Connection, job: str, which: DeadLetterFilter) -> LetterCounts:
-    """How many of the newest dead letters fit, by their reasons."""
+    """Return how many of the newest dead letters fit, by their reasons."""
     conditions = _conditions_of(which, "newest")
     sql = SQL["count_letters"].replace(":which", " ".join(conditions))
     found = conn.execute(sql, (job, LETTERS, *conditions.values())).fetchall()
@@ -250,7 +250,7 @@ def _select_letters(
 
 
 def _conditions_of(which: DeadLetterFilter, letters: str) -> dict[str, Any]:
-    """The conditions of a filter, with their values; ``letters`` is the table that they are in."""
+    """Return the conditions of a filter, with their values; ``letters`` is the table that they are in."""
     conditions = {
         "AND trial.reason = ?": which.reason,
         "AND host.name = ?": which.host,

@@ -105,7 +105,7 @@ class SqliteFrontier:
         return await self._db.run(lambda conn: self.settle_within(conn, outcomes))
 
     def settle_within(self, conn: Connection, outcomes: Sequence[Outcome]) -> list[bool]:
-        """The same inside a transaction of the caller's."""
+        """Return the same inside a transaction of the caller's."""
         return self._run_within(conn, lambda s: moves.settle_outcomes(s, outcomes, self._random.random))
 
     async def extend(self, leases: Sequence[Lease], ttl_s: float) -> list[bool]:
@@ -162,7 +162,7 @@ class SqliteFrontier:
         return [entry.fingerprint in known for entry in entries]
 
     def known_within(self, conn: Connection, entries: Sequence[Entry]) -> list[bool]:
-        """The same inside a transaction of the caller's."""
+        """Return the same inside a transaction of the caller's."""
         known = self._run_within(
             conn, lambda s: s.known_fingerprints({entry.fingerprint for entry in entries})
         )

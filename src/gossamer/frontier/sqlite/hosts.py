@@ -47,7 +47,7 @@ class SqliteHost(PacedHost):
         self.heads: list[Any] = []  # while it is handed out: its next requests, first one last
 
     def next_band(self) -> int | None:
-        """The band of the next request that was loaded."""
+        """Return the band of the next request that was loaded."""
         return band_of(self.heads[-1][0]) if self.heads else None
 
     def count_waiting(self, lane: str, rank: int, change: int) -> None:
@@ -116,7 +116,7 @@ class HostCache:
             self._add_hosts(conn, conn.execute(SQL["by_id"], (as_json(missing),)))
 
     def find_host(self, conn: Connection, name: str) -> SqliteHost | None:
-        """A host by its name, if there is one."""
+        """Return a host by its name, if there is one."""
         if name not in self._by_name:
             self._add_hosts(conn, conn.execute(SQL["by_name"], (self._frontier, as_json([name]))))
         return self._by_name.get(name)
@@ -140,7 +140,7 @@ class HostCache:
         return {name: self._by_name[name] for name in names}, fresh
 
     def touch_host(self, number: int) -> SqliteHost:
-        """A host that is about to change."""
+        """Return a host that is about to change."""
         self._touched.add(number)
         return self._by_id[number]
 

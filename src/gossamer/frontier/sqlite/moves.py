@@ -73,7 +73,7 @@ def hand_out(
 
 
 def left_in(s: FrontierTransaction, lane: str) -> int | None:
-    """How many leases the job's page budget still allows in a lane; ``None``: any number."""
+    """Return how many leases the job's page budget still allows in a lane; ``None``: any number."""
     return leases_left(s.rules, s.pages, s.counts[RequestState.LEASED], lane_name(lane))
 
 
@@ -86,7 +86,7 @@ def _store_grants(s: FrontierTransaction, rows: Sequence[tuple[Any, ...]], ttl_s
 
 
 def _ready_hosts(s: FrontierTransaction, lane: str, limit: int) -> list[SqliteHost]:
-    """The first ``limit`` hosts in turn. Each gives at least one request, so these are enough."""
+    """Return the first ``limit`` hosts in turn. Each gives at least one request, so these are enough."""
     while (found := s.fetch_one("ready", s.id, lane, s.now, limit)[0]) is not None:
         numbers = [int(number) for number in found.split("\n")]
         s.hosts.load_by_id(s.conn, numbers)
@@ -130,7 +130,7 @@ def _read_heads(s: FrontierTransaction, statement: str, *values: Any) -> dict[in
 
 
 def _mend_lines(lines: Iterable[list[str]]) -> list[list[str]]:
-    """The lines of requests; any other line belongs to a damaged one, which then has no record."""
+    """Return the lines of requests; any other line belongs to a damaged one, which then has no record."""
     found: list[list[str]] = []
     for line in lines:
         if len(line) < HEAD_COLUMNS and found:

@@ -43,12 +43,12 @@ def _unpack_rules(record: bytes) -> FrontierRules:
 
 
 def lane_key(lane: str) -> str:
-    """A lane as the tables name it: the usual one takes no room."""
+    """Return a lane as the tables name it: the usual one takes no room."""
     return "" if lane == "http" else "=" + lane
 
 
 def lane_name(key: str) -> str:
-    """A lane by the key that the tables have."""
+    """Return a lane by the key that the tables have."""
     return key[1:] if key else "http"
 
 
@@ -83,18 +83,18 @@ class FrontierTransaction:
         self.hosts.forget_some()
 
     def fetch_all(self, statement: str, *values: Any) -> list[Any]:
-        """All rows of a named statement."""
+        """Return all rows of a named statement."""
         return self.conn.execute(SQL[statement], values).fetchall()
 
     def fetch_one(self, statement: str, *values: Any) -> Any:
-        """The first row of a named statement."""
+        """Return the first row of a named statement."""
         return self.conn.execute(SQL[statement], values).fetchone()
 
     def execute_many(self, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
         """A named statement with many rows."""
         write_rows(self.conn, SQL[statement], rows)
 
-    # ----------------------------------------------------------------- what moves do
+    # ----------------------------------------------------------------- moves
 
     def count_move(self, count: int, before: RequestState | None, to: RequestState) -> None:
         """Count requests that changed their state."""
@@ -156,13 +156,13 @@ class FrontierTransaction:
         return added
 
     def known_fingerprints(self, wanted: set[int]) -> set[int]:
-        """Those of some fingerprints that were accepted before."""
+        """Return those of some fingerprints that were accepted before."""
         return (
             {row[0] for row in self.fetch_all("known", self.id, as_json(sorted(wanted)))} if wanted else set()
         )
 
     def _new_entries(self, entries: Sequence[Entry]) -> list[Entry]:
-        """Those that are accepted: one of each fingerprint, and all that ask for a page on purpose."""
+        """Return those that are accepted: one of each fingerprint, and all that ask for a page on purpose."""
         known = self.known_fingerprints(
             {entry.fingerprint for entry in entries if not entry.request.dont_filter}
         )
@@ -221,7 +221,7 @@ class FrontierTransaction:
 
 
 def pack_rules(rules: FrontierRules) -> bytes:
-    """The stored form of rules."""
+    """Return the stored form of rules."""
     return msgspec.msgpack.encode(rules)
 
 

@@ -38,7 +38,7 @@ class DuplicateFilter:
             raise UsageError(f"DuplicateFilter: `most` is {most!r}; it must be a number from 1 on")
 
     def process_item(self, item: Any, _spider: Any, page: Any = None) -> Any:
-        """The item. Raises ``DropItem`` for a duplicate; one that has none of the fields passes."""
+        """Return the item. Raises ``DropItem`` for a duplicate; one that has none of the fields passes."""
         values = [value_of(item, name) for name in self._by]
         if all(value is None for value in values):
             return item

@@ -1,4 +1,4 @@
-"""A stage that keeps what several hosts say of one thing apart, for `gossamer merge`."""
+"""A stage that keeps the values of several hosts for one thing apart, for `gossamer merge`."""
 
 from __future__ import annotations
 
@@ -35,6 +35,6 @@ class SourceKey:
 
 @cache
 def sourced_class(kind: type[BaseModel]) -> type[BaseModel]:
-    """The class of items that have a source, beside the fields of ``kind``."""
+    """Return the class of items that have a source, beside the fields of ``kind``."""
     fields: dict[str, Any] = {SOURCE_FIELD: (str, key(default=""))}
     return create_model(f"{kind.__name__}{SOURCE_MARK}", __base__=kind, **fields)

@@ -43,7 +43,7 @@ def write_frame(sink: BinaryIO, head: ExamineTask | ExamineResult, body: bytes) 
 
 
 def read_frame(source: BinaryIO, kind: type[Head]) -> tuple[Head, bytes] | None:
-    """The next frame; ``None`` when the other side is gone."""
+    """Return the next frame; ``None`` when the other side is gone."""
     lengths = source.read(_LENGTHS)
     if len(lengths) < _LENGTHS:
         return None

@@ -48,7 +48,7 @@ class IsolatedExaminer:
         Raises :class:`ParseLimitError` for the page's own fault, :class:`ParseInterruptError` for that
         of others.
         """
-        async with self._queue:  # those who wait take no thread, which others need (to look up names)
+        async with self._queue:  # waiting takes no thread, which others need (to look up names)
             return await asyncio.to_thread(self._examine_blocking, body, content_type)
 
     def _examine_blocking(self, body: bytes, content_type: str) -> TruncatedPage | None:
@@ -66,7 +66,7 @@ class IsolatedExaminer:
         return TruncatedPage(page, answer.encoding, answer.cuts) if answer.is_cut else None
 
     def _ask_process(self, question: ExamineTask, body: bytes) -> tuple[ExamineResult, bytes]:
-        """One exchange."""
+        """Send the page to the process and return its answer."""
         process = self._ensure_process()
         if self._is_closed:  # closed meanwhile: only this code can end the new process
             process.kill()
@@ -103,7 +103,7 @@ class IsolatedExaminer:
         return ParseLimitError(f"the process that examined the page died while doing so (code {code})")
 
     def _ensure_process(self) -> subprocess.Popen[bytes]:
-        """The process, started where there is none (any more)."""
+        """Return the process, started where there is none (any more)."""
         if self._process is not None and self._process.poll() is not None:
             self._end_process()
         if self._process is None:

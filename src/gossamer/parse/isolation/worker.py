@@ -60,7 +60,7 @@ def examine_body(question: ExamineTask, body: bytes) -> tuple[ExamineResult, byt
 
 
 def _answer_xml(question: ExamineTask, body: bytes) -> tuple[ExamineResult, bytes]:
-    """XML is cut only in its length: libxml2 keeps its own limits. It is parsed to see what that costs."""
+    """Cut XML only in its length: libxml2 keeps its own limits. Parsing it shows the cost."""
     from gossamer.parse.xml import parse_xml
 
     text, encoding = decode_xml(body[:_MAX_BYTES], question.content_type)

@@ -90,7 +90,7 @@ class MemoryStore:
         return known is None
 
     def _upsert_item(self, spider: str, item: ItemRecord, at: float) -> tuple[int, int | None]:
-        """The item's id, and which content it has now."""
+        """Return the item's id, and which content it has now."""
         place = (spider, item.type, item.key)
         content, stored = self._items.get(place, (None, None))
         if stored is None:
@@ -125,7 +125,7 @@ class MemoryStore:
         return ((item, item) for _, item in [*self._items.values()])
 
     def seen_items(self, job: Job) -> Iterator[tuple[StoredItem, StoredItem]]:
-        """The items that a job saw, as they are now and as it saw them, in the order of their ids."""
+        """Yield the items that a job saw, as they are now and as it saw them, in the order of their ids."""
         sightings = self._sightings[job.id]
         for content, item in [*self._items.values()]:
             if item.id in sightings:
@@ -133,7 +133,7 @@ class MemoryStore:
                 yield item, item if seen == content else self._former[item.id, seen]
 
     def versions_of(self, place: tuple[str, str, str]) -> list[StoredItem]:
-        """The values of an item (spider, type and key), the newest first."""
+        """Return the values of an item (spider, type and key), the newest first."""
         if place not in self._items:
             return []
         item = self._items[place][1]
@@ -142,7 +142,7 @@ class MemoryStore:
         return [item, *sorted(kept, key=lambda one: one.changed_at, reverse=True)]
 
     def types_of(self, spider: str) -> list[str]:
-        """The types of the items of a spider, by name."""
+        """Return the types of the items of a spider, by name."""
         return sorted({kind for name, kind, _ in self._items if name == spider})
 
     async def latest_attempts(self, job: Job, url: str | None = None, limit: int = 1000) -> list[Attempt]:

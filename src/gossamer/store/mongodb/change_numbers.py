@@ -59,7 +59,7 @@ class FeedState(Record, frozen=True, kw_only=True):
 
 
 async def open_numbers(db: MongoDatabase, writer: str, count: int) -> int:
-    """The first of ``count`` new numbers, which are open until :func:`close_numbers`.
+    """Return the first of ``count`` new numbers, which are open until :func:`close_numbers`.
 
     Who asks again for as many, since the answer was lost, gets the same ones if they are still open.
     """
@@ -103,7 +103,7 @@ async def settle_numbers(db: MongoDatabase) -> FeedState:
 
 
 async def _give_up(db: MongoDatabase, stale: Mapping[str, NumberRange]) -> dict[str, NumberRange]:
-    """Those that were still open, and now are late."""
+    """Return those that were still open, and now are late."""
     feed = db["feed"].with_options(write_concern=QUICK)
     late = {}
     for name, taken in stale.items():
@@ -161,5 +161,5 @@ def _state_of(document: Mapping[str, Any]) -> FeedState:
 
 
 def _seconds_of(at: datetime | float) -> float:
-    """A time of the server; earlier versions noted the seconds of a writer's clock."""
+    """Return a time of the server; earlier versions noted the seconds of a writer's clock."""
     return at.replace(tzinfo=UTC).timestamp() if isinstance(at, datetime) else at

@@ -89,7 +89,7 @@ async def _write_new(documents: AsyncCollection[Document], additions: Sequence[U
 
 
 async def read_counts(db: MongoDatabase, job: Job) -> Counter[str]:
-    """The totals of a job, of all writers together."""
+    """Return the totals of a job, of all writers together."""
     total: Counter[str] = Counter()
     async for one in db["tally"].find({"job": job.id}):
         merge_counts(total, {name_of(field): value for field, value in one.get("counts", {}).items()})

@@ -83,7 +83,7 @@ def read_fields(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def item_of(document: Mapping[str, Any], former: Mapping[str, Any] | None = None) -> StoredItem:
-    """An item, with the values of a former version if one is given."""
+    """Return an item, with the values of a former version if one is given."""
     values = document if former is None else former
     return StoredItem(
         id=document["number"],
@@ -98,7 +98,7 @@ def item_of(document: Mapping[str, Any], former: Mapping[str, Any] | None = None
 
 
 def document_of_attempt(job_id: str, attempt: Attempt) -> Document:
-    """A row of the ledger, without its ``_id``."""
+    """Return a row of the ledger, without its ``_id``."""
     fields = {
         name: clean(value) if isinstance(value, str) else value for name, value in asdict(attempt).items()
     }
@@ -115,23 +115,23 @@ def document_of_attempt(job_id: str, attempt: Attempt) -> Document:
 
 
 def row_of_attempt(document: Mapping[str, Any]) -> tuple[Any, ...]:
-    """The id of a row, and the columns of ``store.attempts.attempt_of``."""
+    """Return the id of a row, and the columns of ``store.attempts.attempt_of``."""
     words = {"flags": " ".join(document["flags"])}
     return tuple(words.get(name, document[name]) for name in _COLUMNS)
 
 
 def read_attempt(document: Mapping[str, Any]) -> Attempt:
-    """A row of the ledger as it was written."""
+    """Return a row of the ledger as it was written."""
     return attempt_of(row_of_attempt(document)[1:])
 
 
 def document_of_page(page: PageRecord) -> Document:
-    """A page, without what identifies it."""
+    """Return a page, without what identifies it."""
     return {name: clean(value) if isinstance(value, str) else value for name, value in asdict(page).items()}
 
 
 def read_page(document: Mapping[str, Any]) -> PageRecord:
-    """A page as it was written."""
+    """Return a page as it was written."""
     return PageRecord(**{name: document[name] for name in _PAGE_FIELDS if name in document})
 
 
@@ -142,7 +142,7 @@ def field_of(name: str) -> str:
 
 
 def name_of(field: str) -> str:
-    """The text that :func:`field_of` was given."""
+    """Return the text that :func:`field_of` was given."""
     if field == "%":
         return ""
     for character, code in (("\0", "%00"), ("$", "%24"), (".", "%2E"), ("%", "%25")):

@@ -116,7 +116,7 @@ NEWEST_FIRST = [("changed_at", -1), ("number", -1)]
 
 
 async def _read_places(db: MongoDatabase, query: Document, size: int) -> list[tuple[int, float]]:
-    """The numbers and latest changes of the newest items."""
+    """Return the numbers and latest changes of the newest items."""
     cursor = db["item"].find(query, {"number": 1, "changed_at": 1}).sort(NEWEST_FIRST).limit(size)
     return [(one["number"], one["changed_at"]) async for one in cursor]
 

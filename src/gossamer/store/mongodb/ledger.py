@@ -65,7 +65,7 @@ class MongoLedgerReader:
 
 
 async def _read_pages(job: Job, last: int, db: MongoDatabase) -> tuple[int, list[Document]]:
-    """How many pages behind a fingerprint were found, at most ``PAGES``, and those that are read next.
+    """Return how many pages behind a fingerprint were found, at most ``PAGES``, and those that are read next.
 
     Those of the last fingerprint are all among them: they may have been cut.
     """
@@ -89,7 +89,7 @@ class _MongoLedgerRows:
         self._asked = self._base | _conditions_of(which)
 
     async def read_before(self, before: int, count: int, since: int = 0) -> Sequence[Any]:
-        """Rows below an id, and from another one on, that fit, newest first."""
+        """Return rows below an id, and from another one on, that fit, newest first."""
         query = self._asked | {"_id": {"$lt": before, "$gte": since}}
 
         async def read(db: MongoDatabase) -> list[tuple[Any, ...]]:

@@ -9,7 +9,7 @@ from gossamer.drivers.mongodb.server import MongoDatabase
 
 
 async def take_numbers(db: MongoDatabase, name: str, count: int = 1) -> int:
-    """The first of ``count`` new numbers, from 1 on. Some are lost when the answer is."""
+    """Return the first of ``count`` new numbers, from 1 on. Some are lost when the answer is."""
     found: Any = await db["counter"].find_one_and_update(
         {"_id": name}, {"$inc": {"value": count}}, upsert=True, return_document=ReturnDocument.AFTER
     )

@@ -49,5 +49,5 @@ INDEXES: Indexes = {
 
 
 def make_server(url: str, *, patience_s: float = 60.0, timeout_s: float = 30.0) -> MongoServer:
-    """The server at a URL, with the indexes of these stores."""
+    """Return the server at a URL, with the indexes of these stores."""
     return MongoServer(url, indexes=INDEXES, patience_s=patience_s, timeout_s=timeout_s)

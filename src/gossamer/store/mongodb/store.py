@@ -238,7 +238,7 @@ async def _store_pages(db: MongoDatabase, batch: MongoBatch) -> int:
 
 
 async def _find_visit(pages: AsyncCollection[Document], job: Job, fingerprint: int) -> int | None:
-    """The latest visit on purpose to a page."""
+    """Return the latest visit on purpose to a page."""
     query = {"job": job.id, "fingerprint": fingerprint, "visit": {"$gt": 0}}
     async for one in pages.find(query).sort("visit", -1).limit(1):
         return int(one["visit"])
@@ -246,7 +246,7 @@ async def _find_visit(pages: AsyncCollection[Document], job: Job, fingerprint: i
 
 
 async def _count_made(db: MongoDatabase, name: str, batch: MongoBatch, places: Sequence[str]) -> int:
-    """How many of these documents this batch has made, now or when it was tried before."""
+    """Return how many of these documents this batch has made, now or when it was tried before."""
     query = {"_id": {"$in": list(places)}, "by": batch.token}
     return int((await db.command("count", name, query=query))["n"])
 

@@ -168,7 +168,7 @@ def mixed(item: int) -> int:
 
 
 def version_id(item: int, version: int) -> str:
-    """The ``_id`` of a former version."""
+    """Return the ``_id`` of a former version."""
     return f"{item}/{version}"
 
 

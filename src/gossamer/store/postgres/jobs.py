@@ -134,7 +134,7 @@ class PostgresJobStore:
 
 
 async def job_number(conn: Connection, job: Job) -> int:
-    """The store's number of a job; one that comes from another book is entered."""
+    """Return the store's number of a job; one that comes from another book is entered."""
     number = await conn.fetchval(SQL["job_number"], job.id)
     if number is None:
         await _add_job(conn, job)

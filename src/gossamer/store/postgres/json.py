@@ -32,7 +32,7 @@ _LARGE = re.compile(r'"(?:[^"\\]|\\.)*+"|(?P<number>-?[0-9.]+[eE]\+?[0-9]+)')
 
 
 def to_jsonb(data: bytes) -> tuple[str, bytes | None, bool]:
-    """An item's JSON as PostgreSQL takes it, its layout, and whether text in it had to be altered."""
+    """Return an item's JSON as PostgreSQL takes it, its layout, and whether text in it had to be altered."""
     try:
         text = data.decode()
         is_suspect = "\\u" in text and ("\\u0000" in text or "\\ud" in text.lower())
@@ -59,13 +59,13 @@ def _write_out(match: re.Match[str]) -> str:
 
 
 def from_jsonb(data: str, layout: bytes | None) -> dict[str, Any]:
-    """The item's fields, in the order they had."""
+    """Return the item's fields, in the order they had."""
     value = _from_text(data)
     return value if layout is None else _restore_order(value, _places_of(layout))
 
 
 def clean_text(text: str) -> str:
-    """Text that PostgreSQL can carry: NUL and half a surrogate pair become U+FFFD."""
+    """Return text that PostgreSQL can carry: NUL and half a surrogate pair become U+FFFD."""
     text = without_surrogates(text)
     return text.replace("\0", REPLACEMENT) if "\0" in text else text
 

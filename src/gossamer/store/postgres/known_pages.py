@@ -18,7 +18,7 @@ SQL = load_statements("gossamer.store.postgres", "known_pages.sql")
 
 
 def columns_of_pages(spider: str, pages: Sequence[KnownPage]) -> tuple[Any, ...]:
-    """The arguments of the statement that stores pages, each of which is there once."""
+    """Return the arguments of the statement that stores pages, each of which is there once."""
     rows = [
         [clean_text(value) if type(value) is str else value for value in row_of_page(page)] for page in pages
     ]

@@ -83,18 +83,18 @@ class WriteBatch:
         return len(self.attempts)
 
     def attempt_rows(self, job: int) -> list[tuple[Any, ...]]:
-        """The rows of the ledger, to be copied into it."""
+        """Return the rows of the ledger, to be copied into it."""
         rows = [_attempt_row(attempt, job) for attempt in self.attempts]
         if _are_clean(chain.from_iterable(map(_TEXTS_OF_COPIED, rows))):
             return rows
         return [(*row[:_FIRST_TEXT], *map(clean_text, _TEXTS_OF_COPIED(row))) for row in rows]
 
     def attempt_days(self) -> set[int]:
-        """The days (UTC) of the attempts, counted from the epoch."""
+        """Return the days (UTC) of the attempts, counted from the epoch."""
         return {int(attempt.at // DAY_S) for attempt in self.attempts}
 
     def with_only(self, item: Place) -> WriteBatch:
-        """A batch of one of its items and nothing else."""
+        """Return a batch of one of its items and nothing else."""
         batch = WriteBatch()
         batch.items[item] = self.items[item]
         return batch

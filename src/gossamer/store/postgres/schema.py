@@ -11,7 +11,7 @@ from gossamer.policy.fitness import PROCESS_CONNECTIONS
 
 @cache
 def load_migrations() -> dict[int, str]:
-    """The SQL that leads to each schema version."""
+    """Return the SQL that leads to each schema version."""
     found = (files("gossamer.store.postgres") / "migrations").iterdir()
     return {int(file.name[:4]): file.read_text("utf-8") for file in found if file.name.endswith(".sql")}
 
@@ -19,7 +19,7 @@ def load_migrations() -> dict[int, str]:
 def make_server(
     url: str, *, connections: int = PROCESS_CONNECTIONS, patience_s: float = 60.0, timeout_s: float = 30.0
 ) -> PostgresServer:
-    """A server that has the store's tables when it is first used."""
+    """Return a server that has the store's tables when it is first used."""
     return PostgresServer(
         url,
         migrations=load_migrations(),

@@ -163,7 +163,7 @@ class PostgresStore:
         return (writer.id, writer.batch, number, writer.id % SLOTS, *options, *columns)
 
     async def _find_refused(self, job: Job, batch: WriteBatch) -> list[Place]:
-        """The items of a batch that the server does not take, found by trying each."""
+        """Return the items of a batch that the server does not take, found by trying each."""
         refused: list[Place] = []
         number = await self._number_of(job)
         for place in batch.items:
@@ -289,7 +289,7 @@ async def _try_batch(conn: Connection, values: tuple[Any, ...]) -> None:
 
 
 def day_name(day: int) -> str:
-    """The partition of a day that is counted from the epoch."""
+    """Return the partition of a day that is counted from the epoch."""
     return "attempt_" + time.strftime("%Y%m%d", time.gmtime(day * DAY_S))
 
 

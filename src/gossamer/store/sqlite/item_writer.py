@@ -38,7 +38,7 @@ class ItemWriter:
     def write_items(
         self, conn: Connection, job: int, spider: str, results: Sequence[VisitResult]
     ) -> tuple[int, int]:
-        """How many are new to the job, and how many it had already."""
+        """Return how many are new to the job, and how many it had already."""
         spider, more = text(spider), (job, *self._more)
         rows = [
             (spider, *_item_row(item, seen_at(result)), *more) for result in results for item in result.items

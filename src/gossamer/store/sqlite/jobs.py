@@ -123,7 +123,7 @@ class SqliteJobStore:
 
 
 def job_number(conn: Connection, job: Job) -> int:
-    """The store's number of a job; one that comes from another book is entered."""
+    """Return the store's number of a job; one that comes from another book is entered."""
     row = conn.execute(SQL["job_number"], (job.id,)).fetchone()
     return int(row[0]) if row is not None else _add_job(conn, job)
 

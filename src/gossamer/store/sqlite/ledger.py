@@ -121,7 +121,7 @@ class _SqliteLedgerRows:
 
 
 def _conditions_of(which: AttemptFilter) -> dict[str, Any]:
-    """The conditions of a filter that SQLite checks, with their values."""
+    """Return the conditions of a filter that SQLite checks, with their values."""
     asked: dict[str, Any] = {
         "status = ?": which.status,
         "verdict = ?": which.verdict or None,

@@ -179,7 +179,7 @@ def _add_counters(conn: Connection, job: int, changes: BatchCounts) -> None:
 
 
 def _add_pages(conn: Connection, job: int, results: Sequence[VisitResult]) -> int:
-    """The number of those that are new: all, but for those of which another lease was lost."""
+    """Return the number of those that are new: all, but for those of which another lease was lost."""
     again = [result for result in results if result.outcome.lease.expiries]
     first = [result for result in results if not result.outcome.lease.expiries] if again else results
     added = write_rows(conn, SQL["add_pages"], [_page_row(job, result) for result in first])
@@ -187,7 +187,7 @@ def _add_pages(conn: Connection, job: int, results: Sequence[VisitResult]) -> in
 
 
 def _upsert_pages(conn: Connection, job: int, results: Sequence[VisitResult]) -> int:
-    """The number of those that are new."""
+    """Return the number of those that are new."""
     rows = [(*_page_row(job, result), _visit_number(conn, job, result)) for result in results]
     return write_rows_returning(conn, SQL["upsert_pages"], rows).count((1,))
 
