@@ -48,7 +48,7 @@ class _Fields(Record, frozen=True, kw_only=True, gc=False):
 
 
 def keys_of(url: str) -> set[str]:
-    """The keys under which a URL may be found: an older index may have another one than we write today."""
+    """Return the keys under which a URL may be found: an older index may have another one than today's."""
     return {key_of(url), _former_key_of(url)}
 
 
@@ -98,7 +98,7 @@ def _stamp_of(second: int) -> str:
 
 
 def entry_from(line: str, folder: str) -> ArchiveEntry:
-    """An answer, by a line of an index in a folder. Raises ``ValueError`` for a line that is not ours."""
+    """Parse a line of an index in a folder. Raises ``ValueError`` for a line that is not ours."""
     try:
         said = msgspec.json.decode(line.split(" ", 2)[2])
         own = said["gossamer"]

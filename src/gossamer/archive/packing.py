@@ -22,7 +22,7 @@ MOST_STORED = 0xFFFF
 
 
 def pack_record(data: bytes) -> bytes:
-    """The member of a record, in one call: each lets go of the interpreter, as :func:`store_record` says."""
+    """Return the member of a record, in one call: each releases the interpreter (:func:`store_record`)."""
     member: bytes = deflate.compress(data, LEVEL, zlib.MAX_WBITS | 16)
     return member
 

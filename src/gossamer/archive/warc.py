@@ -135,7 +135,7 @@ def info_record(name: str, software: str, job: str, record_id: str) -> bytes:
 def exchange_records(
     parts: ResponseParts, former: ArchiveEntry | None, ids: RecordCounter, *, keeps_credentials: bool
 ) -> tuple[bytes, bytes]:
-    """The records of a request and of its answer: only its header, where a former record has the body."""
+    """Return the records of a request and its answer; the body is left out if an earlier record has it."""
     request, fetched, block = parts.request, parts.fetched, parts.block
     response_id = ids.make_id()
     address = f"WARC-IP-Address: {fetched.address}\r\n" if fetched.address else ""

@@ -38,7 +38,7 @@ def configured_app() -> Celery:
 
 
 def make_app(settings: Settings, lanes: Sequence[str] = ()) -> Celery:
-    """An application that consumes the queues of ``lanes``; without any, those of all the fleet's lanes."""
+    """Return an application that consumes the queues of ``lanes``; without any, of all the fleet's lanes."""
     fleet = settings.cluster.fleet
     lanes = lanes or (*settings.cluster.lanes, EXTRACT_LANE, SEED_LANE)
     url = broker_url(settings)

@@ -28,7 +28,7 @@ CONNECT_S = 5
 
 
 def broker_url(settings: Settings) -> str:
-    """The broker's URL. Raises ``SettingError`` for one that is none, or without a Redis for the requests."""
+    """Return the broker's URL. Raises ``SettingError`` if it is missing or invalid."""
     check_serves_fleet(settings)
     url = settings.broker.url or settings.frontier.url or ""
     if not settings.broker.url and url.partition(":")[0] not in BROKERS:

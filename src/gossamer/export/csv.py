@@ -99,7 +99,7 @@ class CsvWriter:
 
 
 def read_header(old: BinaryIO, place: str) -> list[str]:
-    """The columns of a file that is to be appended to. Raises :class:`UsageError` when it has no such."""
+    """Return the columns of a file to append to. Raises :class:`UsageError` if it has no header."""
     old.seek(0)
     start = old.read(MAX_HEADER_BYTES).decode("utf-8-sig", "replace")
     try:

@@ -44,7 +44,7 @@ class JsonWriter:
 
 
 def find_end(old: BinaryIO, place: str) -> int:
-    """Where the last element of the array in a file ends. Raises :class:`UsageError` when it holds none."""
+    """Return the end of the last element of a file's array. Raises :class:`UsageError` without an array."""
     old.seek(0)
     opens = old.read(1 << 16).lstrip().startswith(b"[")
     end, begin = read_tail(old)

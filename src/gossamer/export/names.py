@@ -105,7 +105,7 @@ def check_url(target: str) -> str:
 
 
 def split_url(url: str) -> tuple[str, str]:
-    """The place in a bucket, and the name there. Raises ``UsageError`` for a URL that names no file."""
+    """Return the place in a bucket, and the name there. Raises ``UsageError`` for a URL without a name."""
     place, _, name = url.removeprefix(BUCKET).rpartition("/")
     if not place or not _BLOB_NAME.fullmatch(name):
         raise UsageError(

@@ -49,7 +49,7 @@ class XmlWriter:
 
 
 def find_end(old: BinaryIO, place: str) -> int:
-    """Where the last item in a file ends. Raises :class:`UsageError` when it does not end as ours do."""
+    """Return the end of the last item in a file. Raises :class:`UsageError` for an end unlike ours."""
     end, begin = read_tail(old)
     end = end.rstrip()
     if not end.endswith(TAIL):

@@ -41,7 +41,7 @@ def pack_request(request: Request, host: str) -> str:
 
 
 def read_entry(record: str | Sequence[str], fingerprint: int, host: str, due_at: float) -> Entry:
-    """The entry of a stored form, or of its parts; of a damaged one its host, and why it cannot be read."""
+    """Decode a stored form, or its parts; for a damaged one, return its host and the reason."""
     try:
         request = unpack_request(record, host) if isinstance(record, str) else unpack_parts(record, host)
     except StorageError as error:

@@ -116,7 +116,7 @@ def _has_fields(value: Any) -> bool:
 
 
 def _with_changed_fields(item: Any, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Any:
-    """A model or dataclass with fields as ``change`` makes them; the same object where nothing changes."""
+    """Return a model or dataclass with its fields changed by ``change``; the same object without changes."""
     is_model = isinstance(item, BaseModel)
     given = model_values(item) if is_model else dataclass_values(item)
     values = change(given)

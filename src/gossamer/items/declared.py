@@ -63,7 +63,7 @@ def nameable_kinds(spider: type) -> dict[str, str] | None:
 
 
 def _nameable_types(spider: type) -> Iterator[type]:
-    """The types in the spider, in the modules of it and of its bases, and in modules that those import."""
+    """Yield the types in the spider, in its modules and those of its bases, and in their imports."""
     bases = [one for one in spider.__mro__ if _is_of_user(one.__module__)]
     modules = [sys.modules[one.__module__] for one in bases if one.__module__ in sys.modules]
     named = [value for module in modules for value in vars(module).values() if isinstance(value, ModuleType)]

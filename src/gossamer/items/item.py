@@ -106,7 +106,7 @@ def _describe_unknown(kind: type[BaseModel], name: str) -> str:
 
 
 def _mark_of(item: BaseModel) -> set[str] | Literal[True]:
-    """The names of the fields that were assigned since the item was checked; ``True``: it never was."""
+    """Return the names of fields assigned since the item was checked; ``True``: it never was."""
     try:
         return object.__getattribute__(item, "_misfit")  # type: ignore[no-any-return]
     except AttributeError:

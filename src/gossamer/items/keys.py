@@ -21,7 +21,7 @@ def content_hash(data: bytes) -> int:
 
 
 def content_key(data: bytes) -> str:
-    """The key of an item without key fields: 128 bits of its content, whatever the order of its fields."""
+    """Return the key of an item without key fields: 128 bits of its content, in any order of fields."""
     return blake2b(_encode_sorted(msgspec.json.decode(data)), digest_size=16).hexdigest()
 
 

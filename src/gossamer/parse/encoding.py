@@ -41,7 +41,7 @@ _BYTE_ORDER_MARKS = (
 
 @lru_cache(maxsize=512)
 def encoding_named(label: str) -> str | None:
-    """The standard's name for a label (``UTF-8`` for ``utf8``); ``None`` for a label it does not know."""
+    """Return the standard's name for a label (``UTF-8`` for ``utf8``); ``None`` for an unknown label."""
     try:
         return turbohtml.parse(b"", encoding=label.strip(" \t\n\f\r")).encoding
     except (LookupError, ValueError):

@@ -10,7 +10,7 @@ from gossamer.ports.selector_engine import SelectorEngine
 
 
 def engine_named(name: str) -> SelectorEngine:
-    """The engine ``turbohtml`` or ``lxml``, which is loaded with the first one. Raises ``UsageError``."""
+    """Return the engine ``turbohtml`` or ``lxml``, loaded on first use. Raises ``UsageError``."""
     if name == "turbohtml":
         return HTML
     if name != "lxml":

@@ -180,7 +180,7 @@ _PAGES = ("", "alternate", "related", "next", "prev", "previous", "first", "last
 def feed_links(
     root: etree._Element, url: str, limit: int, encode_query: QueryEncoder | None = None
 ) -> PageLinks:
-    """The links of a feed: the texts of RSS's ``link`` elements, the ``href`` of Atom's and of XHTML's."""
+    """Return the links of a feed: the texts of RSS's ``link`` elements, ``href`` of Atom's and XHTML's."""
     hrefs = []
     for element in root.iter(*_LINKING):
         href, relation = element.get("href"), element.get("rel") or ""

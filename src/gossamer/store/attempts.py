@@ -133,7 +133,7 @@ async def page_attempts(
 
 
 async def _find_time(rows: LedgerRows, at: float) -> int:
-    """An id below which all rows were begun before a time, and above which few: ids ascend with time."""
+    """Return an id such that all rows below it began before a time, and few above: ids ascend with time."""
     newest = await rows.find_below(NEWEST)
     if newest is None or newest[1] < at:
         return NEWEST

@@ -43,7 +43,7 @@ _WAYS_OUT = {
 
 
 def code_of(error: BaseException) -> str:
-    """The SQLSTATE; ``08006`` (connection failure) for a network or a driver that fails, else ``""``."""
+    """Return the SQLSTATE; ``08006`` (connection failure) for a failing network or driver, else ``""``."""
     code = getattr(error, "sqlstate", None)
     if isinstance(code, str):
         return code

@@ -45,7 +45,7 @@ async def prepare_schema(conn: Connection, schema: str, place: str, steps: Mappi
 
 
 async def check_schema(conn: Connection, schema: str, place: str, steps: Mapping[int, str]) -> int | None:
-    """The schema's version, without changing anything: one that is older, or not there yet, is well."""
+    """Return the schema's version and change nothing; an older or missing version is accepted."""
     await _check_server(conn, place)
     return await _read_version(conn, schema, place, max(steps))
 

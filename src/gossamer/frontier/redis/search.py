@@ -148,7 +148,7 @@ def _stored_at(place: StoredPosition) -> StoredRequest:
 
 
 def _raised_row(place: StoredPosition, stored: StoredRequest, entry: Entry) -> tuple[Any, ...] | None:
-    """One request for the script; ``None`` where it has that priority, or is another kind of request."""
+    """Return a request for the script; ``None`` if it has that priority, or is another kind of request."""
     waiting = stored.to_entry(entry.host)
     request = None if waiting.unreadable else raised_request(waiting.request, entry.request)
     if request is None or waiting.request.dont_filter != entry.request.dont_filter:

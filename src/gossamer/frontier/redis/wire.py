@@ -96,7 +96,7 @@ class LeaseRow(NamedTuple):
 
 
 def raw_bytes(value: bytes) -> msgspec.Raw:
-    """Bytes among the arguments of a script, whose reader takes any bytes as text and knows no others."""
+    """Wrap bytes for the arguments of a script, whose reader takes any bytes as text."""
     size = len(value)
     head = b"\xda" + size.to_bytes(2) if size < 65536 else b"\xdb" + size.to_bytes(4)
     return msgspec.Raw(head + value)

@@ -24,7 +24,7 @@ class SourceKey:
     order = StageOrder.DEDUPLICATE
 
     def process_item(self, item: Any, _spider: Any, page: Any = None) -> Any:
-        """The same item with its source. Raises ``UsageError`` for one that is neither an Item nor a dict."""
+        """Return the item with its source. Raises ``UsageError`` unless it is an Item or a dict."""
         host = urls.host_key(page.url) if page is not None else ""
         if isinstance(item, dict):
             return {**item, SOURCE_FIELD: host}

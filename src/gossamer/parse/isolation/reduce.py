@@ -66,7 +66,7 @@ class ReduceResult(NamedTuple):
 
 
 def reduce_html(text: str, *, max_depth: int, max_tags: int, max_chars: int) -> ReduceResult:
-    """The page with everything left out that makes parsing slow; never more than ``max_chars`` long."""
+    """Return the page without the parts that make parsing slow; never more than ``max_chars`` long."""
     return _PageReducer(max_depth, max_tags, max_chars).reduce_text(text)
 
 

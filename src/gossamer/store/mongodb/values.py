@@ -163,7 +163,7 @@ def _seen_version(known: Document | None, plan: Document) -> SeenVersion:
 
 
 def mixed(item: int) -> int:
-    """The place of an item among others of a job, where they are mixed (Knuth's multiplicative hash)."""
+    """Return an item's place among those of a job, in mixed order (Knuth's multiplicative hash)."""
     return item % 1048573 * 2654435761 % 4294967296
 
 

@@ -65,7 +65,7 @@ class WriteBatch:
         self.changes = BatchCounts()
 
     def to_values(self, *options: Any, with_attempts: bool = True) -> tuple[Any, ...]:
-        """The arguments of the statement, from ``$8`` on; ``options`` are ``$61`` and those behind it."""
+        """Return the arguments of the statement, from ``$8`` on; ``options`` are ``$61`` and later."""
         columns = _transpose_rows(self.items.values(), 9)
         total = self.changes.total
         totals = ([clean_text(name) for name in total], list(total.values()))
@@ -128,7 +128,7 @@ def batch_of_attempts(attempts: Sequence[Attempt], stats: Mapping[str, int] = NO
 
 
 def stale_rows(attempts: Sequence[Attempt]) -> Columns:
-    """Which rows of the ledger are stale, and what that changes of totals, series and hours: 22 columns."""
+    """Return stale rows of the ledger, and their changes of totals, series and hours: 22 columns."""
     rows = [(attempt.fingerprint, attempt.at, clean_text(attempt.worker)) for attempt in attempts]
     changes = [(row, count_stale([attempt])) for row, attempt in zip(rows, attempts, strict=True)]
     totals = [
@@ -237,7 +237,7 @@ def _transpose_rows(rows: Iterable[tuple[Any, ...]], width: int) -> Columns:
 
 
 def _clean_column(column: Sequence[str]) -> Sequence[str]:
-    """The same as :func:`clean_value` for each; all are looked at at once, since hardly any needs it."""
+    """Apply :func:`clean_value` to each; all are checked together, since hardly any needs it."""
     return column if _are_clean(column) else [clean_text(text) for text in column]
 
 
