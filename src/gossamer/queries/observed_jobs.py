@@ -331,6 +331,7 @@ def _add_workers(facts: ObservedJobFacts, known: ObservedJob) -> ObservedJobFact
         facts,
         has_supervisor=known.has_supervisor,
         led_s_ago=known.at - place.at if place.look.is_fleet else None,
+        has_roster=known.workers is not None,
         has_workers=known.has_workers,
         silent_workers=workers.silent,
         paused_workers=workers.paused,

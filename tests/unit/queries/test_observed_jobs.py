@@ -22,7 +22,7 @@ from gossamer.policy.sentences.job_facts import YOUNG_S
 from gossamer.policy.time_left import LeftReason, TimeEstimate
 from gossamer.policy.troubles import TroubleKind, make_trouble
 from gossamer.queries.fleet_troubles import troubles_alone, troubles_of_place
-from gossamer.queries.job_workers import workers_of
+from gossamer.queries.job_workers import TakerCounts, workers_of
 from gossamer.queries.observed_jobs import (
     ObservedJob,
     left_text,
@@ -256,6 +256,24 @@ def test_an_alert_hides_the_same_trouble_alone_and_no_other_of_its_kind() -> Non
     alerts = AlertView(acknowledged=(browser, redis))
     assert [one.who for one in troubles_of(replace(known, alerts=alerts))] == ["slow"]
     assert [one.who for one in troubles_of_place(alerts, None, [known], YOUNG_S)] == ["PostgreSQL"]
+
+
+@pytest.mark.parametrize(("workers", "is_over"), [(None, False), (TakerCounts(there=1), True)])
+def test_an_alert_about_workers_is_refuted_by_their_roster_alone(
+    workers: TakerCounts | None, is_over: bool
+) -> None:
+    """Bug it would catch: with many fleets, "no worker takes it" was taken off the list."""
+    job = Job(id="shop-1", name="shop", target="shop.py", created_at=0.0, plan=b"plan")
+    alert = make_trouble(TroubleKind.NO_WORKER, job.id, "no worker", since=1.0, job=job.id)
+    known = ObservedJob(
+        job=job,
+        at=1.0,
+        totals=JobTotals(),
+        stats=FrontierStats(state=JobState.RUNNING),
+        alerts=AlertView(troubles=(alert,)),
+        workers=workers,
+    )
+    assert troubles_of(known) == ([] if is_over else [alert])
 
 
 def test_when_a_host_may_be_asked_again_fits_a_column() -> None:

@@ -52,6 +52,7 @@ class ObservedJobFacts(Record, frozen=True, kw_only=True):
     is_at_work: bool = True  # a process works on it, or could
     has_supervisor: bool = True
     led_s_ago: float | None = None  # since a supervisor led; None: that is not known
+    has_roster: bool = True  # of its fleet: else its workers are not known
     has_workers: bool = True  # that take a lane of the job
     silent_workers: int = 0  # of those that take a lane of it, if none is there
     paused_workers: int = 0
@@ -233,7 +234,9 @@ def find_situation(facts: ObservedJobFacts) -> JobSituation:
 
 REFUTED: Mapping[TroubleKind, Rule] = {
     TroubleKind.NO_SUPERVISOR: lambda f: not f.is_fleet or f.has_supervisor,
-    TroubleKind.NO_WORKER: lambda f: not f.is_fleet or (f.has_workers and not f.unserved and not f.refusing),
+    TroubleKind.NO_WORKER: lambda f: (
+        not f.is_fleet or (f.has_roster and f.has_workers and not f.unserved and not f.refusing)
+    ),
     TroubleKind.UNREADABLE: lambda f: not f.unreadable,
     TroubleKind.FAILED: lambda f: f.end_reason is not FinishReason.ERROR,
     TroubleKind.DEAD_LETTERS: lambda f: not f.dead,
