@@ -238,7 +238,7 @@ def test_a_value_in_a_name_leads_nowhere_else(value, part):
 
 @pytest.mark.parametrize(
     ("name", "split", "why"),
-    [("{jop}.csv", 0, "no placeholder {jop}"), ("{n}.csv", 0, "--split"), ("x.csv", 3, "put {n}")],
+    [("{jop}.csv", 0, "unknown placeholder {jop}"), ("{n}.csv", 0, "--split"), ("x.csv", 3, "put {n}")],
 )
 def test_names_that_do_not_fit(name, split, why):
     with pytest.raises(UsageError, match=why):
