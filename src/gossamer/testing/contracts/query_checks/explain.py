@@ -87,7 +87,7 @@ async def a_held_up_job_explains_what_waits_in_it(s: QueryHarness) -> None:
     job, _ = await _make_job(s, "shop", Request(f"{URL}1"))
     report = await _explain(s, f"{URL}1")
     assert_equal(report.answer, UrlState.STOPPED, "the job has no worker")
-    assert_holds("and the explanation says so" in report.lines[0], "and that is said")
+    assert_holds("no process crawls the job" in report.lines[0], "and that is said")
     await s.open_frontier(job).apply_change(JobCommand.PAUSE)
     await s.backends.book.update(replace(job, state=JobState.PAUSED))
     report = await _explain(s, f"{URL}1")
