@@ -431,9 +431,9 @@ def test_no_password_is_shown_or_stored(tmp_path: Path, shop: Site) -> None:
 @pytest.mark.parametrize(
     ("settings", "says"),
     [
-        ('fetch = "gateway:zite"', "there is no gateway 'zite' among the settings; did you mean 'zyte'?"),
-        ('[ladder]\nrungs = ["http", "gateway:zite"]', "there is no gateway 'zite'"),
-        ('[ladder.hosts]\n"shop.example" = ["http", "gateway:zite"]', "there is no gateway 'zite'"),
+        ('fetch = "gateway:zite"', "unknown gateway 'zite' among the settings; did you mean 'zyte'?"),
+        ('[ladder]\nrungs = ["http", "gateway:zite"]', "unknown gateway 'zite'"),
+        ('[ladder.hosts]\n"shop.example" = ["http", "gateway:zite"]', "unknown gateway 'zite'"),
         (
             'fetch = "gateway"\n[gateways.a]\nurl = "http://127.0.0.1:1/?u={ulr}"',
             "gateways.a: nothing has a value for {ulr}; did you mean {url}?",

@@ -258,7 +258,7 @@ MISTAKES = {
         code=2,
         is_begun=True,
         spider=with_line("pipelines = ['shop.Save']"),
-        said=("there is no stage 'shop.Save'; is 'shop:Save' meant?",),
+        said=("unknown stage 'shop.Save'; is 'shop:Save' meant?",),
     ),
     "settings that are a list": Mistake(
         code=2,
@@ -357,8 +357,8 @@ MISTAKES = {
     ),
     "a target with a slip in its scheme": refused("crawl htp://127.0.0.1/", "is 'http://127.0.0.1/' meant?"),
     "a target without a host": refused("crawl http:///catalog", "it names no host behind http://"),
-    "a spider's name for its file": refused("crawl shop", "no spider 'shop'; did you mean 'shop.py'?"),
-    "a class for its file": refused("crawl Shop", "there is no spider 'Shop'; did you mean 'shop.py'?"),
+    "a spider's name for its file": refused("crawl shop", "unknown spider 'shop'; did you mean 'shop.py'?"),
+    "a class for its file": refused("crawl Shop", "unknown spider 'Shop'; did you mean 'shop.py'?"),
     "a word that is nothing": refused("crawl example", "; a site is named by its URL, https://..."),
     "a file that is misspelt": refused("crawl shpo.py", "there is no file shpo.py; did you mean shop.py?"),
     "a path that looks like a host": refused("crawl pages.v2/none.html", "there is no file pages.v2/none"),
@@ -409,7 +409,7 @@ MISTAKES = {
         said=(
             "`yield response.follow_all(...)` gives a generator; write `yield from response.follow_all(...)`",
             "1 page failed in the spider's code: an item cannot be stored: a generator is not an item: "
-            "`yield from` gives what it makes, not `yield`",
+            "`yield from` yields its items, `yield` does not",
         ),
     ),
     "yield from for yield": Mistake(

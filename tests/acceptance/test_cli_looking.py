@@ -280,9 +280,9 @@ def test_spiders_are_listed_with_their_arguments(tmp_path):
         ["token", "str", "***"],
     ]
     assert "no gossamer.toml" in gossamer("list", cwd=tmp_path).stderr
-    assert "there is no spider 'tpyed'" in gossamer("list tpyed", cwd=tmp_path, code=2).stderr
+    assert "unknown spider 'tpyed'" in gossamer("list tpyed", cwd=tmp_path, code=2).stderr
     slip = gossamer("crawl http:/127.0.0.1:1/", cwd=tmp_path, code=2).stderr
-    assert "there is no spider 'http:/127.0.0.1:1/'; did you mean 'http://127.0.0.1:1/'?" in slip
+    assert "unknown spider 'http:/127.0.0.1:1/'; did you mean 'http://127.0.0.1:1/'?" in slip
     assert "there is no file" in gossamer("list three.py", cwd=tmp_path, code=2).stderr
     gossamer("new p", cwd=tmp_path)
     assert [row["spider"] for row in asked("list", cwd=tmp_path / "p")] == ["example"]

@@ -49,7 +49,7 @@ def test_settings_of_scrapy_in_a_spider_are_answered_one_by_one(tmp_path: Path) 
     assert "ITEM_PIPELINES: the spider names them: pipelines = [Step]" in said
     assert "X_Y: no such setting" in said
     said = refused(tmp_path, line="settings = {'HTTPCACHE_ENABLED': True}")
-    assert "there is no setting 'HTTPCACHE_ENABLED' (= True): --cache (cache.on) keeps fetched pages" in said
+    assert "unknown setting 'HTTPCACHE_ENABLED' (= True): --cache (cache.on) keeps fetched pages" in said
     said = refused(tmp_path, line="download_delay = 2.0")
     assert "the attribute download_delay, which Gossamer does not read; use the setting delay instead" in said
 

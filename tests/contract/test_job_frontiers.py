@@ -72,5 +72,5 @@ async def test_the_suite_catches_a_frontier_that_counts_in_order_of_arrival(tmp_
             found = await super().find_request(fingerprint, host)
             return replace(found, place=found.place._replace(ahead=max(fingerprint - 1, 0)))
 
-    with pytest.raises(AssertionError, match="so many go first"):
+    with pytest.raises(AssertionError, match="this number goes first"):
         await JOB_FRONTIER_CHECKS["a_request_waits_behind_others_of_its_host"](sqlite_in(tmp_path, Fair))

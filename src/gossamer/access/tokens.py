@@ -55,4 +55,4 @@ async def revoke_token(tokens: TokenStore, name: str) -> None:
     """Forget a token and the sessions made with it. Raises ``UsageError`` when there is none of this name."""
     if not await tokens.revoke_token(name):
         known = ", ".join(token.name for token in await tokens.list_tokens()) or "none"
-        raise UsageError(f"there is no token {name!r}; there are: {known}")
+        raise UsageError(f"unknown token {name!r}; there are: {known}")

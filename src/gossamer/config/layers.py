@@ -82,7 +82,7 @@ class LoadedSettings(Record, frozen=True, kw_only=True):
         name = canonical_name(key)
         field = find_field(name)
         if field is None:
-            raise SettingError(f"there is no setting {key!r}{suggest_name(key)}")
+            raise SettingError(f"unknown setting {key!r}{suggest_name(key)}")
         found = [
             SettingValue(hide_secrets(name, s.value), s.layer, s.source) for s in self.layers.get(name, ())
         ]
@@ -263,7 +263,7 @@ def _resolve_name(key: str, source: str, value: Any) -> tuple[str, FieldInfo]:
     field = find_field(name)
     if field is None:
         hint = suggest_section(key, value) if isinstance(value, Mapping) else suggest_name(key)
-        raise SettingError(f"{source}: there is no setting {key!r} (= {hide_secrets(key, value)!r}){hint}")
+        raise SettingError(f"{source}: unknown setting {key!r} (= {hide_secrets(key, value)!r}){hint}")
     return name, field
 
 

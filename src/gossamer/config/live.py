@@ -51,7 +51,7 @@ def check_startable_settings(given: Mapping[str, Any]) -> list[tuple[str, Any]]:
     named = [(canonical_name(key), value) for key, value in given.items()]
     for key, value in named:
         if find_field(key) is None:
-            raise SettingError(f"there is no setting {key!r}{suggest_name(key)}")
+            raise SettingError(f"unknown setting {key!r}{suggest_name(key)}")
         if key not in START_SETTINGS:
             raise SettingError(
                 f"{key} is not given to a crawl that is started here: set it in gossamer.toml, or start the "
@@ -88,7 +88,7 @@ def live_name(key: str) -> str:
     """Return the full name of a setting that a running job follows. Raises ``SettingError`` for others."""
     name = canonical_name(key)
     if find_field(name) is None:
-        raise SettingError(f"there is no setting {key!r}{suggest_name(key)}")
+        raise SettingError(f"unknown setting {key!r}{suggest_name(key)}")
     if name not in LIVE_SETTINGS:
         raise SettingError(
             f"{name} holds for a job from its beginning, and a running one does not follow it: end the job, "

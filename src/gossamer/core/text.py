@@ -19,7 +19,7 @@ def by_reason(counts: Mapping[str, int], most: int = 4) -> str:
 
 
 def describe_error(error: BaseException) -> str:
-    """Return ``ValueError: its message`` on one line; the name alone where there is no message."""
+    """Return ``ValueError: its message`` on one line; the name alone without a message."""
     name, message = type(error).__name__, " ".join(str(error).split())
     return f"{name}: {message}" if message else name
 

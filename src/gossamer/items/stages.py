@@ -88,9 +88,7 @@ def _find_stage(text: str, spider: Any) -> Any:
         names = ", ".join(sorted({*BUILT_IN, *installed}))
         module, _, name = text.rpartition(".")
         meant = f"; is '{module}:{name}' meant?" if module else ""
-        raise UsageError(
-            f"there is no stage {text!r}{meant}; there are {names}, and any that module:Name names"
-        )
+        raise UsageError(f"unknown stage {text!r}{meant}; there are {names}, and any that module:Name names")
     return installed[text].load()
 
 

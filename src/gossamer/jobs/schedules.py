@@ -117,7 +117,7 @@ async def find_schedule(schedules: ScheduleStore, name: str) -> Schedule:
         said = f"there are: {', '.join(sorted(known)[:10])}"
     else:
         said = "there is none yet; `gossamer schedule add` makes one"
-    raise UsageError(f"there is no schedule {name!r}; {said}")
+    raise UsageError(f"unknown schedule {name!r}; {said}")
 
 
 def starter_of(backends: Backends) -> RunStarter:

@@ -1,8 +1,8 @@
 """Near-duplicate pages: similar texts have fingerprints that differ in few bits. Pure.
 
 The fingerprint is Charikar's simhash (2002) of all groups of three words that follow each other; pages whose
-fingerprints differ in at most three of 64 bits are alike (Manku, Jain and Sarma 2007). Of two such
-fingerprints at least one of four parts of 16 bits is equal, so few have to be compared.
+fingerprints differ in at most three of 64 bits are alike (Manku, Jain and Sarma 2007). Two such
+fingerprints share at least one of four parts of 16 bits, so few have to be compared.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Memory of page texts, and the difference of a new text from the latest similar one. Pure.
 
 A text is kept as the smallest hashes of its groups of three words that follow each other (a *bottom sketch*:
-Broder 1997). Of a short text these are all of them, so its difference from another is exact, in words; of a
-long one they are an even sample. Hashes are those of this process, which are fast: nothing is stored.
+Broder 1997). For a short text these are all its hashes, so its difference from another is exact, in words;
+for a long one they are an even sample. Hashes are those of this process, which are fast: nothing is stored.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ async def read_view(backends: Backends, job: Job | None = None) -> RosterView | 
 
 
 class RosterFacts(NamedTuple):
-    """The rosters of the fleets that look after some jobs: what is said of a job is about its own fleet."""
+    """The rosters of the fleets of some jobs: statements about a job are about its own fleet."""
 
     here: str  # the fleet that the settings name
     views: Mapping[str, RosterView]  # by the fleet
@@ -61,9 +61,9 @@ async def read_views(backends: Backends, jobs: Iterable[Job], view: RosterView |
 async def read_fleet_places(
     backends: Backends, settings: Settings, jobs: Sequence[Job]
 ) -> Mapping[str, PlaceMemory]:
-    """What is remembered of what the jobs of each fleet need, by the fleet; that of the settings comes first.
+    """Return the memory of the parts that each fleet's jobs need, by fleet; the settings' fleet comes first.
 
-    It is also that of crawls of this machine. Raises ``StorageError``.
+    Its entry also covers crawls on this machine. Raises ``StorageError``.
     """
     here = settings.cluster.fleet
     found = _by_fleet(jobs, here)

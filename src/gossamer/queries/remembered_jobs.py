@@ -1,4 +1,4 @@
-"""What is remembered of many jobs, read with a few questions for all of them."""
+"""The remembered facts about many jobs, read in bulk."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gossamer.wiring.backends import Backends
 
 
 class RememberedFacts(NamedTuple):
-    """What is known of many jobs by a few questions, each by the ids of the jobs."""
+    """The facts about many jobs from a few bulk reads, by job id."""
 
     memories: Mapping[str, JobMemory]
     profiles: Mapping[str, bytes]
@@ -23,7 +23,7 @@ class RememberedFacts(NamedTuple):
 
 
 async def remember_jobs(backends: Backends, jobs: Sequence[Job]) -> RememberedFacts:
-    """What is remembered of many jobs. Raises ``StorageError``."""
+    """Return the remembered facts about many jobs. Raises ``StorageError``."""
     memories = await load_job_memories(backends.requests.shared, jobs)
     fleet, now = backends.requests.fleet, backends.clock.now()
     stats: Mapping[str, FrontierStats] = {}

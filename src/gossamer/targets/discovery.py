@@ -355,7 +355,7 @@ def _not_found(target: str, found: DiscoveryResult, project: Path | None) -> str
     known = ", ".join(sorted(found.spiders)) or "none"
     where = f"in {project}" if project else "(no gossamer.toml here or above, so no project was searched)"
     broken = "".join(f"\n  {message}" for message in found.broken)
-    return f"there is no spider {shown_url(target)!r}{hint}\n  spiders found {where}: {known}{broken}"
+    return f"unknown spider {shown_url(target)!r}{hint}\n  spiders found {where}: {known}{broken}"
 
 
 def _files_like(target: str) -> list[str]:

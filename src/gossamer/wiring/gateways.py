@@ -56,7 +56,7 @@ def account_of(gateways: Mapping[str, GatewaySettings], name: str) -> GatewayAcc
     if name not in gateways:
         near = difflib.get_close_matches(name, gateways, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(gateways)}"
-        raise UsageError(f"there is no gateway {name!r} among the settings; {hint}")
+        raise UsageError(f"unknown gateway {name!r} among the settings; {hint}")
     said = gateways[name]
     template = _template_of(said)
     if wrong := unknown_placeholders(template, said.options):

@@ -106,7 +106,7 @@ def test_version():
         (["crawl", "x", "--wrong"], "No such option: --wrong"),
         (["crawl", "x", "--max-time", "soon"], "--max-time 'soon' is not a duration"),
         (["crawl", "x", "-a", "nothing"], "-a 'nothing' is not of the form ARG=VALUE"),
-        (["crawl", "x", "-s", "dealy=1"], "there is no s"),
+        (["crawl", "x", "-s", "dealy=1"], "unknown s"),
         (["crawl", "x.py", "-o", "y.foo"], "--format names it"),
         (["export", "x", "-o", "y.jsonl", "--format", "yaml"], "unknown format 'yaml'"),
         (["export", "x", "--json", "--format", "csv"], "contradict each other"),

@@ -91,7 +91,7 @@ def test_text_becomes_the_type_of_its_setting(text, name, value):
 @pytest.mark.parametrize(
     ("override", "message"),
     [
-        ("max_page=4", "command line: there is no setting 'max_page' (= '4'); did you mean 'max_pages'?"),
+        ("max_page=4", "command line: unknown setting 'max_page' (= '4'); did you mean 'max_pages'?"),
         ("http.max_redirect=4", "did you mean 'http.max_redirects'?"),
         ("max_redirects=4", "did you mean 'http.max_redirects'?"),
         (
@@ -131,7 +131,7 @@ def test_text_becomes_the_type_of_its_setting(text, name, value):
         ("sqlite.synchronous=off", "'normal' or 'full'"),
         ("delay", "not of the form KEY=VALUE"),
         ("=3", "not of the form KEY=VALUE"),
-        ("http=3", "no setting 'http'"),
+        ("http=3", "unknown setting 'http'"),
     ],
 )
 def test_errors_name_key_value_layer_and_the_nearest_name(override, message):
@@ -160,7 +160,7 @@ def test_errors_name_key_value_layer_and_the_nearest_name(override, message):
         ({"dashboard.trusted_proxies": ["::/0"]}, "with '::/0', whatever anybody says"),
         ({"dashboard.trusted_proxies": ["10.1.2.3/16"]}, "'10.1.2.3/16' is neither an address nor a network"),
         ({"dashboard.trusted_proxies": ["localhost"]}, "'localhost' is neither an address nor a network"),
-        ({"dela": 1.0}, "arguments: there is no setting 'dela' (= 1.0); did you mean 'delay'?"),
+        ({"dela": 1.0}, "arguments: unknown setting 'dela' (= 1.0); did you mean 'delay'?"),
     ],
 )
 def test_errors_name_the_option_that_was_typed(overrides, message):
@@ -184,8 +184,8 @@ def test_no_hint_without_a_near_name():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("dealy = 1", "there is no setting 'dealy' (= 1); did you mean 'delay'?"),
-        ("[htp]\nmax_redirects = 1", "no setting 'htp'"),
+        ("dealy = 1", "unknown setting 'dealy' (= 1); did you mean 'delay'?"),
+        ("[htp]\nmax_redirects = 1", "unknown setting 'htp'"),
         ("[http]\nmax_redirect = 1", "did you mean 'http.max_redirects'?"),
         ("http = 3", "http is a section"),
         ("delay = '1'", "delay = '1' ("),
@@ -197,9 +197,12 @@ def test_no_hint_without_a_near_name():
         ("delay = 1s", 'text stands in quotes: delay = "..."'),
         ("[http]\nheaders = 'Accept: a'", 'should be a table, as in {"name": "value"}'),
         ("[ladder]\nrungs = 'http, browser'", 'should be a list, as in ["first", "second"]'),
-        ("[archve]\nurl = 'a'", "no setting 'archve' (= {'url': 'a'}); did you mean the section 'archive'?"),
+        (
+            "[archve]\nurl = 'a'",
+            "unknown setting 'archve' (= {'url': 'a'}); did you mean the section 'archive'?",
+        ),
         ("[proxy]\nfile = 'a'", "did you mean the section 'proxies'?"),
-        ("[polite]\ndelay = 1", "no setting 'polite' (= {'delay': 1}); 'delay' belongs to no section"),
+        ("[polite]\ndelay = 1", "unknown setting 'polite' (= {'delay': 1}); 'delay' belongs to no section"),
         ("[budgets.pattern.p]\npages = 1", "did you mean the section 'budgets.patterns'?"),
         ("[exlude]\na = 1", "did you mean 'exclude'?"),
     ],
@@ -224,7 +227,7 @@ def test_spider_settings_nested_or_flat():
     nested = load(spider={"http": {"headers": {"A": "1"}}, "exclude": ["x"], "max_pages": None})
     assert nested.settings == load(spider={"http.headers": {"A": "1"}, "exclude": ("x",)}).settings
     assert nested.layer_of("max_pages") == "spider"
-    with pytest.raises(SettingError, match=r"the spider: there is no setting 'DEPTH_LIMIT'.*'max_depth'"):
+    with pytest.raises(SettingError, match=r"the spider: unknown setting 'DEPTH_LIMIT'.*'max_depth'"):
         load(spider={"DEPTH_LIMIT": 3})
 
 
@@ -291,7 +294,7 @@ def test_passwords_of_proxies_are_never_shown(text, shown):
 
 
 def test_explain_knows_its_names():
-    with pytest.raises(SettingError, match="no setting 'dlay'; did you mean 'delay'"):
+    with pytest.raises(SettingError, match="unknown setting 'dlay'; did you mean 'delay'"):
         load().explain_setting("dlay")
 
 
@@ -363,13 +366,13 @@ def test_sections_that_users_name(tmp_path):
     [
         (
             "gateways.zyte.prise = 1",
-            "no setting 'gateways.zyte.prise' (= 1); did you mean 'gateways.zyte.price'?",
+            "unknown setting 'gateways.zyte.prise' (= 1); did you mean 'gateways.zyte.price'?",
         ),
         ("[gateways]\nzyte = 3", "gateways.zyte is a section with settings"),
         ("gateways = 3", "gateways is a section with settings"),
         ("[gateways.zyte]", "[gateways.zyte] in"),
         ("gateways.zyte.price = -1", "gateways.zyte.price = -1 ("),
-        ("[gatewys.zyte]\nprice = 1", "no setting 'gatewys'"),
+        ("[gatewys.zyte]\nprice = 1", "unknown setting 'gatewys'"),
         ("gateways.zyte.template = 'zite'", "should be 'own', 'scraperapi', 'zyte'"),
         ("gateways.mine.price = 1", "gateways.mine: a gateway needs a url, or a template"),
         ("gateways.mine.url = 'ftp://x'", "gateways.mine.url = 'ftp://x' ("),

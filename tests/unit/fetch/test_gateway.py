@@ -332,7 +332,7 @@ async def test_the_key_is_nowhere_but_in_the_call(fetch, gateway, caplog):
         ({}, r"write a section \[gateways.NAME\]"),
         (
             {"other": {"template": "zyte", "key_env": "K"}},
-            "no gateway 'shop' among the settings; there are other",
+            "unknown gateway 'shop' among the settings; there are other",
         ),
         ({"shops": {"template": "zyte", "key_env": "K"}}, "did you mean 'shops'"),
         ({"shop": {"template": "zyte"}}, "gateways.shop.key_env is not set"),

@@ -100,7 +100,7 @@ class Looker:
         (Nothing, {}, "neither a function nor an object with process_item()"),
         (Looker, {}, "neither a function nor an object with process_record()"),
         (Ordered, {}, "the order 'later'; there are clean, validate, deduplicate, enrich, store"),
-        ("drop-doubles", {}, "there is no stage 'drop-doubles'; there are drop-duplicates"),
+        ("drop-doubles", {}, "unknown stage 'drop-doubles'; there are drop-duplicates"),
         ("json:no", {}, "the stage 'json:no' cannot be imported"),
         ("drop-duplicates", {}, "[pipeline.options.drop-duplicates]"),
         ("drop-duplicates", {"drop-duplicates": {"by": []}}, "name at least one field"),

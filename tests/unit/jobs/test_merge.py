@@ -151,7 +151,7 @@ async def test_what_is_merged_again_is_as_it_was_until_a_value_changes(place):
         ("a,,b", "latest", [], "empty name"),
         ("", "newest", [], "there are latest, complete, and module:function"),
         ("", "json:nothing", [], "cannot be imported"),
-        ("", "json:__name__", [], "no function"),
+        ("", "json:__name__", [], "is not a function"),
         ("", "latest", ["price"], "FIELD=HOST,JOB"),
         ("", "latest", ["price=a,"], "FIELD=HOST,JOB"),
     ],

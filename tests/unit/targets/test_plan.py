@@ -313,7 +313,7 @@ def test_some_sections_of_a_plan_are_the_same_as_all_of_them_have_them(file):
     assert (whole.frontier.url, whole.frontier.shards) == ("redis://here/0", 3)
     assert [getattr(some, name) for name in said] == [getattr(whole, name) for name in said]
     assert some.delay == 3.0, "all else is this machine's"
-    with pytest.raises(SettingError, match=r"there is no setting 'extract.later'"):
+    with pytest.raises(SettingError, match=r"unknown setting 'extract.later'"):
         sections_under(replace(plan, settings='{"extract": {"later": 1}}'), own, "extract")
 
 

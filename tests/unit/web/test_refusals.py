@@ -90,7 +90,7 @@ async def test_no_private_page_that_the_job_does_not_have(alone, url):
         ("2130706433.0/", "neither a URL"),
         ("/etc/passwd", "neither a URL"),
         ("file:///etc/passwd", "neither a URL"),
-        ("no_such_spider", "no spider"),
+        ("no_such_spider", "unknown spider"),
     ],
 )
 async def test_what_is_not_started(in_project, target, why):

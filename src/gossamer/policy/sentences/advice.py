@@ -66,7 +66,7 @@ ADVICE: Mapping[Fault, str] = check_advice(
         Fault.TRAP: "If these pages are wanted, raise traps.max_worthless, and see `gossamer report traps`.",
         Fault.MISSING: "See a page: the site changed its markup, or the requirement is too strict.",
         Fault.CALLBACK: "Mend the spider where its traceback says, then retry the letters.",
-        Fault.CALLBACK_TIMEOUT: "See what it waits for, or raise parse.callback_timeout, then retry.",
+        Fault.CALLBACK_TIMEOUT: "Find the cause of its wait, or raise parse.callback_timeout, then retry.",
         Fault.PIPELINE: "Fix the step, or restore the service it needs, then retry the letters.",
         Fault.HOOK: "Give the hook what it needs, such as a token; then retry the letters.",
         Fault.PARSE_TIMEOUT: "Raise parse.timeout or parse.max_memory_mb, then retry the letters.",
