@@ -223,7 +223,7 @@ async def test_an_answer_that_nobody_asked_for_is_a_fault(open_crawls):
         assert result.dead == 1
         (row, *_) = await crawls.attempts(result.job, verdict="dead")
         assert row.reason == "protocol"
-        assert "nobody asked" in row.detail
+        assert "unconditional request" in row.detail
 
 
 async def test_a_redirect_is_known_too_and_followed_when_it_leads_elsewhere(open_crawls):

@@ -93,15 +93,16 @@ class Canary(Spider):
 """
 FAILING = """
 import os
-from gossamer import Spider
+from gossamer import Request, Spider
 
 
 class Failing(Spider):
     name = "failing"
 
     async def start(self):
+        for n in range(1000):
+            yield Request(f"http://127.0.0.1:9/{n}")
         raise ValueError(f"no way to {os.environ['CANARY_WEBHOOK']} and {os.environ['CANARY_MAIL']}")
-        yield
 """
 SETTINGS = """
 max_retries = 1
