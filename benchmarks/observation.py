@@ -61,9 +61,7 @@ class Observed(Gossamer):
         self._run(sys.executable, str(ONLOOKERS), *looking)
 
     def export(self, items: Path) -> None:
-        """Return the dashboard's CPU during the crawl, in seconds of one core per second, once the crawl is
-        over.
-        """
+        """Measure the dashboard's CPU over the finished crawl, in seconds of one core per second."""
         used_s = cpu_s([self._dashboard.pid]) - self._used_s
         self.dashboard_cores = used_s / (time.perf_counter() - self._began)
         super().export(items)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import sys
 from collections.abc import Iterator
@@ -60,6 +61,40 @@ def test_questions_and_code_are_left_alone(script: ModuleType, text: str) -> Non
     assert not [
         idiom.name for idiom in script.IDIOMS[1:] if list(script.hits({Path("page.md"): prose}, idiom))
     ]
+
+
+def test_a_docstring_promises_a_value_only_where_the_function_gives_one() -> None:
+    """The first word of a docstring is easily wrong after a rewrite: "Return" in a function that prints."""
+    wrong = [
+        f"{path.relative_to(ROOT)}:{function.lineno}: {first}"
+        for path in sorted((ROOT / "src").rglob("*.py"))
+        for function in ast.walk(ast.parse(path.read_text()))
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+        and (first := (ast.get_docstring(function) or "").partition(" ")[0]) in ("Return", "Yield")
+        and not _is_without_body(function)
+        and not any(_gives_value(node) for node in _nodes_of(function))
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def _is_without_body(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether a function is for others to write: ``...`` or ``raise NotImplementedError``."""
+    last = function.body[-1]
+    return isinstance(last, ast.Raise) or (
+        isinstance(last, ast.Expr) and isinstance(last.value, ast.Constant)
+    )
+
+
+def _gives_value(node: ast.AST) -> bool:
+    return isinstance(node, ast.Yield | ast.YieldFrom) or (isinstance(node, ast.Return) and bool(node.value))
+
+
+def _nodes_of(function: ast.AST) -> Iterator[ast.AST]:
+    """Yield the nodes of a function without those of the functions in it."""
+    for node in ast.iter_child_nodes(function):
+        yield node
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            yield from _nodes_of(node)
 
 
 def test_docstrings_messages_and_comments_are_kept_apart(script: ModuleType) -> None:

@@ -76,7 +76,7 @@ def blocks(page: str) -> list[Block]:
 
 
 def commands(text: str) -> Iterator[tuple[str, list[str]]]:
-    """Return the commands of a console block, each with its expected output."""
+    """Yield the commands of a console block, each with its expected output."""
     for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
         command, *output = part.rstrip("\n").split("\n")
         while command.endswith("\\"):

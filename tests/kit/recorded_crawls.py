@@ -96,7 +96,7 @@ def _load(path: Path) -> Recording:
 
 
 def replay(recording: Recording, *, max_pages: int | None = None) -> Iterator[Estimate]:
-    """Return the estimates at each moment."""
+    """Yield the estimates at each moment."""
     samples: tuple[JobSample, ...] = ()
     left: TimeEstimate | None = None
     for moment in recording.moments:

@@ -27,7 +27,7 @@ HTTP_URL = r"^https?://"
 ANSWER_PART = r"^$|^(?:header|json|base64):\S+$"
 COUNTRY = r"^(?:[a-z]{2})?$"
 HOST = lazy_pattern(r"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*)(?::[0-9]{1,5})?")
-"""Return a host for comparison with hosts of URLs; international names become ``xn--...``."""
+"""A host to compare with hosts of URLs; international names are in their ``xn--...`` form."""
 SectionName = Annotated[str, Field(pattern=SECTION)]
 MEANT_BY = {
     SECTION: "named with small letters, digits, hyphens and single underscores",

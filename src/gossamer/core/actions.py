@@ -24,6 +24,6 @@ class ActionOrder(Record, frozen=True, kw_only=True):
 
     @property
     def digest(self) -> str:
-        """Return a digest that identifies the order among those of its caller."""
+        """The digest that identifies the order among those of its caller."""
         said = [self.kind, self.job, self.who, self.given, self.expected]
         return blake2b(json.dumps(said, sort_keys=True, default=str).encode(), digest_size=16).hexdigest()

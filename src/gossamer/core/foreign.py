@@ -17,7 +17,7 @@ class ForeignItem(ABC):
     @property
     @abstractmethod
     def key(self) -> str:
-        """Return the identity among objects of this type, over all attempts at the page."""
+        """The identity among objects of this type, over all attempts at the page."""
 
     @abstractmethod
     def to_values(self) -> dict[str, Any]:

@@ -168,7 +168,7 @@ class Job(Record, frozen=True, kw_only=True):
 
     @property
     def finish_reason(self) -> str:
-        """Return why the last run ended, as in ``--json``; the message of an error is separate."""
+        """The reason for the end of the last run, as in ``--json``; the message of an error is separate."""
         reason = self.end_reason
         return describe_end(reason, "" if reason is FinishReason.ERROR else self.end_error)
 
@@ -225,7 +225,7 @@ class JobTotals(Record, frozen=True, kw_only=True):
 
     @property
     def cost(self) -> float:
-        """Return the cost of all attempts."""
+        """The cost of all attempts."""
         return round(sum(self.cost_by_rung.values()), 6)
 
 

@@ -26,7 +26,7 @@ class Proxy(Record, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """Return the name for the ledger, logs and metrics, without credentials.
+        """The name for the ledger, logs and metrics, without credentials.
 
         Providers sell many proxies at one address that differ by user, shown as a digest of eight digits, or
         by password, shown as a running number, since a digest would help to guess it.

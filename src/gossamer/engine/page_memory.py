@@ -329,7 +329,7 @@ class PageMemory:
 
 
 def _pages_among(results: Sequence[VisitResult]) -> Iterable[tuple[tuple[int, int], Entry]]:
-    """Return the links to pages, by the numbers of their result and their own; no files or extractions."""
+    """Yield the links to pages, by the numbers of their result and their own; no files or extractions."""
     for number, result in enumerate(results):
         for place, entry in enumerate(result.outcome.outlinks):
             if entry.request.saves is None and not entry.request.archived:

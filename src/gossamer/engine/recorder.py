@@ -53,7 +53,7 @@ class ResultRecorder:
         self._memory = memory
 
     async def record_results(self, results: Sequence[VisitResult]) -> None:
-        """Return when these results are durable (or their outcome was refused because the lease is lost).
+        """Wait until these results are durable (or their outcome was refused because the lease is lost).
 
         Raises storage trouble: then nothing was recorded, and all are still leased. A result that cannot be
         encoded becomes a dead letter with the reason, and the others are recorded.

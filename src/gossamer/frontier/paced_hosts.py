@@ -72,7 +72,7 @@ class PacedHost:
 
     @property
     def report(self) -> HostState:
-        """Return the host's state for people, with the current requests of other jobs."""
+        """The host's state for people, with the current requests of other jobs."""
         paces = self._paces
         if paces is None or paces.paces is None or (pace := paces.paces.get(self.name)) is None:
             return self._state

@@ -33,7 +33,7 @@ class ProcessHealth:
         self._work.append(read)
 
     def watch_loop(self, held_up_s: Callable[[], float]) -> None:
-        """Return the health of the event loop, by the time for which it is blocked."""
+        """Watch the event loop, by the time for which it is blocked."""
 
         def read() -> Iterable[PartHealth]:
             seen_at = time.monotonic() - held_up_s()

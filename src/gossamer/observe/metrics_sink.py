@@ -194,7 +194,7 @@ def _sum_samples(
     counts: Mapping[AttemptKey, int],
     label: Callable[[AttemptKey], tuple[str, ...] | None],
 ) -> Iterator[MetricSample]:
-    """Return the sums of counts by labels; counts without labels (``None``) are left out."""
+    """Yield the sums of counts by labels; counts without labels (``None``) are left out."""
     sums: defaultdict[tuple[str, ...], int] = defaultdict(int)
     for key, number in counts.items():
         if (labels := label(key)) is not None:

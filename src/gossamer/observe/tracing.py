@@ -292,7 +292,7 @@ def _describe_end(span: Span, end: VisitResult) -> None:
 
 
 def _describe_way(span: Span, rung: str, proxy: str) -> None:
-    """Return how a page was fetched, as far as known; names of proxies have no credentials."""
+    """Add the way a page was fetched, as far as known; names of proxies have no credentials."""
     if rung:
         span.set_attribute("gossamer.rung", rung)
     if proxy:

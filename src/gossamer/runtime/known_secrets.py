@@ -31,7 +31,7 @@ def remember_secrets(values: Iterable[str]) -> None:
 
 
 def _forms_of(value: str) -> tuple[str, ...]:
-    """Yield the forms of a secret in a text: as it is, in a URL, in a ``repr``, in JSON."""
+    """Return the forms of a secret in a text: as it is, in a URL, in a ``repr``, in JSON."""
     in_json = json.dumps(value, ensure_ascii=False)[1:-1]
     return value, quote(value, safe="", errors="replace"), repr(value)[1:-1], in_json
 

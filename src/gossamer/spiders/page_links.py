@@ -109,7 +109,7 @@ def select_links(response: Any, options: LinkOptions, joiner: UrlJoiner, limit: 
 
 
 def read_links(links: Iterable[str | Selector], options: LinkOptions = _NONE) -> Iterator[RawLink]:
-    """Return the links of texts and elements; an element that is not a link stands for those in it.
+    """Yield the links of texts and elements; an element that is not a link stands for those in it.
 
     An element without any gives one link without a target. Raises ``UsageError`` for a single text, whose
     letters are not links.

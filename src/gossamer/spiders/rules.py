@@ -43,7 +43,7 @@ class Rule(Record, frozen=True, kw_only=True):
 
     @property
     def link_options(self) -> LinkOptions:
-        """Return the options of the links it takes, without empty ones."""
+        """The options of the links it takes, without empty ones."""
         options = {name: getattr(self, name) for name in LinkOptions.__annotations__}
         return cast("LinkOptions", {name: value for name, value in options.items() if value})
 

@@ -30,7 +30,7 @@ from gossamer.wiring.traces import load_tracing
 
 
 def find_obstacles(settings: Settings) -> Iterator[tuple[str, OperatorError]]:
-    """Return the settings that would keep a crawl from starting, with the reasons."""
+    """Yield the settings that would keep a crawl from starting, with the reasons."""
     for name, check in _CHECKS:
         try:
             check(settings)

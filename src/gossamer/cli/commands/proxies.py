@@ -139,7 +139,7 @@ def _print_checks(found: list[ProxyCheck]) -> None:
 
 
 def _print_differences(found: list[ProxyCheck]) -> None:
-    """Return the proxies that give another page than the others."""
+    """Print the proxies that give another page than the others."""
     different = [one.name for one in found if one.differs]
     if any(one.differs is None for one in found):
         print_message("the proxies give different pages, none of which most of them give: try another URL")

@@ -75,7 +75,7 @@ def render_top(view: TopView, state: ScreenState, *, chosen: str = "") -> Render
 
 
 def print_top(view: TopView) -> None:
-    """Return the same lines without the bounds of a screen, for programs that read them."""
+    """Print the same lines without the bounds of a screen, for programs that read them."""
     console = make_console()
     width = console.width if console.is_terminal else WIDE
     state = ScreenState(width=width, height=PLENTY, is_screen=False)

@@ -110,7 +110,7 @@ def _as_shown(cookie: Cookie) -> dict[str, Any]:
 
 
 def read_cookies(shown: Iterable[Mapping[str, Any]], site: str, now: float) -> Iterable[Cookie]:
-    """Return the cookies of a site among those of Playwright."""
+    """Yield the cookies of a site among those of Playwright."""
     for one in shown:
         domain = one["domain"].removeprefix(".")
         if not is_below(domain, site):

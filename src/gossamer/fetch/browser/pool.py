@@ -153,7 +153,7 @@ class BrowserPool:
         return tab
 
     def give_back(self, tab: BrowserTab, fault: Fault | None) -> None:
-        """Return a tab after its visit. ``fault`` is the tab's failure, if any."""
+        """Give a tab back after its visit. ``fault`` is the tab's failure, if any."""
         browser = next((one for one in self._all if tab in one.busy), None)
         if browser is not None and fault is Fault.BROWSER:
             browser.report_loss()

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 RunScript = Callable[[], Awaitable[PageFailure | None]]
 See = Callable[[str, float], Awaitable[bool]]
-"""Return whether an element is seen within some seconds; ``False`` proves nothing."""
+"""Looks for an element for some seconds; ``False`` proves nothing."""
 
 _GLANCE_S = 1.0
 _LOOK_S = 0.1

@@ -42,7 +42,7 @@ READ_STORAGE = (
 })"""
     + f"({MAX_CHARACTERS}, {MAX_ENTRIES})"
 )
-"""Return the expression that reads a page's storage. An empty ``origin`` may store nothing."""
+"""The expression that reads a page's storage. An empty ``origin`` may store nothing."""
 
 _WRITE = """(changes => {
     for (const [area, key, value] of changes) try {

@@ -115,7 +115,7 @@ class SharedCookieStore:
             self._known.move_to_end(key)
 
     async def _check_stamp(self) -> None:
-        """Return whether cookies were saved since the last look. One look serves all earlier calls."""
+        """Look for cookies saved since the last look. One look serves all earlier calls."""
         if self._coming is None:
             self._coming = asyncio.create_task(self._look_now())
         await asyncio.shield(self._coming)
