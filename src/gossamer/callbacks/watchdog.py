@@ -103,11 +103,16 @@ class LoopBlock(NamedTuple):
     url: str  # empty: of a request that was given up
     place: str  # the line of users' code; empty if there is none on the stack
 
+    @property
+    def owner(self) -> str:
+        """The callback, step or hook, with its page."""
+        return f"{self.call} {shown_url(self.url) if self.url else 'a request given up'}"
+
     def describe(self, blocked_s: float) -> str:
         """Return one sentence: the callback, the time, the line and the remedy."""
         where = f" ({self.place})" if self.place else ""
         return (
-            f"{self.call} {_shown_page(self.url)} blocked every other page for at least {blocked_s:.1f} s"
+            f"{self.owner} blocked every other page for at least {blocked_s:.1f} s"
             f"{where}; in an `async def`, `await asyncio.sleep(...)` waits without blocking, and so does "
             "`await asyncio.to_thread(function)` for any other call"
         )
@@ -140,20 +145,6 @@ def _describe_line(own: Sequence[FrameType]) -> str:
 def describe_hold(frame: FrameType, held_s: float, finders: Sequence[FindCall] = FINDERS) -> str:
     """Which callback or pipeline step of which page the code at this frame belongs to, and where it is."""
     where = "".join(traceback.format_stack(frame, limit=_FRAMES)).rstrip()
-    who = _owner_of(frame, finders)
+    block = find_block(frame, finders)
+    who = "something" if block is None else block.owner
     return f"{who} has held up everything else for {held_s:g} s; it is now at:\n{where}"
-
-
-def _owner_of(frame: FrameType | None, finders: Sequence[FindCall]) -> str:
-    """Whose code it is, from the frame of the extractor or the pipeline that called it."""
-    while frame is not None:
-        for find_call in finders:
-            if (call := find_call(frame)) is not None:
-                what, url = call
-                return f"{what} {_shown_page(url)}"
-        frame = frame.f_back
-    return "something"
-
-
-def _shown_page(url: str) -> str:
-    return shown_url(url) if url else "a request given up"
