@@ -13,7 +13,13 @@ from gossamer.core.text import format_count
 from gossamer.policy.pace_limit import DelayReason
 from gossamer.policy.sentences.ended_jobs import ENDED, count_waiting
 from gossamer.policy.sentences.idle_jobs import IDLE
-from gossamer.policy.sentences.job_facts import JobSituation, ObservedJobFacts, drop_refuted, find_situation
+from gossamer.policy.sentences.job_facts import (
+    SOON_S,
+    JobSituation,
+    ObservedJobFacts,
+    drop_refuted,
+    find_situation,
+)
 from gossamer.policy.sentences.time_left import describe_left
 from gossamer.policy.sentences.troubles import describe_needs
 from gossamer.policy.sentences.words import (
@@ -28,8 +34,6 @@ from gossamer.policy.sentences.words import (
 )
 from gossamer.policy.troubles import TroubleKind
 
-SOON_S = 5.0
-"""A first request that starts within so many seconds needs no word."""
 WHOSE_DELAY = {
     DelayReason.ADAPTIVE: "following its answers",
     DelayReason.ROBOTS: "as its robots.txt asks",
