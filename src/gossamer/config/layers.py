@@ -293,11 +293,8 @@ def _describe_problem(problem: Any, flat: Mapping[str, SettingValue]) -> str:
     name = next((key for n in (4, 3, 2, 1) if (key := ".".join(place[:n])) in flat), None)
     message = problem["msg"].removeprefix("Value error, ").removeprefix("Input ")
     pattern = message.removeprefix("String should match pattern ").strip("'")
-    message = f"should be {MEANT_BY[pattern]}" if pattern in MEANT_BY else message
-    if message == "should be a valid tuple":
-        message = 'should be a list, as in ["first", "second"]'
-    elif message == "should be a valid dictionary":
-        message = 'should be a table, as in {"name": "value"}'
+    if meant := MEANT_BY.get(pattern):
+        message = f"should be {meant}"
     if name is None:  # a rule over several settings: say where those that it mentions come from
         sources = [f"{key}: {found.source}" for key, found in flat.items() if key in message.split()]
         where = f"{'.'.join(place)}: " if place else ""

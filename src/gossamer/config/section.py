@@ -35,8 +35,10 @@ MEANT_BY = {
     HTTP_URL: "a URL that begins with http:// or https://",
     ANSWER_PART: "header:NAME, json:PATH, base64:PATH or empty",
     COUNTRY: "a code of two small letters, such as de",
+    "should be a valid tuple": 'a list, as in ["first", "second"]',
+    "should be a valid dictionary": 'a table, as in {"name": "value"}',
 }
-"""Descriptions of patterns, for messages."""
+"""Descriptions of patterns, and of types that pydantic names as Python does, for messages."""
 
 
 def _check_host(host: str) -> str:
