@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import asyncio
-import importlib
 import inspect
 import re
 import sys
@@ -18,6 +17,7 @@ import gossamer
 from gossamer.testing.shop import Shop
 from gossamer.testing.site import serve_in_thread
 from kit.page_runner import blocks
+from kit.scripts import script_module
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted((ROOT / "docs/reference/api").glob("*.md"))
@@ -36,11 +36,9 @@ def shop_url() -> Iterator[str]:
 
 
 @pytest.fixture
-def script(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
-    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
-    yield importlib.import_module("reference_api")
-    for name in ("reference_api", "meanings"):
-        sys.modules.pop(name, None)
+def script() -> Iterator[ModuleType]:
+    with script_module("reference_api") as module:
+        yield module
 
 
 @pytest.mark.parametrize("text", EXAMPLES)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
+
+from kit.scripts import script_module
 
 ROOT = Path(__file__).parents[2]
 GLOSSARY = ROOT / "docs" / "reference" / "glossary.md"
@@ -19,10 +19,8 @@ GLOSSARY = ROOT / "docs" / "reference" / "glossary.md"
 @pytest.fixture(scope="module")
 def script() -> Iterator[ModuleType]:
     """The measuring script, as a module."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(ROOT / "scripts"))
-        yield importlib.import_module("measure_house")
-    sys.modules.pop("measure_house", None)
+    with script_module("measure_house") as module:
+        yield module
 
 
 @pytest.fixture(scope="module")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-import importlib
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+
+from kit.scripts import script_module
 
 ROOT = Path(__file__).parents[2]
 
@@ -17,10 +17,8 @@ ROOT = Path(__file__).parents[2]
 @pytest.fixture(scope="module")
 def script() -> Iterator[ModuleType]:
     """The script that counts."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(ROOT / "scripts"))
-        yield importlib.import_module("plain_words")
-    sys.modules.pop("plain_words", None)
+    with script_module("plain_words") as module:
+        yield module
 
 
 @pytest.mark.parametrize("kind", ["pages", "docstrings", "help and messages", "comments"])

@@ -21,19 +21,17 @@ from gossamer.config.settings import setting_fields
 from gossamer.core.errors import Fault
 from gossamer.core.lifecycle import RequestState
 from kit.environment import environment
+from kit.scripts import script_module
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 
 
 @pytest.fixture
-def scripts(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+def scripts() -> Iterator[ModuleType]:
     """The generator, as a module."""
-    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
-    yield importlib.import_module("reference")
-    parts = ("api", "commands", "in_short", "metrics", "settings")
-    for name in ("reference", "meanings", *(f"reference_{part}" for part in parts)):
-        sys.modules.pop(name, None)
+    with script_module("reference") as module:
+        yield module
 
 
 def test_the_pages_are_what_the_code_says(scripts: ModuleType) -> None:

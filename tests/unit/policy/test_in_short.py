@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 import re
-import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -33,6 +30,7 @@ from gossamer.policy.sentences.troubles import NEEDS
 from gossamer.policy.sentences.words import Saying, SentenceFormatter
 from gossamer.policy.time_left import LeftReason, TimeEstimate
 from gossamer.policy.troubles import SEVERITIES, Severity, Trouble, TroubleKind, make_trouble
+from kit.scripts import script_module
 from kit.sentences import NOW, SHOW, check_saying
 
 LONGEST_HEADLINE = 160
@@ -75,11 +73,8 @@ def say(**changes: Any) -> Saying:
 @pytest.fixture(scope="module")
 def examples() -> Iterator[ModuleType]:
     """The examples of the documentation."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(Path(__file__).parents[3] / "scripts"))
-        yield importlib.import_module("reference_in_short")
-        for name in ("reference_in_short", "meanings"):
-            sys.modules.pop(name, None)
+    with script_module("reference_in_short") as module:
+        yield module
 
 
 def test_each_situation_has_a_rule_a_sentence_and_an_example(examples: ModuleType) -> None:
